@@ -1,0 +1,1 @@
+"""PostgreSQL: tables, named SQL, migrations and one store per stage."""

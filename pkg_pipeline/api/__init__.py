@@ -1,0 +1,1 @@
+"""HTTP routes: each parses, calls a stage, renders."""

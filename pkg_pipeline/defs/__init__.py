@@ -1,0 +1,1 @@
+"""When and where: thin Dagster objects, one file per concept."""

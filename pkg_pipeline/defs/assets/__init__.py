@@ -1,0 +1,1 @@
+"""One file per asset group; every body fits one screen."""

@@ -1,0 +1,1 @@
+"""The bundled conversations of ``pkg-pipeline demo``."""

@@ -1,0 +1,1 @@
+"""The rules of the memory: pure functions and frozen records; no clock, no randomness, no I/O, no framework."""

@@ -1,0 +1,1 @@
+"""One file per prompt: its VERSION, ``render()`` and answer model. No client."""

@@ -1,0 +1,135 @@
+"""What the stages need from the world, as Protocols they own. Adapters implement them; nothing here does I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from pkg_pipeline.memory.records import Usage
+
+# ── the language model ────────────────────────────────────────────────────────────────────────
+
+
+class LlmError(Exception):
+    """A call that gave no usable answer. ``usage`` is what it cost all the same, where the API said so."""
+
+    def __init__(self, message: str, *, usage: Usage | None = None, request_id: str | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
+        self.request_id = request_id
+
+
+class LlmUnavailable(LlmError):
+    """Transport, overload or quota (P19): defers the work without counting as an attempt.
+
+    ``retry_after_seconds`` is what the service asked for, where it did.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_seconds: float | None = None,
+        usage: Usage | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message, usage=usage, request_id=request_id)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class LlmMisconfigured(LlmError):
+    """Key, permission, billing or model is wrong: stops the run, since every further call would fail alike."""
+
+
+class LlmTooLong(LlmError):
+    """The prompt does not fit the model's window, or the answer did not fit its limit twice: use smaller windows."""
+
+
+class LlmRejected(LlmError):
+    """This one request was refused (400, 413): counts as an attempt, stops nobody else."""
+
+
+class LlmRefused(LlmError):
+    """The model declined to answer; ``category`` is its reason. Not repeated."""
+
+    def __init__(
+        self, message: str, *, category: str | None = None, usage: Usage | None = None, request_id: str | None = None
+    ) -> None:
+        super().__init__(message, usage=usage, request_id=request_id)
+        self.category = category
+
+
+@dataclass(frozen=True, slots=True)
+class LlmRequest:
+    """One question to a model.
+
+    ``schema`` is the JSON schema the answer must follow. ``payload`` is the structured input that ``system`` and
+    ``user`` were rendered from: a remote model never sees it, the offline summariser reads nothing else.
+    ``subject`` names what the call is about in the ledger (``interaction:UUID``).
+    """
+
+    task: Literal["interaction_summary"]
+    prompt_version: str
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+    max_output_tokens: int
+    payload: Any = field(repr=False)
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmReply:
+    """The model's words, unvalidated: ``text`` should be JSON of the request's schema. ``cost_usd`` by ``Llm.price``."""
+
+    text: str
+    model: str
+    usage: Usage
+    stop_reason: str
+    request_id: str | None = None
+    duration_seconds: float = 0.0
+    tries: int = 1
+
+
+class Llm(Protocol):
+    """A summarising model. ``model`` is the exact name that goes into summaries, ledger and replay key."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether the caps of P12 and P32 apply."""
+        ...
+
+    @property
+    def window_tokens(self) -> int:
+        """The largest prompt the model takes."""
+        ...
+
+    def complete(self, request: LlmRequest) -> LlmReply:
+        """Raises an ``LlmError``; never returns an empty reply."""
+        ...
+
+    def price(self, usage: Usage) -> float:
+        """USD for this usage by the dated price table; 0.0 offline."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens; ``name`` goes into receipts."""
+
+    @property
+    def name(self) -> str: ...
+
+    def count(self, text: str) -> int: ...
+
+    def count_many(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class Clock(Protocol):
+    """Decides age, tiers and eligibility (``PKG_NOW``); leases and ledger use the database's own clock."""
+
+    def now(self) -> datetime: ...
