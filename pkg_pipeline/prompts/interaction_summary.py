@@ -47,14 +47,16 @@ class AnswerFact(_Strict):
 class Answer(_Strict):
     """What a model has to answer. Messages are cited by their number in the prompt."""
 
-    summary: str = Field(min_length=1, description="2-4 sentences, at most 200 words: what about, what result, what tone")
+    summary: str = Field(
+        min_length=1, description="2-4 sentences, at most 200 words: about what, what result, what tone"
+    )
     key_points: list[str] = Field(min_length=1, max_length=7)
     tone: Literal["positive", "neutral", "negative", "formal", "informal"]
     decisions: list[AnswerDecision]
     action_items: list[AnswerActionItem]
     facts: list[AnswerFact]
     important_message_ids: list[int] = Field(
-        description="numbers of messages with concrete dates, deadlines, sums, prices, explicit agreements, contact data"
+        description="numbers of messages with concrete dates, deadlines, sums, prices, agreements, contact data"
     )
 
 

@@ -48,7 +48,7 @@ class LlmTooLong(LlmError):
 
 
 class LlmRejected(LlmError):
-    """This one request was refused (400, 413): counts as an attempt, stops nobody else."""
+    """One request was refused (400, 413): counts as an attempt, stops nobody else."""
 
 
 class LlmRefused(LlmError):
@@ -82,7 +82,7 @@ class LlmRequest:
 
 @dataclass(frozen=True, slots=True)
 class LlmReply:
-    """The model's words, unvalidated: ``text`` should be JSON of the request's schema. ``cost_usd`` by ``Llm.price``."""
+    """The model's words, not validated: ``text`` should be JSON of the request's schema."""
 
     text: str
     model: str
