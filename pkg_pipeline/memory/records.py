@@ -38,7 +38,7 @@ class ParsedChat:
     kind: ChatKind
     title: str | None = None
     category: ChatCategory | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ParsedMessage:
     edited_at: datetime | None = None
     is_deleted: bool = False
     time_assumed: bool = False
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     where: str = ""
 
 
