@@ -1,0 +1,41 @@
+"""Loader of the named statements in ``sql/*.sql``: ``-- name: NAME`` starts one, further ``--`` lines describe it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import LiteralString, cast
+
+_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+
+
+class UnknownQuery(KeyError):
+    """No statement of that name stands in that file."""
+
+
+@cache
+def _load(file: str) -> dict[str, LiteralString]:
+    text = (resources.files("pkg_pipeline.adapters.postgres") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
+    marks = list(_NAME.finditer(text))
+    found: dict[str, LiteralString] = {}
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        body = text[mark.end() : following.start() if following else len(text)].strip()
+        if mark[1] in found:
+            raise UnknownQuery(f"{file}.sql names {mark[1]} twice")
+        # the files are part of the program, so their text is as literal as a string in the code
+        found[mark[1]] = cast(LiteralString, body)
+    return found
+
+
+def names(file: str) -> list[str]:
+    """All statements of ``sql/FILE.sql`` in the order of the file."""
+    return list(_load(file))
+
+
+def query(file: str, name: str) -> LiteralString:
+    """The statement ``name`` of ``sql/FILE.sql``. Raises UnknownQuery."""
+    try:
+        return _load(file)[name]
+    except KeyError:
+        raise UnknownQuery(f"{file}.sql has no statement {name}") from None

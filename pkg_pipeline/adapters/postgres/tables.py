@@ -1,0 +1,5 @@
+"""placeholder"""
+
+from sqlalchemy import MetaData
+
+METADATA = MetaData(schema="pkg")

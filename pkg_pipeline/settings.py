@@ -1,0 +1,195 @@
+"""One frozen Settings: every threshold of the specification with its row, where each value came from.
+
+The environment and ``$PKG_HOME/pkg.toml`` are read in ``load()``, when called, never at import.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+
+
+class SettingsError(Exception):
+    """A setting is wrong; the message says which, and what it may be."""
+
+
+class Settings(BaseModel):
+    """Everything that can be set. Field names are the keys of ``pkg.toml``; ``ENVIRONMENT`` maps the variables."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # where
+    home: Path
+    database_url: SecretStr | None = None
+    api_tokens: SecretStr | None = None
+
+    # clock and calendar
+    now: datetime | None = None
+    timezone: str = "UTC"
+    partitions_start: date = date(2000, 1, 1)
+
+    # language model
+    llm: Literal["auto", "anthropic", "offline"] = "auto"
+    llm_model: str = "claude-haiku-5-5"
+    anthropic_api_key: SecretStr | None = None
+    anthropic_base_url: str | None = None
+    embedder: Literal["auto", "offline", "openai", "none"] = "auto"
+
+    # interactions: gap and eligibility (P11)
+    gap_hours: float = Field(default=6, gt=0)
+    summary_min_age_days: float = Field(default=7, ge=0)
+    summary_min_messages: int = Field(default=3, ge=1)
+    mass_senders: int = Field(default=50, ge=1, description="P34: groups with more senders are mass")
+
+    # attempts (P19)
+    attempt_limit: int = Field(default=3, ge=1)
+    attempt_backoff_seconds: float = Field(default=60, gt=0)
+    lease_seconds: float = Field(default=300, gt=0)
+    window_messages: int = Field(default=500, ge=10, description="P18: longer interactions are summarised in windows")
+
+    # budget (P12, P32)
+    live_summaries_per_day: int = Field(default=20, ge=0)
+    live_usd_per_day: float = Field(default=1, ge=0)
+    backfill_usd_per_day: float = Field(default=5, ge=0)
+
+    # context (P1-P6)
+    context_tokens: int = Field(default=4000, ge=1)
+    hot_days: float = Field(default=7, gt=0)
+    hot_messages: int = Field(default=50, ge=1)
+    warm_days: float = Field(default=90, gt=0)
+    warm_summaries: int = Field(default=10, ge=1)
+    permanent_share: int = Field(default=300, ge=0)
+    hot_share: int = Field(default=2000, ge=0)
+    warm_share: int = Field(default=1000, ge=0)
+    cold_share: int = Field(default=300, ge=0)
+    relevant_share: int = Field(default=500, ge=0)
+    fact_confirm_confidence: float = Field(default=0.9, ge=0, le=1)
+    receipts: bool = True
+
+    # serving
+    api_host: str = "127.0.0.1"
+    api_port: int = Field(default=8321, ge=0, le=65535)
+    dagster_port: int = Field(default=3000, ge=0, le=65535)
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except Exception as error:
+            raise ValueError(f"{value!r} is no IANA time zone, such as Europe/Berlin") from error
+        return value
+
+    @field_validator("now")
+    @classmethod
+    def _aware(cls, value: datetime | None) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @model_validator(mode="after")
+    def _tiers_in_order(self) -> Settings:
+        if self.hot_days >= self.warm_days:
+            raise ValueError(f"hot_days ({self.hot_days:g}) must be less than warm_days ({self.warm_days:g})")
+        return self
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    @property
+    def uses_anthropic(self) -> bool:
+        """``auto`` takes the real model when there is a key or an endpoint that needs none of ours."""
+        if self.llm == "auto":
+            return self.anthropic_api_key is not None
+        return self.llm == "anthropic"
+
+    @property
+    def inbox(self) -> Path:
+        return self.home / "inbox"
+
+    @property
+    def dagster_home(self) -> Path:
+        return self.home / "dagster"
+
+    @property
+    def database_folder(self) -> Path:
+        return self.home / "postgres"
+
+
+ENVIRONMENT: Mapping[str, str] = {
+    "PKG_HOME": "home",
+    "DATABASE_URL": "database_url",
+    "PKG_NOW": "now",
+    "PKG_TIMEZONE": "timezone",
+    "PKG_PARTITIONS_START": "partitions_start",
+    "ANTHROPIC_API_KEY": "anthropic_api_key",
+    "ANTHROPIC_BASE_URL": "anthropic_base_url",
+    "PKG_LLM": "llm",
+    "PKG_LLM_MODEL": "llm_model",
+    "PKG_EMBEDDER": "embedder",
+    "PKG_API_TOKENS": "api_tokens",
+}
+"""Variables with a name of their own (INTERFACES.md); every other field is ``PKG_`` + its name in capitals."""
+
+
+def variable_of(field: str) -> str:
+    """The environment variable of a field."""
+    return next((name for name, target in ENVIRONMENT.items() if target == field), f"PKG_{field.upper()}")
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings in force: defaults, then ``pkg.toml``, then the environment. Raises SettingsError."""
+    return load_with_origins(environ)[0]
+
+
+def load_with_origins(environ: Mapping[str, str] | None = None) -> tuple[Settings, dict[str, str]]:
+    """The settings and, for each field, where its value came from (``doctor`` prints it)."""
+    environ = os.environ if environ is None else environ
+    home = Path(environ.get("PKG_HOME") or Path.home() / ".local" / "share" / "pkg-pipeline")
+    values: dict[str, Any] = {"home": home}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    file = home.expanduser() / "pkg.toml"
+    for field, value in _from_file(file).items():
+        values[field], origins[field] = value, str(file)
+    for field in Settings.model_fields:
+        name = variable_of(field)
+        if environ.get(name):
+            values[field], origins[field] = environ[name], name
+    try:
+        return Settings.model_validate(values), origins
+    except ValidationError as error:
+        raise SettingsError(_one_line(error, origins)) from error
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            found = tomllib.load(stream)
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{file} cannot be read: {error}") from error
+    if unknown := sorted(set(found) - set(Settings.model_fields)):
+        raise SettingsError(f"{file} has unknown settings: {', '.join(unknown)}")
+    return found
+
+
+def _one_line(error: ValidationError, origins: Mapping[str, str]) -> str:
+    problems: list[str] = []
+    for problem in error.errors(include_url=False, include_input=False):
+        field = str(problem["loc"][0]) if problem["loc"] else ""
+        origin = origins.get(field, "default")
+        place = origin if origin not in ("default", "") else variable_of(field) if field else "settings"
+        problems.append(f"{place}: {problem['msg']}")
+    return "; ".join(problems)

@@ -1,0 +1,85 @@
+"""What tests share: one embedded server a test run, one database a test, a clock that stands, the sample folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import fasteners
+import psycopg
+import pytest
+
+from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.postgres import engine, migrate
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SHARED = REPOSITORY.parent / "shared"
+FOLDER_VARIABLE = "PKG_TEST_FOLDER"
+TEMPLATE = "pkg_template"
+
+# Dagster and dbt must not phone home from tests either
+os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
+os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and FOLDER_VARIABLE not in os.environ:
+        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="pkgt-")
+        config.stash[_OWNED] = Path(os.environ[FOLDER_VARIABLE])
+
+
+_OWNED = pytest.StashKey[Path]()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    folder = config.stash.get(_OWNED, None)
+    if folder is not None:
+        if embedded.is_initialised(folder / "pg"):
+            embedded.stop(folder / "pg", mode="immediate")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.environ.pop(FOLDER_VARIABLE, None)
+
+
+@pytest.fixture(scope="session")
+def server_url() -> str:
+    """The test run's server, started by the first test that asks, in whichever worker that runs."""
+    folder = Path(os.environ[FOLDER_VARIABLE])
+    with fasteners.InterProcessLock(folder / "lock"):
+        if not (folder / "ready").exists():
+            url = embedded.start(folder / "pg")
+            with psycopg.connect(url, autocommit=True) as connection:
+                for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
+                    connection.execute(f"ALTER SYSTEM SET {setting}")  # crash safety is tested on servers of their own
+                connection.execute("SELECT pg_reload_conf()")
+                connection.execute(f"CREATE DATABASE {TEMPLATE}")
+            migrate.upgrade(engine.with_database(url, TEMPLATE))
+            (folder / "ready").touch()
+    return embedded.dsn(folder / "pg")
+
+
+@pytest.fixture
+def database_url(server_url: str) -> Iterator[str]:
+    """A migrated, empty database of this test's own."""
+    name = f"t_{uuid.uuid4().hex}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    yield engine.with_database(server_url, name)
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def now() -> datetime:
+    return datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def shared_folder() -> Path:
+    if not SHARED.is_dir():
+        pytest.skip(f"NOT RUN: the sample data is not beside the checkout ({SHARED.name}/)")
+    return SHARED
