@@ -1,0 +1,134 @@
+"""Hashes, derived ids and keys: what makes a rerun write the same rows (B8, B10).
+
+Here: how an id or a hash is formed from content and key, and the text form of chat and message keys. Not here:
+which rows exist, what is compared with them, or anything random: every function is a pure function of its arguments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote
+from uuid import UUID, uuid5
+
+NAMESPACE: Final = UUID("6f1d3c0e-58a7-5a0b-9d44-2c7c0b6a51f3")
+"""The one namespace of every derived id. Changing it renames every row of every database: never do."""
+
+
+class MessageKey(NamedTuple):
+    """The three parts of a message's public name."""
+
+    source: str
+    chat_external_id: str
+    message_external_id: str
+
+
+def content_hash(text: str) -> str:
+    """sha256 (64 hex digits) of the text's UTF-8 bytes; a lone surrogate is hashed too instead of raising."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def input_hash(pairs: Iterable[tuple[str | int, str]], *context: str) -> str:
+    """sha256 over (message id, content hash) in the order given, then over ``context`` (H8, B8).
+
+    Every part is written with its length before it, so that no two different inputs share their bytes. An id may be
+    the bigint or the external id; the caller must stay with one of them.
+    """
+    digest = hashlib.sha256()
+    for message_id, text_hash in pairs:
+        digest.update(_framed("message", str(message_id), text_hash))
+    if context:
+        digest.update(_framed("context", *context))
+    return digest.hexdigest()
+
+
+def entity_id(source: str, external_id: str) -> UUID:
+    """Id of the entity that an identity on one source starts as."""
+    return _derived("entity", source, external_id)
+
+
+def chat_id(source: str, external_id: str) -> UUID:
+    """Id of the chat ``source`` + ``external_id``."""
+    return _derived("chat", source, external_id)
+
+
+def interaction_id(chat_key: str, first_external_id: str) -> UUID:
+    """Id of the interaction whose earliest message is ``first_external_id`` in the chat ``chat_key``."""
+    return _derived("interaction", chat_key, first_external_id)
+
+
+def summary_id(
+    interaction_id: UUID, input_hash: str, *, prompt_version: str, model: str, parent_id: UUID | None
+) -> UUID:
+    """Id of a summary. It includes the parent's, so that edits A → B → A make a chain and no cycle (P29)."""
+    parent = "" if parent_id is None else str(parent_id)
+    return _derived("summary", str(interaction_id), input_hash, prompt_version, model, parent)
+
+
+def item_id(owner_id: UUID, kind: str, *parts: str) -> UUID:
+    """Id of something extracted (decision, action item, fact) from ``owner_id``, by what it says and rests on (P17).
+
+    ``owner_id`` is the interaction for items that must keep their id over revisions of its summary (P28).
+    """
+    return _derived("item", str(owner_id), kind, *parts)
+
+
+def chunk_id(scope: str, message_keys: Iterable[str], content: str) -> UUID:
+    """Id of a chunk: scope, sorted message keys and content, so that two equal "ok" stay two chunks."""
+    return _derived("chunk", scope, content_hash(content), *sorted(message_keys))
+
+
+def chat_key(source: str, external_id: str) -> str:
+    """``source:external-id``, the name of a chat on the command line and in ids.
+
+    Raises ``ValueError`` for an empty part or a source with a colon, which would make the key ambiguous.
+    """
+    if not source or not external_id or ":" in source:
+        raise ValueError(f"not a chat: source {source!r}, external id {external_id!r}")
+    return f"{source}:{external_id}"
+
+
+def parse_chat_key(key: str) -> tuple[str, str]:
+    """``(source, external_id)`` of a chat key; everything after the first colon is the external id. ``ValueError``."""
+    source, colon, external_id = key.partition(":")
+    if not colon or not source or not external_id:
+        raise ValueError(f"not a chat key (source:external-id): {key!r}")
+    return source, external_id
+
+
+def message_key(source: str, chat_external_id: str, message_external_id: str) -> str:
+    """``source:chat-external-id/message-external-id``, each part percent-encoded: the ids in every answer.
+
+    Raises ``ValueError`` for an empty part.
+    """
+    if not (source and chat_external_id and message_external_id):
+        raise ValueError(f"not a message: {source!r}, {chat_external_id!r}, {message_external_id!r}")
+    return f"{_encoded(source)}:{_encoded(chat_external_id)}/{_encoded(message_external_id)}"
+
+
+def parse_message_key(key: str) -> MessageKey:
+    """The three decoded parts of a message key. ``ValueError`` where the key has another form."""
+    head, slash, message = key.partition("/")
+    source, colon, chat = head.partition(":")
+    if not (slash and colon and source and chat and message) or "/" in message or ":" in chat or ":" in message:
+        raise ValueError(f"not a message key (source:chat/message): {key!r}")
+    return MessageKey(_decoded(source), _decoded(chat), _decoded(message))
+
+
+def _derived(kind: str, *parts: str) -> UUID:
+    # Python 3.11's uuid5 takes only str; latin-1 is the one decoding that keeps every byte apart from every other.
+    return uuid5(NAMESPACE, _framed(kind, *parts).decode("latin-1"))
+
+
+def _framed(*parts: str) -> bytes:
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return b"".join(b"%d:%s" % (len(part), part) for part in encoded)
+
+
+def _encoded(part: str) -> str:
+    return quote(part, safe="", errors="surrogatepass")
+
+
+def _decoded(part: str) -> str:
+    return unquote(part, errors="surrogatepass")
