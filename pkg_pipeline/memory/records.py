@@ -29,8 +29,9 @@ Tier = Literal["permanent", "relevant", "hot", "warm", "cold"]
 class ParsedChat:
     """One chat as an export names it. ``source`` + ``external_id`` is its key for ever.
 
-    ``owner_external_id`` is the exporting account where the export says so. ``category`` is None where neither
-    the export nor its kind decides it (P34: channels, bots, verification codes are ``mass``).
+    ``category`` is None where neither
+    the export nor its kind decides it (P34: channels, bots, verification codes are ``mass``). ``peer_external_id`` is
+    the other account of a direct chat where the export names it: whoever else writes there is me.
     """
 
     source: str
@@ -38,6 +39,8 @@ class ParsedChat:
     kind: ChatKind
     title: str | None = None
     category: ChatCategory | None = None
+    peer_external_id: str | None = None
+    peer_name: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 

@@ -20,9 +20,7 @@ def prepare(url: str) -> None:
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         try:
             for schema in (SCHEMA, DAGSTER_SCHEMA):
-                connection.execute(
-                    sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema))
-                )
+                connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
         finally:
             connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
