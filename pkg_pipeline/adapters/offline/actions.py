@@ -1,0 +1,210 @@
+"""Action items out of a conversation: who took on or was asked to do what, by when, and whether it is done (P13)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Literal
+
+from pkg_pipeline.adapters.offline.dates import due_date
+from pkg_pipeline.adapters.offline.people import named_in, vocative
+from pkg_pipeline.adapters.offline.phrases import phrases
+from pkg_pipeline.adapters.offline.reading import Line, Reading, Sentence
+from pkg_pipeline.adapters.offline.weighing import Weighed, addresses_you, is_question, late_bonus, weigh_action
+from pkg_pipeline.memory.records import Owner, Person
+
+CHAT_THRESHOLD = 1.5
+MEETING_THRESHOLD = 2.0
+BULLETIN_THRESHOLD = 0.8
+BULLETIN_QUESTION_SCORE = 0.9
+"""A question to a reader who cannot answer in passing, as in a letter, is a request."""
+OPEN_QUESTION_SCORE = 0.6
+CAP_PER_DOUBLING = 1.0
+ANSWER_REACH = 4
+DONE_REACH_WITHOUT_WORDS = 3
+LATE_WEIGHT = 2.0
+TAKEN_UP_SCORE = 1.0
+REFUSED_SCORE = -1.5
+ANSWERED_SCORE = -0.8
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAction:
+    """One action item. ``lines`` are message indices, the quoted one first."""
+
+    sentence: Sentence
+    score: float
+    owner: Owner
+    owner_person: Person | None
+    lines: tuple[int, ...]
+    due: date | None
+    closed_at: date | None = None
+    helper: Sentence | None = field(default=None)
+
+
+def _owner(reading: Reading, line: Line, weighed: Weighed) -> tuple[Owner, Person | None]:
+    giver = weighed.giver
+    person: Person | None = None
+    if giver == "both":
+        return "both", None
+    named = named_in(weighed.sentence.text, reading.others_than(line.speaker))
+    if giver == "speaker":
+        person = line.speaker
+    elif giver == "addressee":
+        person = vocative(line, reading.others_than(line.speaker)) or (
+            named if named and reading.addressee(line) is None else None
+        )
+        person = person or reading.addressee(line)
+    else:
+        person = named or line.speaker
+    if person is None:
+        return ("them" if line.speaker.is_self else "both"), None
+    return ("self", person) if person.is_self else ("them", person)
+
+
+def _threshold(reading: Reading) -> float:
+    if reading.is_bulletin:
+        return BULLETIN_THRESHOLD
+    return MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
+
+
+def most_items(reading: Reading, per_doubling: float = CAP_PER_DOUBLING) -> int:
+    """How many items a person would list at most: half of the lines of a short chat, slowly more for longer ones."""
+    if reading.is_bulletin:
+        return max(1, round(0.6 * len(reading.lines)))
+    if reading.is_meeting:
+        return max(2, round(per_doubling * math.log2(max(2.0, reading.words / 250))))
+    return max(2, min(len(reading.lines) // 2 + 1, 3 + round(1.5 * math.log2(max(1.0, len(reading.lines) / 8)))))
+
+
+def _question_to_you(sentence: Sentence, line: Line, reading: Reading) -> Weighed | None:
+    """An unanswered question is a request for an answer."""
+    if not is_question(sentence.text) or sentence.words < 3 or not addresses_you(sentence.text):
+        return None
+    if reading.is_bulletin:
+        return Weighed(sentence, BULLETIN_QUESTION_SCORE, ())
+    return None
+
+
+def _answer(reading: Reading, line: Line) -> tuple[Line | None, float]:
+    """What the next lines of others say to a request: taken up, refused, or simply answered."""
+    for later in reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]:
+        if later.speaker.entity_id == line.speaker.entity_id or not later.sentences:
+            continue
+        table = phrases(later.language)
+        first = later.sentences[0].text
+        if table.refusal.search(first):
+            return later, REFUSED_SCORE
+        if table.acceptance.search(first):
+            return later, TAKEN_UP_SCORE
+        return None, 0.0
+    return None, 0.0
+
+
+def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
+    found: list[tuple[Weighed, Line]] = []
+    for line in reading.lines:
+        if line.is_data:
+            continue
+        best: Weighed | None = None
+        for sentence in line.sentences:
+            weighed = weigh_action(sentence, line) or _question_to_you(sentence, line, reading)
+            if weighed is None:
+                continue
+            if is_question(sentence.text) and weighed.giver == "none":
+                continue
+            if best is None or weighed.score > best.score:
+                if best is not None and reading.is_bulletin is False and best.score >= _threshold(reading):
+                    found.append((best, line))
+                best = weighed
+            elif weighed.score >= _threshold(reading) and not reading.is_bulletin:
+                found.append((weighed, line))
+        if best is not None:
+            found.append((best, line))
+    return found
+
+
+def _completion(reading: Reading, item: FoundAction) -> Line | None:
+    """The later line that says it is done: by words that recur, or by a bare "done" close by."""
+    terms = set(item.sentence.terms) | (set(item.helper.terms) if item.helper else set())
+    asked = max(item.lines)
+    for later in reading.lines[asked + 1 :]:
+        for sentence in later.sentences:
+            table = phrases(sentence.language)
+            if is_question(sentence.text) or not table.done.search(sentence.text):
+                continue
+            if item.owner_person is not None and later.speaker.entity_id != item.owner_person.entity_id:
+                continue
+            shared = terms & set(sentence.terms)
+            if shared or (len(sentence.terms) <= 2 and later.index - asked <= DONE_REACH_WITHOUT_WORDS):
+                return later
+    return None
+
+
+def _same_duty(a: FoundAction, b: FoundAction) -> bool:
+    if a.owner != b.owner or a.owner_person != b.owner_person or abs(a.lines[0] - b.lines[0]) > ANSWER_REACH:
+        return False
+    if a.lines[0] == b.lines[0]:
+        return bool(set(a.sentence.terms) & set(b.sentence.terms)) or not b.sentence.terms
+    shared = set(a.sentence.terms) & set(b.sentence.terms)
+    return bool(shared) or min(len(a.sentence.terms), len(b.sentence.terms)) <= 1
+
+
+def _merged(items: list[FoundAction]) -> list[FoundAction]:
+    """A request and the promise that answers it are one item, quoted by whichever says more."""
+    kept: list[FoundAction] = []
+    for item in sorted(items, key=lambda i: (i.lines[0], i.sentence.place)):
+        twin = next((k for k in reversed(kept) if _same_duty(k, item)), None)
+        if twin is None:
+            kept.append(item)
+            continue
+        first, second = (twin, item) if len(twin.sentence.terms) >= len(item.sentence.terms) else (item, twin)
+        united = replace(
+            first,
+            score=max(twin.score, item.score) + 0.5,
+            lines=tuple(dict.fromkeys((*first.lines, *second.lines))),
+            due=first.due or second.due,
+            helper=second.sentence,
+        )
+        kept[kept.index(twin)] = united
+    return kept
+
+
+def find_actions(reading: Reading) -> list[FoundAction]:
+    """The action items of a conversation in the order in which they were said."""
+    items: list[FoundAction] = []
+    for weighed, line in _candidates(reading):
+        score = weighed.score + late_bonus(reading, line.index, LATE_WEIGHT)
+        lines: tuple[int, ...] = (line.index,)
+        if weighed.giver in {"addressee", "both"} and not reading.is_bulletin:
+            answer, change = _answer(reading, line)
+            score += change
+        sentence = weighed.sentence
+        if score < _threshold(reading):
+            continue
+        owner, person = _owner(reading, line, weighed)
+        due = due_date(sentence.text, sentence.language, line.day) or _due_nearby(line, sentence)
+        items.append(FoundAction(sentence, score, owner, person, lines, due))
+    kept = sorted(_merged(items), key=lambda i: (-i.score, i.lines[0]))[: most_items(reading)]
+    done: list[FoundAction] = []
+    for item in kept:
+        closing = None if reading.is_bulletin else _completion(reading, item)
+        if closing is not None:
+            item = replace(item, closed_at=closing.day, lines=(*item.lines, closing.index))
+        done.append(item)
+    return sorted(done, key=lambda i: (i.lines[0], i.sentence.place))
+
+
+def _due_nearby(line: Line, sentence: Sentence) -> date | None:
+    """A date in a short sentence beside it: "I'll send the report. Tomorrow morning." """
+    for other in line.sentences:
+        if abs(other.place - sentence.place) == 1 and other.words <= 6:
+            found = due_date(other.text, other.language, line.day)
+            if found is not None:
+                return found
+    return None
+
+
+def status_of(item: FoundAction) -> Literal["open", "closed"]:
+    return "open" if item.closed_at is None else "closed"

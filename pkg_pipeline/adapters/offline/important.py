@@ -1,0 +1,51 @@
+"""Which messages matter enough to be kept word for word for ever (P16): dates, sums, agreements, contacts, weighty lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pkg_pipeline.adapters.offline.centrality import term_weights
+from pkg_pipeline.adapters.offline.dates import find_dates
+from pkg_pipeline.adapters.offline.reading import Line, Reading
+from pkg_pipeline.adapters.offline.weighing import has_money, has_statistic
+
+FRAGMENT_SHARE = 0.14
+"""Of speech in fragments, this share of the lines carries what was said; a kept line is then one piece of a sentence."""
+MEETING_SHARE = 0.06
+CHAT_SHARE = 0.1
+
+
+def _concrete(line: Line) -> bool:
+    return any(
+        has_money(s.text) or any(d.day >= line.day for d in find_dates(s.text, s.language, line.day))
+        for s in line.sentences
+    )
+
+
+def _weights(reading: Reading) -> list[float]:
+    weights = term_weights([[t for s in line.sentences for t in s.terms] for line in reading.lines])
+    out: list[float] = []
+    for line in reading.lines:
+        terms = {t for s in line.sentences for t in s.terms}
+        value = sum(weights[t] for t in terms) * (0.0 if line.is_data else 1.0)
+        value *= 1.0 + 0.2 * any(has_statistic(s.text) or has_money(s.text) for s in line.sentences)
+        out.append(value)
+    return out
+
+
+def important_lines(reading: Reading, cited: Iterable[int], with_contact: Iterable[int]) -> list[int]:
+    """Indices in order: what decisions and duties rest on, contacts, concrete lines, then the weightiest."""
+    cited = set(cited)
+    total = len(reading.lines)
+    share = FRAGMENT_SHARE if reading.is_fragmentary else MEETING_SHARE if reading.is_meeting else CHAT_SHARE
+    wanted = max(1, round(share * total))
+    chosen = cited | set(with_contact)
+    if not reading.is_fragmentary and not reading.is_meeting:
+        chosen |= {line.index for line in reading.lines if not line.is_data and _concrete(line)}
+    weights = _weights(reading)
+    for index in sorted(range(total), key=lambda i: (-weights[i], i)):
+        if len(chosen) >= wanted:
+            break
+        if weights[index] > 0:
+            chosen.add(index)
+    return sorted(chosen)

@@ -1,0 +1,146 @@
+"""The summary text: two to four sentences in the conversation's language, at most 200 words (P13).
+
+Which pieces of speech are told is decided here by coverage, centrality and importance; how they are told is ``retelling``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pkg_pipeline.adapters.offline.centrality import coverage_order, lexrank
+from pkg_pipeline.adapters.offline.phrases import phrases
+from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words, terms_of
+from pkg_pipeline.adapters.offline.retelling import clipped, first_name, retell
+from pkg_pipeline.adapters.offline.weighing import has_money, is_question, plain
+
+MOST_WORDS = 190
+"""Below the limit of 200, since a gate may count a hyphen differently."""
+MOST_SENTENCES = 4
+WORDS_AT_LEAST = 12
+WORDS_PER_ROOT = 1.85
+CHINESE_FACTOR = 1.6
+"""A Chinese character counts as a word; the same content takes more of them."""
+UNIT_WORDS = 45
+UNIT_CHARACTERS = 80
+QUESTION_GAIN = 0.6
+CITED_GAIN = 1.5
+MONEY_GAIN = 1.15
+CENTRALITY_GAIN = 1.0
+SHORTNESS_POWER = 0.35
+"""0 takes the longest pieces, 1 the densest per word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece of speech that may be told: one sentence, or neighbouring fragments of one speaker."""
+
+    sentence: Sentence
+    text: str
+    terms: tuple[str, ...]
+    words: int
+
+
+def budget_words(reading: Reading) -> int:
+    """How long a summary should be: it grows with the root of what was said."""
+    factor = CHINESE_FACTOR if reading.language == "zh" else 1.0
+    return min(MOST_WORDS, round(WORDS_AT_LEAST + factor * WORDS_PER_ROOT * math.sqrt(reading.words)))
+
+
+def _cleaned(text: str, language: str) -> str:
+    text = re.sub(r"\s+", " ", plain(text, language))
+    return re.sub(r"\b(\w+(?:'\w+)?)(?:[ ,]+\1\b)+", r"\1", text, flags=re.IGNORECASE)
+
+
+def _unit(sentence: Sentence, text: str) -> Unit:
+    return Unit(sentence, text, terms_of(text, sentence.language), count_words(text))
+
+
+def units_of(reading: Reading) -> list[Unit]:
+    """Sentences, or in fragmentary speech runs of one speaker's fragments of up to ``UNIT_WORDS`` words."""
+    out: list[Unit] = []
+    if not reading.is_fragmentary:
+        for s in reading.sentences:
+            if not reading.lines[s.line].is_data:
+                out.append(_unit(s, _cleaned(s.text, s.language)))
+        return [u for u in out if u.terms]
+    head: Sentence | None = None
+    text = ""
+    for s in reading.sentences:
+        if reading.lines[s.line].is_data:
+            continue
+        piece = _cleaned(s.text, s.language)
+        same = head is not None and reading.lines[head.line].speaker == reading.lines[s.line].speaker
+        if head is not None and same and not re.search(r"[.!?]$", text) and count_words(text + piece) <= UNIT_WORDS:
+            text = f"{text} {piece}"
+            continue
+        if head is not None:
+            out.append(_unit(head, text))
+        head, text = s, piece
+    if head is not None:
+        out.append(_unit(head, text))
+    return [u for u in out if u.terms]
+
+
+def _gains(reading: Reading, units: Sequence[Unit], cited: Mapping[int, float]) -> list[float]:
+    central = lexrank([u.terms for u in units])
+    gains: list[float] = []
+    for i, unit in enumerate(units):
+        message = reading.lines[unit.sentence.line].message
+        gain = 0.4 + CENTRALITY_GAIN * float(central[i]) + 0.5 * message.importance_score
+        gain *= QUESTION_GAIN if is_question(unit.text) else 1.0
+        gain *= MONEY_GAIN if has_money(unit.text) else 1.0
+        gain *= CITED_GAIN if unit.sentence.line in cited and not reading.is_meeting else 1.0
+        gains.append(gain)
+    return gains
+
+
+def _names(reading: Reading) -> str:
+    table = phrases(reading.language).templates
+    names = [first_name(p, reading) for p in reading.speakers]
+    if len(names) <= 4:
+        comma = "、" if reading.language == "zh" else ", "
+        return table["and"].join([comma.join(names[:-1]), names[-1]]) if len(names) > 1 else (names or ["?"])[0]
+    comma = "、" if reading.language == "zh" else ", "
+    n = len(names) if reading.language == "zh" else len(names) - 3
+    return table["others"].format(who=comma.join(names[:3]), n=n)
+
+
+def overview(reading: Reading, topics: Sequence[str]) -> str:
+    """Who talked about what, in one sentence."""
+    table = phrases(reading.language).templates
+    comma = "、" if reading.language == "zh" else ", "
+    listed = table["and"].join([comma.join(topics[:-1]), topics[-1]]) if len(topics) > 1 else "".join(topics)
+    text = table["discussed"].format(who=_names(reading), topics=listed)
+    return text[0].upper() + text[1:]
+
+
+def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float]) -> str:
+    """The summary; never empty. ``cited`` are line indices on which decisions and duties rest, with their scores."""
+    units = units_of(reading)
+    table = phrases(reading.language).templates
+    if not units:
+        return table["empty"].format(who=_names(reading))
+    budget = budget_words(reading)
+    parts: list[str] = []
+    at_most = MOST_SENTENCES
+    if reading.is_meeting and topics:
+        parts.append(overview(reading, topics))
+        at_most -= 1
+    left = max(WORDS_AT_LEAST, budget - count_words(" ".join(parts)))
+    limit = max(WORDS_AT_LEAST, round(left * 0.8) if not reading.is_meeting else UNIT_WORDS)
+    costs = [min(u.words, limit) + 1 for u in units]
+    order = coverage_order(
+        [u.terms for u in units],
+        costs,
+        _gains(reading, units, cited),
+        budget=left,
+        at_most=at_most,
+        power=SHORTNESS_POWER,
+    )
+    if not order:
+        order = [min(range(len(units)), key=lambda i: costs[i])]
+    parts += [retell(units[i].text, units[i].sentence, reading, budget=limit) for i in sorted(order)]
+    return clipped(("" if reading.language == "zh" else " ").join(parts), MOST_WORDS)
