@@ -1,0 +1,159 @@
+"""The files behind a path: one file, a folder at any depth, or a zip; without the media that lie in exports.
+
+Formats are not known here. Zips are guarded against bombs and odd members; nothing is ever unpacked to disk.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Final
+
+from pkg_pipeline.adapters.exports.reading import ByteSource
+
+MAX_ZIP_MEMBERS: Final = 200_000
+MAX_ZIP_RATIO: Final = 250
+"""Text of chats packs 5 to 20 times, repeated lines perhaps 100 times; a bomb packs a thousand times."""
+MAX_ZIP_RATIO_FROM_BYTES: Final = 64 * 1024 * 1024
+MAX_ZIP_BYTES: Final = 64 * 1024**3
+
+_ZIP_MARK: Final = b"PK\x03\x04"
+_TELEGRAM_FILE: Final = "result.json"
+_TELEGRAM_MEDIA: Final = frozenset(
+    (
+        "photos",
+        "files",
+        "video_files",
+        "voice_messages",
+        "round_video_messages",
+        "stickers",
+        "images",
+        "css",
+        "js",
+        "chats",
+        "contacts",
+        "stories",
+        "profile_pictures",
+        "lists",
+        "music",
+        "profile_music",
+    )
+)
+"""Folders beside a ``result.json`` that hold media and pages, in thousands."""
+
+
+class UnreadableExport(ValueError):
+    """There is nothing that can be imported; the message is one sentence for the person who asked for it."""
+
+
+def files_in(path: Path) -> tuple[list[ByteSource], bool]:
+    """``(files in the order of their names, whether path is a folder or a zip)``. Raises ``UnreadableExport``."""
+    try:
+        if path.is_dir():
+            return _in_folder(path), True
+        if not path.exists():
+            raise UnreadableExport(f"{path}: there is no such file or folder")
+        if not path.is_file():
+            raise UnreadableExport(f"{path}: neither a file nor a folder")
+        with path.open("rb") as stream:
+            is_zip = stream.read(len(_ZIP_MARK)) == _ZIP_MARK
+        return (_in_zip(path), True) if is_zip else ([_on_disk(path, path)], False)
+    except OSError as error:
+        raise UnreadableExport(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _on_disk(path: Path, shown: Path) -> ByteSource:
+    status = path.stat()
+    written_at = datetime.fromtimestamp(status.st_mtime, UTC)
+    return ByteSource(str(shown), opener=partial(path.open, "rb"), bytes_total=status.st_size, written_at=written_at)
+
+
+def _in_folder(folder: Path) -> list[ByteSource]:
+    found: list[ByteSource] = []
+    for place, folders, names in os.walk(folder):
+        inside = [name for name in folders if not _is_hidden(name)]
+        folders[:] = sorted(name for name in inside if not (_TELEGRAM_FILE in names and name in _TELEGRAM_MEDIA))
+        for name in sorted(names):
+            path = Path(place) / name
+            if _is_hidden(name) or not path.is_file():
+                continue
+            with path.open("rb") as stream:
+                is_zip = stream.read(len(_ZIP_MARK)) == _ZIP_MARK
+            found.extend(_in_zip(path) if is_zip else [_on_disk(path, path)])
+    return found
+
+
+def _in_zip(path: Path) -> list[ByteSource]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [info for info in archive.infolist() if not info.is_dir()]
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise UnreadableExport(f"{path}: the zip is damaged: {error}") from error
+    if len(members) > MAX_ZIP_MEMBERS:
+        raise UnreadableExport(f"{path}: the zip has {len(members):,} files, more than {MAX_ZIP_MEMBERS:,}")
+    wanted = sorted(_without_media(members), key=lambda info: info.filename)
+    for info in wanted:
+        _refuse_bomb(path, info)
+    if sum(info.file_size for info in wanted) > MAX_ZIP_BYTES:
+        raise UnreadableExport(f"{path}: the zip would unpack to more than {MAX_ZIP_BYTES // 1024**3} GiB")
+    return [
+        ByteSource(
+            f"{path}:{info.filename}",
+            opener=_member_opener(path, info.filename),
+            bytes_total=info.file_size,
+            written_at=_written_at(info),
+        )
+        for info in wanted
+    ]
+
+
+def _without_media(members: Iterable[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
+    named = [(PurePosixPath(info.filename), info) for info in members]
+    exports = {path.parent for path, _ in named if path.name == _TELEGRAM_FILE}
+    kept: list[zipfile.ZipInfo] = []
+    for path, info in named:
+        is_media = any(
+            parent.parent in exports and parent.name in _TELEGRAM_MEDIA and parent != parent.parent
+            for parent in path.parents
+        )
+        if not is_media and not any(_is_hidden(part) for part in path.parts):
+            kept.append(info)
+    return kept
+
+
+def _refuse_bomb(path: Path, info: zipfile.ZipInfo) -> None:
+    if info.flag_bits & 1:
+        raise UnreadableExport(f"{path}: {info.filename} is protected by a password: unpack it first")
+    packed = max(info.compress_size, 1)
+    if info.file_size > MAX_ZIP_RATIO_FROM_BYTES and info.file_size / packed > MAX_ZIP_RATIO:
+        raise UnreadableExport(
+            f"{path}: {info.filename} would unpack to {info.file_size // 1024**2:,} MiB, {info.file_size // packed:,}"
+            f" times its packed size: that is no conversation; unpack it yourself if you trust it"
+        )
+
+
+def _member_opener(path: Path, member: str) -> Callable[[], AbstractContextManager[IO[bytes]]]:
+    @contextmanager
+    def opened() -> Iterator[IO[bytes]]:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+            yield stream
+
+    return opened
+
+
+def _written_at(info: zipfile.ZipInfo) -> datetime:
+    """Zips keep wall time without a zone; it is taken as UTC, so that every machine reads the same."""
+    try:
+        return datetime(*info.date_time, tzinfo=UTC)
+    except ValueError:  # some packers leave month and day zero
+        return datetime(1980, 1, 1, tzinfo=UTC)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name == "__MACOSX"

@@ -1,0 +1,195 @@
+"""Finds the exports in a file, a folder or a zip and says of each what format it is, from its content.
+
+The formats themselves are read by their own modules. A new format is one more line in ``_FORMATS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Literal
+
+import orjson
+
+from pkg_pipeline.adapters.exports.containers import UnreadableExport, files_in
+from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
+from pkg_pipeline.adapters.exports.jsonl import REQUIRED, read_jsonl
+from pkg_pipeline.adapters.exports.moments import zone_named
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
+from pkg_pipeline.adapters.exports.repair import repaired
+from pkg_pipeline.adapters.exports.telegram import CHAT_SECTIONS, read_telegram
+from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES
+from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.stages.stores import ExportItem
+
+__all__ = ["Export", "ExportFormat", "UnreadableExport", "open_export"]
+
+ExportFormat = Literal["telegram", "jsonl"]
+
+_HEAD_BYTES: Final = 128 * 1024
+_LINES_TRIED: Final = 20
+_JSONL_FIELDS_ENOUGH: Final = 3
+"""So many of the required fields make a line one of ours, so that a file whose lines all lack one is still told so."""
+
+_TELEGRAM_SECTIONS: Final = frozenset((*CHAT_SECTIONS, "personal_information", "frequent_contacts"))
+_FOREIGN_KEYS: Final = frozenset(("guild", "channel", "mapping", "chat_messages", "conversation_id"))
+_DATA_SUFFIXES: Final = frozenset((".json", ".jsonl", ".ndjson", ".zip", ".txt", ".mbox"))
+
+
+class Export:
+    """One export: the bytes of a file and the reader of its format. Implements ``stages.stores.ExportSource``.
+
+    ``name`` is the path as given, for a member of a zip with the member behind it; ``exported_at`` when the file was
+    written; ``bytes_read`` of ``bytes_total`` the progress of the running ``items``.
+    """
+
+    def __init__(
+        self, content: ByteSource, *, format_name: str, reader: Callable[[ByteSource], Iterator[ExportItem]]
+    ) -> None:
+        self.name = content.name
+        self.format = format_name
+        self.exported_at = content.written_at
+        self._content = content
+        self._reader = reader
+
+    @property
+    def bytes_total(self) -> int:
+        """Size of the file, unpacked."""
+        return self._content.bytes_total
+
+    @property
+    def bytes_read(self) -> int:
+        """How far ``items`` has read."""
+        return self._content.bytes_read
+
+    @property
+    def sha256(self) -> str | None:
+        """Hex digest of the whole file; None until ``items`` is exhausted, and where the file could not be read."""
+        return self._content.sha256
+
+    def items(self) -> Iterator[ExportItem]:
+        """Everything in it, a chat before its messages; each call reads anew. Never raises for the content."""
+        yield from self._reader(self._content)
+        if self._content.sha256 is None:  # the reader stopped at a fault: the digest is still that of the whole file
+            with suppress(DamagedFile):
+                for _ in self._content.chunks():
+                    pass
+
+
+def open_export(path: Path | str, *, format: str | None = None, timezone: str = "UTC") -> list[Export]:  # noqa: A002
+    """The exports at ``path``: a file, a folder (searched at any depth) or a zip of either.
+
+    ``format`` (``telegram``, ``jsonl``) skips the guess from the content. ``timezone`` is the IANA name assumed for
+    times that have no offset. In a folder or zip, a data file of unknown content becomes an export with one
+    ``Rejected``; the rest is read. Raises ``UnreadableExport`` with one clear sentence where there is nothing to read,
+    ``ValueError`` for an unknown format or time zone.
+    """
+    zone = zone_named(timezone)
+    if format is not None and format not in _FORMATS:
+        raise ValueError(f"unknown format {format!r}: known are {', '.join(_FORMATS)}")
+    readers: dict[str, Callable[[ByteSource], Iterator[ExportItem]]] = {
+        "telegram": lambda source: read_telegram(source, zone=zone),
+        "jsonl": lambda source: read_jsonl(source, zone=zone),
+    }
+    found, unknown = list[Export](), list[tuple[ByteSource, str]]()
+    files, is_container = files_in(Path(path))
+    for source in files:
+        try:
+            known = format or _format_of(source)
+        except (UnreadableExport, DamagedFile) as error:
+            unknown.append((source, str(error)))
+        else:
+            found.append(Export(source, format_name=known, reader=readers[known]))
+    if not found:
+        raise UnreadableExport(_nothing_found(Path(path), unknown, is_container=is_container))
+    wanted = [(source, reason) for source, reason in unknown if _is_data(source.name)]
+    return found + [Export(source, format_name="unknown", reader=_rejecting(reason)) for source, reason in wanted]
+
+
+def _nothing_found(path: Path, unknown: list[tuple[ByteSource, str]], *, is_container: bool) -> str:
+    if not unknown:
+        return f"{path}: there is no file in it"
+    if not is_container:
+        return f"{path}: {unknown[0][1]}"
+    first = next((pair for pair in unknown if _is_data(pair[0].name)), unknown[0])
+    return f"{path}: none of its {len(unknown)} files is an export that can be read; {first[0].name}: {first[1]}"
+
+
+def _is_data(name: str) -> bool:
+    return Path(name).suffix.lower() in _DATA_SUFFIXES
+
+
+def _rejecting(reason: str) -> Callable[[ByteSource], Iterator[ExportItem]]:
+    return lambda _: iter((Rejected("", reason),))
+
+
+def _format_of(source: ByteSource) -> ExportFormat:
+    """Raises ``UnreadableExport`` saying what was tried, ``DamagedFile`` where it cannot be read."""
+    head = source.head(_HEAD_BYTES)
+    if not head.strip():
+        raise UnreadableExport("the file is empty")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UnreadableExport("the text is UTF-16: save it as UTF-8 and import that")
+    tried: list[str] = []
+    for name, refusal_of in _FORMATS.items():
+        refusal = refusal_of(head)
+        if refusal is None:
+            return name
+        tried.append(f"{name} ({refusal})")
+    raise UnreadableExport(f"the content is of no known format; tried {', '.join(tried)}{_hint(head)}")
+
+
+def _not_telegram(head: bytes) -> str | None:
+    if head[:1] == b"[":
+        return "begins with a list"
+    keys, chat_type = _top_level(head)
+    if keys & _FOREIGN_KEYS:
+        return "its keys are another program's"
+    if "messages" in keys or keys & _TELEGRAM_SECTIONS or chat_type in CHAT_TYPES:
+        return None
+    return "no JSON object with chats or messages"
+
+
+def _not_jsonl(head: bytes) -> str | None:
+    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+    for line in lines[:_LINES_TRIED]:
+        try:
+            fields = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            quoted = sum(f'"{name}"'.encode() in line for name in REQUIRED)
+            if line.lstrip().startswith(b"{") and quoted >= _JSONL_FIELDS_ENOUGH:
+                return None  # cut off by the head, or damaged: the reader will say
+            continue
+        if isinstance(fields, dict) and sum(name in fields for name in REQUIRED) >= _JSONL_FIELDS_ENOUGH:
+            return None
+    return f"no line is an object with {', '.join(REQUIRED)}"
+
+
+_FORMATS: Final[dict[ExportFormat, Callable[[bytes], str | None]]] = {
+    "jsonl": _not_jsonl,
+    "telegram": _not_telegram,
+}
+"""How each format is recognised in the first bytes: None, or why it is not this one."""
+
+
+def _top_level(head: bytes) -> tuple[set[str], object]:
+    """The keys of the outermost object as far as the head goes, and the value of ``type``."""
+    stream = JsonStream(repaired(iter((head,))))
+    keys: set[str] = set()
+    chat_type: object = None
+    with suppress(JsonFault):  # the head ends somewhere
+        for key in stream.members():
+            keys.add(key)
+            if key == "type":
+                chat_type = stream.value()
+            else:
+                stream.skip()
+    return keys, chat_type
+
+
+def _hint(head: bytes) -> str:
+    start = head[:2048].lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "; it is a web page: export again and choose JSON as the format"
+    return ""

@@ -1,0 +1,182 @@
+"""Walks a JSON text of any size with bounded memory: containers are entered, values taken one at a time.
+
+The values themselves are decoded by the standard library's C scanner on a sliding buffer, which gives the exact place
+of a fault and tells a file that is cut off from one that is broken. Nothing here knows an export format.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from json import JSONDecodeError, JSONDecoder
+from typing import Any, Final
+
+MAX_VALUE_CHARACTERS: Final = 64 * 1024 * 1024
+"""The longest single value (one message, one skipped entry) that is held in memory."""
+
+_MARGIN: Final = 12
+"""A fault this close to the end of the buffer may be a torn literal or escape: read on before judging."""
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class JsonFault(Exception):
+    """The text cannot be read further. ``unread_characters`` is how much of what was fetched lies behind the fault."""
+
+    def __init__(self, reason: str, *, cut_off: bool, unread: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.cut_off = cut_off
+        self.unread_bytes = len(unread.encode("utf-8", "surrogatepass"))
+
+
+class JsonStream:
+    """A reader that stands at one place of the text; each call reads on from there or raises ``JsonFault``."""
+
+    def __init__(self, chunks: Iterable[bytes], *, max_value_characters: int = MAX_VALUE_CHARACTERS) -> None:
+        self._chunks = _decoded(chunks)
+        self._max_value_characters = max_value_characters
+        self._text = ""
+        self._at = 0
+        self._ended = False
+        # raw control characters are let through: they occur, and cleaning decides about them
+        self._decode = JSONDecoder(strict=False, parse_constant=lambda _: None).raw_decode
+
+    def peek(self) -> str:
+        """The next significant character, not consumed."""
+        while True:
+            self._at = _SPACE.match(self._text, self._at).end()  # pyright: ignore[reportOptionalMemberAccess]  # matches ""
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._fetch():
+                raise self._fault("the file ends too early", cut_off=True)
+
+    def value(self) -> Any:
+        """The next value, whole."""
+        self.peek()
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except JSONDecodeError as error:
+                self._fetch_or_fail(error)
+            except (RecursionError, ValueError) as error:  # nested too deep; a number of thousands of digits
+                raise self._fault(str(error), cut_off=False) from None
+            else:
+                # a number may go on in the next chunk; strings and containers show their end
+                if end < len(self._text) or self._text[end - 1] in '"}]' or not self._fetch():
+                    self._at = end
+                    return value
+
+    def members(self) -> Iterator[str]:
+        """Enters an object: each key in turn; the caller consumes its value before asking for the next."""
+        yield from self._entries("{", "}")
+
+    def elements(self) -> Iterator[int]:
+        """Enters an array: each index in turn; the caller consumes its value before asking for the next."""
+        for index, _ in enumerate(self._entries("[", "]")):
+            yield index
+
+    def skip(self) -> None:
+        """Passes over a value of any size: containers are walked, so that only their parts are held."""
+        opening = self.peek()
+        if opening == "{":
+            for _ in self.members():
+                self.skip_part()
+        elif opening == "[":
+            for _ in self.elements():
+                self.value()
+        else:
+            self.value()
+
+    def skip_part(self) -> None:
+        """Passes over a member of a skipped object: arrays by element, anything else whole."""
+        if self.peek() == "[":
+            for _ in self.elements():
+                self.value()
+        else:
+            self.value()
+
+    def expect_end(self) -> None:
+        """Nothing but white space may follow."""
+        try:
+            self.peek()
+        except JsonFault:
+            return
+        raise self._fault("there is more after the end of the JSON document", cut_off=False)
+
+    def _entries(self, opening: str, closing: str) -> Iterator[str]:
+        self._take(opening)
+        if self.peek() == closing:
+            self._at += 1
+            return
+        while True:
+            key = ""
+            if opening == "{":
+                if self.peek() != '"':
+                    raise self._fault("a key in quotes is expected", cut_off=False)
+                key = self.value()
+                self._take(":")
+            yield key
+            following = self.peek()
+            if following != closing and following != ",":
+                raise self._fault(f"',' or '{closing}' is expected", cut_off=False)
+            self._at += 1
+            if following == closing:
+                return
+
+    def _take(self, character: str) -> None:
+        if self.peek() != character:
+            raise self._fault(f"{character!r} is expected", cut_off=False)
+        self._at += 1
+
+    def _fetch_or_fail(self, error: JSONDecodeError) -> None:
+        """More text for a value that may just be torn by the end of the buffer; else the fault that it is."""
+        torn = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _MARGIN
+        if torn and not self._ended:
+            held = len(self._text) - self._at
+            if held > self._max_value_characters:
+                raise self._fault(f"one value is longer than {self._max_value_characters:,} characters", cut_off=False)
+            self._fetch(held)  # doubles it, so that a long value is scanned a few times only
+            return
+        if torn and _is_incomplete(error, self._text[error.pos :].strip()):
+            raise self._fault("the file ends too early", cut_off=True)
+        self._at = min(error.pos, len(self._text))
+        raise self._fault(error.msg, cut_off=False)
+
+    def _fetch(self, at_least: int = 1) -> bool:
+        """Appends that many characters to the buffer, fewer only at the end of the file; False if there were none."""
+        parts = [self._text[self._at :]]
+        fetched = 0
+        while fetched < at_least and not self._ended:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                self._ended = True
+            else:
+                parts.append(chunk)
+                fetched += len(chunk)
+        if fetched:
+            self._text = "".join(parts)
+            self._at = 0
+        return fetched > 0
+
+    def _fault(self, reason: str, *, cut_off: bool) -> JsonFault:
+        if not cut_off:
+            return JsonFault(reason, cut_off=False, unread=self._text[self._at :])
+        return JsonFault(reason, cut_off=True, unread="")
+
+
+def _is_incomplete(error: JSONDecodeError, rest: str) -> bool:
+    """At the end of the file: is something missing (the export was interrupted), rather than something wrong?"""
+    if not rest or error.msg.startswith(("Unterminated string", "Invalid \\")):
+        return True
+    return any(word.startswith(rest) for word in ("true", "false", "null", "-Infinity", "NaN"))
+
+
+def _decoded(chunks: Iterable[bytes]) -> Iterator[str]:
+    """UTF-8 with or without a mark at the start; undecodable bytes become U+FFFD."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    for chunk in chunks:
+        if text := decoder.decode(chunk):
+            yield text
+    if text := decoder.decode(b"", final=True):
+        yield text

@@ -1,0 +1,79 @@
+"""From the ways an export writes a time to an aware UTC datetime. Nothing here knows a format's field names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+_MILLISECONDS_FROM = 1e11  # in seconds this would be the year 5138; as milliseconds it is 1973
+_MICROSECONDS_FROM = 1e14
+_NANOSECONDS_FROM = 1e17
+
+
+class UnreadableTime(ValueError):
+    """A value that is no time; the message says what was found, for the rejection."""
+
+
+def zone_named(timezone: str) -> tzinfo:
+    """The zone of an IANA name. Raises ``ValueError`` with the name where there is no such zone."""
+    if timezone.upper() == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(timezone)
+    except (KeyError, ValueError, OSError) as error:  # ZoneInfo raises each of them, by the kind of nonsense
+        raise ValueError(f"unknown time zone {timezone!r}: give an IANA name such as Europe/Berlin") from error
+
+
+def from_unix(value: float) -> datetime:
+    """Seconds since 1970; milli-, micro- and nanoseconds are told by their size. Raises ``UnreadableTime``."""
+    size = abs(value)
+    try:
+        if size < _MILLISECONDS_FROM:
+            return datetime.fromtimestamp(value, UTC)
+        divisor = 1_000 if size < _MICROSECONDS_FROM else 1_000_000 if size < _NANOSECONDS_FROM else 1_000_000_000
+        return datetime.fromtimestamp(value / divisor, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise UnreadableTime(f"{_shown(value)} is no unix time") from error
+
+
+def from_iso(text: str, zone: tzinfo) -> tuple[datetime, bool]:
+    """``(UTC time, zone was assumed)`` of an ISO 8601 text; without an offset it is wall time in ``zone``.
+
+    Raises ``UnreadableTime``.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is UTC:
+            return moment, False
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC), False
+        return moment.replace(tzinfo=zone).astimezone(UTC), True
+    except (ValueError, OverflowError) as error:
+        raise UnreadableTime(f"{_shown(text)} is no ISO 8601 time") from error
+
+
+def from_iso_or_unix(value: object, zone: tzinfo) -> tuple[datetime, bool]:
+    """``(UTC time, zone was assumed)`` of an ISO text, a number, or a number written as text (``"1700000000.5"``).
+
+    Raises ``UnreadableTime``.
+    """
+    if isinstance(value, str):
+        if len(value) > 11 and value[4] == "-":  # the usual ISO form, tried first for speed
+            return from_iso(value, zone)
+        number = _number(value)
+        return from_iso(value.strip(), zone) if number is None else (from_unix(number), False)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return from_unix(value), False
+    raise UnreadableTime("neither an ISO 8601 text nor unix seconds")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        return None
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
