@@ -1,17 +1,43 @@
-"""The prompt of one interaction's summary (P13): its version, its answer model and its schema. No client."""
+"""The prompt of one interaction's summary (P13): its version, its words, its answer model and schema. No client.
+
+The rules stand in the system turn and are the same for every conversation of a language; everything that somebody
+else wrote, names included, stands in the user turn between fences (B15).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pkg_pipeline.memory.gate_records import (
+    CandidateActionItem,
+    CandidateDecision,
+    CandidateFact,
+    CandidateSummary,
+)
+from pkg_pipeline.memory.importance import MARKED_ABOVE
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.prompts import fencing
+from pkg_pipeline.prompts.interaction_summary_text import TEXTS, Wording
 
 VERSION = "interaction_summary/1"
 """Part of the input hash and of the asset's code version: a change makes what it made stale (B5)."""
 
+MAX_OUTPUT_TOKENS = 3000
+"""Room for one answer: 200 words of summary and some dozens of items with their quotes."""
+
+PARTICIPANTS_BLOCK = "PARTICIPANTS"
+MESSAGES_BLOCK = "MESSAGES"
+
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class AnswerDecision(_Strict):
@@ -60,6 +86,163 @@ class Answer(_Strict):
     )
 
 
+class AnswerInvalid(ValueError):
+    """An answer that is no JSON of the schema (B9). ``problem`` names the broken places and none of its words."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPrompt:
+    """``system`` holds our words only; ``user`` holds theirs, fenced."""
+
+    system: str
+    user: str
+
+
 def schema() -> dict[str, Any]:
     """The answer's JSON schema as pydantic states it; adapters adapt it to what their API accepts."""
     return Answer.model_json_schema()
+
+
+def template_digest() -> str:
+    """A hash of every word the prompt can say: it must not change while ``VERSION`` does not."""
+    words = {language: wording.all_texts() for language, wording in sorted(TEXTS.items())}
+    return hashlib.sha256(json.dumps([words, schema()], ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+def render(source: SummaryInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
+    """The prompt for ``source`` (P13, P34).
+
+    ``strict`` is the second rung of the ladder of P19: it insists on the form and names what was wrong last time, as
+    ``AnswerInvalid.problem`` or the gate's ``quarantine_reason`` say it.
+    """
+    wording = TEXTS["ru" if source.language == "ru" else "en"]
+    names_me = source.self_person is not None
+    system = wording.system(names_me=names_me, in_chinese=source.language == "zh")
+    seed = source.input_hash
+    zone = ZoneInfo(source.timezone)
+    parts = [
+        wording.opening.format(
+            count=len(source.messages),
+            started=_local(source.started_at, zone, wording),
+            ended=_local(source.ended_at, zone, wording),
+            timezone=source.timezone,
+        ),
+        wording.participants_with_me if names_me else wording.participants_without_me,
+        fencing.fence(PARTICIPANTS_BLOCK, (_participant_line(person) for person in source.participants), seed=seed),
+        wording.messages,
+        fencing.fence(
+            MESSAGES_BLOCK, (_message_line(message, zone, wording) for message in source.messages), seed=seed
+        ),
+        wording.closing,
+    ]
+    if strict:
+        schema_text = json.dumps(schema(), ensure_ascii=False, separators=(",", ":"))
+        parts.append(wording.strict.format(problem=_plain(problem) or wording.unnamed_problem, schema=schema_text))
+    return RenderedPrompt(system=system, user="\n\n".join(parts))
+
+
+def parse(text: str) -> Answer:
+    """The model's words as an ``Answer``. Raises ``AnswerInvalid`` for anything but exact JSON of the schema.
+
+    Nothing is repaired: what cannot be read is a failure, never "no facts" (B9).
+    """
+    try:
+        return Answer.model_validate_json(text)
+    except ValidationError as error:
+        raise AnswerInvalid(_problem_of(error)) from None
+    except UnicodeEncodeError:
+        raise AnswerInvalid("the answer holds half a character (a lone surrogate)") from None
+
+
+def to_candidate(answer: Answer) -> CandidateSummary:
+    """The answer in the gate's words: plain frozen records."""
+    return CandidateSummary(
+        summary=answer.summary,
+        key_points=tuple(answer.key_points),
+        tone=answer.tone,
+        decisions=tuple(
+            CandidateDecision(
+                description=item.description,
+                date=item.date,
+                importance=item.importance,
+                quote=item.quote,
+                numbers=tuple(item.message_ids),
+            )
+            for item in answer.decisions
+        ),
+        action_items=tuple(
+            CandidateActionItem(
+                description=item.description,
+                owner=item.owner,
+                owner_name=item.owner_name,
+                status=item.status,
+                due_date=item.due_date,
+                closed_at=item.closed_at,
+                quote=item.quote,
+                numbers=tuple(item.message_ids),
+            )
+            for item in answer.action_items
+        ),
+        facts=tuple(
+            CandidateFact(
+                fact_type=item.fact_type,
+                value=item.value,
+                about=item.about,
+                confidence=item.confidence,
+                quote=item.quote,
+                numbers=tuple(item.message_ids),
+            )
+            for item in answer.facts
+        ),
+        important_numbers=tuple(answer.important_message_ids),
+    )
+
+
+def _participant_line(person: Person) -> str:
+    return fencing.encode(
+        {"name": person.name, "is_me": person.is_self, "type": person.type, "organization": person.organization}
+    )
+
+
+def _message_line(message: SourceMessage, zone: ZoneInfo, wording: Wording) -> str:
+    important = message.importance_score > MARKED_ABOVE
+    record = fencing.encode(
+        {
+            "n": message.number,
+            "speaker": message.sender.name,
+            "time": _local(message.sent_at, zone, wording),
+            "important": important,
+            "text": message.text,
+        }
+    )
+    return f"[{message.number}] {'[!] ' if important else ''}{record}"
+
+
+def _local(moment: datetime, zone: ZoneInfo, wording: Wording) -> str:
+    local = moment.astimezone(zone)
+    return f"{wording.weekdays[local.weekday()]} {local:%Y-%m-%d %H:%M}"
+
+
+def _plain(problem: str | None) -> str:
+    """One short line: a problem is ours to word, and nothing that an answer said may ride on it."""
+    return " ".join((problem or "").replace("<", "").replace(">", "").split())[:500]
+
+
+def _problem_of(error: ValidationError) -> str:
+    """Where and what, without the answer's own words: an unknown key could be an injected sentence."""
+    known = _known_fields()
+    places: list[str] = []
+    for entry in error.errors(include_input=False, include_url=False, include_context=False)[:8]:
+        path = ".".join(str(part) if isinstance(part, int) or part in known else "?" for part in entry["loc"])
+        kind = "is no valid JSON" if entry["type"] == "json_invalid" else entry["type"].replace("_", " ")
+        places.append(f"{path or 'the answer'}: {kind}")
+    return "; ".join(places)
+
+
+def _known_fields() -> frozenset[str]:
+    models = (Answer, AnswerDecision, AnswerActionItem, AnswerFact)
+    return frozenset(name for model in models for name in model.model_fields)

@@ -93,6 +93,33 @@ class LlmReply:
     tries: int = 1
 
 
+LlmOutcome = Literal[
+    "ok", "truncated", "refused", "too_long", "empty", "malformed", "unavailable", "rejected", "misconfigured"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmAttempt:
+    """One try of a call, as the ledger keeps it (B6): reported before its answer is looked at, whatever came of it.
+
+    ``usage`` is None where the service said nothing of tokens (a refusal by status, a broken connection); such a try
+    may have been charged all the same. ``cost_usd`` is 0.0 then. ``request_hash`` is the same for all tries.
+    """
+
+    task: str
+    model: str
+    prompt_version: str
+    subject: str
+    request_hash: str
+    outcome: LlmOutcome
+    usage: Usage | None
+    cost_usd: float
+    duration_seconds: float
+    request_id: str | None = None
+    stop_reason: str | None = None
+    status_code: int | None = None
+
+
 class Llm(Protocol):
     """A summarising model. ``model`` is the exact name that goes into summaries, ledger and replay key."""
 

@@ -1,0 +1,137 @@
+"""What a failed call of the Anthropic API means for us: worth another try, or which ``LlmError``. No call is made here.
+
+Messages name status, type and code; what the service wrote is added only where it repeats nothing of the prompt, since
+errors end in logs and no word of a conversation may.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from anthropic import APIConnectionError, APIStatusError, APITimeoutError
+
+from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.stages.ports import (
+    LlmError,
+    LlmMisconfigured,
+    LlmRejected,
+    LlmRequest,
+    LlmTooLong,
+    LlmUnavailable,
+)
+
+WRONG_SETUP = frozenset({401, 402, 403, 404})
+"""Key, billing, permission, model name: every further call would fail alike."""
+
+WORTH_RETRYING = frozenset({408, 409, 425, 429, 499})
+"""And everything from 500 on."""
+
+ECHO_CHARS = 24
+"""A run of this many characters in common with the prompt makes the service's words an echo of it."""
+
+MAX_DETAIL_CHARS = 200
+
+_NO_MONEY = re.compile(r"spend(?:ing)?[ _]limit|usage[ _]limit|credit balance|quota", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"prompt is too long|too many (?:input )?tokens|context (?:window|length|limit)|exceed\w* .{0,30}context"
+    r"|request_too_large",
+    re.IGNORECASE,
+)
+
+
+class Transient(Exception):
+    """A try that gave nothing; the loop decides whether it is repeated, after ``retry_after_seconds`` if the service asked for it."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_seconds: float | None = None,
+        may_retry: bool = True,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+        self.may_retry = may_retry
+        self.request_id = request_id
+        self.usage: Usage | None = None
+
+
+def classify(error: Exception, *, request: LlmRequest, now: datetime) -> LlmError | Transient:
+    """The failure that an exception of the SDK amounts to; never the exception itself, whose words may hold texts."""
+    match error:
+        case APIStatusError():
+            return _by_status(error, request=request, now=now)
+        case APITimeoutError():
+            return Transient("the service did not answer in time")
+        case APIConnectionError():
+            return Transient("the connection to the service broke")
+        case json.JSONDecodeError() | AttributeError():
+            return Transient("a success whose body is no whole JSON")
+        case UnicodeEncodeError():
+            return LlmRejected("the prompt holds half a character (a lone surrogate)")
+        case _:
+            return LlmRejected(f"the request could not be made ({type(error).__name__})")
+
+
+def _by_status(error: APIStatusError, *, request: LlmRequest, now: datetime) -> LlmError | Transient:
+    status, request_id = error.status_code, error.request_id
+    code, words = error.error_code or "", error.api_message if isinstance(error.api_message, str) else ""
+    label = " ".join(part for part in (f"the service answered {status}", error.type or "", code) if part)
+    label += _detail(words, request)
+    if _NO_MONEY.search(code) or (status in {400, 403, 429} and _NO_MONEY.search(words)):
+        return LlmUnavailable(
+            f"a spending limit of the account is reached: {label}",
+            retry_after_seconds=retry_after(error, now=now),
+            request_id=request_id,
+        )
+    if status == 413 or (status == 400 and (_TOO_LONG.search(words) or _TOO_LONG.search(code))):
+        return LlmTooLong(label, request_id=request_id)
+    if status in WRONG_SETUP:
+        return LlmMisconfigured(
+            f"{label}; check ANTHROPIC_API_KEY, the account and PKG_LLM_MODEL", request_id=request_id
+        )
+    if status in WORTH_RETRYING or status >= 500:
+        return Transient(
+            label,
+            retry_after_seconds=retry_after(error, now=now),
+            may_retry=error.response.headers.get("x-should-retry", "").lower() != "false",
+            request_id=request_id,
+        )
+    return LlmRejected(label, request_id=request_id)
+
+
+def retry_after(error: APIStatusError, *, now: datetime) -> float | None:
+    """Seconds that the service asks to wait (``retry-after-ms``, seconds or an HTTP date); None if it asks nothing."""
+    headers = error.response.headers
+    seconds = _number(headers.get("retry-after-ms"), scale=0.001)
+    if seconds is None:
+        seconds = _number(headers.get("retry-after"))
+    if seconds is None and headers.get("retry-after"):
+        try:
+            moment = parsedate_to_datetime(headers["retry-after"])
+        except (ValueError, TypeError, OverflowError):
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = (moment - now).total_seconds()
+    return None if seconds is None else max(0.0, seconds)
+
+
+def _number(text: str | None, *, scale: float = 1.0) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value * scale if math.isfinite(value) else None
+
+
+def _detail(words: str, request: LlmRequest) -> str:
+    shown = " ".join(words.split())[:MAX_DETAIL_CHARS]
+    prompt = request.user + request.system
+    runs = (shown[index : index + ECHO_CHARS] for index in range(max(1, len(shown) - ECHO_CHARS + 1)))
+    return f": {shown}" if shown and not any(run in prompt for run in runs) else ""

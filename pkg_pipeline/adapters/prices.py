@@ -1,0 +1,106 @@
+"""What a call costs: one dated table, in USD per million tokens. No call, no currency conversion, no guess.
+
+A model that is not in the table has no price, and asking for one is an error: an invented cost would pass the budget
+check (P32) unseen. New rows are added with their date; old ones stay, so that old calls keep their price (P14).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.stages.ports import LlmMisconfigured
+
+TABLE_VERSION = "2026-11-21"
+"""Goes into the ledger beside every cost."""
+
+LONG_PROMPT_TOKENS = 100_000
+"""Above this the whole request is charged at the long rate, not only what is beyond."""
+
+BATCH_SHARE = 0.5
+"""A batched call costs half."""
+
+_DATE_SUFFIX = re.compile(r"-20\d{6}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """USD per million tokens. ``cache_write`` is that of the five-minute cache, the only one that we ask for."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """The price of ``model`` from ``since`` on; ``long`` where a prompt over ``LONG_PROMPT_TOKENS`` costs more."""
+
+    model: str
+    since: datetime
+    rate: Rate
+    long: Rate | None = None
+
+
+_EPOCH = datetime(2025, 1, 1, tzinfo=UTC)
+
+PRICES: tuple[PriceRow, ...] = (
+    PriceRow(
+        "claude-haiku-5-5",
+        datetime(2026, 10, 7, tzinfo=UTC),
+        Rate(input=0.10, output=0.50, cache_read=0.01, cache_write=0.125),
+        long=Rate(input=0.50, output=2.50, cache_read=0.05, cache_write=0.625),
+    ),
+    PriceRow("claude-sonnet-5-5", _EPOCH, Rate(input=2.0, output=10.0, cache_read=0.20, cache_write=2.50)),
+    PriceRow(
+        "claude-sonnet-5-5",
+        datetime(2026, 10, 7, tzinfo=UTC),
+        Rate(input=2.0, output=10.0, cache_read=0.10, cache_write=2.50),
+    ),
+    PriceRow("claude-haiku-4-5", _EPOCH, Rate(input=1.0, output=5.0, cache_read=0.10, cache_write=1.25)),
+)
+
+
+def known_models(table: Sequence[PriceRow] = PRICES) -> tuple[str, ...]:
+    """The models that have a price, sorted."""
+    return tuple(sorted({row.model for row in table}))
+
+
+def price_row(model: str, *, at: datetime | None = None, table: Sequence[PriceRow] = PRICES) -> PriceRow:
+    """The row in force for ``model`` at ``at`` (None: the newest). A dated name (``…-20251001``) is its family's.
+
+    Raises ``LlmMisconfigured`` for a model without a price; before its first row the first one holds.
+    """
+    family = _DATE_SUFFIX.sub("", model)
+    rows = sorted((row for row in table if row.model == family), key=lambda row: row.since)
+    if not rows:
+        raise LlmMisconfigured(
+            f"no price is known for the model {model!r}; set PKG_LLM_MODEL to one of {', '.join(known_models(table))}"
+        )
+    in_force = [row for row in rows if at is None or row.since <= at]
+    return in_force[-1] if in_force else rows[0]
+
+
+def price(
+    model: str,
+    usage: Usage,
+    *,
+    at: datetime | None = None,
+    batched: bool = False,
+    table: Sequence[PriceRow] = PRICES,
+) -> float:
+    """USD for ``usage``. The three input counters are disjoint, and their sum decides whether the long rate applies."""
+    row = price_row(model, at=at, table=table)
+    prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    rate = row.long if row.long is not None and prompt_tokens > LONG_PROMPT_TOKENS else row.rate
+    millionths = (
+        usage.input_tokens * rate.input
+        + usage.output_tokens * rate.output
+        + usage.cache_read_tokens * rate.cache_read
+        + usage.cache_write_tokens * rate.cache_write
+    )
+    return millionths / 1_000_000 * (BATCH_SHARE if batched else 1.0)

