@@ -1,12 +1,11 @@
 """The first hop: one export file → chats, entities and messages, cleaned, counted and scored.
 
-Reading formats is the exports' business, what an upsert means is the store's. Here: who I am, batching, the report.
+Reading formats is the exports' business, what an upsert means is the store's. Who I am is ``owner``'s. Here: batching and the report.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -16,8 +15,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.cleaning import clean_json, clean_text_counted, text_refusal
 from pkg_pipeline.memory.importance import score_many
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
-from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.stores import (
+from pkg_pipeline.stages.message_stores import (
     ChatRow,
     EntityRow,
     ExportSource,
@@ -26,6 +24,8 @@ from pkg_pipeline.stages.stores import (
     IngestStore,
     MessageRow,
 )
+from pkg_pipeline.stages.owner import is_surely_me
+from pkg_pipeline.stages.ports import TokenCounter
 
 BATCH_MESSAGES = 5_000
 BATCH_CHARACTERS = 4_000_000
@@ -39,15 +39,6 @@ LONGEST_ID = 500
 
 NEVER = datetime(1, 1, 1, tzinfo=UTC)
 """``name_at`` of a name that no message carried: every real name replaces it."""
-
-
-class SelfUnknown(Exception):
-    """Nobody in the file could be told to be its owner; ``candidates`` are (external id, name, messages)."""
-
-    def __init__(self, reason: str, candidates: Sequence[tuple[str, str, int]]) -> None:
-        listed = ", ".join(f"{name} ({external_id})" for external_id, name, _ in candidates[:8])
-        super().__init__(f"{reason}: pass --self NAME-OR-ID, or --self none. Candidates: {listed or 'nobody'}")
-        self.candidates = list(candidates)
 
 
 @dataclass(slots=True)
@@ -83,74 +74,6 @@ class ImportReport:
             "replaced_characters": self.replaced_characters,
             "warnings": self.warnings,
         }
-
-
-# ── who I am ──────────────────────────────────────────────────────────────────────────────────
-
-
-def resolve_self(
-    sources: Iterable[ExportSource], *, rule: str | None, known: Callable[[str], list[str]]
-) -> frozenset[tuple[str, str]]:
-    """(source, external id) pairs that are me.
-
-    ``rule`` is a name, an id, ``none``, or None: then the export's owner, ``is_self`` marks, the peer of a direct
-    chat or an earlier import decide, and reading stops as soon as one of them does. Raises SelfUnknown.
-    """
-    if rule is not None and rule.casefold() == "none":
-        return frozenset()
-    seen: Counter[tuple[str, str]] = Counter()
-    names: dict[tuple[str, str], str] = {}
-    for source in sources:
-        for identity, name, decided in _identities(source, known if rule is None else lambda _: []):
-            if rule is None and decided:
-                return frozenset({identity})
-            if rule is not None and identity[1] == rule:
-                return frozenset({identity})
-            seen[identity] += 1
-            if name:
-                names[identity] = name
-    candidates = [(identity[1], names.get(identity, identity[1]), count) for identity, count in seen.most_common()]
-    if rule is None:
-        if not seen:
-            return frozenset()
-        raise SelfUnknown("the export does not say who you are", candidates)
-    matching = [identity for identity in seen if names.get(identity, "").casefold() == rule.casefold()]
-    if not matching:
-        raise SelfUnknown(f"nobody here is called {rule!r}", candidates)
-    if len({identity for identity in matching if identity[0] == matching[0][0]}) > 1:
-        raise SelfUnknown(
-            f"several people are called {rule!r}", [c for c in candidates if c[1].casefold() == rule.casefold()]
-        )
-    return frozenset(matching)
-
-
-def _identities(
-    export: ExportSource, known: Callable[[str], list[str]]
-) -> Iterator[tuple[tuple[str, str], str | None, bool]]:
-    """(identity, name, whether it is surely me) for every sender that the file names."""
-    chats: dict[str, ParsedChat] = {}
-    asked: dict[str, list[str]] = {}
-    for item in export.items():
-        if isinstance(item, ParsedOwner):
-            yield (item.source, item.external_id), item.name, True
-        elif isinstance(item, ParsedChat):
-            chats[item.external_id] = item
-            if item.source not in asked:
-                asked[item.source] = known(item.source)
-                for external_id in asked[item.source]:
-                    yield (item.source, external_id), None, True
-        elif isinstance(item, ParsedMessage) and item.sender_external_id:
-            chat = chats[item.chat_external_id]
-            yield (chat.source, item.sender_external_id), item.sender_name, _is_surely_me(item, chat)
-
-
-def _is_surely_me(message: ParsedMessage, chat: ParsedChat) -> bool:
-    if message.is_self is not None:
-        return message.is_self
-    return chat.peer_external_id is not None and message.sender_external_id != chat.peer_external_id
-
-
-# ── one file ──────────────────────────────────────────────────────────────────────────────────
 
 
 def import_export(
@@ -280,9 +203,8 @@ class _Intake:
         outgoing = False
         if message.sender_external_id:
             key = (chat.source, message.sender_external_id)
-            outgoing = _is_surely_me(message, chat) or (message.is_self is None and key in self.selves)
-            sender = self._entity(*key, message.sender_name, is_self=outgoing)
-            outgoing = outgoing or self.known[key][1] and message.is_self is not False
+            sender = self._entity(*key, message.sender_name, is_self=is_surely_me(message, chat))
+            outgoing = self.known[key][1]
             self._named(sender, message)
             if message.kind == "message":
                 self._member(chat_id, sender)

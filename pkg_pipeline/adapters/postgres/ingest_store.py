@@ -14,11 +14,11 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.stages.stores import ChatRow, EntityRow, IngestBatch, IngestCounts, MessageRow
+from pkg_pipeline.stages.message_stores import ChatRow, EntityRow, IngestBatch, IngestCounts, MessageRow
 
 
 class PostgresIngestStore:
-    """Implements ``stages.stores.IngestStore``."""
+    """Implements ``stages.message_stores.IngestStore``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections

@@ -37,7 +37,10 @@ WITH mine AS (
     RETURNING m.chat_id
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
-SELECT 'interactions', chat_id::text, 'self known', '-infinity', 'infinity' FROM mine GROUP BY chat_id
+SELECT 'interactions', chat_id::text, 'self known',
+       (SELECT min(sent_at) FROM messages WHERE messages.chat_id = mine.chat_id),
+       (SELECT max(sent_at) FROM messages WHERE messages.chat_id = mine.chat_id)
+FROM mine GROUP BY chat_id
 
 -- name: insert_identities
 INSERT INTO entity_identities (source, external_id, entity_id)

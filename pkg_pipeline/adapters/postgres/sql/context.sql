@@ -1,0 +1,232 @@
+-- Reads of one entity's context. One statement, one row of JSON, one round trip, one snapshot.
+-- Every part is a range of one index cut by a LIMIT before anything is joined to it, so that its cost does not grow with
+-- what is stored. Moments: as_of; hot_from = as_of - hot_days; warm_from = as_of - warm_days.
+
+-- name: context
+-- everything the tiers may print, newest first (P1-P4, P8-P10, P33, P34)
+WITH
+-- interactions that started within the hot days …
+recent AS (
+    SELECT interaction_id FROM interaction_participants
+    WHERE entity_id = %(entity)s AND started_at > %(hot_from)s AND started_at <= %(as_of)s
+    ORDER BY started_at DESC LIMIT 60
+),
+-- … and those that run from before into them: at most one a chat, and they are the first to end after hot_from
+spanning AS (
+    SELECT interaction_id, started_at, ended_at FROM (
+        SELECT interaction_id, started_at, ended_at FROM interaction_participants
+        WHERE entity_id = %(entity)s AND ended_at > %(hot_from)s
+        ORDER BY ended_at LIMIT 50
+    ) AS ending WHERE started_at <= %(hot_from)s
+),
+-- dialogs to take recent messages from: known through the interactions, or, not sessionised yet, through membership
+dialogs AS (
+    (SELECT c.id FROM (SELECT interaction_id FROM recent UNION SELECT interaction_id FROM spanning) AS near
+     JOIN interactions i ON i.id = near.interaction_id
+     JOIN chats c ON c.id = i.chat_id AND c.kind = 'direct')
+    UNION
+    (SELECT c.id FROM (SELECT chat_id FROM chat_members WHERE entity_id = %(entity)s ORDER BY chat_id LIMIT 100) AS own
+     JOIN chats c ON c.id = own.chat_id AND c.kind = 'direct' LIMIT 20)
+),
+-- P10: both directions of a dialog; P34: of a group what belongs to the entity
+hot AS (
+    SELECT id, sent_at FROM (
+        SELECT m.id, m.sent_at FROM dialogs d CROSS JOIN LATERAL (
+            SELECT id, sent_at FROM messages
+            WHERE chat_id = d.id AND sent_at > %(hot_from)s AND sent_at <= %(as_of)s
+              AND deleted_at IS NULL AND kind = 'message'
+            ORDER BY sent_at DESC, id DESC LIMIT %(hot_limit)s + 1
+        ) AS m
+        UNION
+        (SELECT m.id, e.sent_at FROM message_entities e JOIN messages m ON m.id = e.message_id
+         WHERE e.entity_id = %(entity)s AND e.sent_at > %(hot_from)s AND e.sent_at <= %(as_of)s
+           AND m.deleted_at IS NULL AND m.kind = 'message'
+         ORDER BY e.sent_at DESC, e.message_id DESC LIMIT %(hot_limit)s + 1)
+    ) AS both_kinds
+    ORDER BY sent_at DESC, id DESC LIMIT %(hot_limit)s + 1
+),
+-- what is older, with the summary that may be served for it: one that rests on a deleted message may not (P29)
+older AS MATERIALIZED (
+    SELECT p.interaction_id, p.started_at, p.ended_at, s.id AS summary_id,
+           s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
+    FROM (
+        SELECT interaction_id, started_at, ended_at FROM interaction_participants
+        WHERE entity_id = %(entity)s AND ended_at <= %(hot_from)s
+        ORDER BY ended_at DESC, interaction_id LIMIT %(scan_limit)s
+    ) AS p
+    LEFT JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+),
+summarised AS (
+    SELECT summary_id, interaction_id, ended_at FROM older
+    WHERE summary_id IS NOT NULL AND NOT is_withheld AND ended_at >= %(warm_from)s
+    ORDER BY ended_at DESC, interaction_id LIMIT %(summary_limit)s + 1
+),
+-- P33; channels, bots and mass groups are never summarised and must not fill the tier
+unsummarised AS (
+    SELECT near.interaction_id, near.started_at, near.ended_at, c.id AS chat_id, c.kind
+    FROM (
+        SELECT interaction_id, started_at, ended_at FROM spanning
+        UNION ALL
+        SELECT interaction_id, started_at, ended_at FROM older WHERE summary_id IS NULL OR is_withheld
+    ) AS near
+    JOIN interactions i ON i.id = near.interaction_id
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+    ORDER BY near.ended_at DESC, near.interaction_id LIMIT %(summary_limit)s + 1
+),
+-- its messages with score >= 0.5 among the newest, else its last three
+excerpts AS (
+    SELECT u.interaction_id, x.id, x.sent_at FROM unsummarised u CROSS JOIN LATERAL (
+        SELECT id, sent_at FROM (
+            SELECT id, sent_at, importance_score, row_number() OVER (ORDER BY sent_at DESC, id DESC) AS back,
+                   max(importance_score) OVER () AS best
+            FROM (
+                SELECT id, sent_at, importance_score FROM (
+                    (SELECT m.id, m.sent_at, m.importance_score FROM messages m
+                     WHERE u.kind = 'direct' AND m.chat_id = u.chat_id
+                       AND m.sent_at >= u.started_at AND m.sent_at <= least(u.ended_at, %(hot_from)s)
+                       AND m.deleted_at IS NULL AND m.kind = 'message'
+                     ORDER BY m.sent_at DESC, m.id DESC LIMIT %(excerpt_scan)s)
+                    UNION ALL
+                    (SELECT m.id, m.sent_at, m.importance_score FROM message_entities e
+                     JOIN messages m ON m.id = e.message_id
+                     WHERE u.kind <> 'direct' AND e.entity_id = %(entity)s AND e.interaction_id = u.interaction_id
+                       AND e.sent_at >= u.started_at AND e.sent_at <= least(u.ended_at, %(hot_from)s)
+                       AND m.deleted_at IS NULL AND m.kind = 'message'
+                     ORDER BY e.sent_at DESC, e.message_id DESC LIMIT %(excerpt_scan)s)
+                ) AS newest
+            ) AS scored
+        ) AS ranked
+        WHERE CASE WHEN best >= %(excerpt_score)s THEN importance_score >= %(excerpt_score)s ELSE back <= 3 END
+        ORDER BY sent_at DESC, id DESC LIMIT %(excerpt_limit)s
+    ) AS x
+),
+-- P9: the text as of then. A version that is newer than as_of gives way to the newest one that is not
+texts AS (
+    SELECT m.id, m.chat_id, m.external_id, m.sent_at, coalesce(s.is_self, m.is_outgoing) AS is_self, s.name AS speaker,
+           left(coalesce(then.content, m.content), %(text_chars)s) AS text,
+           length(coalesce(then.content, m.content)) > %(text_chars)s AS is_cut
+    FROM (SELECT id FROM hot UNION SELECT id FROM excerpts) AS wanted
+    JOIN messages m ON m.id = wanted.id
+    LEFT JOIN entities s ON s.id = m.sender_entity_id
+    LEFT JOIN LATERAL (
+        SELECT r.content FROM message_revisions r
+        WHERE m.edited_at > %(as_of)s AND r.message_id = m.id AND r.edited_at <= %(as_of)s AND NOT r.is_deleted
+        ORDER BY r.edited_at DESC LIMIT 1
+    ) AS then ON true
+),
+-- P4 and the decisions of warm and cold; at is the end of the interaction
+decisions AS (
+    (SELECT *, 'high' AS band FROM summary_items
+     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'high' AND at <= %(as_of)s
+     ORDER BY at DESC LIMIT %(item_limit)s + 1)
+    UNION ALL
+    (SELECT *, 'medium' FROM summary_items
+     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium'
+       AND at <= %(hot_from)s AND at >= %(warm_from)s
+     ORDER BY at DESC LIMIT %(item_limit)s)
+    UNION ALL
+    (SELECT *, 'low' FROM summary_items
+     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'low'
+       AND at <= %(hot_from)s AND at >= %(warm_from)s
+     ORDER BY at DESC LIMIT %(item_limit)s)
+    UNION ALL
+    (SELECT *, 'old' FROM summary_items
+     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium' AND at < %(warm_from)s
+     ORDER BY at DESC LIMIT 20)
+),
+-- P3, P9: what was open then; what was closed later was open still
+open_items AS (
+    SELECT * FROM (
+        (SELECT * FROM (
+            SELECT * FROM summary_items
+            WHERE entity_id = %(entity)s AND kind = 'action_item' AND status = 'open'
+            ORDER BY due_date, at DESC LIMIT %(scan_limit)s
+         ) AS now_open WHERE at <= %(as_of)s LIMIT %(item_limit)s + 1)
+        UNION ALL
+        (SELECT * FROM (
+            SELECT * FROM summary_items
+            WHERE entity_id = %(entity)s AND kind = 'action_item' AND status = 'closed' AND closed_at > %(today)s
+            ORDER BY closed_at LIMIT %(scan_limit)s
+         ) AS closed_since WHERE at <= %(as_of)s LIMIT %(item_limit)s)
+    ) AS then_open
+    ORDER BY due_date, at DESC, item_id LIMIT %(item_limit)s + 1
+),
+items AS (
+    SELECT x.item_id, x.kind, x.interaction_id, x.at, x.description, x.importance, x.decided_on, x.owner, o.name AS owner_name,
+           x.due_date, x.is_withheld, x.message_ids, i.chat_id, x.band
+    FROM (SELECT * FROM decisions UNION ALL SELECT *, 'open' FROM open_items) AS x
+    LEFT JOIN interactions i ON i.id = x.interaction_id
+    LEFT JOIN entities o ON o.id = x.owner_entity_id
+),
+facts AS (
+    SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at
+    FROM (
+        SELECT * FROM entity_facts
+        WHERE entity_id = %(entity)s AND status = 'confirmed' AND valid_to IS NULL
+        ORDER BY fact_type LIMIT %(item_limit)s
+    ) AS f
+    LEFT JOIN interactions i ON i.id = f.interaction_id
+    WHERE coalesce(f.valid_from, i.ended_at, '-infinity') <= %(as_of)s
+),
+summaries AS (
+    SELECT s.id, s.interaction_id, i.chat_id, i.started_at, i.ended_at, s.summary, s.status = 'dirty' AS is_stale,
+           s.message_ids
+    FROM summarised w
+    JOIN interaction_summaries s ON s.id = w.summary_id
+    JOIN interactions i ON i.id = w.interaction_id
+),
+chats_seen AS (
+    SELECT id, source, external_id, kind, title FROM chats WHERE id IN (
+        SELECT chat_id FROM texts UNION SELECT chat_id FROM items UNION SELECT chat_id FROM facts
+        UNION SELECT chat_id FROM summaries UNION SELECT chat_id FROM unsummarised
+    )
+),
+-- the newest interactions say when we last spoke and in which language
+latest AS (
+    SELECT p.ended_at, p.message_count, i.language FROM (
+        SELECT interaction_id, ended_at, message_count FROM interaction_participants
+        WHERE entity_id = %(entity)s AND started_at <= %(as_of)s
+        ORDER BY started_at DESC LIMIT 10
+    ) AS p JOIN interactions i ON i.id = p.interaction_id
+),
+-- O(1): running totals of the days before, plus the day itself
+before AS (
+    SELECT messages_total, tokens_total FROM entity_days
+    WHERE entity_id = %(entity)s AND day < %(as_of_day)s ORDER BY day DESC LIMIT 1
+),
+that_day AS (
+    SELECT sum(message_count) AS messages, sum(token_count) AS tokens FROM (
+        SELECT message_count, token_count FROM interaction_participants
+        WHERE entity_id = %(entity)s AND started_at >= %(as_of_day_start)s AND started_at <= %(as_of)s
+        ORDER BY started_at DESC LIMIT 1000
+    ) AS started
+)
+SELECT json_build_object(
+    'entity', (SELECT row_to_json(x) FROM (
+        SELECT e.id, e.name, e.type, e.is_self, o.name AS organization,
+               (SELECT json_agg(DISTINCT source ORDER BY source) FROM (
+                   SELECT source FROM entity_identities WHERE entity_id = e.id LIMIT 50) AS own) AS sources,
+               (SELECT language FROM latest GROUP BY language
+                ORDER BY sum(message_count) DESC, max(ended_at) DESC LIMIT 1) AS language,
+               coalesce((SELECT messages_total FROM before), 0) + coalesce((SELECT messages FROM that_day), 0) AS messages,
+               coalesce((SELECT tokens_total FROM before), 0) + coalesce((SELECT tokens FROM that_day), 0) AS tokens,
+               (SELECT started_at FROM interaction_participants
+                WHERE entity_id = e.id AND started_at <= %(as_of)s ORDER BY started_at LIMIT 1) AS first_contact,
+               greatest((SELECT max(least(ended_at, %(as_of)s)) FROM latest),
+                        (SELECT max(sent_at) FROM hot)) AS last_contact
+        FROM entities e LEFT JOIN organizations o ON o.id = e.organization_id
+        WHERE e.id = %(entity)s) AS x),
+    'chats', (SELECT json_object_agg(id, json_build_array(source, external_id, kind, title)) FROM chats_seen),
+    'texts', (SELECT json_object_agg(id, row_to_json(texts)) FROM texts),
+    'hot', (SELECT json_agg(id ORDER BY sent_at DESC, id DESC) FROM hot),
+    'summaries', (SELECT json_agg(summaries ORDER BY ended_at DESC, interaction_id) FROM summaries),
+    'unsummarised', (SELECT json_agg(x ORDER BY x.ended_at DESC, x.interaction_id) FROM (
+        SELECT u.interaction_id, u.chat_id, u.started_at, u.ended_at,
+               (SELECT json_agg(e.id ORDER BY e.sent_at DESC, e.id DESC) FROM excerpts e
+                WHERE e.interaction_id = u.interaction_id) AS messages
+        FROM unsummarised u) AS x),
+    'withheld', (SELECT json_agg(summary_id ORDER BY ended_at DESC, summary_id) FROM older
+                 WHERE is_withheld AND ended_at >= %(warm_from)s),
+    'items', (SELECT json_agg(items ORDER BY due_date, at DESC, item_id) FROM items),
+    'facts', (SELECT json_agg(facts ORDER BY fact_type, at DESC, id) FROM facts)
+)::text

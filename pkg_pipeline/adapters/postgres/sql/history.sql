@@ -1,0 +1,92 @@
+-- Lists of entities, interactions and summaries. Pages by key, never by offset: page 1,000 costs what page 1 does.
+
+-- name: entity
+-- one entity with its identities and the extent of the relationship
+SELECT e.id, e.name, e.type, e.is_self,
+       (SELECT array_agg(source || ':' || external_id ORDER BY source, external_id)
+        FROM (SELECT source, external_id FROM entity_identities WHERE entity_id = e.id LIMIT 50) AS own) AS identities,
+       coalesce((SELECT messages_total FROM entity_days WHERE entity_id = e.id ORDER BY day DESC LIMIT 1), 0) AS messages,
+       (SELECT started_at FROM interaction_participants WHERE entity_id = e.id ORDER BY started_at LIMIT 1) AS first_contact,
+       (SELECT ended_at FROM interaction_participants WHERE entity_id = e.id ORDER BY ended_at DESC LIMIT 1) AS last_contact
+FROM entities e WHERE e.id = %(entity)s
+
+-- name: entities_named
+-- whose name is exactly this, letter case ignored
+SELECT e.id, e.name, e.type, e.is_self,
+       (SELECT array_agg(source || ':' || external_id ORDER BY source, external_id)
+        FROM (SELECT source, external_id FROM entity_identities WHERE entity_id = e.id LIMIT 50) AS own) AS identities,
+       coalesce((SELECT messages_total FROM entity_days WHERE entity_id = e.id ORDER BY day DESC LIMIT 1), 0) AS messages,
+       (SELECT started_at FROM interaction_participants WHERE entity_id = e.id ORDER BY started_at LIMIT 1) AS first_contact,
+       (SELECT ended_at FROM interaction_participants WHERE entity_id = e.id ORDER BY ended_at DESC LIMIT 1) AS last_contact
+FROM entities e WHERE lower(e.name) = lower(%(name)s) ORDER BY e.id LIMIT %(limit)s
+
+-- name: entities_page
+-- by name; a query keeps those whose name contains it. Names are the smallest table there is: one index, read in order
+SELECT e.id, e.name, e.type, e.is_self,
+       (SELECT array_agg(source || ':' || external_id ORDER BY source, external_id)
+        FROM (SELECT source, external_id FROM entity_identities WHERE entity_id = e.id LIMIT 50) AS own) AS identities,
+       coalesce((SELECT messages_total FROM entity_days WHERE entity_id = e.id ORDER BY day DESC LIMIT 1), 0) AS messages,
+       (SELECT started_at FROM interaction_participants WHERE entity_id = e.id ORDER BY started_at LIMIT 1) AS first_contact,
+       (SELECT ended_at FROM interaction_participants WHERE entity_id = e.id ORDER BY ended_at DESC LIMIT 1) AS last_contact
+FROM (
+    SELECT id, name, type, is_self FROM entities
+    WHERE lower(name) >= lower(%(after_name)s)
+      AND (lower(name), id) > (lower(%(after_name)s), %(after_id)s)
+      AND (%(query)s = '' OR position(lower(%(query)s) IN lower(name)) > 0)
+    ORDER BY lower(name), id LIMIT %(limit)s
+) AS e ORDER BY lower(e.name), e.id
+
+-- name: entity_names
+-- to compare a misspelt name with
+SELECT id, name FROM entities ORDER BY lower(name) LIMIT %(limit)s
+
+-- name: timeline
+-- interactions of an entity, newest start first, each with the summary that is served for it
+SELECT p.interaction_id, c.source, c.external_id, c.kind, c.title, p.started_at, p.ended_at, i.status, i.language,
+       p.message_count, s.id, s.status, s.dirty_reason IS NOT DISTINCT FROM 'deleted', s.summary
+FROM (
+    SELECT interaction_id, started_at, ended_at, message_count FROM interaction_participants
+    WHERE entity_id = %(entity)s AND started_at <= %(after_at)s
+      AND (started_at, interaction_id) < (%(after_at)s, %(after_id)s)
+    ORDER BY started_at DESC, interaction_id DESC LIMIT %(limit)s
+) AS p
+JOIN interactions i ON i.id = p.interaction_id
+JOIN chats c ON c.id = i.chat_id
+LEFT JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+ORDER BY p.started_at DESC, p.interaction_id DESC
+
+-- name: interactions_of_entity
+-- candidates of a page of summaries, newest start first
+SELECT interaction_id, started_at FROM interaction_participants
+WHERE entity_id = %(entity)s AND started_at <= %(after_at)s AND started_at >= %(from_at)s
+  AND (started_at, interaction_id) < (%(after_at)s, %(after_id)s)
+ORDER BY started_at DESC, interaction_id DESC LIMIT %(scan)s
+
+-- name: interactions_of_chat
+SELECT id, started_at FROM interactions
+WHERE chat_id = (SELECT id FROM chats WHERE source = %(source)s AND external_id = %(external_id)s)
+  AND started_at <= %(after_at)s AND started_at >= %(from_at)s
+  AND (started_at, id) < (%(after_at)s, %(after_id)s)
+ORDER BY started_at DESC, id DESC LIMIT %(scan)s
+
+-- name: interactions_of_day
+-- of one local day; a day is small, so it is read whole
+SELECT id, started_at FROM interactions WHERE day = %(day)s ORDER BY started_at DESC, id DESC LIMIT %(scan)s
+
+-- name: newest_day
+-- the newest local day on which anything started, at or before this one
+SELECT day FROM interactions WHERE day <= %(day)s ORDER BY day DESC LIMIT 1
+
+-- name: summaries
+-- the summaries of these interactions, with what of them must not be shown (P29)
+SELECT s.id, s.interaction_id, c.source, c.external_id, i.started_at, i.ended_at, s.status, s.dirty_reason,
+       s.revision_count, s.summary, s.tone, s.key_points, s.decisions, s.action_items, s.extracted_facts,
+       s.important_messages,
+       (SELECT array_agg(DISTINCT x.item_id::text) FROM summary_items x
+        WHERE x.summary_id = s.id AND x.is_withheld) AS withheld,
+       s.model_version, s.cost_usd
+FROM unnest(%(interactions)s::uuid[]) WITH ORDINALITY AS wanted (id, place)
+JOIN interactions i ON i.id = wanted.id
+JOIN chats c ON c.id = i.chat_id
+JOIN interaction_summaries s ON s.interaction_id = wanted.id AND s.status = ANY (%(statuses)s)
+ORDER BY wanted.place, s.revision_count DESC, s.generated_at DESC, s.id

@@ -1,0 +1,187 @@
+-- name: claim
+-- Due interactions of the days, fewest attempts and oldest first, each under a lease with a fencing token.
+WITH due AS (
+    SELECT i.id, i.chat_id, i.day, i.started_at, i.ended_at, i.token_count, i.language, i.input_hash,
+           coalesce(a.attempts, 0) AS attempts
+    FROM interactions i
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+    LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+    LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
+        AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
+      AND i.message_count >= %(minimum)s
+      AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
+      AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)
+      AND (a.interaction_id IS NULL OR (a.state = 'waiting' AND a.retry_at <= clock_timestamp())
+           OR (a.state = 'failed' AND %(retry_failed)s))
+      AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'summary' AND l.subject_id = i.id AND l.expires_at > clock_timestamp())
+    ORDER BY attempts, i.ended_at, i.id
+    LIMIT %(limit)s
+    FOR UPDATE OF i SKIP LOCKED
+), leased AS (
+    INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
+    SELECT 'summary', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s) FROM due
+    ON CONFLICT (kind, subject_id) DO UPDATE
+        SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
+        WHERE l.expires_at <= clock_timestamp()
+    RETURNING subject_id, token
+)
+SELECT due.*, leased.token, c.source, c.external_id, c.kind, p.id, coalesce(p.revision_count, 0)
+FROM due JOIN leased ON leased.subject_id = due.id JOIN chats c ON c.id = due.chat_id
+LEFT JOIN LATERAL (
+    SELECT id, revision_count FROM interaction_summaries s
+    WHERE s.interaction_id = due.id AND s.status IN ('completed', 'dirty')
+) p ON true
+ORDER BY due.attempts, due.ended_at, due.id
+
+-- name: messages
+SELECT g.id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
+FROM unnest(%(ids)s::uuid[], %(chats)s::uuid[], %(started)s::timestamptz[], %(ended)s::timestamptz[]) AS g (id, chat_id, started_at, ended_at)
+JOIN messages m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AND g.ended_at
+WHERE m.kind = 'message' AND m.deleted_at IS NULL
+ORDER BY m.chat_id, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+
+-- name: people
+SELECT p.interaction_id, e.id, e.name, e.is_self, e.type, o.name
+FROM interaction_participants p JOIN entities e ON e.id = p.entity_id LEFT JOIN organizations o ON o.id = e.organization_id
+WHERE p.interaction_id = ANY(%(ids)s)
+UNION
+SELECT g.id, e.id, e.name, e.is_self, e.type, o.name
+FROM unnest(%(ids)s::uuid[], %(senders)s::uuid[]) AS g (id, sender) JOIN entities e ON e.id = g.sender
+LEFT JOIN organizations o ON o.id = e.organization_id
+
+-- name: replay
+SELECT reply, input_tokens, output_tokens FROM llm_calls
+WHERE request_hash = %(hash)s AND outcome = 'ok' AND reply IS NOT NULL ORDER BY created_at DESC LIMIT 1
+
+-- name: refuse
+UPDATE llm_calls SET outcome = 'quarantined', error = %(reason)s WHERE request_hash = %(hash)s AND outcome = 'ok'
+
+-- name: record
+WITH call AS (
+    INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, error, request_id, run_id, input_tokens,
+        output_tokens, cache_read_tokens, cache_write_tokens, is_usage_estimated, cost_usd, duration_seconds, reply)
+    VALUES (%(request_hash)s, %(task)s, %(model)s, %(prompt_version)s, %(lane)s, %(outcome)s, %(error)s, %(request_id)s,
+        %(run_id)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s, %(estimated)s,
+        %(cost_usd)s, %(duration_seconds)s, %(reply)s)
+    RETURNING id
+)
+INSERT INTO llm_call_subjects (call_id, subject_kind, subject_id)
+SELECT id, 'interaction', %(interaction)s FROM call
+
+-- name: texts
+-- What the interaction says now: a message edited or deleted meanwhile makes what was just written dirty from birth.
+SELECT m.external_id, m.content_hash FROM interactions i
+JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+WHERE i.id = %(interaction)s AND m.kind = 'message' AND m.deleted_at IS NULL
+ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+
+-- name: release
+DELETE FROM leases WHERE kind = 'summary' AND subject_id = %(interaction)s AND token = %(token)s RETURNING subject_id
+
+-- name: supersede
+UPDATE interaction_summaries SET status = 'superseded', updated_at = clock_timestamp()
+WHERE interaction_id = %(interaction)s AND status IN ('completed', 'dirty') AND id <> %(id)s
+
+-- name: insert_summary
+INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status, dirty_reason, input_hash, prompt_version,
+    model_version, language, summary, key_points, tone, decisions, action_items, extracted_facts, important_messages,
+    quarantined, message_ids, message_count, source_token_count, summary_token_count, compression_ratio, cost_usd,
+    generation_seconds, revision_count)
+VALUES (%(id)s, %(interaction)s, %(parent)s, %(status)s, %(dirty_reason)s, %(input_hash)s, %(prompt_version)s, %(model)s,
+    %(language)s, %(summary)s, %(key_points)s, %(tone)s, %(decisions)s, %(action_items)s, %(facts)s, %(important)s,
+    %(quarantined)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
+    round(%(source_tokens)s::numeric / greatest(%(summary_tokens)s, 1), 2), %(cost_usd)s, %(seconds)s, %(revision)s)
+ON CONFLICT (id) DO UPDATE SET
+    status = excluded.status, dirty_reason = excluded.dirty_reason, summary = excluded.summary, key_points = excluded.key_points,
+    tone = excluded.tone, decisions = excluded.decisions, action_items = excluded.action_items,
+    extracted_facts = excluded.extracted_facts, important_messages = excluded.important_messages,
+    quarantined = excluded.quarantined, message_ids = excluded.message_ids, summary_token_count = excluded.summary_token_count,
+    compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
+
+-- name: clear_items
+DELETE FROM summary_items WHERE interaction_id = %(interaction)s
+
+-- name: insert_items
+-- One row for everybody the item concerns: in a direct chat the other side (everybody where I am unknown), in a group
+-- those to whom a message it rests on belongs (P34).
+INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, decided_on, importance, owner,
+    owner_entity_id, status, due_date, closed_at, is_withheld, description, quote, message_ids)
+SELECT g.item_id, p.entity_id, i.id, %(id)s, g.kind, i.ended_at, g.decided_on, g.importance, g.owner, g.owner_entity_id,
+       g.status, g.due_date, g.closed_at,
+       EXISTS (SELECT FROM messages m WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL),
+       g.description, g.quote, g.message_ids
+FROM jsonb_to_recordset(%(items)s) AS g (item_id uuid, kind text, decided_on date, importance text, owner text,
+        owner_entity_id uuid, status text, due_date date, closed_at date, description text, quote text, message_ids text[])
+JOIN interactions i ON i.id = %(interaction)s
+JOIN chats c ON c.id = i.chat_id
+JOIN interaction_participants p ON p.interaction_id = i.id AND p.role = 'other'
+WHERE c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR EXISTS (
+    SELECT FROM messages m JOIN message_entities b ON b.message_id = m.id AND b.entity_id = p.entity_id
+    WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids)
+)
+ON CONFLICT (entity_id, item_id) DO NOTHING
+
+-- name: clear_facts
+DELETE FROM entity_facts WHERE interaction_id = %(interaction)s AND status <> 'rejected'
+
+-- name: insert_facts
+INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, valid_from, interaction_id, quote, message_ids)
+SELECT g.id, g.entity_id, g.fact_type, g.value, g.confidence,
+       CASE WHEN g.confidence >= %(fact_confidence)s THEN 'confirmed' ELSE 'candidate' END, i.ended_at, i.id, g.quote, g.message_ids
+FROM jsonb_to_recordset(%(facts)s) AS g (id uuid, entity_id uuid, fact_type text, value text, confidence real, quote text, message_ids text[])
+JOIN interactions i ON i.id = %(interaction)s
+JOIN entities e ON e.id = g.entity_id
+ON CONFLICT (id) DO NOTHING
+
+-- name: clear_attempts
+DELETE FROM summary_attempts WHERE interaction_id = %(interaction)s
+
+-- name: attempt
+INSERT INTO summary_attempts AS a (interaction_id, input_hash, prompt_version, model_version, attempts, state, retry_at, last_error)
+VALUES (%(interaction)s, %(input_hash)s, %(prompt_version)s, %(model)s, %(attempts)s, %(state)s,
+        clock_timestamp() + make_interval(secs => %(retry_after)s), %(error)s)
+ON CONFLICT (interaction_id) DO UPDATE SET
+    input_hash = excluded.input_hash, prompt_version = excluded.prompt_version, model_version = excluded.model_version,
+    attempts = excluded.attempts, state = excluded.state, retry_at = excluded.retry_at, last_error = excluded.last_error,
+    updated_at = clock_timestamp()
+
+-- name: quarantine
+-- The refused answer, for people to look at; it is served to nobody.
+INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status, input_hash, prompt_version, model_version,
+    language, summary, quarantined, message_ids, message_count, source_token_count, summary_token_count, compression_ratio,
+    cost_usd, generation_seconds)
+VALUES (%(id)s, %(interaction)s, %(parent)s, 'quarantined', %(input_hash)s, %(prompt_version)s, %(model)s, %(language)s,
+    %(answer)s, %(reasons)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, 0, 0, 0, 0)
+ON CONFLICT (id) DO UPDATE SET summary = excluded.summary, quarantined = excluded.quarantined, updated_at = clock_timestamp()
+
+-- name: counts
+-- Per day: what is summarised, what waits and until when by the memory's clock, what was given up.
+SELECT i.day,
+       count(*) FILTER (WHERE s.id IS NOT NULL AND s.status = 'completed' AND s.input_hash = i.input_hash) AS summarized,
+       count(*) FILTER (WHERE w.waits AND coalesce(a.state, '') <> 'failed') AS pending,
+       count(*) FILTER (WHERE w.waits AND a.state = 'failed') AS failed,
+       count(*) FILTER (WHERE w.waits AND a.state = 'failed' AND EXISTS (
+           SELECT FROM interaction_summaries q WHERE q.interaction_id = i.id AND q.status = 'quarantined')) AS quarantined,
+       min(greatest(
+           i.ended_at + make_interval(secs => %(due_after)s),
+           %(now)s::timestamptz + greatest(a.retry_at - clock_timestamp(), interval '0'),
+           %(now)s::timestamptz + greatest(l.expires_at - clock_timestamp(), interval '0')
+       )) FILTER (WHERE w.waits AND coalesce(a.state, '') <> 'failed') AS due_at
+FROM interactions i
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
+    AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
+    AND NOT (a.state = 'failed' AND %(retry_failed)s)
+LEFT JOIN leases l ON l.kind = 'summary' AND l.subject_id = i.id
+CROSS JOIN LATERAL (SELECT s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash AS waits) w
+WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(minimum)s
+GROUP BY i.day ORDER BY i.day
+
+-- name: waiting
+-- Everything that waits for a summary, due or not: what it would cost.
+SELECT count(*), coalesce(sum(i.message_count), 0), coalesce(sum(i.token_count), 0)
+FROM interactions i JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+WHERE i.message_count >= %(minimum)s AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)

@@ -1,0 +1,253 @@
+"""The summaries stage's store: claims under leases, ledger, publication in one transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput, Usage
+from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, LedgerRow, SummaryRow
+
+STORED_ANSWER_CHARACTERS = 20_000
+"""Of a quarantined answer: enough to see what went wrong."""
+
+
+class PostgresSummaryStore:
+    """Implements ``stages.stores.SummaryStore``. ``timezone`` goes into every input, for the words today and tomorrow."""
+
+    def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
+        self._connections = connections
+        self._timezone = timezone
+
+    def claim(
+        self, days: tuple[date, date], *, eligibility: Eligibility, limit: int, holder: str, lease_seconds: float
+    ) -> list[Claimed]:
+        with transaction(self._connections) as connection:
+            rows = connection.execute(
+                query("summaries", "claim"),
+                {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds},
+            ).fetchall()
+            return self._loaded(connection, rows) if rows else []
+
+    def _loaded(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Claimed]:
+        ids = [row[0] for row in rows]
+        messages: dict[UUID, list[tuple[Any, ...]]] = defaultdict(list)
+        for found in connection.execute(
+            query("summaries", "messages"),
+            {
+                "ids": ids,
+                "chats": [row[1] for row in rows],
+                "started": [row[3] for row in rows],
+                "ended": [row[4] for row in rows],
+            },
+        ):
+            messages[found[0]].append(found)
+        senders = {(key, found[2]) for key, several in messages.items() for found in several if found[2]}
+        people: dict[UUID, dict[UUID, Person]] = defaultdict(dict)
+        for interaction, entity, name, is_self, kind, organization in connection.execute(
+            query("summaries", "people"),
+            {
+                "ids": [key for key, _ in senders] or ids,
+                "senders": [sender for _, sender in senders] or [None] * len(ids),
+            },
+        ):
+            people[interaction][entity] = Person(entity, name, is_self, kind, organization)
+        return [self._claimed(row, messages[row[0]], people[row[0]]) for row in rows]
+
+    def _claimed(
+        self, row: tuple[Any, ...], messages: Sequence[tuple[Any, ...]], people: dict[UUID, Person]
+    ) -> Claimed:
+        (key, _, day, started_at, ended_at, tokens, language, input_hash, attempts, token) = row[:10]
+        source, chat, _, parent, revision = row[10:]
+        nobody = Person(UUID(int=0), "?", is_self=False)
+        return Claimed(
+            source=SummaryInput(
+                interaction_id=key,
+                chat_key=hashing.chat_key(source, chat),
+                started_at=started_at,
+                ended_at=ended_at,
+                participants=tuple(sorted(people.values(), key=lambda person: (not person.is_self, person.name))),
+                messages=tuple(
+                    SourceMessage(number, external_id, people.get(sender, nobody), sent_at, text, score, reason)
+                    for number, (_, external_id, sender, sent_at, text, score, reason) in enumerate(messages, 1)
+                ),
+                language=language,
+                timezone=self._timezone,
+                input_hash=input_hash,
+            ),
+            token=token,
+            attempts=attempts,
+            token_count=tokens,
+            day=day,
+            parent_summary_id=parent,
+            parent_revision=revision,
+        )
+
+    def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
+        with self._connections.connection() as connection:
+            found = connection.execute(query("summaries", "replay"), {"hash": request_hash}).fetchone()
+        return None if found is None else (found[0], Usage(found[1], found[2]), "replayed")
+
+    def refuse(self, request_hash: str, *, reason: str) -> None:
+        with self._connections.connection() as connection:
+            connection.execute(query("summaries", "refuse"), {"hash": request_hash, "reason": reason})
+
+    def record(self, row: LedgerRow) -> None:
+        usage = row.usage
+        with self._connections.connection() as connection:
+            connection.execute(
+                query("summaries", "record"),
+                {
+                    "request_hash": row.request_hash,
+                    "task": row.task,
+                    "model": row.model,
+                    "prompt_version": row.prompt_version,
+                    "lane": row.lane,
+                    "outcome": row.outcome,
+                    "error": row.error,
+                    "request_id": row.request_id,
+                    "run_id": row.run_id,
+                    "input_tokens": usage.input_tokens,
+                    "output_tokens": usage.output_tokens,
+                    "cache_read_tokens": usage.cache_read_tokens,
+                    "cache_write_tokens": usage.cache_write_tokens,
+                    "estimated": usage.estimated,
+                    "cost_usd": row.cost_usd,
+                    "duration_seconds": row.duration_seconds,
+                    "reply": row.reply,
+                    "interaction": row.interaction_id,
+                },
+            )
+
+    def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
+        interaction = {"interaction": row.source.interaction_id}
+        with transaction(self._connections) as connection:
+            texts = connection.execute(query("summaries", "texts"), interaction).fetchall()
+            is_fresh = hashing.input_hash(texts) == row.source.input_hash
+            gone = {message.external_id for message in row.source.messages} - {text[0] for text in texts}
+            parameters = {
+                **_columns(row),
+                "status": "completed" if is_fresh else "dirty",
+                "dirty_reason": None if is_fresh else "deleted" if gone else "edited",
+                "fact_confidence": fact_confidence,
+            }
+            with connection.pipeline():
+                released = connection.execute(query("summaries", "release"), {**interaction, "token": token})
+                connection.execute(query("summaries", "supersede"), {**interaction, "id": row.id})
+                connection.execute(query("summaries", "insert_summary"), parameters)
+                connection.execute(query("summaries", "clear_items"), interaction)
+                connection.execute(query("summaries", "clear_facts"), interaction)
+                if parameters["items"].obj:
+                    connection.execute(query("summaries", "insert_items"), parameters)
+                if parameters["facts"].obj:
+                    connection.execute(query("summaries", "insert_facts"), parameters)
+                connection.execute(query("summaries", "clear_attempts"), interaction)
+            if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
+                connection.execute("ROLLBACK")
+                return False
+        return True
+
+    def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
+        attempts = claimed.attempts + failure.counts
+        source = claimed.source
+        parameters = {
+            "interaction": source.interaction_id,
+            "token": claimed.token,
+            "input_hash": source.input_hash,
+            "prompt_version": eligibility.prompt_version,
+            "model": eligibility.model,
+            "attempts": attempts,
+            "state": "failed" if attempts >= eligibility.attempt_limit else "waiting",
+            "retry_after": failure.retry_after_seconds,
+            "error": failure.error[:1000],
+        }
+        with transaction(self._connections) as connection:
+            if connection.execute(query("summaries", "release"), parameters).fetchone() is None:
+                return
+            if failure.counts or failure.retry_after_seconds > 0:
+                connection.execute(query("summaries", "attempt"), parameters)
+            if failure.quarantined is not None:
+                answer, reason = failure.quarantined
+                connection.execute(
+                    query("summaries", "quarantine"),
+                    {
+                        **parameters,
+                        "id": hashing.item_id(source.interaction_id, "quarantined", source.input_hash, str(attempts)),
+                        "parent": claimed.parent_summary_id,
+                        "language": source.language,
+                        "answer": answer[:STORED_ANSWER_CHARACTERS],
+                        "reasons": Jsonb([{"part": "answer", "reason": reason}]),
+                        "message_ids": [message.external_id for message in source.messages],
+                        "message_count": len(source.messages),
+                        "source_tokens": claimed.token_count,
+                    },
+                )
+
+    def waiting(self, *, minimum_messages: int) -> tuple[int, int, int]:
+        """(interactions, messages, text tokens) that have no current summary."""
+        with self._connections.connection() as connection:
+            found = connection.execute(query("summaries", "waiting"), {"minimum": minimum_messages}).fetchone()
+        return (int(found[0]), int(found[1]), int(found[2])) if found else (0, 0, 0)
+
+
+def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any]:
+    """Parameters that ``claim`` and ``counts`` share."""
+    return {
+        "first_day": days[0],
+        "last_day": days[1],
+        "now": eligibility.now,
+        "due_after": eligibility.due_after_seconds,
+        "minimum": eligibility.minimum_messages,
+        "prompt_version": eligibility.prompt_version,
+        "model": eligibility.model,
+        "retry_failed": eligibility.retry_failed,
+    }
+
+
+def _columns(row: SummaryRow) -> dict[str, Any]:
+    content = row.content
+    return {
+        "id": row.id,
+        "interaction": row.source.interaction_id,
+        "parent": row.parent_summary_id,
+        "input_hash": row.source.input_hash,
+        "prompt_version": row.prompt_version,
+        "model": row.model,
+        "language": row.source.language,
+        "summary": content.summary,
+        "key_points": Jsonb(list(content.key_points)),
+        "tone": content.tone,
+        "decisions": Jsonb(rows_of(content.decisions)),
+        "action_items": Jsonb(rows_of(content.action_items)),
+        "facts": Jsonb(rows_of(content.extracted_facts)),
+        "important": Jsonb(rows_of(content.important_messages)),
+        "quarantined": Jsonb([asdict(entry) for entry in row.quarantined]),
+        "message_ids": [message.external_id for message in row.source.messages],
+        "message_count": len(row.source.messages),
+        "source_tokens": row.source_token_count,
+        "summary_tokens": row.summary_token_count,
+        "cost_usd": row.cost_usd,
+        "seconds": row.generation_seconds,
+        "revision": row.revision_count,
+        "items": Jsonb(_items(row)),
+    }
+
+
+def _items(row: SummaryRow) -> list[dict[str, Any]]:
+    decisions = rows_of(row.content.decisions)
+    actions = rows_of(row.content.action_items)
+    return [
+        *({**item, "kind": "decision", "item_id": item["id"], "decided_on": item["date"]} for item in decisions),
+        *({**item, "kind": "action_item", "item_id": item["id"]} for item in actions),
+    ]
