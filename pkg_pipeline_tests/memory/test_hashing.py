@@ -32,7 +32,9 @@ def test_ids_in_databases_of_today_stay_valid_tomorrow() -> None:
     assert str(hashing.entity_id("telegram", "user42")) == "1da6fc39-14b8-5dec-8427-1ef9129c3311"
     assert str(hashing.chat_id("telegram", "personal_chat:42")) == "ff833914-be6a-55b6-8184-c899bccfea6d"
     assert str(hashing.interaction_id("telegram:personal_chat:42", "1001")) == "b6eaeeaa-4d61-5938-b9c7-faad8b0ae5fd"
-    assert hashing.input_hash([("1", "a"), (2, "b")]) == "279ff2f7b594cc08c4edd0434888744e0349076aa3575b022e598df48948bfef"
+    assert (
+        hashing.input_hash([("1", "a"), (2, "b")]) == "279ff2f7b594cc08c4edd0434888744e0349076aa3575b022e598df48948bfef"
+    )
 
 
 def test_the_kind_of_row_is_part_of_its_id() -> None:
