@@ -16,12 +16,11 @@ from pkg_pipeline.adapters.exports.containers import UnreadableExport, files_in
 from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
 from pkg_pipeline.adapters.exports.jsonl import REQUIRED, read_jsonl
 from pkg_pipeline.adapters.exports.moments import zone_named
-from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportItem
 from pkg_pipeline.adapters.exports.repair import repaired
 from pkg_pipeline.adapters.exports.telegram import CHAT_SECTIONS, read_telegram
 from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.stages.stores import ExportItem
 
 __all__ = ["Export", "ExportFormat", "UnreadableExport", "open_export"]
 
@@ -38,7 +37,7 @@ _DATA_SUFFIXES: Final = frozenset((".json", ".jsonl", ".ndjson", ".zip", ".txt",
 
 
 class Export:
-    """One export: the bytes of a file and the reader of its format. Implements ``stages.stores.ExportSource``.
+    """One export: the bytes of a file and the reader of its format. Implements the stages' ``ExportSource``.
 
     ``name`` is the path as given, for a member of a zip with the member behind it; ``exported_at`` when the file was
     written; ``bytes_read`` of ``bytes_total`` the progress of the running ``items``.

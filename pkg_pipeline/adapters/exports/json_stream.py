@@ -17,6 +17,8 @@ MAX_VALUE_CHARACTERS: Final = 64 * 1024 * 1024
 
 _MARGIN: Final = 12
 """A fault this close to the end of the buffer may be a torn literal or escape: read on before judging."""
+_AFTER_NUMBER: Final = frozenset(" \t\r\n,]}")
+_TORN_NUMBER = re.compile(r"-|\.|[eE][+-]?")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -62,8 +64,9 @@ class JsonStream:
             except (RecursionError, ValueError) as error:  # nested too deep; a number of thousands of digits
                 raise self._fault(str(error), cut_off=False) from None
             else:
-                # a number may go on in the next chunk; strings and containers show their end
-                if end < len(self._text) or self._text[end - 1] in '"}]' or not self._fetch():
+                # a number may go on in the next chunk (``0`` of ``0.5``); strings and containers show their end
+                shown = self._text[end - 1] in '"}]' or self._text[end : end + 1] in _AFTER_NUMBER
+                if shown or not self._fetch():
                     self._at = end
                     return value
 
@@ -169,7 +172,9 @@ def _is_incomplete(error: JSONDecodeError, rest: str) -> bool:
     """At the end of the file: is something missing (the export was interrupted), rather than something wrong?"""
     if not rest or error.msg.startswith(("Unterminated string", "Invalid \\")):
         return True
-    return any(word.startswith(rest) for word in ("true", "false", "null", "-Infinity", "NaN"))
+    return _TORN_NUMBER.fullmatch(rest) is not None or any(
+        word.startswith(rest) for word in ("true", "false", "null", "-Infinity", "NaN")
+    )
 
 
 def _decoded(chunks: Iterable[bytes]) -> Iterator[str]:

@@ -13,6 +13,11 @@ from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from typing import IO, Final
 
+from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
+
+ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
+"""What the readers of all formats yield."""
+
 CHUNK_BYTES: Final = 256 * 1024
 
 

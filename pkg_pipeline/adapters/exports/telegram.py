@@ -13,12 +13,11 @@ from itertools import chain
 from typing import Any, Final
 
 from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
-from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportItem
 from pkg_pipeline.adapters.exports.repair import repaired
 from pkg_pipeline.adapters.exports.telegram_chat import SOURCE, DescribedChat, Entry, Opening, number_of
 from pkg_pipeline.adapters.exports.telegram_message import ChatReader
 from pkg_pipeline.memory.records import ParsedOwner, Rejected
-from pkg_pipeline.stages.stores import ExportItem
 
 CHAT_SECTIONS: Final = ("chats", "left_chats")
 
