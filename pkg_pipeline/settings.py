@@ -52,6 +52,7 @@ class Settings(BaseModel):
     attempt_limit: int = Field(default=3, ge=1)
     attempt_backoff_seconds: float = Field(default=60, gt=0)
     lease_seconds: float = Field(default=300, gt=0)
+    llm_concurrency: int = Field(default=4, ge=1, le=32)
     window_messages: int = Field(default=500, ge=10, description="P18: longer interactions are summarised in windows")
 
     # budget (P12, P32)

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -64,6 +66,43 @@ def start(folder: Path) -> str:
         stop(folder)  # shared_buffers and max_connections need a restart; the cluster is empty, so it is instant
         _start(folder)
     return dsn(folder)
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[str]:
+    """The server for as long as it is needed: the last process to leave stops it, unless ``keep`` said otherwise.
+
+    Every user holds a shared lock; whoever leaves and gets it exclusively was the last.
+    """
+    import fasteners
+
+    folder = folder.expanduser().resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    lock = fasteners.InterProcessReaderWriterLock(folder.parent / "postgres.lock")
+    lock.acquire_read_lock()
+    try:
+        yield start(folder)
+    finally:
+        lock.release_read_lock()
+        if not _kept(folder).exists() and lock.acquire_write_lock(blocking=False):
+            try:
+                stop(folder)
+            finally:
+                lock.release_write_lock()
+
+
+def keep(folder: Path, *, kept: bool) -> None:
+    """Whether the server goes on when nobody uses it (``db start``, ``db stop``)."""
+    marker = _kept(folder.expanduser().resolve())
+    if kept:
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+    else:
+        marker.unlink(missing_ok=True)
+
+
+def _kept(folder: Path) -> Path:
+    return folder.parent / "postgres.keep"
 
 
 def _start(folder: Path) -> None:

@@ -69,7 +69,7 @@ def merge_windows(parts: Sequence[SummaryContent]) -> SummaryContent:
     return SummaryContent(
         summary=_joined([part.summary for part in parts]),
         key_points=tuple(points.values())[:MAX_KEY_POINTS],
-        tone=max(dict.fromkeys(tones), key=tones.count),
+        tone=max(tones, key=tones.count),
         decisions=_united([part.decisions for part in parts], lambda _, later: later),
         action_items=_united([part.action_items for part in parts], _later_state),
         extracted_facts=_united([part.extracted_facts for part in parts], lambda earlier, _: earlier),

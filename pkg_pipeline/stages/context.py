@@ -137,7 +137,11 @@ def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -
             return block if counted == block.tokens else replace(block, tokens=counted)
         smaller = replace(smaller, max_tokens=max(smaller.max_tokens - (counted - rules.max_tokens), 0))
         block = assemble(rows, smaller, counter.count_many)
-    return block if counter.count(block.text) <= rules.max_tokens else assemble(rows, replace(rules, max_tokens=0), counter.count_many)
+    return (
+        block
+        if counter.count(block.text) <= rules.max_tokens
+        else assemble(rows, replace(rules, max_tokens=0), counter.count_many)
+    )
 
 
 def _rules(request: ContextRequest, settings: ContextSettings, max_tokens: int) -> BlockRules:
@@ -200,5 +204,3 @@ def _item_json(item: BlockItem) -> dict[str, Any]:
 def _left_out_json(entry: LeftOut) -> dict[str, Any]:
     given: dict[str, Any] = {"kind": entry.kind, "id": entry.id, "reason": entry.reason}
     return given if entry.count == 1 else {**given, "count": entry.count}
-
-

@@ -1,6 +1,7 @@
 """The first hop: one export file → chats, entities and messages, cleaned, counted and scored.
 
-Reading formats is the exports' business, what an upsert means is the store's. Who I am is ``owner``'s. Here: batching and the report.
+Reading formats is the exports' business, what an upsert means the store's, who I am ``owner``'s. Here: batching and
+the report.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.cleaning import clean_json, clean_text_counted, text_refusal
-from pkg_pipeline.memory.importance import score_many
+from pkg_pipeline.memory.importance import REASONS, score_many
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
 from pkg_pipeline.stages.message_stores import (
     ChatRow,
@@ -228,10 +229,11 @@ class _Intake:
         texts = [entry[1] for entry in self.waiting]
         scores = score_many(texts)
         tokens = self.counter.count_many(texts)
-        values, reasons = scores.values.tolist(), scores.reasons
         self.batch.messages = [
-            _row(*entry, tokens=count, score=value, reason=reason)
-            for entry, count, value, reason in zip(self.waiting, tokens, values, reasons, strict=True)
+            _row(*entry, tokens=count, score=value, reason=REASONS[code])
+            for entry, count, value, code in zip(
+                self.waiting, tokens, scores.values.tolist(), scores.reasons.tolist(), strict=True
+            )
         ]
         self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
         self.batch, self.waiting, self.characters = IngestBatch(), [], 0

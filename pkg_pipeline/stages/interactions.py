@@ -145,14 +145,16 @@ def _participants(
     places = {message.external_id: index for index, message in enumerate(live)}
     owned = belonging(
         senders=[message.sender_entity_id for message in live],
-        reply_targets=[places.get(message.reply_to, -1) if message.reply_to else -1 for message in live],
+        reply_to=np.array(
+            [places.get(message.reply_to, -1) if message.reply_to else -1 for message in live], dtype=np.int64
+        ),
         texts=[message.content for message in live],
         names={entity: names for entity, (names, _) in chat.members.items()},
     )
     rows = []
     belongings: list[tuple[UUID, int, datetime]] = []
     for entity, indexes in sorted(owned.items()):
-        mine = [live[index] for index in indexes]
+        mine = [live[index] for index in indexes.tolist()]
         if not mine:
             continue
         is_self = chat.members[entity][1]

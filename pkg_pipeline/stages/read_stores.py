@@ -31,6 +31,10 @@ class ContextQuery:
     text_chars: int
 
 
+class StoreUnavailable(Exception):
+    """The memory cannot be read now; it may be in a moment."""
+
+
 class ContextStore(Protocol):
     def read_context(self, query: ContextQuery) -> ContextRows | None:
         """Everything the tiers may print, in one round trip; None where there is no such entity."""

@@ -193,8 +193,12 @@ def _make_all(
 ) -> list[Made]:
     if concurrency <= 1:
         return [summarize_one(one, deps=deps, eligibility=eligibility) for one in claimed]
+
+    def make(one: Claimed) -> Made:
+        return summarize_one(one, deps=deps, eligibility=eligibility)
+
     with ThreadPoolExecutor(max_workers=concurrency) as workers:
-        return list(workers.map(lambda one: summarize_one(one, deps=deps, eligibility=eligibility), claimed))
+        return list(workers.map(make, claimed))
 
 
 def _keys(days: tuple[date, date]) -> list[str]:

@@ -292,8 +292,8 @@ def _ledger(attempt: _Attempt, request: LlmRequest, request_hash: str, reply: Ll
 
 
 def _request_hash(model: str, request: LlmRequest) -> str:
-    parts = (model, request.prompt_version, request.system, request.user)
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
+    asked = [model, request.prompt_version, request.system, request.user, dict(request.schema)]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 def _publish(attempt: _Attempt, content: SummaryContent, dropped: tuple[Quarantined, ...]) -> None:

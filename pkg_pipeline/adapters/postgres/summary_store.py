@@ -24,7 +24,7 @@ STORED_ANSWER_CHARACTERS = 20_000
 
 
 class PostgresSummaryStore:
-    """Implements ``stages.stores.SummaryStore``. ``timezone`` goes into every input, for the words today and tomorrow."""
+    """Implements ``stages.stores.SummaryStore``; ``timezone`` goes into every input, for words such as tomorrow."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections
@@ -58,8 +58,9 @@ class PostgresSummaryStore:
         for interaction, entity, name, is_self, kind, organization in connection.execute(
             query("summaries", "people"),
             {
-                "ids": [key for key, _ in senders] or ids,
-                "senders": [sender for _, sender in senders] or [None] * len(ids),
+                "ids": ids,
+                "wrote_in": [key for key, _ in senders],
+                "senders": [sender for _, sender in senders],
             },
         ):
             people[interaction][entity] = Person(entity, name, is_self, kind, organization)

@@ -71,6 +71,7 @@ unsummarised AS (
     ) AS near
     JOIN interactions i ON i.id = near.interaction_id
     JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+    WHERE c.kind = 'direct' OR NOT (SELECT is_self FROM entities WHERE id = %(entity)s)
     ORDER BY near.ended_at DESC, near.interaction_id LIMIT %(summary_limit)s + 1
 ),
 -- its messages with score >= 0.5 among the newest, else its last three
@@ -103,8 +104,8 @@ excerpts AS (
 -- P9: the text as of then. A version that is newer than as_of gives way to the newest one that is not
 texts AS (
     SELECT m.id, m.chat_id, m.external_id, m.sent_at, coalesce(s.is_self, m.is_outgoing) AS is_self, s.name AS speaker,
-           left(coalesce(then.content, m.content), %(text_chars)s) AS text,
-           length(coalesce(then.content, m.content)) > %(text_chars)s AS is_cut
+           left(coalesce(past.content, m.content), %(text_chars)s) AS text,
+           length(coalesce(past.content, m.content)) > %(text_chars)s AS is_cut
     FROM (SELECT id FROM hot UNION SELECT id FROM excerpts) AS wanted
     JOIN messages m ON m.id = wanted.id
     LEFT JOIN entities s ON s.id = m.sender_entity_id
@@ -112,7 +113,7 @@ texts AS (
         SELECT r.content FROM message_revisions r
         WHERE m.edited_at > %(as_of)s AND r.message_id = m.id AND r.edited_at <= %(as_of)s AND NOT r.is_deleted
         ORDER BY r.edited_at DESC LIMIT 1
-    ) AS then ON true
+    ) AS past ON true
 ),
 -- P4 and the decisions of warm and cold; at is the end of the interaction
 decisions AS (

@@ -69,13 +69,17 @@ WHERE chat_id = (SELECT id FROM chats WHERE source = %(source)s AND external_id 
   AND (started_at, id) < (%(after_at)s, %(after_id)s)
 ORDER BY started_at DESC, id DESC LIMIT %(scan)s
 
--- name: interactions_of_day
--- of one local day; a day is small, so it is read whole
-SELECT id, started_at FROM interactions WHERE day = %(day)s ORDER BY started_at DESC, id DESC LIMIT %(scan)s
+-- name: interactions_of_these
+-- which of a page of candidates took place in one chat
+SELECT i.id FROM interactions i JOIN chats c ON c.id = i.chat_id
+WHERE i.id = ANY (%(ids)s) AND c.source = %(source)s AND c.external_id = %(external_id)s
 
--- name: newest_day
--- the newest local day on which anything started, at or before this one
-SELECT day FROM interactions WHERE day <= %(day)s ORDER BY day DESC LIMIT 1
+-- name: interactions_of_all
+-- a later start never has an earlier local day, so the index over days gives the order of starts
+SELECT id, started_at FROM interactions
+WHERE day <= %(after_day)s AND day >= %(from_day)s AND started_at >= %(from_at)s
+  AND (started_at, id) < (%(after_at)s, %(after_id)s)
+ORDER BY day DESC, started_at DESC, id DESC LIMIT %(scan)s
 
 -- name: summaries
 -- the summaries of these interactions, with what of them must not be shown (P29)

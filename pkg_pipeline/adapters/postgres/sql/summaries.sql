@@ -47,7 +47,7 @@ FROM interaction_participants p JOIN entities e ON e.id = p.entity_id LEFT JOIN 
 WHERE p.interaction_id = ANY(%(ids)s)
 UNION
 SELECT g.id, e.id, e.name, e.is_self, e.type, o.name
-FROM unnest(%(ids)s::uuid[], %(senders)s::uuid[]) AS g (id, sender) JOIN entities e ON e.id = g.sender
+FROM unnest(%(wrote_in)s::uuid[], %(senders)s::uuid[]) AS g (id, sender) JOIN entities e ON e.id = g.sender
 LEFT JOIN organizations o ON o.id = e.organization_id
 
 -- name: replay

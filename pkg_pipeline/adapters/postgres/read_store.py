@@ -1,0 +1,195 @@
+"""The reading side's store: contexts, entities, timelines, summaries. It holds a pool that cannot write.
+
+Every method is one statement of ``sql/context.sql`` or ``sql/history.sql``, prepared once a connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import orjson
+import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from pkg_pipeline.adapters.postgres.context_rows import context_rows
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.memory.context_records import ContextRows
+from pkg_pipeline.stages.read_stores import (
+    ContextQuery,
+    ListedEntity,
+    Position,
+    StoredSummary,
+    StoreUnavailable,
+    SummaryFilter,
+    TimelineRow,
+)
+
+EXCERPT_SCORE = 0.5
+"""P33: what a message must score to stand in for a summary."""
+
+EXCERPT_LIMIT = 20
+EXCERPT_SCAN = 100
+"""Messages of one interaction that are looked at for excerpts; the tier holds some thirty lines."""
+
+SCAN_LIMIT = 200
+"""Rows of an index range that are looked at where not each of them can be served."""
+
+ITEM_LIMIT = 60
+"""Decisions of one importance, open items, facts: more than any budget prints."""
+
+LAST = UUID(int=2**128 - 1)
+FIRST_DAY, LAST_DAY = date(1, 1, 3), date(9999, 12, 28)
+"""Days that every time zone can name; what a caller asks beyond them is the same as these."""
+
+END_OF_TIME = datetime(9999, 12, 30, tzinfo=UTC)
+POOL_WAIT_SECONDS = 5.0
+
+
+class PostgresReadStore:
+    """Implements ``ContextStore``, ``EntityStore`` and ``HistoryStore``. Raises ``StoreUnavailable``."""
+
+    def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
+        self._connections = connections
+        self._zone = zone
+
+    @contextmanager
+    def _connection(self) -> Any:
+        try:
+            with self._connections.connection(timeout=POOL_WAIT_SECONDS) as connection:
+                yield connection
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            raise StoreUnavailable("the database does not answer") from error
+
+    def _rows(self, file: str, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        with self._connection() as connection:
+            return connection.execute(query(file, name), parameters, prepare=True).fetchall()
+
+    # ── context ───────────────────────────────────────────────────────────────────────────────
+
+    def read_context(self, query: ContextQuery) -> ContextRows | None:
+        """One round trip; None where there is no such entity."""
+        found = self._rows("context", "context", context_parameters(query))
+        return context_rows(orjson.loads(found[0][0]))
+
+    # ── entities ──────────────────────────────────────────────────────────────────────────────
+
+    def entity(self, entity_id: UUID) -> ListedEntity | None:
+        """None where there is no such entity."""
+        found = self._rows("history", "entity", {"entity": entity_id})
+        return _entity(found[0]) if found else None
+
+    def entities_named(self, name: str, *, exact: bool, limit: int) -> list[ListedEntity]:
+        """By name, letter case ignored; ``exact`` or anywhere inside it."""
+        if exact:
+            return [_entity(row) for row in self._rows("history", "entities_named", {"name": name, "limit": limit})]
+        return self.entities_page(query=name, after=None, limit=limit)
+
+    def entities_page(self, *, query: str | None, after: tuple[str, UUID] | None, limit: int) -> list[ListedEntity]:
+        """By name and id, behind ``after``."""
+        after_name, after_id = after or ("", UUID(int=0))
+        parameters = {"query": query or "", "after_name": after_name, "after_id": after_id, "limit": limit}
+        return [_entity(row) for row in self._rows("history", "entities_page", parameters)]
+
+    def entity_names(self, *, limit: int) -> list[tuple[UUID, str]]:
+        """Names to compare a misspelt one with."""
+        return [(row[0], row[1]) for row in self._rows("history", "entity_names", {"limit": limit})]
+
+    # ── history ───────────────────────────────────────────────────────────────────────────────
+
+    def timeline_page(self, entity_id: UUID, *, after: Position | None, limit: int) -> list[TimelineRow]:
+        """Interactions of an entity, newest start first."""
+        after_at, after_id = after or (END_OF_TIME, LAST)
+        parameters = {"entity": entity_id, "after_at": after_at, "after_id": after_id, "limit": limit}
+        return [TimelineRow(*row) for row in self._rows("history", "timeline", parameters)]
+
+    def summaries_page(
+        self, wanted: SummaryFilter, *, after: Position | None, limit: int
+    ) -> tuple[list[StoredSummary], Position | None]:
+        """Newest interaction first, a bounded number of interactions at a time; see the protocol."""
+        candidates = self._candidates(wanted, after, scan=max(limit, SCAN_LIMIT))
+        if not candidates:
+            return [], None
+        rows = self._rows(
+            "history",
+            "summaries",
+            {"interactions": [found[0] for found in candidates], "statuses": list(wanted.statuses)},
+        )
+        starts = dict(candidates)
+        kept: list[StoredSummary] = []
+        for row in rows:
+            summary = _summary(row)
+            # versions of one interaction stay on one page, so that a page ends between interactions
+            if len(kept) >= limit and summary.interaction_id != kept[-1].interaction_id:
+                last = kept[-1].interaction_id
+                return kept, (starts[last], last)
+            kept.append(summary)
+        last, started_at = candidates[-1]
+        return kept, (started_at, last)
+
+    def _candidates(self, wanted: SummaryFilter, after: Position | None, *, scan: int) -> list[tuple[UUID, datetime]]:
+        """Interactions whose summaries may be wanted, newest start first, from behind ``after``."""
+        after_at, after_id = after or (END_OF_TIME, LAST)
+        from_day = max(wanted.day_from or FIRST_DAY, FIRST_DAY)
+        from_at = datetime.combine(from_day, time.min, self._zone).astimezone(UTC)
+        if wanted.day_to is not None:
+            next_day = min(wanted.day_to, LAST_DAY) + timedelta(days=1)
+            end = datetime.combine(next_day, time.min, self._zone).astimezone(UTC)
+            if end <= after_at:
+                after_at, after_id = end, UUID(int=0)
+        position = {"after_at": after_at, "after_id": after_id, "from_at": from_at, "scan": scan}
+        if wanted.entity_id is not None:
+            found = self._rows("history", "interactions_of_entity", {**position, "entity": wanted.entity_id})
+            if wanted.chat is None or not found:
+                return [(row[0], row[1]) for row in found]
+            inside = self._rows("history", "interactions_of_these", {"ids": [row[0] for row in found], **_chat(wanted)})
+            kept = {row[0] for row in inside}
+            # the last one stays even if it is of another chat: it says where the next page goes on
+            return [(row[0], row[1]) for row in found if row[0] in kept or row is found[-1]]
+        if wanted.chat is not None:
+            return [
+                (row[0], row[1]) for row in self._rows("history", "interactions_of_chat", {**position, **_chat(wanted)})
+            ]
+        days = {"from_day": from_day, "after_day": after_at.astimezone(self._zone).date()}
+        return [(row[0], row[1]) for row in self._rows("history", "interactions_of_all", {**position, **days})]
+
+
+def context_parameters(query: ContextQuery) -> dict[str, Any]:
+    """What ``context.sql`` is asked with."""
+    day = query.as_of.astimezone(UTC).date()
+    return {
+        "entity": query.entity_id,
+        "as_of": query.as_of,
+        "today": query.today,
+        "hot_from": query.hot_from,
+        "warm_from": query.warm_from,
+        "as_of_day": day,
+        "as_of_day_start": datetime.combine(day, time.min, UTC),
+        "hot_limit": query.hot_limit,
+        "summary_limit": query.summary_limit,
+        "text_chars": query.text_chars,
+        "scan_limit": SCAN_LIMIT,
+        "item_limit": ITEM_LIMIT,
+        "excerpt_score": EXCERPT_SCORE,
+        "excerpt_limit": EXCERPT_LIMIT,
+        "excerpt_scan": EXCERPT_SCAN,
+    }
+
+
+def _chat(wanted: SummaryFilter) -> dict[str, str]:
+    source, external_id = wanted.chat or ("", "")
+    return {"source": source, "external_id": external_id}
+
+
+def _entity(row: Sequence[Any]) -> ListedEntity:
+    identity, name, kind, is_self, identities, messages, first, last = row
+    return ListedEntity(identity, name, kind, is_self, tuple(identities or ()), int(messages), first, last)
+
+
+def _summary(row: Sequence[Any]) -> StoredSummary:
+    *fields, withheld, model_version, cost_usd = row
+    return StoredSummary(*fields, frozenset(withheld or ()), model_version, float(cost_usd))
