@@ -19,8 +19,13 @@ AT = datetime(2024, 3, 1, 10, tzinfo=UTC)
 
 def line(**fields: Any) -> bytes:
     given = {
-        "chat_id": "c", "message_id": "m1", "sender_id": "u", "sent_at": "2024-03-01T10:00:00+00:00", "text": "hi", **fields
-    }  # fmt: skip
+        "chat_id": "c",
+        "message_id": "m1",
+        "sender_id": "u",
+        "sent_at": "2024-03-01T10:00:00+00:00",
+        "text": "hi",
+        **fields,
+    }
     return json.dumps({name: value for name, value in given.items() if value != "ABSENT"}, ensure_ascii=False).encode()
 
 
@@ -190,7 +195,7 @@ def test_without_a_kind_a_third_sender_makes_a_group_and_a_role_a_thread() -> No
 
 @pytest.mark.parametrize("seed", range(200))
 def test_every_line_of_a_mutated_file_is_a_message_or_a_rejection(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)
     content = bytearray(b"\n".join(line(message_id=str(n), text="привет", metadata={"n": n}) for n in range(20)))
     for _ in range(chance.randint(1, 30)):
         at = chance.randrange(len(content))

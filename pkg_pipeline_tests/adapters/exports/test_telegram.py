@@ -166,7 +166,7 @@ def test_every_cut_of_a_file_is_reported() -> None:
 
 @pytest.mark.parametrize("seed", range(300))
 def test_no_mutation_stops_the_reader_or_loses_a_record_silently(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)
     raws: list[Any] = [entry(n, ["a ", {"type": "bold", "text": "b"}], reply_to_message_id=n - 1) for n in range(12)]
     content = bytearray(json.dumps(account(chat(*raws[:6]), chat(*raws[6:], id=6)), indent=1).encode())
     for _ in range(chance.randint(1, 4)):
