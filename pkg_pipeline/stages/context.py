@@ -1,4 +1,4 @@
-"""The read of one entity's context (section 2): tiers from the store, the block from the rules, a receipt of what was served.
+"""The read of one entity's context (section 2): rows from the store, the block from the rules, a receipt.
 
 Here: the moment asked for, the edges of the tiers, the last count, the answer's JSON. Not here: SQL, HTTP, wording.
 """

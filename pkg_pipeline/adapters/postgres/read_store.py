@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
@@ -48,6 +49,8 @@ FIRST_DAY, LAST_DAY = date(1, 1, 3), date(9999, 12, 28)
 
 END_OF_TIME = datetime(9999, 12, 30, tzinfo=UTC)
 POOL_WAIT_SECONDS = 5.0
+SUMMARY_COLUMNS = tuple(field.name for field in fields(StoredSummary))
+"""The statement selects them in this order."""
 
 
 class PostgresReadStore:
@@ -191,5 +194,6 @@ def _entity(row: Sequence[Any]) -> ListedEntity:
 
 
 def _summary(row: Sequence[Any]) -> StoredSummary:
-    *fields, withheld, model_version, cost_usd = row
-    return StoredSummary(*fields, frozenset(withheld or ()), model_version, float(cost_usd))
+    given = dict(zip(SUMMARY_COLUMNS, row, strict=True))
+    withheld, cost_usd = frozenset(given.pop("withheld_items") or ()), float(given.pop("cost_usd"))
+    return StoredSummary(**given, withheld_items=withheld, cost_usd=cost_usd)

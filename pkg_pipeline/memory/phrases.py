@@ -1,0 +1,241 @@
+"""The words of a context block in English, Russian and Chinese: titles, labels, dates. No choice of what is printed.
+
+A phrase is a complete pattern per language, never a sentence glued from parts, since word order and cases differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from pkg_pipeline.memory.records import Language, Owner
+
+_MONTHS_EN = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_MONTHS_RU = [
+    "января",
+    "февраля",
+    "марта",
+    "апреля",
+    "мая",
+    "июня",
+    "июля",
+    "августа",
+    "сентября",
+    "октября",
+    "ноября",
+    "декабря",
+]
+_DAYS_EN = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_DAYS_RU = ["понедельник", "вторник", "среда", "четверг", "пятница", "суббота", "воскресенье"]
+_DAYS_ZH = ["星期一", "星期二", "星期三", "星期四", "星期五", "星期六", "星期日"]
+
+SOURCE_NAMES = {
+    "telegram": "Telegram",
+    "whatsapp": "WhatsApp",
+    "signal": "Signal",
+    "slack": "Slack",
+    "discord": "Discord",
+    "irc": "IRC",
+    "email": "e-mail",
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "langgraph": "LangGraph",
+    "jsonl": "JSONL",
+}
+"""Sources that write their name in their own way; any other is shown as it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """One language. Patterns are filled with ``str.format``; keys are the words inside braces."""
+
+    me: str
+    both: str
+    unknown: str
+    colon: str
+    comma: str
+    bracket: str
+    organization: str
+    as_of: str
+    messages_since: str
+    messages_only: str
+    last_contact: str
+    no_contact: str
+    today: str
+    yesterday: str
+    days_ago: str
+    via: str
+    permanent: str
+    hot: str
+    warm: str
+    unsummarised: str
+    stale: str
+    open_items: str
+    key_decisions: str
+    decided: str
+    to_do: str
+    overdue: str
+    due: str
+    relevant: str
+
+
+ENGLISH = Phrases(
+    me="me",
+    both="both of us",
+    unknown="unknown",
+    colon=": ",
+    comma=", ",
+    bracket=" ({text})",
+    organization="Organisation: {name}",
+    as_of="As of {date}, {time}",
+    messages_since="{count} messages since {date}",
+    messages_only="{count} messages",
+    last_contact="last contact {date} ({ago})",
+    no_contact="no contact yet",
+    today="today",
+    yesterday="yesterday",
+    days_ago="{days} days ago",
+    via="via {sources}",
+    permanent="Facts and agreements",
+    hot="Messages of the last {days} days",
+    warm="Earlier conversations",
+    unsummarised="excerpts, unsummarised",
+    stale="a message was edited since; summary is being renewed",
+    open_items="Open action items",
+    key_decisions="Older decisions",
+    decided="Decided",
+    to_do="To do",
+    overdue="OVERDUE, was due {date}",
+    due="due {date}",
+    relevant="Relevant to the task",
+)
+
+RUSSIAN = Phrases(
+    me="я",
+    both="мы оба",
+    unknown="неизвестно",
+    colon=": ",
+    comma=", ",
+    bracket=" ({text})",
+    organization="Организация: {name}",
+    as_of="На {date}, {time}",
+    messages_since="сообщений: {count} (с {date})",
+    messages_only="сообщений: {count}",
+    last_contact="последний контакт {date} ({ago})",
+    no_contact="общения ещё не было",
+    today="сегодня",
+    yesterday="вчера",
+    days_ago="{days} дн. назад",
+    via="{sources}",
+    permanent="Факты и договорённости",
+    hot="Сообщения за последние дни ({days})",
+    warm="Предыдущие разговоры",
+    unsummarised="выдержки, без резюме",
+    stale="сообщение позже правили, резюме обновляется",
+    open_items="Открытые задачи",
+    key_decisions="Прежние решения",
+    decided="Решено",
+    to_do="Сделать",
+    overdue="ПРОСРОЧЕНО, срок {date}",
+    due="до {date}",
+    relevant="К задаче",
+)
+
+CHINESE = Phrases(
+    me="我",
+    both="双方",
+    unknown="未知",
+    colon="：",
+    comma="，",
+    bracket="（{text}）",
+    organization="所属机构：{name}",
+    as_of="截至{date}{time}",
+    messages_since="自{date}起共{count}条消息",
+    messages_only="共{count}条消息",
+    last_contact="最近联系：{date}（{ago}）",
+    no_contact="尚无联系",
+    today="今天",
+    yesterday="昨天",
+    days_ago="{days}天前",
+    via="来源：{sources}",
+    permanent="事实与约定",
+    hot="最近{days}天的消息",
+    warm="以往对话",
+    unsummarised="摘录，尚未总结",
+    stale="有消息后来被编辑，总结待更新",
+    open_items="未完成事项",
+    key_decisions="过往决定",
+    decided="决定",
+    to_do="待办",
+    overdue="已逾期，原定{date}",
+    due="截止{date}",
+    relevant="与任务相关",
+)
+
+_PHRASES: dict[Language, Phrases] = {"en": ENGLISH, "ru": RUSSIAN, "zh": CHINESE}
+
+
+def phrases(language: Language) -> Phrases:
+    """The words of ``language``."""
+    return _PHRASES[language]
+
+
+def day(value: date, language: Language) -> str:
+    """``13 March 2026``, ``13 марта 2026``, ``2026年3月13日``."""
+    if language == "zh":
+        return f"{value.year}年{value.month}月{value.day}日"
+    months = _MONTHS_RU if language == "ru" else _MONTHS_EN
+    return f"{value.day} {months[value.month - 1]} {value.year}"
+
+
+def weekday(value: date, language: Language) -> str:
+    """The day with its name, as a heading over messages."""
+    if language == "zh":
+        return f"{day(value, language)} {_DAYS_ZH[value.weekday()]}"
+    names = _DAYS_RU if language == "ru" else _DAYS_EN
+    return f"{day(value, language)}, {names[value.weekday()]}"
+
+
+def clock(value: datetime) -> str:
+    """``14:05`` of a local time."""
+    return f"{value.hour:02}:{value.minute:02}"
+
+
+def number(value: int, language: Language) -> str:
+    """With the language's mark between thousands: a comma, in Russian a no-break space."""
+    return f"{value:,}".replace(",", "\u00a0") if language == "ru" else f"{value:,}"
+
+
+def ago(value: date, today: date, language: Language) -> str:
+    """How long before ``today``: today, yesterday, N days ago."""
+    words = phrases(language)
+    days = (today - value).days
+    if days <= 0:
+        return words.today
+    return words.yesterday if days == 1 else words.days_ago.format(days=number(days, language))
+
+
+def owner(value: Owner | None, *, name: str, language: Language) -> str:
+    """Who has to do it; ``name`` stands for "them"."""
+    words = phrases(language)
+    if value == "self":
+        return words.me
+    return words.both if value == "both" else name
+
+
+def source_name(source: str) -> str:
+    """How the service writes its own name."""
+    return SOURCE_NAMES.get(source, source)
