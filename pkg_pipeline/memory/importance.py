@@ -17,7 +17,6 @@ from functools import cache
 from typing import Final, Literal
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from pkg_pipeline.memory import importance_patterns as table
@@ -170,7 +169,7 @@ def _kinds() -> NDArray[np.uint8]:
     return kinds
 
 
-def _hashed(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def _hashed(codes: Sequence[NDArray[np.uint32]] | NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Hash of each column of ``codes`` (characters, places); collisions only cost time."""
     hashed = codes[0]
     for row in codes[1:]:
@@ -200,8 +199,8 @@ def _candidates(joined: str, machine: _Machine) -> tuple[NDArray[np.intp], NDArr
     # Padded so that every position has one neighbour before it and a whole head behind.
     padded = f"{_SEPARATOR}{joined}{_SEPARATOR * _HEAD}".encode("utf-32-le", "surrogatepass")
     codes = np.minimum(np.frombuffer(padded, dtype="<u4"), np.uint32(_PLANE - 1))  # no pattern is beyond the plane
-    windows = sliding_window_view(codes[1:], len(joined)) if joined else codes[1:].reshape(-1, 1)
-    worth = machine.opening[_hashed(windows[:2])] | (machine.heads[0][windows[0]] != 0)
+    first, second = codes[1 : len(joined) + 1], codes[2 : len(joined) + 2]
+    worth = machine.opening[_hashed((first, second))] | (machine.heads[0][first] != 0)
     positions = np.flatnonzero(worth)
     here, before = machine.kinds[codes[positions + 1]], machine.kinds[codes[positions]]
     positions = positions[(here != before) | (here == _OTHER) | (here == _IDEOGRAPH)]

@@ -40,7 +40,7 @@ def alone(name: str, language: str, text: str) -> bool:
     """Whether one row fires, by trying each of its alternatives at each place: slow and without the machine."""
     lowered = text.lower().replace("ё", "е").replace("’", "'").replace("\n", " ").replace("\xa0", " ")
     row = table.TABLE[name, language]
-    kinds = importance._kinds()
+    kinds = importance._machine().kinds
     for at in range(len(lowered)):
         here = kinds[min(ord(lowered[at]), 0xFFFF)]
         before = kinds[min(ord(lowered[at - 1]), 0xFFFF)] if at else importance._OTHER
