@@ -56,16 +56,14 @@ def load_chats() -> list[Chat]:
     """Every bundled conversation, in order of file name; times and dates are still relative."""
     folder = files("pkg_pipeline.demo") / "conversations"
     scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".txt")), key=lambda entry: entry.name)
-    return [
-        chat for script in scripts for chat in read(script.read_text("utf-8"), owner=OWNER, name=script.name)
-    ]
+    return [chat for script in scripts for chat in read(script.read_text("utf-8"), owner=OWNER, name=script.name)]
 
 
 def write_exports(folder: Path, now: datetime) -> list[Path]:
     """Write the demo's three exports below ``folder`` and return their paths in the order in which they were made.
 
     1. a Telegram Desktop export of the whole account, nine days old; it misses some messages that reached the
-       account later, and one place of it carries the exporter's broken ``\\x01`` escape;
+       account later, and one place of it carries the exporter's broken escape of a control character;
     2. a second one, made at ``now``, of the last 45 days: it overlaps the first, brings what that missed and shows
        what was edited since;
     3. a generic JSONL file of a team chat with one edited and one deleted message.

@@ -10,6 +10,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.demo.screenplay import Chat, Line
@@ -74,7 +75,7 @@ def _off_the_weekend(day: date) -> date:
 
 
 def _check(lines: list[Said], *, chat: Chat, now: datetime) -> None:
-    for before, after in zip(lines, lines[1:], strict=False):
+    for before, after in pairwise(lines):
         if before.sent_at >= after.sent_at:
             raise ValueError(f"{chat.title}: day {after.line.day} {after.line.clock} is not after what precedes it")
     for one in lines:

@@ -10,16 +10,30 @@ from datetime import date, timedelta
 
 from pkg_pipeline.memory.records import Language
 
+_RU_MONTHS = (
+    "январь", "февраль", "март", "апрель", "май", "июнь",
+    "июль", "август", "сентябрь", "октябрь", "ноябрь", "декабрь",
+)  # fmt: skip
+_RU_GENITIVE = (
+    "января", "февраля", "марта", "апреля", "мая", "июня",
+    "июля", "августа", "сентября", "октября", "ноября", "декабря",
+)  # fmt: skip
+_RU_IN_MONTH = (
+    "январе", "феврале", "марте", "апреле", "мае", "июне",
+    "июле", "августе", "сентябре", "октябре", "ноябре", "декабре",
+)  # fmt: skip
+_EN_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 _MONTHS: dict[Language, tuple[str, ...]] = {
-    "ru": tuple("январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь".split()),
-    "en": tuple("January February March April May June July August September October November December".split()),
+    "ru": _RU_MONTHS,
+    "en": _EN_MONTHS,
     "zh": tuple(f"{number}月" for number in range(1, 13)),
 }
-_RU_GENITIVE = tuple("января февраля марта апреля мая июня июля августа сентября октября ноября декабря".split())
-_RU_IN_MONTH = tuple("январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре".split())
 _WEEKDAYS: dict[Language, tuple[str, ...]] = {
-    "ru": tuple("понедельник вторник среда четверг пятница суббота воскресенье".split()),
-    "en": tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()),
+    "ru": ("понедельник", "вторник", "среда", "четверг", "пятница", "суббота", "воскресенье"),
+    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     "zh": tuple(f"星期{day}" for day in "一二三四五六日"),
 }
 _RU_ON_WEEKDAY = (
