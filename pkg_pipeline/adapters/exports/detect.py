@@ -79,7 +79,8 @@ class Export:
 def open_export(path: Path | str, *, format: str | None = None, timezone: str = "UTC") -> list[Export]:  # noqa: A002
     """The exports at ``path``: a file, a folder (searched at any depth) or a zip of either.
 
-    ``format`` (``telegram``, ``jsonl``) skips the guess from the content. ``timezone`` is the IANA name assumed for
+    ``format`` (``telegram``, ``jsonl``) skips the guess from the content; of a folder or zip it takes that format only,
+    and every data file as such. ``timezone`` is the IANA name assumed for
     times that have no offset. In a folder or zip, a data file of unknown content becomes an export with one
     ``Rejected``; the rest is read. Raises ``UnreadableExport`` with one clear sentence where there is nothing to read,
     ``ValueError`` for an unknown format or time zone.
@@ -95,10 +96,13 @@ def open_export(path: Path | str, *, format: str | None = None, timezone: str = 
     files, is_container = files_in(Path(path))
     for source in files:
         try:
-            known = format or _format_of(source)
+            believed = format is not None and (not is_container or _is_data(source.name))
+            known = format if believed and format else _format_of(source)
         except (UnreadableExport, DamagedFile) as error:
             unknown.append((source, str(error)))
         else:
+            if format is not None and known != format:
+                continue
             found.append(Export(source, format_name=known, reader=readers[known]))
     if not found:
         raise UnreadableExport(_nothing_found(Path(path), unknown, is_container=is_container))

@@ -110,6 +110,18 @@ def test_a_given_format_is_believed(tmp_path: Path) -> None:
     assert [item.where for item in export.items() if isinstance(item, Rejected)] == ["line 1"]
 
 
+def test_a_given_format_of_a_folder_takes_its_data_files_and_no_pictures(tmp_path: Path) -> None:
+    write(tmp_path / "a.png", b"\x89PNG")
+    write(tmp_path / "b.json", ONE_CHAT)
+    write(tmp_path / "c.log", LINE)
+    write(tmp_path / "d.txt", b"hello")
+    exports = open_export(tmp_path, format="telegram")
+    assert [(Path(export.name).name, export.format) for export in exports] == [
+        ("b.json", "telegram"),
+        ("d.txt", "telegram"),
+    ]
+
+
 def test_the_zone_is_assumed_for_times_without_one(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", LINE.replace(b"00Z", b"00"))
     (message,) = [

@@ -186,10 +186,13 @@ def test_a_topic_is_found_by_walking_the_replies() -> None:
         )
     )
     topics = {int(message.external_id): message.topic for message in items.messages}
+    budget, trip, none = (2, 5, 6, 7), (4, 8, 3, 12, 16), (9, 10, 11, 15)
     assert topics == {
-        2: "Budget", 4: "Trip", 5: "Budget", 6: "Budget", 7: "Budget", 8: "Trip", 9: None, 10: None, 11: None, 3: "Trip",
-        12: "Trip", 13: "Money", 14: "Money", 15: None, 16: "Trip",
-    }  # fmt: skip
+        **dict.fromkeys(budget, "Budget"),
+        **dict.fromkeys(trip, "Trip"),
+        **dict.fromkeys(none),
+        **dict.fromkeys((13, 14), "Money"),
+    }
 
 
 def test_the_only_topic_is_the_one_that_was_renamed() -> None:
