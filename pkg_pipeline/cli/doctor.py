@@ -1,0 +1,158 @@
+"""``pkg-pipeline doctor``: what is in force, where it came from, and what is wrong."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import SecretStr
+from rich.console import Console
+from rich.table import Table
+
+from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.cli.terminal import FAILED, JsonFlag, show
+from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, variable_of
+from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.wiring import clock_of, database
+
+PACKAGES = ("dagster", "psycopg", "anthropic", "tiktoken")
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was seen; ``problems`` need somebody, ``remarks`` do not."""
+
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    problems: list[str] = field(default_factory=list[str])
+    remarks: list[str] = field(default_factory=list[str])
+
+
+def doctor(json: JsonFlag = False) -> None:
+    """Tell what is in force and what is wrong. Exit code 1 if something is."""
+    findings = Findings()
+    findings.facts["version"] = version("pkg-pipeline")
+    findings.facts["python"] = platform.python_version()
+    findings.facts["packages"] = {name: version(name) for name in PACKAGES}
+    values: dict[str, dict[str, Any]] = {}
+    try:
+        settings, origins = load_with_origins()
+    except SettingsError as error:
+        findings.problems.append(str(error))
+    else:
+        values = {name: _value(settings, name, origins[name]) for name in origins}
+        for look in (_look_at_clock, _look_at_home, _look_at_database, _look_at_models):
+            look(settings, findings)
+    answer = {**findings.facts, "settings": values, "problems": findings.problems, "remarks": findings.remarks}
+    show(answer, as_json=json, human=lambda screen: _print(screen, answer))
+    if findings.problems:
+        raise typer.Exit(FAILED)
+
+
+def _value(settings: Settings, name: str, origin: str) -> dict[str, Any]:
+    value = getattr(settings, name)
+    if isinstance(value, SecretStr):
+        value = "set, not shown"
+    return {"value": value if isinstance(value, (int, float, bool, type(None))) else str(value), "from": origin}
+
+
+def _look_at_clock(settings: Settings, findings: Findings) -> None:
+    try:
+        now = clock_of(settings).now()
+    except SettingsError as error:
+        findings.problems.append(str(error))
+        return
+    findings.facts["now"] = now.isoformat()
+    if settings.now is not None:
+        findings.remarks.append(f"the clock is pinned by {variable_of('now')}: nothing newer is ever due")
+
+
+def _look_at_home(settings: Settings, findings: Findings) -> None:
+    findings.facts["home"] = str(settings.home)
+    failed = settings.inbox / "failed"
+    if failed.is_dir() and (count := sum(not path.name.endswith(".report.json") for path in failed.iterdir())):
+        findings.remarks.append(f"{count} files could not be imported: {failed}")
+
+
+def _look_at_database(settings: Settings, findings: Findings) -> None:
+    kind = "embedded" if settings.database_url is None else "given"
+    facts: dict[str, Any] = {"kind": kind}
+    findings.facts["database"] = facts
+    if kind == "embedded" and not embedded.is_initialised(settings.database_folder):
+        findings.remarks.append("there is no database yet; `pkg-pipeline init` or any other command makes it")
+        return
+    try:
+        with database(settings) as url, engine.connect(url) as connection:
+            engine.require(connection)
+            facts["server"] = connection.info.parameter_status("server_version")
+            facts["revision"], facts["head"] = migrate.current(url), migrate.head()
+            found = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+            facts["pgvector"] = found[0] if found else None
+            size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+            facts["bytes"] = size[0] if size else 0
+    except (engine.DatabaseUnavailable, embedded.EmbeddedError) as error:
+        findings.problems.append(str(error))
+        return
+    if facts["revision"] != facts["head"]:
+        findings.problems.append(
+            f"the tables are at revision {facts['revision']}, the program at {facts['head']}: pkg-pipeline db upgrade"
+        )
+
+
+def _look_at_models(settings: Settings, findings: Findings) -> None:
+    from pkg_pipeline.adapters.tokens import TiktokenCounter, TokenTableMissing
+
+    try:
+        counter = TiktokenCounter()
+        counter.count("ready")
+        findings.facts["tokenizer"] = counter.name
+    except TokenTableMissing as error:
+        findings.problems.append(str(error))
+    if not settings.uses_anthropic:
+        findings.facts["llm"] = {"kind": "offline", "model": _offline_model(), "leaves_the_machine": "nothing"}
+        return
+    endpoint = settings.anthropic_base_url or "api.anthropic.com"
+    findings.facts["llm"] = {
+        "kind": "anthropic",
+        "model": settings.llm_model,
+        "leaves_the_machine": f"the text of conversations that are summarised, to {endpoint}",
+    }
+    if settings.anthropic_api_key is None:
+        findings.problems.append("PKG_LLM is anthropic but ANTHROPIC_API_KEY is not set")
+    try:
+        from pkg_pipeline.adapters.prices import price_row
+
+        price_row(settings.llm_model)
+    except LlmMisconfigured as error:
+        findings.problems.append(str(error))
+
+
+def _offline_model() -> str:
+    from pkg_pipeline.adapters.offline.llm import OfflineLlm
+
+    return OfflineLlm().model
+
+
+def _print(screen: Console, answer: dict[str, Any]) -> None:
+    screen.print(f"[bold]pkg_pipeline {answer['version']}[/bold] on Python {answer['python']}")
+    for name in ("home", "now", "tokenizer"):
+        if name in answer:
+            screen.print(f"{name:<10} {answer[name]}")
+    for name in ("database", "llm"):
+        if name in answer:
+            screen.print(f"{name:<10} " + ", ".join(f"{key} {value}" for key, value in answer[name].items()))
+    table = Table("setting", "value", "from", box=None, padding=(0, 2, 0, 0))
+    for name, entry in answer["settings"].items():
+        if entry["from"] != "default" or name in ("timezone", "llm", "embedder"):
+            table.add_row(name, str(entry["value"]), Path(entry["from"]).name)
+    screen.print(table)
+    for remark in answer["remarks"]:
+        screen.print(f"[yellow]note[/yellow]  {remark}")
+    for problem in answer["problems"]:
+        screen.print(f"[red]wrong[/red] {problem}")
+    if not answer["problems"]:
+        screen.print("[green]nothing is wrong[/green]")

@@ -1,0 +1,144 @@
+"""``pkg-pipeline import``: files in, interactions made, what summarising would cost said before anything is paid."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.prompt import IntPrompt
+from rich.table import Table
+
+from pkg_pipeline.cli.terminal import (
+    FAILED,
+    CommandFailed,
+    JsonFlag,
+    console,
+    counted,
+    notes,
+    reading_progress,
+    settings_in_force,
+    show,
+)
+from pkg_pipeline.stages.ingest import ImportReport
+from pkg_pipeline.stages.message_stores import IngestCounts
+from pkg_pipeline.stages.owner import SelfUnknown
+from pkg_pipeline.stages.summaries import Estimate
+from pkg_pipeline.wiring import ImportFailed, Memory, open_memory
+
+SHOWN_REJECTIONS = 10
+
+
+def import_files(
+    paths: Annotated[list[Path], typer.Argument(help="Files, folders or zips.", show_default=False)],
+    format_name: Annotated[
+        str | None, typer.Option("--format", help="telegram or jsonl; else told from the content.")
+    ] = None,
+    self_rule: Annotated[
+        str | None, typer.Option("--self", help="Who you are in it: a name, an id, or none.", show_default=False)
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Take conversations in. Repeating or overlapping imports change nothing twice."""
+    with open_memory(settings_in_force()) as memory:
+        report, problems = import_all(memory, paths, format_name=format_name, self_rule=self_rule, as_json=json)
+        if not json and report.counts.new > 20_000:
+            notes().print("making interactions …")
+        made = memory.build_interactions()
+        estimate = memory.estimate()
+    answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
+    show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))
+    for problem in problems:
+        notes().print(f"[red]not imported[/red] {problem}")
+    if problems:
+        raise typer.Exit(FAILED)
+
+
+def import_all(
+    memory: Memory, paths: list[Path], *, format_name: str | None, self_rule: str | None, as_json: bool
+) -> tuple[ImportReport, list[str]]:
+    """Every path in turn, one report over all; a path that fails does not hold up the others."""
+    whole, problems = ImportReport(), list[str]()
+    with reading_progress(as_json=as_json) as on_progress:
+        for path in paths:
+            try:
+                report = _import_one(memory, path, format_name, self_rule, as_json=as_json, on_progress=on_progress)
+            except (ImportFailed, SelfUnknown) as failure:
+                if len(paths) == 1:
+                    raise CommandFailed(str(failure)) from failure
+                problems.append(f"{path}: {failure}")
+                continue
+            _add(whole, report)
+    return whole, problems
+
+
+def _import_one(
+    memory: Memory, path: Path, format_name: str | None, self_rule: str | None, *, as_json: bool, on_progress: Any
+) -> ImportReport:
+    def take(rule: str | None) -> ImportReport:
+        return memory.import_path(path, format_name=format_name, self_rule=rule, on_progress=on_progress)
+
+    try:
+        return take(self_rule)
+    except SelfUnknown as unknown:
+        if as_json or not sys.stdin.isatty() or not unknown.candidates:
+            raise
+        return take(_ask_who(unknown))
+
+
+def _ask_who(unknown: SelfUnknown) -> str:
+    screen = console()
+    screen.print("The export does not say whose it is. Which of these is you?")
+    shown = unknown.candidates[:20]
+    for number, (external_id, name, messages) in enumerate(shown, 1):
+        screen.print(f"  {number:>2}  {name}  [dim]{external_id}, {counted(messages, 'message')}[/dim]")
+    screen.print("   0  none of them")
+    chosen = IntPrompt.ask("Number", choices=[str(n) for n in range(len(shown) + 1)], show_choices=False)
+    return "none" if chosen == 0 else shown[chosen - 1][0]
+
+
+def _add(whole: ImportReport, part: ImportReport) -> None:
+    whole.files += part.files
+    whole.chats |= part.chats
+    whole.entities |= part.entities
+    whole.counts = whole.counts + part.counts
+    whole.replaced_characters += part.replaced_characters
+    whole.rejected += part.rejected
+    whole.rejected_count += part.rejected_count
+    whole.warnings += part.warnings
+
+
+def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> None:
+    """The report for people."""
+    counts: IngestCounts = report.counts
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_row(
+        "read",
+        f"{counted(report.files, 'file')}, {counted(len(report.chats), 'chat')}, {counted(len(report.entities), 'person', 'people')}",
+    )
+    table.add_row(
+        "messages",
+        f"{counts.new:,} new, {counts.updated:,} updated, {counts.unchanged:,} unchanged, {counts.deleted:,} deleted",
+    )
+    if report.replaced_characters:
+        table.add_row(
+            "cleaned", f"{counted(report.replaced_characters, 'character')} that cannot be stored became U+FFFD"
+        )
+    if report.rejected_count:
+        table.add_row("rejected", f"{report.rejected_count:,}, everything around them went in:")
+    screen.print(table)
+    for file, where, reason in report.rejected[:SHOWN_REJECTIONS]:
+        screen.print(f"  [yellow]{Path(file).name} {where}[/yellow] {reason}", markup=True)
+    if report.rejected_count > SHOWN_REJECTIONS:
+        screen.print(f"  … and {report.rejected_count - SHOWN_REJECTIONS:,} more (--json lists them)")
+    for warning in report.warnings:
+        screen.print(f"[yellow]note[/yellow] {warning}")
+    screen.print(f"to summarise: {estimate_line(estimate)}; do it by: pkg-pipeline run")
+
+
+def estimate_line(estimate: Estimate) -> str:
+    """What summarising would take, in words."""
+    price = f"about {estimate.usd:.2f} USD" if estimate.usd else "nothing to pay, offline"
+    return f"{counted(estimate.interactions, 'interaction')}, {estimate.tokens:,} tokens, {price}"
