@@ -114,18 +114,15 @@ def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> N
     """The report for people."""
     counts: IngestCounts = report.counts
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_row(
-        "read",
-        f"{counted(report.files, 'file')}, {counted(len(report.chats), 'chat')}, {counted(len(report.entities), 'person', 'people')}",
-    )
+    people = counted(len(report.entities), "person", "people")
+    table.add_row("read", f"{counted(report.files, 'file')}, {counted(len(report.chats), 'chat')}, {people}")
     table.add_row(
         "messages",
         f"{counts.new:,} new, {counts.updated:,} updated, {counts.unchanged:,} unchanged, {counts.deleted:,} deleted",
     )
     if report.replaced_characters:
-        table.add_row(
-            "cleaned", f"{counted(report.replaced_characters, 'character')} that cannot be stored became U+FFFD"
-        )
+        replaced = counted(report.replaced_characters, "character")
+        table.add_row("cleaned", f"{replaced} that cannot be stored became U+FFFD")
     if report.rejected_count:
         table.add_row("rejected", f"{report.rejected_count:,}, everything around them went in:")
     screen.print(table)

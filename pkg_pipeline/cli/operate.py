@@ -72,9 +72,8 @@ def stop(json: JsonFlag = False) -> None:
     settings = _embedded_only()
     embedded.keep(settings.database_folder, kept=False)
     stopped = embedded.stop(settings.database_folder)
-    show(
-        {"running": False}, as_json=json, human=lambda screen: screen.print("stopped" if stopped else "was not running")
-    )
+    said = "stopped" if stopped else "was not running"
+    show({"running": False}, as_json=json, human=lambda screen: screen.print(said))
 
 
 @db.command()

@@ -26,7 +26,7 @@ def dump(url: str, file: Path) -> int:
     schemas = [argument for schema in SCHEMAS for argument in ("--schema", schema)]
     try:
         _run("pg_dump", url, ["--format=custom", "--no-owner", "--no-privileges", *schemas, "--file", str(part)])
-        os.replace(part, file)
+        part.replace(file)
     finally:
         part.unlink(missing_ok=True)
     return file.stat().st_size
@@ -48,7 +48,6 @@ def restore(url: str, file: Path) -> None:
             "--single-transaction",
             "--no-owner",
             "--no-privileges",
-            "--exit-on-error",
             str(file),
         ],
     )
