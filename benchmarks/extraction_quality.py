@@ -3,8 +3,8 @@
     python benchmarks/extraction_quality.py FOLDER [--split visible] [--out system.jsonl] [--set ami]
 
 FOLDER holds the judge (``extraction_judge.py``) with SET.SPLIT.messages.jsonl and SET.SPLIT.gold.jsonl. Each conversation
-becomes one SummaryInput (self = the ``is_self`` sender, UTC), is answered, checked (every quote verbatim in a cited
-message, every cited number known, at most 200 words), written in the judge's shape, judged. The labelled chats of the
+becomes one SummaryInput (self = the ``is_self`` sender, UTC, scored by P15), is answered, passes the gate, is written in
+the judge's shape and judged. What the gate takes out is printed and makes the exit code 1. The labelled chats of the
 tests' fixtures, where present, give precision and recall per language.
 """
 
@@ -15,7 +15,6 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,20 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from pkg_pipeline.adapters.offline.llm import OfflineLlm  # noqa: E402
-from pkg_pipeline.adapters.offline.reading import count_words, language_of  # noqa: E402
-from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput  # noqa: E402
-from pkg_pipeline.prompts.interaction_summary import Answer  # noqa: E402
+from pkg_pipeline.adapters.offline.reading import language_of  # noqa: E402
+from pkg_pipeline.memory.gate import check  # noqa: E402
+from pkg_pipeline.memory.importance import score_many  # noqa: E402
+from pkg_pipeline.memory.records import (  # noqa: E402
+    ActionItem,
+    DecisionItem,
+    Person,
+    SourceMessage,
+    SummaryContent,
+    SummaryInput,
+)
+from pkg_pipeline.prompts.interaction_summary import Answer, to_candidate  # noqa: E402
 from pkg_pipeline.stages.ports import LlmRequest  # noqa: E402
 
-MOST_WORDS = 200
 Row = dict[str, Any]
 
 
@@ -49,8 +56,10 @@ def source_of(key: str, rows: list[Row], timezone: str = "UTC") -> SummaryInput:
             people[row["sender_id"]],
             datetime.fromisoformat(row["sent_at"]).astimezone(UTC),
             row["text"],
+            score.value,
+            score.reason,
         )
-        for n, row in enumerate(rows, 1)
+        for n, (row, score) in enumerate(zip(rows, score_many([r["text"] for r in rows]), strict=True), 1)
     )
     language = language_of(" ".join(m.text for m in messages)[:20_000], "en")
     return SummaryInput(
@@ -63,33 +72,18 @@ def request_of(source: SummaryInput) -> LlmRequest:
     return LlmRequest("interaction_summary", "", "", "", {}, 4096, source)
 
 
-def problems_of(answer: Answer, source: SummaryInput) -> Iterator[str]:
-    """What a gate would object to."""
-    texts = {m.number: m.text for m in source.messages}
-    for part in (*answer.decisions, *answer.action_items, *answer.facts):
-        if not set(part.message_ids) <= texts.keys():
-            yield "unknown message number"
-        elif not any(part.quote in texts[n] for n in part.message_ids):
-            yield f"quote not verbatim: {part.quote[:60]}"
-    if not set(answer.important_message_ids) <= texts.keys():
-        yield "unknown important message"
-    if count_words(answer.summary) > MOST_WORDS:
-        yield f"summary of {count_words(answer.summary)} words"
+def judged_shape(key: str, content: SummaryContent) -> Row:
+    """What the gate lets through, as the judge reads it."""
 
-
-def judged_shape(key: str, answer: Answer, source: SummaryInput) -> Row:
-    ids = {m.number: m.external_id for m in source.messages}
-
-    def item(part: Any, *more: str) -> Row:
-        out = {"description": part.description, "quote": part.quote, "message_ids": [ids[n] for n in part.message_ids]}
-        return out | {name: getattr(part, name) for name in more}
+    def item(part: DecisionItem | ActionItem) -> Row:
+        return {"description": part.description, "quote": part.quote, "message_ids": list(part.message_ids)}
 
     return {
         "conversation_id": key,
-        "summary": answer.summary,
-        "decisions": [item(d) for d in answer.decisions],
-        "action_items": [item(a, "owner") for a in answer.action_items],
-        "important_message_ids": [ids[n] for n in answer.important_message_ids],
+        "summary": content.summary,
+        "decisions": [item(d) for d in content.decisions],
+        "action_items": [item(a) | {"owner": a.owner} for a in content.action_items],
+        "important_message_ids": [m.message_id for m in content.important_messages],
     }
 
 
@@ -103,6 +97,7 @@ def conversations(folder: Path, name: str, split: str) -> dict[str, list[Row]]:
 
 
 def run_system(talks: dict[str, list[Row]]) -> tuple[list[Row], list[str], list[float]]:
+    """Answers that passed the gate, what the gate took out, and seconds per conversation."""
     llm = OfflineLlm()
     rows: list[Row] = []
     problems: list[str] = []
@@ -112,9 +107,12 @@ def run_system(talks: dict[str, list[Row]]) -> tuple[list[Row], list[str], list[
         begun = time.perf_counter()
         reply = llm.complete(request_of(source))
         seconds.append(time.perf_counter() - begun)
-        answer = Answer.model_validate_json(reply.text)
-        problems += [f"{key}: {p}" for p in problems_of(answer, source)]
-        rows.append(judged_shape(key, answer, source))
+        result = check(to_candidate(Answer.model_validate_json(reply.text)), source)
+        problems += [f"{key}: {entry.part}: {entry.reason}" for entry in result.dropped]
+        if result.content is None:
+            problems.append(f"{key}: QUARANTINED {result.quarantine_reason}")
+        else:
+            rows.append(judged_shape(key, result.content))
     return rows, problems, seconds
 
 

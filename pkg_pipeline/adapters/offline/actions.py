@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
@@ -24,6 +25,11 @@ CAP_PER_DOUBLING = 1.0
 ANSWER_REACH = 4
 DONE_REACH_WITHOUT_WORDS = 3
 LATE_WEIGHT = 2.0
+SPEECH_NAMED_SCORE = 0.8
+SPEECH_IMMEDIATE_SCORE = -1.0
+SPEECH_CONTINUED_SCORE = -1.0
+_FOR_NOW = ("imperative", "please", "can_you", "would_you_mind", "you_can", "let_us")
+_ENDED = re.compile(r"[.!?。！？…]\s*$")
 TAKEN_UP_SCORE = 1.0
 REFUSED_SCORE = -1.5
 ANSWERED_SCORE = -0.8
@@ -61,6 +67,21 @@ def _owner(reading: Reading, line: Line, weighed: Weighed) -> tuple[Owner, Perso
     if person is None:
         return ("them" if line.speaker.is_self else "both"), None
     return ("self", person) if person.is_self else ("them", person)
+
+
+def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
+    """In transcribed talk a request is mostly for now ("next slide, please"); a duty names a time, a person, a product."""
+    text = weighed.sentence.text
+    table = phrases(weighed.sentence.language)
+    lasting = table.ahead.search(text) is not None or table.work_product.search(text) is not None
+    named = named_in(text, reading.others_than(line.speaker)) is not None
+    score = SPEECH_NAMED_SCORE * named
+    if not lasting and not named:
+        score += SPEECH_IMMEDIATE_SCORE * weighed.only(*_FOR_NOW)
+    earlier = reading.lines[line.index - 1] if line.index else None
+    if earlier is not None and earlier.speaker == line.speaker and not _ENDED.search(earlier.message.text):
+        score += SPEECH_CONTINUED_SCORE * weighed.only("imperative", "you_can", "gonna_work")
+    return score
 
 
 def _threshold(reading: Reading) -> float:
@@ -176,6 +197,8 @@ def find_actions(reading: Reading) -> list[FoundAction]:
     items: list[FoundAction] = []
     for weighed, line in _candidates(reading):
         score = weighed.score + late_bonus(reading, line.index, LATE_WEIGHT)
+        if reading.is_meeting and not reading.is_bulletin:
+            score += _speech_score(reading, weighed, line)
         lines: tuple[int, ...] = (line.index,)
         if weighed.giver in {"addressee", "both"} and not reading.is_bulletin:
             answer, change = _answer(reading, line)

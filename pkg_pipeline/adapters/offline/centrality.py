@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -64,37 +65,40 @@ def lexrank(bags: Sequence[Sequence[str]]) -> Vector:
     return out
 
 
-def coverage_order(
-    bags: Sequence[Sequence[str]],
-    costs: Sequence[int],
-    gains: Sequence[float],
-    *,
-    budget: int,
-    at_most: int,
-    power: float,
-) -> list[int]:
-    """Greedy choice of bags that together cover the most term weight, by weight per cost to a power.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What may be chosen: its terms, its cost in words, and how much what it covers is worth."""
 
-    ``gains`` multiplies what a bag covers; ``costs`` are in words and sum up to at most ``budget``. Returns indices in
-    order of choice; ties go to the earlier bag.
+    terms: tuple[str, ...]
+    cost: int
+    gain: float
+
+
+def coverage_order(
+    pieces: Sequence[Piece], *, budget: int, at_most: int, power: float, fits: Callable[[list[int]], bool]
+) -> list[int]:
+    """Greedy choice of pieces that together cover the most term weight, by weight per cost to a power.
+
+    Costs sum up to at most ``budget``; ``fits`` may refuse a choice (sorted indices). Returns indices in order of
+    choice; ties go to the earlier piece. At most ``at_most`` rounds over all pieces.
     """
-    weights = term_weights(bags)
+    weights = term_weights([piece.terms for piece in pieces])
+    sets = [frozenset(piece.terms) for piece in pieces]
     covered: set[str] = set()
     chosen: list[int] = []
     spent = 0
-    open_ = [i for i in range(len(bags)) if bags[i] and 0 < costs[i] <= budget]
+    open_ = [i for i, piece in enumerate(pieces) if piece.terms and 0 < piece.cost <= budget]
     while open_ and len(chosen) < at_most:
-        best, best_value = -1, 0.0
-        for i in open_:
-            if costs[i] + spent > budget:
-                continue
-            value = gains[i] * sum(weights[t] for t in set(bags[i]) if t not in covered) / costs[i] ** power
-            if value > best_value + 1e-12:
-                best, best_value = i, value
-        if best < 0:
+        open_ = [i for i in open_ if pieces[i].cost + spent <= budget]
+        scored = [
+            (pieces[i].gain * sum(weights[t] for t in sets[i] if t not in covered) / pieces[i].cost**power, -i)
+            for i in open_
+        ]
+        best = next((-i for value, i in sorted(scored, reverse=True) if value > 0 and fits(sorted([*chosen, -i]))), None)
+        if best is None:
             break
         chosen.append(best)
         open_.remove(best)
-        covered.update(bags[best])
-        spent += costs[best]
+        covered |= sets[best]
+        spent += pieces[best].cost
     return chosen

@@ -46,7 +46,7 @@ def _phones(text: str, language: Language) -> list[str]:
 
     for region in _REGIONS[language]:
         found = [
-            phonenumbers.format_number(match.number, phonenumbers.PhoneNumberFormat.E164)
+            match.raw_string
             for match in phonenumbers.PhoneNumberMatcher(text, region, leniency=phonenumbers.Leniency.VALID)
         ]
         if found:

@@ -16,7 +16,7 @@ from pkg_pipeline.adapters.offline.important import important_lines
 from pkg_pipeline.adapters.offline.keyphrases import key_phrases
 from pkg_pipeline.adapters.offline.phrases import phrases
 from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words, read
-from pkg_pipeline.adapters.offline.retelling import clipped, first_name, retell
+from pkg_pipeline.adapters.offline.retelling import clipped, first_name, retell, sentence_of
 from pkg_pipeline.adapters.offline.summary import overview, summarise
 from pkg_pipeline.adapters.offline.tone import tone_of
 from pkg_pipeline.memory.records import SummaryInput, Usage
@@ -60,7 +60,8 @@ def answer(source: SummaryInput) -> Answer:
 
 
 def _described(reading: Reading, sentence: Sentence) -> str:
-    return retell(sentence.text, sentence, reading, budget=DESCRIPTION_WORDS)[:DESCRIPTION_CHARS]
+    told = retell(sentence.text, sentence, reading, budget=DESCRIPTION_WORDS)
+    return sentence_of([told], reading)[:DESCRIPTION_CHARS]
 
 
 def _decision(reading: Reading, found: FoundDecision) -> AnswerDecision:

@@ -42,6 +42,9 @@ class Phrases:
     contact_facts: tuple[tuple[str, str, float], ...]
     filler: str
     opener: str
+    ahead: str
+    work_product: str
+    idle: str
     stopwords: frozenset[str]
     positive: str
     negative: str
@@ -65,6 +68,9 @@ class Compiled:
     facts: tuple[tuple[str, re.Pattern[str], float], ...]
     filler: re.Pattern[str]
     opener: re.Pattern[str]
+    ahead: re.Pattern[str]
+    work_product: re.Pattern[str]
+    idle: re.Pattern[str]
     positive: re.Pattern[str]
     negative: re.Pattern[str]
     formal: re.Pattern[str]
@@ -109,6 +115,9 @@ def phrases(language: Language) -> Compiled:
         facts=tuple((kind, made(pattern), sure) for kind, pattern, sure in table.contact_facts),
         filler=made(table.filler),
         opener=made(table.opener),
+        ahead=made(table.ahead),
+        work_product=made(table.work_product),
+        idle=made(table.idle),
         positive=made(table.positive),
         negative=made(table.negative),
         formal=made(table.formal),

@@ -75,9 +75,16 @@ ACTIONS = (
     ),
     Signal(
         "you_need",
-        rf"\b(?:you'?ll|you will|you (?:need|have|ought) to|you should|you must|you'?re (?:going|gonna|supposed) to|you gotta|you can) (?:\w+ ){{0,2}}?{_DO}\b",
+        rf"\b(?:you'?ll|you will|you (?:need|have|ought) to|you should|you must|you'?re (?:going|gonna|supposed) to|you gotta) (?:\w+ ){{0,2}}?{_DO}\b",
         1.3,
         "addressee",
+    ),
+    Signal("you_can", rf"\b(?:you|ya) (?:can|could|might) (?:\w+ ){{0,2}}?{_DO}\b", 0.6, "addressee"),
+    Signal(
+        "gonna_work",
+        r"\b(?:gonna|going to|will|'ll|to|keep) (?:be |keep |start )?(?:work(?:ing)?|look(?:ing)?|watch(?:ing)?|prepar(?:e|ing)|writ(?:e|ing)) (?:on|at|out|up|into|together|the|a)\b",
+        0.9,
+        "none",
     ),
     Signal(
         "want_you",
@@ -221,8 +228,15 @@ PHRASES = Phrases(
             0.55,
         ),
     ),
-    filler=r"(?:\b(?:u+h+m*|u+m+|e+r+m*|h+m+|mm+(?:-?hmm*)?|a+h+|o+h+|you know|i mean|sort of|kind of|kinda|i guess|basically|actually|like i say|as i say|'kay)\b[,.]?\s*)",
-    opener=r"^(?:(?:so|well|ok(?:ay)?|yeah|yes|yep|no|and|but|right|alright|all right|now|then|anyway|oh|ah|hey|hi|hello|also|plus|because|'cause|cause|or|sure|great|cool|nice|thanks|thank you|lol|haha|good)\b[\s,.!-]*)+",
+    filler=r"(?:\b(?:u+h+m*|u+m+|e+r+m*|e+h+|h+m+|mm+(?:-?hmm*)?|a+h+|o+h+|you know|i mean|sort of|kind of|kinda|i guess|basically|actually|like i say|as i say|'kay)\b[,.]?\s*)",
+    opener=(
+        r"^(?:(?:(?:so|ok(?:ay)?|yeah|yep|and|but|alright|all right|then|anyway|oh|ah|hey|hi|hello|also|plus|because|'cause|cause|or|"
+        r"lol|haha|well|guys)\b|(?:no|yes|right|now|sure|great|cool|nice|good|fine|perfect|awesome|thanks|thank you|of course|really)"
+        r"(?=\s*[,.!-]))[\s,.!-]*)+"
+    ),
+    idle=r"\b(?:let me (?:check|see|think|look)|see (?:you|ya|u)|talk (?:to you )?(?:later|soon)|take care|you'?re (?:the best|welcome)|how (?:are|is) (?:you|it|everything)|what'?s up|good (?:morning|night|afternoon|evening|luck|idea)|thank(?:s| you)|sorry|(?:bad|good) news|congrat\w*|don'?t worry|can'?t wait|of course|no problem|my pleasure|excuse me|come in|welcome)\b",
+    ahead=r"\b(?:next (?:meeting|time|session|phase|step|call)|(?:in the )?meantime|after (?:the|this|our) (?:meeting|call|lunch)|before (?:the|our|next) (?:meeting|call)|at the end of the (?:meeting|day)|later (?:today|on this)|until then|by then|once (?:we|you|i) (?:have|get|are)|as soon as)\b",
+    work_product=r"\b(?:reports?|presentations?|documents?|minutes|slides|e-?mails?|drafts?|plans?|budget|proposals?|questionnaires?|contracts?|invoices?|notes|tickets?|spreadsheet|agenda|summary|results|figures|quote|estimate|schedule|specifications?|specs?|user manual|feedback|files?|copy|copies)\b",
     stopwords=STOPWORDS,
     positive=r"\b(?:great|love|lovely|awesome|perfect|happy|glad|thanks|thank you|congrat\w*|excellent|wonderful|amazing|fun|nice|cool|yay|brilliant|fantastic|enjoy\w*|good (?:job|news|idea|luck)|well done|haha|lol|excited|pleased|delighted)\b|[😀-😊😍🥰😘🎉👍❤🙌🤗🥳]|:\)|:D",
     negative=r"\b(?:sorry|sad|bad|angry|upset|terrible|awful|hate|problem|unfortunately|disappoint\w*|worried|annoy\w*|fail\w*|broken|complain\w*|late|wrong|worse|worst|sick|hurts?|unacceptable|fault|damn|shit|stupid|ridiculous|frustrat\w*|delay\w*|argu\w*)\b|[😞😠😡😢😭👎🤬💔]|:\(",

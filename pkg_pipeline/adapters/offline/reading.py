@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date
 from functools import cache, cached_property, lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pkg_pipeline.adapters.offline.phrases import phrases
+from pkg_pipeline.memory.gate_instructions import ordering_numbers
 from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
 
 MAX_MESSAGE_CHARS = 20_000
@@ -24,21 +25,6 @@ _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _COUNTED = re.compile(rf"[{_CJK}]|[^\W_]+(?:['’-][^\W_]+)*")
 _LATIN_OR_CYRILLIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*\d|\d")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
-_INSTRUCTION = re.compile(
-    r"(?:ignore|disregard|forget|override) (?:\w+ ){0,3}?(?:previous|prior|above|earlier|system)? ?(?:instructions?|prompts?|rules)"
-    r"|system prompt|you are now (?:an?|the|in) |\b(?:jailbreak|developer mode)\b|</?(?:system|instructions?|conversation|messages?)>"
-    r"|(?:reply|respond|answer|output) (?:only )?with (?:the )?(?:json|word|following)|(?:as|dear) (?:an )?(?:ai|language model|assistant)[,: ]"
-    r"|(?:игнорируй|забудь|проигнорируй)(?:те)? (?:\w+ ){0,3}?(?:инструкци|указани|правил|промпт)|системн\w+ промпт|ты теперь (?!\w+ем)"
-    r"|(?:忽略|无视|忘记|忘掉)[^，。]{0,8}(?:指令|指示|提示|规则)|系统提示词?|你现在是一个",
-    re.IGNORECASE,
-)
-
-
-def is_instruction(text: str) -> bool:
-    """Whether a text speaks to a summarising machine (B15). It is data like any other, but it is never repeated."""
-    return _INSTRUCTION.search(text) is not None
-
-
 @lru_cache(maxsize=4096)
 def language_of(text: str, fallback: Language) -> Language:
     """The language of one text by its script; Latin text in a Chinese or Russian chat is English."""
@@ -102,7 +88,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message with its sentences. ``is_data`` marks text that speaks to machines and is never repeated."""
+    """One message with its sentences. ``is_data`` marks what gives orders to its reader (B15): never repeated."""
 
     index: int
     message: SourceMessage
@@ -206,9 +192,10 @@ def read(source: SummaryInput) -> Reading:
     """Cuts a conversation into lines and sentences. Linear in its length."""
     zone = _zone(source.timezone)
     lines: list[Line] = []
+    ordering = ordering_numbers([replace(m, text=m.text[:MAX_MESSAGE_CHARS]) for m in source.messages])
     for index, message in enumerate(source.messages):
         language = language_of(message.text[:2000], source.language)
-        is_data = is_instruction(message.text[:MAX_MESSAGE_CHARS])
+        is_data = message.number in ordering
         sentences = tuple(
             Sentence(index, place, text, language, terms_of(text, language), count_words(text))
             for place, text in enumerate(_pieces(message.text, language))

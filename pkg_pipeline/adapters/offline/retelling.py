@@ -6,7 +6,10 @@ English only: its verbs need two endings. Russian and Chinese sentences are show
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from pkg_pipeline.adapters.offline.phrases import phrases
 from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words
 from pkg_pipeline.adapters.offline.weighing import is_question, plain
 from pkg_pipeline.memory.records import Person
@@ -32,6 +35,7 @@ _REQUEST = re.compile(
 )
 _PROPOSAL = re.compile(r"^let'?s (?P<what>[a-z].*?)[.!?]*$", re.IGNORECASE)
 _YES_NO = re.compile(r"^(?P<aux>are|do|did|have|will|were) you (?P<rest>[a-z].*?)\??$", re.IGNORECASE)
+_TITLES = frozenset("mr mrs ms miss dr prof sir hon господин госпожа доктор".split())
 _QUOTING = re.compile(r"[\"“”«»]")
 
 
@@ -114,16 +118,27 @@ def _ended(text: str, language: str) -> str:
 
 def first_name(person: Person, reading: Reading) -> str:
     """A name short enough for a summary: the first word of a personal name, where no one else shares it."""
-    parts = person.name.split()
-    if len(parts) != 2 or not all(p[:1].isupper() and p.isalpha() for p in parts):
-        return person.name
-    same = [p for p in reading.source.participants if p.name.split()[:1] == parts[:1]]
-    same_last = [p for p in reading.source.participants if p.name.split()[-1:] == parts[-1:]]
-    return person.name if len(same) > 1 or len(same_last) > 1 else parts[0]
+    name = re.sub(r"(?<=\w)\.(?=\s)", "", person.name)  # "Hon." would read as the end of a sentence
+    parts = name.split()
+    if len(reading.source.participants) > 2 or len(parts) != 2 or not all(p[:1].isupper() and p.isalpha() for p in parts):
+        return name
+    if parts[0].lower() in _TITLES:
+        return name
+    others = [p.name for p in reading.source.participants if p.entity_id != person.entity_id]
+    return name if any(set(parts) & set(other.split()) for other in others) else parts[0]
 
 
-def retell(text: str, sentence: Sentence, reading: Reading, *, budget: int = 60) -> str:
-    """One piece of speech as a sentence of a summary, naming who said it. At most about ``budget`` words."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A piece of speech as a sentence of a summary: ``told`` in the third person, else ``said`` after a name."""
+
+    speaker: str
+    text: str
+    is_told: bool
+
+
+def retell(text: str, sentence: Sentence, reading: Reading, *, budget: int = 60) -> Told:
+    """One piece of speech, without fillers, in at most about ``budget`` words."""
     line = reading.lines[sentence.line]
     speaker = first_name(line.speaker, reading)
     hearer = None
@@ -133,14 +148,19 @@ def retell(text: str, sentence: Sentence, reading: Reading, *, budget: int = 60)
     if sentence.language == "en" and not reading.is_meeting and not _QUOTING.search(shown):
         told = _english(shown, speaker, hearer)
         if told is not None:
-            return _ended(told, "en")
-    return reading_template(reading).format(who=speaker, what=_ended(shown, sentence.language))
+            return Told(speaker, _ended(told, "en"), is_told=True)
+    return Told(speaker, _ended(shown, sentence.language), is_told=False)
 
 
-def reading_template(reading: Reading) -> str:
-    from pkg_pipeline.adapters.offline.phrases import phrases
-
-    return phrases(reading.language).templates["said"]
+def sentence_of(told: Sequence[Told], reading: Reading) -> str:
+    """Pieces of one speaker and one kind as one sentence: the name once, semicolons between."""
+    first = told[0]
+    out = first.text
+    for piece in told[1:]:
+        more = piece.text.removeprefix(f"{first.speaker} ") if first.is_told else piece.text
+        ended = re.sub(r"[.!…。！]+$", "", out).replace("？", "?")
+        out = f"{ended}；{more}" if reading.language == "zh" else f"{ended}; {more}"
+    return out if first.is_told else phrases(reading.language).templates["said"].format(who=first.speaker, what=out)
 
 
 def clipped(text: str, budget: int) -> str:

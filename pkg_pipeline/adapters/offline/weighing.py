@@ -50,6 +50,8 @@ CONDITION_WEIGHT = -0.7
 HEDGE_WEIGHT = -0.5
 NEGATION_WEIGHT = -0.9
 PAST_WEIGHT = -0.8
+AHEAD_WEIGHT = 0.8
+WORK_PRODUCT_WEIGHT = 0.4
 SECOND_SIGNAL_SHARE = 0.5
 """The strongest signal counts in full, each further one by this share: turns of phrase that overlap are no double proof."""
 
@@ -65,6 +67,9 @@ class Weighed:
     @property
     def giver(self) -> Giver:
         return next((s.who for s in self.signals if s.who != "none"), "none")
+
+    def only(self, *names: str) -> bool:
+        return all(signal.name in names for signal in self.signals)
 
     def has(self, *names: str) -> bool:
         return any(signal.name in names for signal in self.signals)
@@ -122,6 +127,8 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
     dates = [d for d in find_dates(sentence.text, sentence.language, line.day) if d.day >= line.day]
     score = _strength(fired) + _form(sentence)
     score += DATE_WEIGHT * bool(dates) + DEADLINE_WEIGHT * any(d.is_deadline for d in dates)
+    score += AHEAD_WEIGHT * (table.ahead.search(text) is not None)
+    score += WORK_PRODUCT_WEIGHT * (table.work_product.search(text) is not None)
     if _NEGATION.search(text) and not is_question(text) and not any(s.name == "do_not_forget" for s in fired):
         score += NEGATION_WEIGHT
     return Weighed(sentence, score, tuple(fired))
