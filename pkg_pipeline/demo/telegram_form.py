@@ -122,6 +122,15 @@ def _media(flag: str, chat: Chat) -> dict[str, Any]:
             mime = _MIME.get(name.rsplit(".", 1)[-1], "application/octet-stream")
             about = {"file_name": name, "file_size": int(size.removesuffix("k")) * 1024, "mime_type": mime}
             return {"file": NOT_INCLUDED} | about
+        case "sticker":
+            return {"file": NOT_INCLUDED, "file_size": 22_016, "media_type": "sticker", "sticker_emoji": rest}
+        case "contact":
+            *names, phone = rest.split("|")
+            first, last = (*names, "")[:2]
+            return {"contact_information": {"first_name": first, "last_name": last, "phone_number": phone}}
+        case "place":
+            place, address = rest.split("|")
+            return {"place_name": place, "address": address, "location_information": None}
         case "fwd":
             saved = {"saved_from": rest} if chat.kind == "saved_messages" else {}
             return {"forwarded_from": rest} | saved

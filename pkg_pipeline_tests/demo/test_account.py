@@ -112,9 +112,19 @@ def test_every_message_follows_the_exporters_form(first: Document, second: Docum
 
 def test_the_variety_of_a_real_export(first: Document, second: Document) -> None:
     everything = [*messages_by_key(first).values(), *messages_by_key(second).values()]
-    for key in ("edited", "reply_to_message_id", "forwarded_from", "photo", "file_name", "poll", "reactions"):
+    for key in (
+        "edited",
+        "reply_to_message_id",
+        "forwarded_from",
+        "photo",
+        "file_name",
+        "poll",
+        "reactions",
+        "contact_information",
+        "place_name",
+    ):
         assert any(key in message for message in everything), key
-    assert {"voice_message", "video_file"} <= {message.get("media_type") for message in everything}
+    assert {"voice_message", "video_file", "sticker"} <= {message.get("media_type") for message in everything}
     assert {"phone_call", "pin_message", "topic_created", "create_group", "invite_members", "migrate_from_group"} <= {
         message.get("action") for message in everything
     }
@@ -192,6 +202,18 @@ def test_the_importers_read_all_of_it(paths: list[Path], first: Document, second
         assert len(taken) + len(skipped) == expected
         assert len(skipped) <= 1, skipped  # an unsupported entry has no date
         assert all(message.sent_at.tzinfo is not None for message in taken)
+
+
+def test_the_importer_sees_what_was_edited_and_what_is_gone(paths: list[Path]) -> None:
+    (export,) = open_export(paths[2])
+    messages = [item for item in export.items() if isinstance(item, ParsedMessage)]
+    (gone,) = [message for message in messages if message.is_deleted]
+    (edited,) = [message for message in messages if message.edited_at is not None]
+    assert [message.text for message in messages if message.external_id == gone.external_id] == [
+        "Don't tell Ruth but I'd charge double for the curved ones",
+        "",
+    ]
+    assert edited.text == "If it's ours, I'll remake it within a week"
 
 
 def test_the_importer_knows_the_owner_and_the_showcase(paths: list[Path]) -> None:
