@@ -1,0 +1,125 @@
+"""Dagster's own home: ``$PKG_HOME/dagster/dagster.yaml``, its tables in schema ``dagster``, the instance for this process.
+
+The address of the database, with its password, is only ever in the environment (``PKG_DAGSTER_URL``), never in a file.
+What runs when is ``defs/``; which processes run is ``cli/``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, sqlalchemy_url
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
+
+URL_VARIABLE = "PKG_DAGSTER_URL"
+MARK = "# Written by pkg-pipeline. Delete this line to keep changes of your own."
+
+YAML = f"""{MARK}
+storage:
+  postgres:
+    postgres_url:
+      env: {URL_VARIABLE}
+
+telemetry:
+  enabled: false
+
+# what a run prints is in its structured events; raw output could hold conversations and would pile up
+compute_logs:
+  module: dagster._core.storage.noop_compute_log_manager
+  class: NoOpComputeLogManager
+
+run_coordinator:
+  module: dagster._core.run_coordinator
+  class: QueuedRunCoordinator
+
+concurrency:
+  runs:
+    max_concurrent_runs: 2
+    tag_concurrency_limits:
+      # backfills leave a place for what is live
+      - key: dagster/backfill
+        limit: 1
+      - key: pkg/lane
+        value: backfill
+        limit: 1
+
+run_monitoring:
+  enabled: true
+  start_timeout_seconds: 300
+  cancel_timeout_seconds: 180
+  poll_interval_seconds: 60
+
+# a run whose process died is started once more; what failed by itself is asked for by the sensors
+run_retries:
+  enabled: true
+  max_retries: 1
+  retry_on_asset_or_op_failure: false
+
+retention:
+  schedule:
+    purge_after_days: {{skipped: 7, success: 90, failure: 90, started: 7}}
+  sensor:
+    purge_after_days: {{skipped: 3, success: 30, failure: 90, started: 3}}
+"""
+
+
+def write(home: Path) -> Path:
+    """``dagster.yaml`` in ``home``, made or brought up to date; one that a person took over is left alone."""
+    file = home / "dagster.yaml"
+    home.mkdir(parents=True, exist_ok=True)
+    try:
+        found = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        found = MARK
+    if MARK in found and found != YAML:
+        partial = home / f".dagster.yaml.{os.getpid()}"
+        partial.write_text(YAML, encoding="utf-8")
+        partial.replace(file)
+    return file
+
+
+def environment(home: Path, url: str) -> dict[str, str]:
+    """Variables under which Dagster's programs find their home and storage. ``url`` is the memory's, in libpq's form."""
+    return {
+        "DAGSTER_HOME": str(home),
+        URL_VARIABLE: sqlalchemy_url(url, driver="psycopg2", search_path=DAGSTER_SCHEMA),
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+    }
+
+
+@contextmanager
+def instance(home: Path, url: str) -> Iterator[DagsterInstance]:
+    """The instance that the UI shows too, for runs in this process. Its tables are made on first use."""
+    write(home)
+    with in_environment(environment(home, url)):
+        from dagster import DagsterInstance
+
+        with DagsterInstance.from_config(str(home)) as found:
+            yield found
+
+
+def prepare(home: Path, url: str) -> None:
+    """Home and tables, made or migrated, before several programs start at once and all try to."""
+    with instance(home, url) as found:
+        found.upgrade()
+
+
+@contextmanager
+def in_environment(values: Mapping[str, str]) -> Iterator[None]:
+    """``values`` in this process's environment for a while: Dagster reads its storage from there."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

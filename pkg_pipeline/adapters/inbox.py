@@ -1,0 +1,194 @@
+"""The folder of files to be imported: what lies there, what is complete, and where it goes once it was taken.
+
+A drop is one entry of the folder: a file, a zip, or a folder with everything in it. Reading it is the importer's
+business, which arrives as an argument. A drop is imported first and moved afterwards: a crash in between repeats an
+import, and an import repeated changes nothing (B10).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import fasteners
+
+SETTLE_SECONDS = 2.0
+"""A drop whose files changed this recently may still be written to."""
+
+UNFINISHED = (".part", ".partial", ".crdownload", ".download", ".filepart", ".tmp", "~")
+"""Endings under which browsers, copy programs and editors keep what is not complete."""
+
+DONE, FAILED = "done", "failed"
+REPORT = ".report.json"
+
+
+class Refused(Exception):
+    """A drop that cannot be imported and never will be as it is; one line says why and what to do."""
+
+
+class Report(Protocol):
+    """What an importer says it did."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+Importer = Callable[[Path], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """One entry of the inbox. ``changed_at`` (unix seconds) is the newest change of any file in it."""
+
+    path: Path
+    files: int
+    size_bytes: int
+    changed_at: float
+    is_unfinished: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def signature(self) -> str:
+        """Changes with every write to any of its files."""
+        return f"{self.files}:{self.size_bytes}:{self.changed_at:.6f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of a drop; ``report`` is what lies beside it as ``NAME.report.json``."""
+
+    name: str
+    imported: bool
+    moved_to: Path
+    report: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def line(self) -> str:
+        """One line for a log or a terminal; names the file, quotes nothing of it."""
+        return f"{self.name}: {self.report['note']}"
+
+
+class Inbox:
+    """``folder`` is made when the first drop is taken. ``wall`` is the time the file system's stamps are held against."""
+
+    def __init__(
+        self, folder: Path, *, settle_seconds: float = SETTLE_SECONDS, wall: Callable[[], float] = time.time
+    ) -> None:
+        self.folder = folder
+        self._settle_seconds = settle_seconds
+        self._wall = wall
+
+    def drops(self) -> list[Drop]:
+        """Everything that waits, by name. Hidden entries and those of other programs are none; nor are empty folders."""
+        try:
+            entries = sorted(self.folder.iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        found = (_drop(entry) for entry in entries if entry.name not in (DONE, FAILED) and not _is_ignored(entry.name))
+        return [drop for drop in found if drop is not None]
+
+    def ready(self) -> list[Drop]:
+        """Drops that nobody has written to for ``settle_seconds`` and that hold no unfinished file."""
+        return [drop for drop in self.drops() if self._is_settled(drop)]
+
+    def take_all(self, importer: Importer) -> list[Taken]:
+        """Import every ready drop and move it to ``done/`` or ``failed/`` with its report; one failing stops no other.
+
+        ``importer`` raises Refused for a drop that is at fault; anything else (the database is gone) leaves the drop
+        where it is and is raised.
+        """
+        taken: list[Taken] = []
+        if not self.ready():
+            return taken
+        with fasteners.InterProcessLock(self.folder / ".lock"):
+            for drop in self.ready():  # looked at again: another process may have taken some
+                taken.append(self._take(drop, importer))
+        return taken
+
+    def _is_settled(self, drop: Drop) -> bool:
+        return not drop.is_unfinished and self._wall() - drop.changed_at >= self._settle_seconds
+
+    def _take(self, drop: Drop, importer: Importer) -> Taken:
+        try:
+            report = importer(drop.path).to_json()
+        except Refused as error:
+            return self._move(drop, FAILED, {"note": f"failed: {error}", "error": str(error)})
+        if _messages(report) == 0 and report.get("rejected"):
+            return self._move(drop, FAILED, {"note": "failed: no message could be read", **report})
+        return self._move(drop, DONE, {"note": _note(report), **report})
+
+    def _move(self, drop: Drop, folder: str, report: dict[str, Any]) -> Taken:
+        target = _free_name(self.folder / folder, drop.name)
+        target.parent.mkdir(exist_ok=True)
+        drop.path.rename(target)
+        # the report comes second: a crash in between leaves a file without report, never a report without file
+        stamped = {**report, "file": drop.name, "taken_at": datetime.now(UTC).isoformat(timespec="seconds")}
+        partial = target.with_name(f".{target.name}{REPORT}")
+        partial.write_text(json.dumps(stamped, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        partial.rename(target.with_name(target.name + REPORT))
+        return Taken(drop.name, imported=folder == DONE, moved_to=target, report=stamped)
+
+
+def _is_ignored(name: str) -> bool:
+    return name.startswith(".") or name.lower().endswith(UNFINISHED)
+
+
+def _drop(entry: Path) -> Drop | None:
+    """None for what vanished meanwhile, is neither file nor folder, or holds nothing yet."""
+    files = size = 0
+    changed_at = 0.0
+    is_unfinished = False
+    try:
+        for path in _files(entry):
+            status = path.stat()
+            files += 1
+            size += status.st_size
+            # ctime, unlike mtime, moves with every write even where a copy program sets the file's old time
+            changed_at = max(changed_at, status.st_ctime)
+            is_unfinished = is_unfinished or path.name.lower().endswith(UNFINISHED)
+    except FileNotFoundError:
+        return None
+    return Drop(entry, files, size, changed_at, is_unfinished) if files else None
+
+
+def _files(entry: Path) -> Iterator[Path]:
+    if entry.is_file():
+        yield entry
+    elif entry.is_dir():
+        for folder, _, names in os.walk(entry):
+            yield from (Path(folder) / name for name in names)
+
+
+def _free_name(folder: Path, name: str) -> Path:
+    """``name``, or ``stem (2).suffix`` … where that is taken, by a file or by a report."""
+    stem, suffix = Path(name).stem, Path(name).suffix
+    number = 1
+    while True:
+        target = folder / (name if number == 1 else f"{stem} ({number}){suffix}")
+        if not target.exists() and not target.with_name(target.name + REPORT).exists():
+            return target
+        number += 1
+
+
+def _messages(report: dict[str, Any]) -> int:
+    kinds = ("new", "updated", "unchanged", "deleted")
+    return sum(int(report.get(f"messages_{kind}", 0)) for kind in kinds)
+
+
+def _note(report: dict[str, Any]) -> str:
+    new, updated = int(report.get("messages_new", 0)), int(report.get("messages_updated", 0))
+    deleted, unchanged = int(report.get("messages_deleted", 0)), int(report.get("messages_unchanged", 0))
+    rejected = int(report.get("rejected_count", len(report.get("rejected", ()))))
+    if new == updated == deleted == 0:
+        note = f"already imported: all {unchanged} messages were in the memory" if unchanged else "holds no messages"
+    else:
+        note = f"{new} new, {updated} updated, {deleted} deleted, {unchanged} unchanged messages"
+    return f"{note}; {rejected} entries rejected" if rejected else note

@@ -1,0 +1,29 @@
+"""The dbt models as Dagster assets: one command over the project. Imports ``dagster_dbt``; ``dbt_marts`` decides whether."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster_dbt import DbtCliResource, dbt_assets
+
+from pkg_pipeline.adapters.dbt_profile import environment
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+
+
+def build(manifest: Mapping[str, Any]) -> dg.AssetsDefinition:
+    """All models and their tests (as asset checks) of ``manifest``."""
+
+    @dbt_assets(manifest=manifest, name="marts")
+    def marts(
+        context: dg.AssetExecutionContext, dbt: DbtCliResource, memory: dg.ResourceParam[PipelineMemory]
+    ) -> Iterator[Any]:
+        # the profile reads its place and password from the environment; nothing of it is written to a file
+        with environment(memory.database_url):
+            yield from dbt.cli(["build"], context=context).stream()
+
+    return marts
+
+
+def resource(project: Path) -> DbtCliResource:
+    return DbtCliResource(project_dir=str(project), profiles_dir=str(project))

@@ -1,0 +1,44 @@
+"""The dbt marts as assets (B13), where dbt and its manifest are there; the core loads without them, with a warning."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+PROJECT = Path(__file__).resolve().parents[3] / "dbt"
+MANIFEST = PROJECT / "target" / "manifest.json"
+
+
+class MartsMissing(UserWarning):
+    """The marts are not among the assets; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marts:
+    """What the definitions take in; empty without dbt."""
+
+    assets: Sequence[dg.AssetsDefinition] = ()
+    resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def build(manifest: Path = MANIFEST) -> Marts:
+    """The dbt assets, or nothing and a warning."""
+    if importlib.util.find_spec("dagster_dbt") is None:
+        warnings.warn("dbt is not installed: no marts; install pkg-pipeline[dbt]", MartsMissing, stacklevel=2)
+        return Marts()
+    if not manifest.exists():
+        warnings.warn(f"{manifest} is missing: no marts; make it by: make env", MartsMissing, stacklevel=2)
+        return Marts()
+    from pkg_pipeline.defs.assets import dbt_assets  # imports dagster_dbt, which takes seconds
+
+    return Marts(
+        assets=[dbt_assets.build(json.loads(manifest.read_text(encoding="utf-8")))],
+        resources={"dbt": dbt_assets.resource(PROJECT)},
+    )

@@ -1,0 +1,89 @@
+"""``interaction_summaries``: one day a partition, attempted day by day. A materialised day means attempted: what is
+left is in its metadata and in the check.
+
+The asset declares its output as not required and marks each day itself when that day is done: a run that ends in the
+middle keeps the days it finished.
+"""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.failures import translated
+from pkg_pipeline.defs.keys import DAYS_PER_RUN, contiguous
+from pkg_pipeline.defs.lanes import lane_of, wants_only_due
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+from pkg_pipeline.stages.summaries import DayReport
+
+NAME = "interaction_summaries"
+
+
+def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
+    """The asset over ``partitions``; ``code_version`` names prompt and offline model, whose change makes it stale."""
+
+    @dg.asset(
+        name=NAME,
+        deps=["interactions"],
+        partitions_def=partitions,
+        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=DAYS_PER_RUN),
+        code_version=code_version,
+        group_name="memory",
+        kinds={"postgres"},
+        description="What was said, decided and promised in each completed interaction, by the day it began.",
+        check_specs=checks.specs(NAME, checks.PENDING, checks.FAILED),
+        output_required=False,
+    )
+    def interaction_summaries(
+        context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> Iterator[dg.AssetCheckResult]:
+        lane = lane_of(context.run.tags)
+        reports: list[DayReport] = []
+
+        def on_day(report: DayReport) -> None:
+            reports.append(report)
+            context.log_event(_materialization(report, code_version))
+
+        with translated("the summaries"):
+            for days in contiguous(_keys(context, memory)):
+                memory.summarize(days, lane=lane, run_id=context.run.run_id, on_day=on_day)
+            left = memory.pending(NAME)
+        yield checks.none_left(NAME, checks.PENDING, left, attempted_days=len(reports))
+        yield checks.none_left(NAME, checks.FAILED, sum(day.failed for day in reports), attempted_days=len(reports))
+
+    return interaction_summaries
+
+
+def metadata(report: DayReport) -> dict[str, int | float]:
+    """Flat numbers, which the UI plots per partition."""
+    return {
+        "rows": report.summarized,
+        "summarized": report.summarized,
+        "pending": report.pending,
+        "failed": report.failed,
+        "quarantined": report.quarantined,
+        "deferred": report.deferred,
+        "calls": report.calls,
+        "tokens": report.input_tokens + report.output_tokens,
+        "cost_usd": float(report.cost_usd),
+        "compression_ratio": float(report.compression_ratio),
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _keys(context: dg.AssetExecutionContext, memory: PipelineMemory) -> list[str]:
+    if not wants_only_due(context.run.tags):
+        return list(context.partition_keys)
+    span = context.partition_key_range
+    due = memory.partitions.due(NAME, now=memory.clock.now())
+    return sorted(partition.key for partition in due if span.start <= partition.key <= span.end)
+
+
+def _materialization(report: DayReport, code_version: str) -> dg.AssetMaterialization:
+    # Dagster adds the code version only to what it emits itself; without it the UI could not tell stale days
+    return dg.AssetMaterialization(
+        NAME,
+        partition=report.day.isoformat(),
+        metadata=metadata(report),
+        tags={"dagster/code_version": code_version},
+    )

@@ -1,0 +1,74 @@
+"""What a failure of a stage means to Dagster: worth retrying, or permanent. Only this module translates.
+
+Error texts of drivers can hold rows, and rows are conversations: what reaches Dagster's event log is the kind of the
+error, our own one-line messages and the places in the code, never an unknown exception's text.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+
+from pkg_pipeline.settings import SettingsError
+from pkg_pipeline.stages.ports import LlmError, LlmMisconfigured, LlmUnavailable
+
+RETRIES = 2
+RETRY_SECONDS = 3.0
+"""A step never sleeps longer than seconds (P19): what needs minutes is left to the next tick."""
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Around a stage call: its exceptions become ``dg.Failure`` or ``dg.RetryRequested``; ``doing`` names the work."""
+    try:
+        yield
+    except (dg.Failure, dg.RetryRequested):
+        raise
+    except Exception as error:
+        raise _translate(error, doing) from None
+
+
+def _translate(error: Exception, doing: str) -> dg.Failure | dg.RetryRequested:
+    if isinstance(error, LlmMisconfigured | SettingsError):
+        return _failure(error, f"{doing} stopped: {error}")
+    if isinstance(error, LlmUnavailable) or _is_database_loss(error):
+        return dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=RETRY_SECONDS)
+    if isinstance(error, LlmError) or _is_ours(error):
+        return _failure(error, f"{doing} failed: {error}")
+    return _failure(error, f"{doing} failed: {type(error).__name__}{_sqlstate(error)}")
+
+
+def _failure(error: Exception, description: str) -> dg.Failure:
+    return dg.Failure(
+        description=description,
+        metadata={"error": type(error).__name__, "where": dg.MetadataValue.md(_places(error))},
+        allow_retries=False,
+    )
+
+
+def _is_database_loss(error: Exception) -> bool:
+    """The server went away or is restarting; the stages commit piece by piece, so going on is safe."""
+    import psycopg
+    import psycopg_pool
+
+    from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+
+    return isinstance(error, DatabaseUnavailable | psycopg.OperationalError | psycopg_pool.PoolTimeout)
+
+
+def _is_ours(error: Exception) -> bool:
+    """Our exceptions carry messages written to be read; what others raise may quote data."""
+    return type(error).__module__.startswith("pkg_pipeline.")
+
+
+def _sqlstate(error: Exception) -> str:
+    state = getattr(error, "sqlstate", None)
+    return f" (SQLSTATE {state})" if state else ""
+
+
+def _places(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return "\n".join(f"- `{frame.filename}:{frame.lineno}` {frame.name}" for frame in frames[-12:])

@@ -1,0 +1,33 @@
+"""The jobs that schedules, sensors and the command line start: one asset each, so that one failing stops no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+if TYPE_CHECKING:
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+
+MESSAGES_JOB = "import_inbox"
+INTERACTIONS_JOB = "build_interactions"
+SUMMARIES_JOB = "summarize_days"
+
+JOB_OF = {
+    "messages": MESSAGES_JOB,
+    "interactions": INTERACTIONS_JOB,
+    "interaction_summaries": SUMMARIES_JOB,
+}
+"""Assets in the order of the flow, with the job that makes each."""
+
+
+def build() -> list[UnresolvedAssetJobDefinition]:
+    said = {
+        MESSAGES_JOB: "Import what lies in the inbox.",
+        INTERACTIONS_JOB: "Cut touched chats into interactions and complete the silent ones.",
+        SUMMARIES_JOB: "Summarise days; a run holds a range of them.",
+    }
+    return [
+        dg.define_asset_job(job, selection=[asset], description=said[job], executor_def=dg.in_process_executor)
+        for asset, job in JOB_OF.items()
+    ]

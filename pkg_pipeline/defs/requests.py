@@ -1,0 +1,106 @@
+"""From what is due to run requests: batches, run keys, what is already under way, and when to hold off.
+
+Schedules and sensors ask here; nothing here reads a table itself or does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import dagster as dg
+
+from pkg_pipeline.defs.keys import DAYS_PER_RUN, batches
+from pkg_pipeline.defs.lanes import range_of, range_tags
+from pkg_pipeline.stages.stores import DuePartition, Lane
+
+RUNS_PER_TICK = 4
+"""More than this waits for the next tick, so that a first import does not fill the queue."""
+
+IN_FLIGHT = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+)
+
+FIRST_PAUSE_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 3600.0
+REMEMBERED_RUNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Streak:
+    """How often in a row the newest runs of a job ended badly, and when the last of them ended (unix seconds)."""
+
+    failures: int
+    ended_at: float
+
+    @property
+    def pause_until(self) -> float:
+        """A failing run is asked for again, but ever more rarely: 1, 2, 4 … minutes, at most an hour."""
+        if self.failures == 0:
+            return 0.0
+        return self.ended_at + min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (self.failures - 1))
+
+
+def streak(instance: dg.DagsterInstance, job: str) -> Streak:
+    """Looks at the newest few finished runs of ``job``."""
+    bad = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
+    finished = dg.RunsFilter(job_name=job, statuses=[*bad, dg.DagsterRunStatus.SUCCESS])
+    records = instance.get_run_records(finished, limit=REMEMBERED_RUNS)
+    failures = 0
+    for record in records:
+        if record.dagster_run.status not in bad:
+            break
+        failures += 1
+    return Streak(failures, records[0].end_time or records[0].update_timestamp.timestamp() if failures else 0.0)
+
+
+def under_way(instance: dg.DagsterInstance, asset: str, job: str) -> list[Mapping[str, str]]:
+    """Tags of every queued or running run that makes ``asset``, whoever started it."""
+    runs = instance.get_runs(dg.RunsFilter(statuses=list(IN_FLIGHT)))
+    key = dg.AssetKey(asset)
+    return [run.tags for run in runs if run.job_name == job or key in (run.asset_selection or ())]
+
+
+def not_under_way(due: Iterable[DuePartition], running: Iterable[Mapping[str, str]]) -> list[DuePartition]:
+    """Due partitions that no queued or running run covers."""
+    spans = [span for tags in running if (span := range_of(tags)) is not None]
+    return [one for one in due if not any(first <= one.key <= last for first, last in spans)]
+
+
+def run_key(batch: Sequence[DuePartition], failures: int) -> str:
+    """partition:version:attempt, for a range of its ends and maxima.
+
+    Dagster never runs a key twice. A run that died before it could record its attempt would therefore be lost:
+    the number of failures in a row makes the key another one.
+    """
+    first, last = batch[0].key, batch[-1].key
+    span = first if first == last else f"{first}...{last}"
+    key = f"{span}:{max(one.version for one in batch)}:{max(one.attempt for one in batch)}:{len(batch)}"
+    return f"{key}:after-{failures}-failures" if failures else key
+
+
+def for_days(
+    due: Sequence[DuePartition], *, lane: Lane, failures: int = 0, limit: int | None = None
+) -> list[dg.RunRequest]:
+    """Run requests over batches of due days, oldest first; each run passes over what is not due in its range."""
+    requests: list[dg.RunRequest] = []
+    for batch in batches(due, size=DAYS_PER_RUN):
+        if limit is not None and len(requests) == limit:
+            break
+        reason = describe([one.key for one in batch])
+        tags = range_tags(batch[0].key, batch[-1].key, lane=lane, only_due=True, reason=reason)
+        requests.append(dg.RunRequest(run_key=run_key(batch, failures), tags=tags))
+    return requests
+
+
+def describe(keys: Sequence[str]) -> str:
+    """``2024-05-01``, or ``12 days from 2024-05-01 to 2024-05-20``."""
+    return keys[0] if len(keys) == 1 else f"{len(keys)} days from {keys[0]} to {keys[-1]}"
+
+
+Wall = Callable[[], float]
+"""Unix seconds. Pauses follow the real time, whatever ``PKG_NOW`` says about the memory's."""

@@ -1,0 +1,132 @@
+"""What runs because something is there: files in the inbox, touched or silent chats, days that became due.
+
+A sensor reads, decides and says why; it never does the work. It asks for at most a few runs a tick and for nothing
+that is queued or running. Which work there is, is a table: no cursor over timestamps, which would skip rows.
+"""
+
+import json
+import time
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from pkg_pipeline.adapters.inbox import Inbox
+from pkg_pipeline.defs import requests
+from pkg_pipeline.defs.assets import interaction_summaries, interactions, messages
+from pkg_pipeline.defs.jobs import INTERACTIONS_JOB, MESSAGES_JOB, SUMMARIES_JOB
+from pkg_pipeline.defs.lanes import LANE_TAG, REASON_TAG
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+from pkg_pipeline.settings import Settings
+
+TICK_SECONDS = 30
+INBOX_TICK_SECONDS = 15
+INBOX_SETTLE_SECONDS = 5.0
+"""Beside it a drop must look the same at two ticks: a copy that pauses is not taken half."""
+
+RUNNING = dg.DefaultSensorStatus.RUNNING
+
+
+def build(settings: Settings, *, wall: requests.Wall = time.time) -> list[dg.SensorDefinition]:
+    return [_inbox(settings, wall), _interactions(wall), _due_days(wall)]
+
+
+def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
+    folder = settings.inbox
+
+    @dg.sensor(
+        name="inbox",
+        job_name=MESSAGES_JOB,
+        minimum_interval_seconds=INBOX_TICK_SECONDS,
+        default_status=RUNNING,
+        description="New files in the inbox, once they are written completely.",
+    )
+    def inbox(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        box = Inbox(folder, settle_seconds=INBOX_SETTLE_SECONDS, wall=wall)
+        seen = {drop.name: drop.signature for drop in box.drops()}
+        before: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
+        ready = sorted(drop.name for drop in box.ready() if before.get(drop.name) == drop.signature)
+        cursor = json.dumps(seen, sort_keys=True)
+        if not ready:
+            reason = f"{len(seen)} drops are still being written" if seen else "the inbox is empty"
+            return dg.SensorResult(skip_reason=reason, cursor=cursor)
+        if why := _hold_off(context.instance, messages.NAME, MESSAGES_JOB, wall):
+            return dg.SensorResult(skip_reason=why, cursor=cursor)
+        failures = requests.streak(context.instance, MESSAGES_JOB).failures
+        key = ";".join(f"{name}={seen[name]}" for name in ready) + f":{failures}"
+        tags = {LANE_TAG: "live", REASON_TAG: f"{len(ready)} drops in the inbox"}
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=_short(key), tags=tags)], cursor=cursor)
+
+    return inbox
+
+
+def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="touched_chats",
+        job_name=INTERACTIONS_JOB,
+        minimum_interval_seconds=TICK_SECONDS,
+        default_status=RUNNING,
+        description="Chats with new, edited or deleted messages, and interactions that fell silent.",
+    )
+    def touched_chats(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.RunRequest | dg.SkipReason:
+        due = memory.partitions.due(interactions.NAME, now=memory.clock.now())
+        silent = memory.silent_interactions()
+        if not due and not silent:
+            return dg.SkipReason("no chat was touched and no interaction fell silent")
+        if why := _hold_off(context.instance, interactions.NAME, INTERACTIONS_JOB, wall):
+            return dg.SkipReason(why)
+        reason = f"{len(due)} chats touched, {silent} interactions silent"
+        # no run key: what is due is read at each tick, and two runs with the same marks may both be needed
+        return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: reason})
+
+    return touched_chats
+
+
+def _due_days(wall: requests.Wall) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="due_days",
+        job_name=SUMMARIES_JOB,
+        minimum_interval_seconds=TICK_SECONDS,
+        default_status=RUNNING,
+        description="Days with completed interactions to summarise, changed ones to redo, or retries that came due.",
+    )
+    def due_days(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        due = memory.partitions.due(interaction_summaries.NAME, now=memory.clock.now())
+        if not due:
+            return dg.SkipReason("no day is due")
+        running = requests.under_way(context.instance, interaction_summaries.NAME, SUMMARIES_JOB)
+        room = requests.RUNS_PER_TICK - len(running)
+        free = requests.not_under_way(due, running)
+        if not free or room <= 0:
+            return dg.SkipReason(f"{len(due)} days are due; {len(running)} runs are already under way")
+        if why := _pause(context.instance, SUMMARIES_JOB, wall):
+            return dg.SkipReason(why)
+        failures = requests.streak(context.instance, SUMMARIES_JOB).failures
+        return requests.for_days(free, lane="live", failures=failures, limit=room)
+
+    return due_days
+
+
+def _hold_off(instance: dg.DagsterInstance, asset: str, job: str, wall: requests.Wall) -> str | None:
+    """Why an unpartitioned asset is not to be asked for now."""
+    if requests.under_way(instance, asset, job):
+        return f"a run of {asset} is already under way"
+    return _pause(instance, job, wall)
+
+
+def _pause(instance: dg.DagsterInstance, job: str, wall: requests.Wall) -> str | None:
+    streak = requests.streak(instance, job)
+    if wall() >= streak.pause_until:
+        return None
+    until = datetime.fromtimestamp(streak.pause_until, UTC)
+    return f"the last {streak.failures} runs of {job} failed; asks again at {until:%H:%M:%S} UTC"
+
+
+def _short(key: str) -> str:
+    """Run keys are tags, which are indexed: many long file names are hashed."""
+    import hashlib
+
+    return key if len(key) <= 200 else hashlib.sha256(key.encode()).hexdigest()

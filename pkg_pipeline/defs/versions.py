@@ -1,0 +1,14 @@
+"""What makes summaries stale (B5): the prompt's version and the offline model's, which stand in the code.
+
+The remote model is a setting; its name is in every summary's own row, and the stage compares it there.
+"""
+
+from __future__ import annotations
+
+
+def summaries_code_version() -> str:
+    """``PROMPT+MODEL``; changes with either."""
+    from pkg_pipeline.adapters.offline.llm import MODEL as OFFLINE_MODEL  # its word lists take most of a second
+    from pkg_pipeline.prompts import interaction_summary
+
+    return f"{interaction_summary.VERSION}+{OFFLINE_MODEL}"
