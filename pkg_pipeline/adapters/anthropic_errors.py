@@ -44,7 +44,7 @@ _TOO_LONG = re.compile(
 
 
 class Transient(Exception):
-    """A try that gave nothing; the loop decides whether it is repeated, after ``retry_after_seconds`` if the service asked for it."""
+    """A try that gave nothing; the loop decides on another, ``retry_after_seconds`` later if the service asked so."""
 
     def __init__(
         self,

@@ -14,8 +14,6 @@ from typing import TypeVar
 from pkg_pipeline.memory.gate_foreign import known
 from pkg_pipeline.memory.gate_instructions import ordering_numbers
 from pkg_pipeline.memory.gate_items import (
-    LANGUAGE_MIN_LETTERS,
-    LANGUAGE_SHARE,
     Bench,
     Ledger,
     check_action_item,
@@ -23,7 +21,7 @@ from pkg_pipeline.memory.gate_items import (
     check_fact,
 )
 from pkg_pipeline.memory.gate_records import CandidateSummary, GateResult
-from pkg_pipeline.memory.gate_text import fold, script_share, sentences, stems, word_count
+from pkg_pipeline.memory.gate_text import fold, sentences, stems, word_count
 from pkg_pipeline.memory.importance import IMPORTANT_FROM, important_reason
 from pkg_pipeline.memory.records import (
     ActionItem,
@@ -92,7 +90,6 @@ def check(candidate: CandidateSummary, source: SummaryInput) -> GateResult:
 def _summary_reason(candidate: CandidateSummary, bench: Bench) -> str | None:
     """Why the answer as a whole may not be published, in words that name no content."""
     summary = candidate.summary
-    language = bench.source.language
     words = word_count(summary)
     if words < MIN_WORDS:
         return "summary: is empty or says nothing"
@@ -103,14 +100,9 @@ def _summary_reason(candidate: CandidateSummary, bench: Bench) -> str | None:
         return f"summary: has {len(parts)} sentences, at most {MAX_SENTENCES} are allowed"
     if len(candidate.key_points) > MAX_KEY_POINTS:
         return f"key_points: {len(candidate.key_points)}, at most {MAX_KEY_POINTS} are allowed"
-    letters = sum(character.isalpha() for character in summary)
-    if letters >= LANGUAGE_MIN_LETTERS and script_share(summary, language) < LANGUAGE_SHARE:
-        return f"summary: is not in the language of the conversation ({language})"
     reason = bench.words(summary)
     if reason is not None:
         return f"summary: {reason}"
-    if any(bench.echoes_orders(part) for part in parts):
-        return "summary: repeats a message that gives orders to its reader"
     content = stems(summary)
     if len(content) >= GROUNDED_FROM_STEMS and len(content & bench.held.stems) < GROUNDED_SHARE * len(content):
         return "summary: has almost no word in common with the conversation"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pkg_pipeline.memory.gate_text import plain
 from pkg_pipeline.memory.records import SourceMessage
@@ -17,7 +18,7 @@ SPLIT_OVER_MESSAGES = 3
 
 _READER_EN = r"(?:ai|a\.i\.|llm|language model|(?:ai )?assistant|chat ?bot|summari[sz]er|gpt)"
 _OUTPUT_EN = r"(?:summary|summari[sz]ation|key[ _]?points?|json|output|your (?:answer|reply|response|memory|output))"
-_READER_RU = r"(?:ии|ai|llm|ассистент|нейросеть|чат-?бот|суммаризатор|языковая модель)"
+_READER_RU = r"(?:ии|ассистент\w*|нейросет\w+|чат-?бот\w*|суммаризатор\w*|языков\w+ модел\w+)"
 _OUTPUT_RU = (
     r"(?:саммари|сводк\w*|пересказ\w*|summary|key_points|json|сво[йею]\w* (?:ответ|памят)\w*"
     r"|ключев\w+ (?:пункт|тезис)\w*)"
@@ -38,7 +39,7 @@ _STRONG = (
     rf"\b(?:any|every|all|the) {_READER_EN}s? (?:that |who |which )?(?:is |are )?(?:reading|reads?|process\w*"
     r"|summari\w*|must|has to)\b",
     rf"\bif you(?:'re| are) an? {_READER_EN}\b",
-    rf"\b{_VERB_EN}\b.{{0,12}}\b(?:in|to|into|at the end of|as) (?:the |your |this |every |each )?{_OUTPUT_EN}\b",
+    rf"\b{_VERB_EN}\b.{{0,12}}\b(?:in|to|into|at|as) (?:the end of )?(?:the |your |this |every |each )?{_OUTPUT_EN}\b",
     rf"\b{_OUTPUT_EN}\b.{{0,20}}\b(?:must|has to|shall|should only) (?:be|say|contain|include|read|start|end|only)\b",
     r"\b(?:repeat|print|reveal|leak|output)\b.{0,30}\b(?:your (?:system )?prompt|your instructions|api keys?)\b",
     r"\b(?:remember|store|save|memori[sz]e|keep|record)\b.{0,60}\b(?:in|into|to) (?:your |long-term |the )memory\b",
@@ -76,22 +77,28 @@ _STRONG = (
 """Nobody says this to a person, or hardly ever."""
 
 _WEAK = (
-    rf"(?:^|[.!?] )(?:dear |attention,? |hey |hello |hi )?(?:{_READER_EN}|claude|model)(?: model| reader)? ?[,!]",
+    rf"(?:^|[.!?] )(?:dear |attention,? |hey |hello |hi )?(?:{_READER_EN}|claude|model)(?: model| reader)?"
+    r" ?[,!]",
     rf"\b{_VERB_EN}\b.{{0,80}}\b{_OUTPUT_EN}\b",
     r"\b(?:respond|reply|answer|output|print|say) (?:only|just|exactly|with)\b|\bno matter what\b",
     r"\bfrom now on,? (?:you (?:must|will|are)|always|only|respond|reply|answer|write|speak|add)\b",
     r"\bnew (?:instructions?|task|directive|rules?) ?[:(—-]|\byour (?:new|real|actual) (?:task|goal|role)\b",
     r"\bdo not (?:summari[sz]e|mention (?:this|the above)|reveal (?:this|the))\b|\b(?:forever|permanently)\b",
-    r"\balways (?:recommend|reply|answer|respond|trust|say yes)\b|\b(?:tell|inform) the (?:user|owner|reader)\b",
-    r"\b(?:the user|the owner) (?:must|should|has to)\b|\bremember (?:this|that)\b|\bas an? (?:ai|language model)\b",
+    r"\balways (?:recommend|reply|answer|respond|trust|say yes)\b",
+    r"\b(?:tell|inform) the (?:user|owner|reader)\b",
+    r"\b(?:the user|the owner) (?:must|should|has to)\b|\bas an? (?:ai|language model)\b",
+    r"\bremember (?:this|that|the following) ?[:(]",
     rf"(?:^|[.!?] )(?:эй,? |привет,? )?(?:{_READER_RU}|модель|бот),",
     rf"\b{_VERB_RU}.{{0,80}}(?:{_OUTPUT_RU}|резюме|\bитог)",
     r"\b(?:ответь|отвечай|выведи|напиши|скажи)\w* (?:только|ровно|лишь|просто)\b|что бы ни",
     r"(?:отныне|с этого момента|впредь|теперь всегда),? (?:ты |всегда |только )?(?:отвечай|пиши|говори|добавляй|ты)",
     r"нов\w+ (?:инструкци|указани|директив|правил)\w* ?[:(—-]|тво\w+ (?:нов|настоящ)\w+ (?:задач|роль|цель)",
     r"не (?:суммируй|пересказывай|упоминай (?:это|об этом))|\b(?:навсегда|навечно)\b",
-    r"всегда (?:рекомендуй|отвечай|советуй|доверяй)|(?:сообщи|скажи) (?:пользователю|владельцу)|\bзапомни\b",
-    r"(?:永远|永久|始终|总是)|(?:只|仅)(?:需|要|能)?(?:回答|回复|输出|说)|不要(?:总结|提及|摘要)|告诉(?:用户|主人)",
+    r"всегда (?:рекомендуй|отвечай|советуй|доверяй)",
+    r"(?:сообщи|скажи) (?:пользователю|владельцу)|\bзапомни(?:те)? ?:",
+    r"(?:永远|永久|始终|总是)",
+    r"(?:只|仅)(?:需|要|能)?(?:回答|回复|输出|说)|不要(?:总结|提及|摘要)",
+    r"告诉(?:用户|主人)",
     r"(?:从现在起|从现在开始|今后).{0,8}(?:回答|回复|输出|每次|你)|新的?(?:指令|指示|任务|规则)[：:]",
     r"(?:把|将|请).{0,40}(?:摘要|总结|输出|要点).{0,12}(?:写|加|输出|包含|放|改|填)|记住(?:这|以下)",
 )
@@ -112,13 +119,29 @@ def gives_orders(text: str) -> bool:
 
 
 def ordering_numbers(messages: Sequence[SourceMessage]) -> frozenset[int]:
-    """The numbers of the messages that give orders, alone or joined with the next ones of the same sender."""
-    found = {message.number for message in messages if gives_orders(message.text)}
+    """The numbers of the messages that give orders, alone or joined with the next ones of the same sender.
+
+    What the same sender says right after an order that was split, or that ends in a colon, belongs to it.
+    """
+    alone = {message.number for message in messages if gives_orders(message.text)}
+    split: set[int] = set()
     for size in range(2, SPLIT_OVER_MESSAGES + 1):
         for start in range(len(messages) - size + 1):
             run = messages[start : start + size]
             numbers = {message.number for message in run}
-            same_sender = len({message.sender.entity_id for message in run}) == 1
-            if same_sender and not numbers & found and gives_orders(" ".join(message.text for message in run)):
-                found |= numbers
-    return frozenset(found)
+            is_new = _of_one_sender(run) and not numbers & (alone | split)
+            if is_new and gives_orders(" ".join(message.text for message in run)):
+                split |= numbers
+    goes_on = {
+        message.number for message in messages if message.number in alone and message.text.rstrip()[-1:] in ":："
+    }
+    following = {
+        after.number
+        for before, after in pairwise(messages)
+        if before.number in split | goes_on and _of_one_sender((before, after))
+    }
+    return frozenset(alone | split | following)
+
+
+def _of_one_sender(messages: Sequence[SourceMessage]) -> bool:
+    return len({message.sender.entity_id for message in messages}) == 1

@@ -17,7 +17,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.gate_foreign import Known, digits, foreign, is_credential
 from pkg_pipeline.memory.gate_instructions import gives_orders
 from pkg_pipeline.memory.gate_records import CandidateActionItem, CandidateDecision, CandidateFact
-from pkg_pipeline.memory.gate_text import Folded, fold, script_share, stems
+from pkg_pipeline.memory.gate_text import Folded, clauses, fold, script_share, stems, word_runs
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
@@ -39,7 +39,10 @@ GROUNDED_MIN_STEMS = 3
 """A description with at least this many content words shares one of them with the conversation."""
 
 ECHO_SHARE = 0.5
-"""A text half of whose content words occur only in messages that give orders repeats those (B15)."""
+"""A clause half of whose content words occur only in messages that give orders repeats those (B15)."""
+
+ECHO_RUN = 3
+"""So does a text with this many words in a row that occur so only in such messages."""
 
 LATEST_DUE = timedelta(days=366 * 30)
 """A due date beyond this is a misreading."""
@@ -85,6 +88,8 @@ class Bench:
         others = [message.text for message in source.messages if message.number not in ordering]
         names = [person.name for person in source.participants]
         self._only_in_orders = stems("\n".join(m.text for m in orders)) - stems("\n".join([*others, *names]))
+        heard = {run for text in others for run in word_runs(text, ECHO_RUN)}
+        self._runs_of_orders = {run for m in orders for run in word_runs(m.text, ECHO_RUN)} - heard
 
     def folded(self, message: SourceMessage) -> Folded:
         if message.number not in self._folded:
@@ -137,8 +142,16 @@ class Bench:
         return None
 
     def echoes_orders(self, text: str) -> bool:
-        content = stems(text)
-        return bool(content) and len(content & self._only_in_orders) >= ECHO_SHARE * len(content)
+        """Whether a part of the text says what only messages that give orders say."""
+        if not self._only_in_orders and not self._runs_of_orders:
+            return False
+        if self._runs_of_orders & set(word_runs(text, ECHO_RUN)):
+            return True
+        return any(self._is_echo(stems(clause)) for clause in clauses(text))
+
+    def _is_echo(self, content: frozenset[str]) -> bool:
+        taken = len(content & self._only_in_orders)
+        return taken >= min(2, len(content)) and taken >= ECHO_SHARE * len(content) and bool(content)
 
     def item_id(self, kind: str, evidence: Evidence, description: str) -> UUID:
         """Derived from what the item says and rests on, so that a rerun writes the same row (P28)."""

@@ -32,6 +32,7 @@ _LETTERS = re.compile(rf"[^\W\d_{_HAN}]{{3,}}", re.UNICODE)
 _SENTENCE_END = re.compile(
     r"(?P<before>\S*?)[.!?…]+[\"'»”)\]]*(?:\s+(?=[\"'«“(\[]?[^\W\da-zа-яё_])|\s*$)|[。！？]+[\"”」』]*"
 )
+_CLAUSE_END = re.compile(r"[.!?…;:。！？；：\n\"«»“”()]+")
 _ABBREVIATION = re.compile(
     r"(?:^|.*\W)(?:[^\W\d_]|mr|mrs|ms|dr|prof|st|no|vs|etc|e\.g|i\.e|inc|ltd|co|approx|др|пр|ул|руб|тыс|млн|млрд"
     r"|им|см|стр|гр|г-н|г-жа|т\.[деп]|т\.к)$",
@@ -127,6 +128,21 @@ def stems(text: str) -> frozenset[str]:
     for run in _HAN_RUN.findall(folded):
         found.update(run[index : index + 2] for index in range(len(run) - 1))
     return frozenset(found)
+
+
+def word_runs(text: str, length: int) -> list[str]:
+    """Every ``length`` words in a row; of Chinese every twice as many characters, if they are words in a row at all."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = _WORD.findall(folded)
+    runs = [" ".join(words[index : index + length]) for index in range(len(words) - length + 1)]
+    for han in _HAN_RUN.findall(folded):
+        runs.extend(han[index : index + 2 * length] for index in range(len(han) - 2 * length + 1))
+    return runs
+
+
+def clauses(text: str) -> list[str]:
+    """Parts between marks of any kind, for looking at each on its own; finer than ``sentences``."""
+    return [part.strip() for part in _CLAUSE_END.split(text) if part.strip()]
 
 
 def word_count(text: str) -> int:

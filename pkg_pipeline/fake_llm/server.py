@@ -1,0 +1,286 @@
+"""The local server's sockets: routes, scripted faults, the journal. What is answered is decided in the other files.
+
+Beside the protocol's own paths there are ``GET /__journal`` (every call), ``POST /__script`` (new rules) and
+``POST /__reset``. It binds loopback only.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+from pkg_pipeline.fake_llm.batches import BATCH_PATH, Batches
+from pkg_pipeline.fake_llm.faults import Fault, Script, ScriptError, parse_rules
+from pkg_pipeline.fake_llm.protocol import (
+    LONGEST_PROMPT_TOKENS,
+    MODELS,
+    Record,
+    Refused,
+    check_headers,
+    check_request,
+    error_body,
+    message,
+    prompt_tokens,
+    text_of,
+)
+
+HOST = "127.0.0.1"
+MESSAGES_PATH = "/v1/messages"
+COUNT_PATH = "/v1/messages/count_tokens"
+MODELS_PATH = "/v1/models"
+HTML_PAGE = b"<html><body><h1>Welcome to the gateway</h1></body></html>"
+
+
+class FakeAnthropic:
+    """A server that speaks the Anthropic protocol, for tests, demos and work without a key. Context manager.
+
+    ``api_key`` None takes any Bearer key. ``polls`` is how often a batch is asked for before it has ended.
+    """
+
+    def __init__(
+        self, *, port: int = 0, rules: Sequence[Fault] = (), api_key: str | None = None, polls: int = 1
+    ) -> None:
+        self.script = Script(rules)
+        self.api_key = api_key
+        self.batches = Batches(self.script, polls=polls)
+        self.stopping = threading.Event()
+        self._journal: list[Record] = []
+        self._lock = threading.Lock()
+        self._server = _Server((HOST, port), _Handler)
+        self._server.fake = self
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._server.server_address[1]}"
+
+    @property
+    def journal(self) -> list[Record]:
+        """Every call of the protocol so far: number, method, path, status, fault and body."""
+        with self._lock:
+            return list(self._journal)
+
+    def start(self) -> Self:
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Ends the server and every connection; waits for its threads."""
+        self.stopping.set()
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.close_connections()
+        self._server.server_close()
+
+    def join(self) -> None:
+        """Waits until somebody stops it."""
+        self._thread.join()
+
+    def reset(self) -> None:
+        """Forgets the journal and the script."""
+        self.script.replace(())
+        with self._lock:
+            self._journal.clear()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def enter_call(self, method: str, path: str, body: Any) -> Record:
+        with self._lock:
+            entry: Record = {"call": len(self._journal) + 1, "method": method, "path": path, "body": body}
+            self._journal.append(entry)
+            return entry
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    allow_reuse_address = True
+    fake: FakeAnthropic
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: set[socket.socket] = set()
+        self._open_lock = threading.Lock()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._open_lock:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._open_lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def close_connections(self) -> None:
+        """Wakes the threads that wait for a kept-alive client's next request."""
+        with self._open_lock:
+            for connection in self._open:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    continue
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away in mid-answer is part of the play."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body go in two writes; waiting between them costs 40 ms a call
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def do_GET(self) -> None:
+        self._serve("GET")
+
+    def do_POST(self) -> None:
+        self._serve("POST")
+
+    def do_DELETE(self) -> None:
+        self._serve("DELETE")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
+        """Nothing: prompts hold conversations, and the journal has the calls."""
+
+    def _serve(self, method: str) -> None:
+        fake = self.server.fake
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path = urlsplit(self.path).path
+        try:
+            body = json.loads(raw) if raw else None
+        except ValueError:
+            body = None
+        if path.startswith("/__"):
+            self._control(path, body)
+            return
+        entry = fake.enter_call(method, path, body)
+        fault = fake.script.match(call=entry["call"], path=path, text=_told(raw, body))
+        self._request_id = f"req_{entry['call']:06d}"
+        if fault.delay_seconds:
+            fake.stopping.wait(fault.delay_seconds)
+        try:
+            status, answer = self._answer(method, path, body, fault)
+        except Refused as refusal:
+            status, answer = refusal.status, error_body(refusal.status, str(refusal), request_id=self._request_id)
+        entry["status"] = status
+        self._send(status, answer, fault)
+
+    def _answer(self, method: str, path: str, body: Any, fault: Fault) -> tuple[int, Any]:
+        check_headers({name.lower(): value for name, value in self.headers.items()}, api_key=self.server.fake.api_key)
+        if fault.status is not None and fault.batch_result is None:
+            words = fault.message or "scripted failure"
+            return fault.status, error_body(
+                fault.status, words, request_id=self._request_id, error_type=fault.error_type, code=fault.error_code
+            )
+        if fault.html:
+            return 200, HTML_PAGE
+        if fault.body is not None:
+            return 200, fault.body
+        if path.startswith(BATCH_PATH):
+            return 200, self._batch(method, path, body)
+        if path == MESSAGES_PATH and method == "POST":
+            check_request(body)
+            return 200, message(body, fault)
+        if path == COUNT_PATH and method == "POST":
+            check_request(body, counting=True)
+            return 200, {"input_tokens": prompt_tokens(body)}
+        if path == MODELS_PATH and method == "GET":
+            return 200, _models()
+        raise Refused(404, "no such path")
+
+    def _batch(self, method: str, path: str, body: Any) -> Any:
+        fake = self.server.fake
+        rest = [part for part in path.removeprefix(BATCH_PATH).split("/") if part]
+        match method, rest:
+            case "POST", []:
+                return fake.batches.create(body)
+            case "GET", []:
+                query = parse_qs(urlsplit(self.path).query)
+                limit, after = int(query.get("limit", ["20"])[0]), query.get("after_id", [None])[0]
+                return fake.batches.listed(base_url=fake.url, limit=limit, after_id=after)
+            case "GET", [batch_id]:
+                return fake.batches.get(batch_id, base_url=fake.url)
+            case "GET", [batch_id, "results"]:
+                return fake.batches.results(batch_id).encode()
+            case "POST", [batch_id, "cancel"]:
+                return fake.batches.cancel(batch_id, base_url=fake.url)
+            case "DELETE", [batch_id]:
+                return fake.batches.delete(batch_id)
+            case _:
+                raise Refused(404, "no such path")
+
+    def _control(self, path: str, body: Any) -> None:
+        fake = self.server.fake
+        if path == "/__journal":
+            self._send(200, fake.journal, Fault())
+        elif path == "/__script":
+            try:
+                fake.script.replace(parse_rules(body))
+                self._send(200, {"rules": len(body)}, Fault())
+            except (ScriptError, TypeError) as error:
+                self._send(400, {"error": str(error)}, Fault())
+        elif path == "/__reset":
+            fake.reset()
+            self._send(200, {}, Fault())
+        else:
+            self._send(404, {}, Fault())
+
+    def _send(self, status: int, answer: Any, fault: Fault) -> None:
+        if fault.drop == "before":
+            self._hang_up()
+            return
+        is_page, is_lines = answer is HTML_PAGE, isinstance(answer, bytes)
+        payload = answer if isinstance(answer, bytes) else json.dumps(answer, ensure_ascii=False).encode()
+        if fault.cut_body:
+            payload = payload[: len(payload) // 2]
+        self.send_response(status)
+        kind = "text/html" if is_page else "application/x-jsonl" if is_lines else "application/json"
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(payload)))
+        self.send_header("request-id", getattr(self, "_request_id", "req_control"))
+        for name, value in fault.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if fault.drop == "half":
+            self.wfile.write(payload[: len(payload) // 2])
+            self.wfile.flush()
+            self._hang_up()
+            return
+        self.wfile.write(payload)
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+
+def _told(raw: bytes, body: Any) -> str:
+    """What rules look into: the body as it came, and the words in it without JSON's escapes."""
+    told = text_of(body) if isinstance(body, dict) and isinstance(body.get("messages"), list) else ""
+    return f"{raw.decode('utf-8', 'replace')}\n{told}"
+
+
+def _models() -> Record:
+    data = [
+        {
+            "id": model,
+            "type": "model",
+            "display_name": model,
+            "created_at": "2026-10-07T00:00:00Z",
+            "lifecycle": "active",
+            "max_input_tokens": LONGEST_PROMPT_TOKENS,
+        }
+        for model in MODELS
+    ]
+    return {"data": data, "has_more": False, "first_id": data[0]["id"], "last_id": data[-1]["id"]}
