@@ -41,10 +41,12 @@ class Line:
     place: Place
     headings: tuple[tuple[str, str], ...]
     marks: tuple[Mark, ...] = ()
+    says: str = ""
 
     @property
     def key(self) -> str:
-        return f"{self.kind}:{self.id}"
+        """What it says: two lines of one key would repeat each other."""
+        return self.says or f"{self.kind}:{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,9 @@ class Wording:
         """A confirmed fact (P4)."""
         text = f"{one_line(fact.fact_type)}{self.words.colon}{one_line(fact.value)}"
         headings = (("permanent", f"## {self.words.permanent}\n"),)
-        return Line("fact", str(fact.id), text, fact.at, fact.message_ids, (order,), headings)
+        # learnt twice is one fact: the newest is asked first
+        says = f"fact:{text}".casefold()
+        return Line("fact", str(fact.id), text, fact.at, fact.message_ids, (order,), headings, says=says)
 
     def decision(self, item: KnownItem, *, place: Place, headings: tuple[tuple[str, str], ...]) -> Line:
         """A decision with its date."""

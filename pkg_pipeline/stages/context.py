@@ -5,9 +5,10 @@ Here: the moment asked for, the edges of the tiers, the last count, the answer's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
@@ -24,6 +25,19 @@ LARGEST_CHARS_PER_TOKEN = 12
 FEWEST_TEXT_CHARS = 400
 MOST_TEXT_CHARS = 48_000
 MOST_RECOUNTS = 4
+EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
+"""No message is older; further back calendars run out."""
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LOST_PLUS = re.compile(r"(?<=:\d\d) (\d\d:?\d\d)$")
+
+
+class BadRequest(ValueError):
+    """A question that cannot be answered as asked; ``field`` is the parameter at fault."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class EntityUnknown(Exception):
@@ -93,10 +107,12 @@ def entity_context(
     settings: ContextSettings,
     receipts: ReceiptSink | None = None,
 ) -> EntityContext:
-    """The context of one entity. Raises EntityUnknown; ValueError for a budget below one token."""
+    """The context of one entity. Raises EntityUnknown; BadRequest for a budget below one token or a time to come."""
     max_tokens = settings.max_tokens if request.max_tokens is None else request.max_tokens
     if max_tokens < 1:
-        raise ValueError("max_tokens must be at least 1")
+        raise BadRequest("max_tokens", "max_tokens must be at least 1")
+    if request.as_of is not None and request.as_of > request.now:
+        raise BadRequest("as_of", f"as_of lies in the future: it is {iso(request.now)} now")
     rules = _rules(request, settings, max_tokens)
     rows = store.read_context(
         ContextQuery(
@@ -183,6 +199,26 @@ def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str
         tokens=answer.block.tokens,
         hypothetical_tokens=answer.hypothetical_tokens,
     )
+
+
+def parse_moment(text: str, zone: ZoneInfo) -> datetime:
+    """An ``as_of`` as people and programs write it. A time without offset is local; a day alone means its end.
+
+    Raises ValueError with a sentence.
+    """
+    # an unescaped + of an offset arrives as a blank
+    given = _LOST_PLUS.sub(r"+\1", text.strip())
+    try:
+        if _DAY.fullmatch(given):
+            following = datetime.combine(date.fromisoformat(given) + timedelta(days=1), time.min, zone)
+            return following.astimezone(UTC) - timedelta(microseconds=1)
+        found = datetime.fromisoformat(given)
+        found = (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is no ISO time, such as 2026-01-31 or 2026-01-31T18:00:00+01:00") from None
+    if found < EARLIEST:
+        raise ValueError(f"{text!r} lies before {EARLIEST.date().isoformat()}")
+    return found
 
 
 def iso(moment: datetime) -> str:

@@ -146,6 +146,12 @@ class HistoryStore(Protocol):
     def timeline_page(self, entity_id: UUID, *, after: Position | None, limit: int) -> list[TimelineRow]: ...
 
 
+class HealthStore(Protocol):
+    def revision(self) -> str | None:
+        """The schema revision of the database that answers. Raises StoreUnavailable."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What was served, without a word of it: ids and tokens (B11)."""

@@ -72,6 +72,14 @@ class PostgresReadStore:
         with self._connection() as connection:
             return connection.execute(query(file, name), parameters, prepare=True).fetchall()
 
+    def revision(self) -> str | None:
+        """The schema revision of the database that answers."""
+        try:
+            found = self._rows("history", "revision", {})
+        except psycopg.errors.UndefinedTable:
+            return None
+        return found[0][0] if found else None
+
     # ── context ───────────────────────────────────────────────────────────────────────────────
 
     def read_context(self, query: ContextQuery) -> ContextRows | None:

@@ -94,3 +94,7 @@ JOIN interactions i ON i.id = wanted.id
 JOIN chats c ON c.id = i.chat_id
 JOIN interaction_summaries s ON s.interaction_id = wanted.id AND s.status = ANY (%(statuses)s)
 ORDER BY wanted.place, s.revision_count DESC, s.generated_at DESC, s.id
+
+-- name: revision
+-- what the schema of this database is at
+SELECT version_num FROM alembic_version

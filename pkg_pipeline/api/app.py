@@ -1,0 +1,126 @@
+"""The HTTP application out of its ports, and how it is served. Which adapters are behind the ports: wiring.py."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+import uvicorn
+from fastapi import FastAPI
+
+from pkg_pipeline.api import problems
+from pkg_pipeline.api.models import Problem
+from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
+from pkg_pipeline.api.security import LoopbackHosts, is_loopback
+
+SHUTDOWN_SECONDS = 10
+BACKLOG = 2_048
+
+DESCRIPTION = """Tiered memory of a person's conversations: contexts within a token budget, timelines, summaries.
+
+Lists are `{items, next}`; `next` is the `cursor` of the page behind. Errors are RFC 9457 problem documents."""
+
+
+class CannotServe(Exception):
+    """The address cannot be served; one sentence says why and what to do."""
+
+
+def create_app(deps: ApiDependencies) -> FastAPI:
+    """The application. It opens and closes nothing: its ports belong to who made them."""
+    app = FastAPI(
+        title="pkg_pipeline",
+        version=_version(),
+        description=DESCRIPTION,
+        docs_url=None,  # these pages fetch scripts from elsewhere
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    problems.install(app)
+    app.include_router(reading_routes(deps))
+    app.include_router(health_routes(deps))
+    if not deps.tokens:
+        app.add_middleware(LoopbackHosts)
+    app.add_middleware(problems.Failures)
+    _document_problems(app)
+    return app
+
+
+def check_address(host: str, *, has_tokens: bool) -> None:
+    """Raises CannotServe for an address others can reach while nobody has to show a token."""
+    if not has_tokens and not is_loopback(host):
+        raise CannotServe(
+            f"{host} can be reached from other machines and no token protects the memory:"
+            " set PKG_API_TOKENS (name:scope:sha256-of-secret), or serve 127.0.0.1"
+        )
+
+
+def serve(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    has_tokens: bool,
+    on_ready: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM, then finish what is being answered. Raises CannotServe.
+
+    ``on_ready`` hears the address once it is bound (port 0 picks a free one).
+    """
+    check_address(host, has_tokens=has_tokens)
+    listening = _listen(host, port)
+    with listening:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            lifespan="off",
+        )
+        shown = f"[{host}]" if ":" in host else host
+        on_ready(f"http://{shown}:{listening.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Bound here rather than by the server, so that a taken port is a sentence and not a stack of log lines."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise CannotServe(f"{host} is not an address of this machine: {error.strerror or error}") from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise CannotServe(
+            f"{host}:{port} cannot be served: {error.strerror or error}; choose another --port"
+        ) from error
+    return listening
+
+
+def _document_problems(app: FastAPI) -> None:
+    """Puts the problem schema into the components, where every error response refers to it."""
+    make = app.openapi
+
+    def openapi() -> dict[str, object]:
+        if app.openapi_schema is None:
+            schema = make()
+            schemas = schema.setdefault("components", {}).setdefault("schemas", {})
+            schemas["Problem"] = Problem.model_json_schema()
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
+        assert app.openapi_schema is not None
+        return app.openapi_schema
+
+    app.openapi = openapi
+
+
+def _version() -> str:
+    try:
+        return version("pkg-pipeline")
+    except PackageNotFoundError:
+        return "0"

@@ -1,0 +1,133 @@
+"""Errors as RFC 9457 problem documents. What happened and what to do; never internals, never conversation text."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pkg_pipeline.stages.context import BadRequest, EntityUnknown
+from pkg_pipeline.stages.entities import EntityAmbiguous, EntityNotFound, entity_json
+from pkg_pipeline.stages.paging import BadCursor
+from pkg_pipeline.stages.read_stores import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = "5"
+
+
+def problem(
+    status: int,
+    detail: str,
+    *,
+    kind: str | None = None,
+    headers: dict[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """A problem document. ``kind`` names problems that a program may want to tell apart."""
+    body = {
+        "type": "about:blank" if kind is None else f"urn:pkg-pipeline:problem:{kind}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        **more,
+    }
+    return Response(orjson.dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def install(app: FastAPI) -> None:
+    """Every error of ``app`` as a problem document."""
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(BadRequest, _bad_request)
+    app.add_exception_handler(BadCursor, _bad_cursor)
+    app.add_exception_handler(EntityUnknown, _unknown)
+    app.add_exception_handler(EntityAmbiguous, _ambiguous)
+    app.add_exception_handler(StoreUnavailable, _unavailable)
+
+
+def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [
+        {"in": str(found["loc"][0]), "field": ".".join(map(str, found["loc"][1:])), "message": found["msg"]}
+        for found in error.errors()
+    ]
+    said = "; ".join(f"{one['field']}: {one['message']}" for one in errors)
+    return problem(422, said or "the request is not valid", kind="invalid-request", errors=errors)
+
+
+def _bad_request(_: Request, error: Exception) -> Response:
+    assert isinstance(error, BadRequest)
+    errors = [{"in": "query", "field": error.field, "message": str(error)}]
+    return problem(422, str(error), kind="invalid-request", errors=errors)
+
+
+def _bad_cursor(_: Request, error: Exception) -> Response:
+    errors = [{"in": "query", "field": "cursor", "message": str(error)}]
+    return problem(422, str(error), kind="invalid-request", errors=errors)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return problem(404, f"there is no {request.url.path}; the routes are in /openapi.json")
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        detail = f"{request.url.path} does not take {request.method}"
+        return problem(405, detail, headers=dict(error.headers or {}))
+    return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+
+def _unknown(_: Request, error: Exception) -> Response:
+    if isinstance(error, EntityNotFound):
+        return problem(404, str(error), kind="entity-not-found", nearest=list(error.nearest))
+    return problem(404, f"there is no entity {error}", kind="entity-not-found", nearest=[])
+
+
+def _ambiguous(_: Request, error: Exception) -> Response:
+    assert isinstance(error, EntityAmbiguous)
+    candidates = [entity_json(one) for one in error.candidates]
+    return problem(409, str(error), kind="entity-ambiguous", candidates=candidates, is_complete=error.is_complete)
+
+
+def _unavailable(_: Request, error: Exception) -> Response:
+    return problem(503, str(error), kind="database-unavailable", headers={"Retry-After": RETRY_SECONDS})
+
+
+class Failures:
+    """Outermost layer: what nobody expected becomes a 500 without a word of why; the log gets the place in the code.
+
+    The error's own message stays out of the log too, since a database quotes the row that it refused.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        is_started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal is_started
+            is_started = is_started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            place = "".join(traceback.format_tb(error.__traceback__)[-4:])
+            log.error("%s %s failed with %s\n%s", scope["method"], scope["path"], type(error).__name__, place)
+            if is_started:
+                raise
+            await problem(500, "the server failed; its log says where")(scope, receive, send)

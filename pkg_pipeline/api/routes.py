@@ -1,0 +1,207 @@
+"""The reading routes: each parses, asks a stage, renders. No rule, no SQL.
+
+Handlers are plain functions: the server runs them on its threads, where waiting for the database holds nobody up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Depends, Path, Query
+from starlette.responses import Response
+
+from pkg_pipeline.api import models
+from pkg_pipeline.api.problems import MEDIA_TYPE, problem
+from pkg_pipeline.api.security import ApiToken, require
+from pkg_pipeline.memory.hashing import parse_chat_key
+from pkg_pipeline.stages.context import BadRequest, ContextRequest, ContextSettings, entity_context, parse_moment
+from pkg_pipeline.stages.entities import entity_json, find_entity, list_entities
+from pkg_pipeline.stages.history import list_summaries, timeline
+from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS
+from pkg_pipeline.stages.ports import Clock, TokenCounter
+from pkg_pipeline.stages.read_stores import (
+    ContextStore,
+    EntityStore,
+    HealthStore,
+    HistoryStore,
+    ReceiptSink,
+    SummaryFilter,
+    SummaryStatus,
+)
+
+MOST_TOKENS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiDependencies:
+    """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only."""
+
+    contexts: ContextStore
+    entities: EntityStore
+    history: HistoryStore
+    health: HealthStore
+    counter: TokenCounter
+    clock: Clock
+    settings: ContextSettings
+    expected_revision: str
+    receipts: ReceiptSink | None = None
+    tokens: tuple[ApiToken, ...] = ()
+
+
+_EntityPath = Annotated[str, Path(description="Id, or a name that fits exactly one", examples=[models.ANNA])]
+_Limit = Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows of one page")]
+_Cursor = Annotated[str | None, Query(description="`next` of the page before", max_length=2_000)]
+_Text = Annotated[str | None, Query(max_length=500)]
+
+
+def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    words = {
+        401: "No token, or an unknown one",
+        403: "The token's scope is too narrow",
+        404: "No such entity; `nearest` has names that look alike",
+        409: "Several entities fit; `candidates` lists them",
+        422: "A parameter is wrong; `errors` says which",
+        503: "The database does not answer",
+    }
+    return {status: {"description": words[status], "content": content} for status in statuses}
+
+
+def _json(body: Mapping[str, Any]) -> Response:
+    return Response(orjson.dumps(body), media_type="application/json")
+
+
+def reading_routes(deps: ApiDependencies) -> APIRouter:
+    """Everything under ``/v1`` that reads."""
+    guarded = [Depends(require("read", deps.tokens))]
+    router = APIRouter(prefix="/v1", dependencies=guarded, tags=["memory"], responses=_answers(401, 403, 422, 503))
+
+    @router.get("/entities", summary="List entities by name", response_model=models.EntityList)
+    def entities(query: _Text = None, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
+        """Persons and organisations; `query` keeps names that contain it, letter case ignored."""
+        page = list_entities(deps.entities, query=_clean(query), limit=limit, cursor=cursor)
+        return _json(page.to_json())
+
+    @router.get("/entities/{entity}", summary="One entity", response_model=models.Entity, responses=_answers(404, 409))
+    def entity(entity: _EntityPath) -> Response:
+        """By id, or by a name that fits exactly one."""
+        return _json(entity_json(find_entity(deps.entities, entity)))
+
+    @router.get(
+        "/entities/{entity}/context",
+        summary="What matters about an entity, within a token budget",
+        response_model=models.Context,
+        responses=_answers(404, 409),
+    )
+    def context(
+        entity: _EntityPath,
+        max_tokens: Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Largest size of `text`")] = None,
+        as_of: Annotated[
+            str | None,
+            Query(
+                max_length=40,
+                description="The context as it was then: an ISO time, or a day, which means its end; by default now",
+                examples=["2026-01-31T18:00:00+01:00"],
+            ),
+        ] = None,
+    ) -> Response:
+        """Recent messages, summaries, decisions and open items, facts: `text` is ready for a model's prompt."""
+        request = ContextRequest(
+            entity_id=_entity_id(deps, entity),
+            now=deps.clock.now(),
+            as_of=None if as_of is None else _moment(as_of, deps),
+            max_tokens=max_tokens,
+        )
+        answer = entity_context(deps.contexts, deps.counter, request, settings=deps.settings, receipts=deps.receipts)
+        return _json(answer.to_json())
+
+    @router.get(
+        "/entities/{entity}/timeline",
+        summary="Interactions of an entity, newest first",
+        response_model=models.Timeline,
+        responses=_answers(404, 409),
+    )
+    def entity_timeline(entity: _EntityPath, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
+        """Each interaction with one line of its summary, where it has one."""
+        found = find_entity(deps.entities, entity)
+        return _json(timeline(deps.history, found.id, limit=limit, cursor=cursor).to_json())
+
+    @router.get(
+        "/summaries",
+        summary="Summaries, newest interaction first",
+        response_model=models.SummaryList,
+        responses=_answers(404, 409),
+    )
+    def summaries(
+        entity: Annotated[str | None, Query(max_length=500, description="Id or name")] = None,
+        chat: Annotated[str | None, Query(max_length=1_000, description="`source:external-id`")] = None,
+        day_from: Annotated[date | None, Query(alias="from", description="First day, by start of interaction")] = None,
+        day_to: Annotated[date | None, Query(alias="to", description="Last day, included")] = None,
+        status: Annotated[list[SummaryStatus] | None, Query(description="By default what is served")] = None,
+        limit: _Limit = DEFAULT_ROWS,
+        cursor: _Cursor = None,
+    ) -> Response:
+        """With decisions, action items, facts and important messages, each with the messages it rests on.
+
+        A page may hold fewer than `limit` rows before the end: follow `next` until it is null.
+        """
+        wanted = SummaryFilter(
+            entity_id=None if entity is None else find_entity(deps.entities, entity).id,
+            chat=None if chat is None else _chat(chat),
+            day_from=day_from,
+            day_to=day_to,
+            statuses=tuple(status) if status else ("completed", "dirty"),
+        )
+        return _json(list_summaries(deps.history, wanted, limit=limit, cursor=cursor).to_json())
+
+    return router
+
+
+def health_routes(deps: ApiDependencies) -> APIRouter:
+    """For whoever watches the server; needs no token and tells nothing about anybody."""
+    router = APIRouter(tags=["server"])
+
+    @router.get("/health", summary="Whether reads work", response_model=models.Health, responses=_answers(503))
+    def health() -> Response:
+        """The database answers and its schema is at the revision that this program needs."""
+        revision = deps.health.revision()
+        if revision != deps.expected_revision:
+            detail = (
+                f"the database is at revision {revision or 'none'} and this program needs {deps.expected_revision};"
+                " run pkg-pipeline db upgrade"
+            )
+            return problem(503, detail, kind="wrong-revision")
+        return _json({"status": "ok", "revision": revision, "expected_revision": deps.expected_revision})
+
+    return router
+
+
+def _entity_id(deps: ApiDependencies, asked: str) -> UUID:
+    """An id is taken as it is, since the read itself finds out whether it exists: one round trip less."""
+    try:
+        return UUID(asked)
+    except ValueError:
+        return find_entity(deps.entities, asked).id
+
+
+def _moment(text: str, deps: ApiDependencies) -> Any:
+    try:
+        return parse_moment(text, deps.settings.zone)
+    except ValueError as error:
+        raise BadRequest("as_of", str(error)) from None
+
+
+def _chat(key: str) -> tuple[str, str]:
+    try:
+        return parse_chat_key(key.replace("\0", ""))
+    except ValueError:
+        raise BadRequest("chat", "chat must be source:external-id") from None
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else text.replace("\0", "")

@@ -1,0 +1,114 @@
+"""Whom a question is about: by id, by a name that fits exactly one, or from the list of all. Reads only."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from rapidfuzz import fuzz, process
+
+from pkg_pipeline.stages.context import EntityUnknown, iso
+from pkg_pipeline.stages.paging import Page, cursor_of, name_position
+from pkg_pipeline.stages.read_stores import EntityStore, ListedEntity
+
+MOST_CANDIDATES = 20
+MOST_NAMES = 20_000
+"""Names that a misspelt one is compared with; beyond this only the first ones by alphabet are."""
+
+NEAREST_NAMES = 5
+NEAREST_SCORE = 60.0
+"""Of 100, by rapidfuzz's weighted ratio; below it a suggestion would be a guess."""
+
+
+class EntityNotFound(EntityUnknown):
+    """Nobody of that name. ``nearest`` are names that look like it."""
+
+    def __init__(self, asked: str, nearest: tuple[str, ...] = ()) -> None:
+        hint = f"; did you mean {_listed(nearest)}?" if nearest else ""
+        super().__init__(f"nobody here is called {asked!r}{hint}")
+        self.asked = asked
+        self.nearest = nearest
+
+
+class EntityAmbiguous(Exception):
+    """Several fit. ``candidates`` lists them, ``is_complete`` whether these are all."""
+
+    def __init__(self, asked: str, candidates: tuple[ListedEntity, ...], *, is_complete: bool) -> None:
+        lines = "; ".join(f"{one.name} ({one.id}, {contact(one)})" for one in candidates)
+        count = f"{len(candidates)}" if is_complete else f"more than {len(candidates)}"
+        super().__init__(f"{asked!r} fits {count}: {lines}. Ask again with one of these ids")
+        self.asked = asked
+        self.candidates = candidates
+        self.is_complete = is_complete
+
+
+def find_entity(store: EntityStore, asked: str) -> ListedEntity:
+    """The entity of that id or name. Raises EntityNotFound, EntityAmbiguous.
+
+    Letter case is ignored. A name that is exactly the asked one wins over names that contain it.
+    """
+    asked = asked.replace("\0", "").strip()
+    if (identity := _as_uuid(asked)) is not None:
+        found = store.entity(identity)
+        if found is None:
+            raise EntityNotFound(asked)
+        return found
+    if not asked:
+        raise EntityNotFound(asked)
+    for exact in (True, False):
+        fitting = store.entities_named(asked, exact=exact, limit=MOST_CANDIDATES + 1)
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            is_complete = len(fitting) <= MOST_CANDIDATES
+            raise EntityAmbiguous(asked, tuple(fitting[:MOST_CANDIDATES]), is_complete=is_complete)
+    raise EntityNotFound(asked, _nearest(store, asked))
+
+
+def list_entities(store: EntityStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
+    """Entities by name; ``query`` keeps names that contain it. Raises BadCursor."""
+    found = store.entities_page(query=query, after=name_position(cursor), limit=limit + 1)
+    shown = found[:limit]
+    following = cursor_of(shown[-1].name, shown[-1].id) if len(found) > limit else None
+    return Page(tuple(entity_json(one) for one in shown), following)
+
+
+def entity_json(one: ListedEntity) -> dict[str, Any]:
+    """The shape of one row of ``entities``."""
+    return {
+        "id": str(one.id),
+        "name": one.name,
+        "type": one.type,
+        "is_self": one.is_self,
+        "identities": list(one.identities),
+        "messages": one.messages,
+        "first_contact": None if one.first_contact is None else iso(one.first_contact),
+        "last_contact": None if one.last_contact is None else iso(one.last_contact),
+    }
+
+
+def contact(one: ListedEntity) -> str:
+    """What tells two people of one name apart: where they write, when last."""
+    where = ", ".join(one.identities) or "no identity"
+    when = f"last contact {one.last_contact.date().isoformat()}" if one.last_contact else "no contact"
+    return f"{where}, {when}"
+
+
+def _nearest(store: EntityStore, asked: str) -> tuple[str, ...]:
+    names = dict.fromkeys(name for _, name in store.entity_names(limit=MOST_NAMES))
+    found = process.extract(
+        asked, list(names), scorer=fuzz.WRatio, processor=str.casefold, limit=NEAREST_NAMES, score_cutoff=NEAREST_SCORE
+    )
+    return tuple(name for name, _, _ in found)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _as_uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
