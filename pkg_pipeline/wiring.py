@@ -22,10 +22,13 @@ from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
 from pkg_pipeline.adapters.postgres.partition_store import PostgresBudgetStore, PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
 from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
 from pkg_pipeline.prompts import interaction_summary
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages import ingest, interactions, owner, summaries
+from pkg_pipeline.stages.context import ContextRequest, ContextSettings, EntityContext, entity_context
 from pkg_pipeline.stages.ingest import ImportReport
 from pkg_pipeline.stages.interactions import InteractionsReport
 from pkg_pipeline.stages.message_stores import ExportSource
@@ -112,6 +115,25 @@ def _keep_time_zone(url: str, settings: Settings) -> None:
             f"PKG_TIMEZONE: this memory was made with {found[0]} and its days are cut there; set it back, "
             f"or begin a new PKG_HOME with {settings.timezone}"
         )
+
+
+def context_settings(settings: Settings) -> ContextSettings:
+    """P1, P2 and P6 as the reads need them."""
+    return ContextSettings(
+        zone=settings.zone,
+        max_tokens=settings.context_tokens,
+        hot_days=settings.hot_days,
+        hot_messages=settings.hot_messages,
+        warm_days=settings.warm_days,
+        warm_summaries=settings.warm_summaries,
+        shares={
+            "permanent": settings.permanent_share,
+            "hot": settings.hot_share,
+            "warm": settings.warm_share,
+            "cold": settings.cold_share,
+            "relevant": settings.relevant_share,
+        },
+    )
 
 
 class Memory:
@@ -238,6 +260,21 @@ class Memory:
             run_id=run_id,
             retry_failed=retry_failed,
             on_day=on_day,
+        )
+
+    @cached_property
+    def reads(self) -> PostgresReadStore:
+        """Entities, summaries, contexts: nothing here can write memory."""
+        return PostgresReadStore(self.connections, zone=self.settings.zone)
+
+    def context(self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None) -> EntityContext:
+        """The context of one entity. Raises EntityUnknown."""
+        return entity_context(
+            self.reads,
+            self.counter,
+            ContextRequest(entity_id=entity_id, now=self.clock.now(), as_of=as_of, max_tokens=max_tokens),
+            settings=context_settings(self.settings),
+            receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
         )
 
     def estimate(self) -> Estimate:

@@ -1,0 +1,68 @@
+# Every target builds what it needs. Python 3.11+, make and a package index are enough.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(VENV)/uv/bin/uv
+STAMP := $(VENV)/.built
+
+export DAGSTER_DISABLE_TELEMETRY := 1
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+export UV_LINK_MODE ?= copy
+
+.DEFAULT_GOAL := help
+.PHONY: help env demo dev test check lint types contracts bench lock clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+env: $(STAMP) ## build .venv from the hashed lock
+
+# uv lives in a corner of the environment, so that nothing outside the checkout is touched
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=…" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)/uv
+	@$(VENV)/uv/bin/pip install --quiet --disable-pip-version-check 'uv>=0.8'
+
+$(STAMP): requirements.lock pyproject.toml | $(UV)
+	@echo "building $(VENV) …"
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@$(MAKE) --no-print-directory manifest
+	@touch $@
+
+.PHONY: manifest
+manifest:
+	@if [ -f dbt/dbt_project.yml ]; then cd dbt && PKG_DBT_HOST=none ../$(BIN)/dbt --quiet parse --profiles-dir . || echo "dbt parse failed: the marts stay out of Dagster"; fi
+
+demo: env ## the main job on the bundled conversations: no key, no network service, no Docker
+	@$(BIN)/pkg-pipeline demo
+
+dev: env ## database, Dagster UI and daemon, API; one Ctrl-C ends all
+	@exec $(BIN)/pkg-pipeline dev
+
+test: env ## all tests, in parallel, each on a database of its own
+	@$(BIN)/pytest -n $${PKG_TEST_WORKERS:-4}
+
+check: lint types contracts test ## exactly what CI runs
+
+lint: env
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: env
+	@$(BIN)/basedpyright
+
+contracts: env
+	@$(BIN)/lint-imports --no-cache
+
+bench: env ## the figures of docs/figures.md
+	@$(BIN)/python -m benchmarks
+
+lock: $(UV) ## resolve the dependencies anew, without registry addresses
+	@$(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+		pyproject.toml --extra dbt --group dev --output-file requirements.lock
+
+clean: ## remove what the targets built
+	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache dbt/target dbt/logs

@@ -1,0 +1,165 @@
+"""Commands that read: entities, summaries, context. Each asks a stage and prints; none writes memory."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, cast, get_args
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, settings_in_force, show
+from pkg_pipeline.memory.hashing import parse_chat_key
+from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.context import EntityContext, EntityUnknown
+from pkg_pipeline.stages.entities import EntityAmbiguous, find_entity, list_entities
+from pkg_pipeline.stages.history import list_summaries
+from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
+from pkg_pipeline.stages.read_stores import ListedEntity, SummaryFilter, SummaryStatus
+from pkg_pipeline.wiring import Memory, open_memory
+
+Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_ROWS, help="Rows a page.")]
+Cursor = Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.", show_default=False)]
+
+
+def entities(
+    query: Annotated[str | None, typer.Argument(help="Only names that contain this.", show_default=False)] = None,
+    limit: Limit = DEFAULT_ROWS,
+    cursor: Cursor = None,
+    json: JsonFlag = False,
+) -> None:
+    """Everybody the memory knows, by name."""
+    with open_memory(settings_in_force()) as memory:
+        try:
+            page = list_entities(memory.reads, query=query, limit=limit, cursor=cursor)
+        except BadCursor as error:
+            raise typer.BadParameter(str(error), param_hint="--cursor") from error
+    show(page.to_json(), as_json=json, human=lambda screen: _print_entities(screen, page.items, page.next))
+
+
+def summaries(
+    entity: Annotated[str | None, typer.Option(help="Id or name of who took part.", show_default=False)] = None,
+    chat: Annotated[str | None, typer.Option(help="Chat key, source:external-id.", show_default=False)] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="First day.", show_default=False)] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Last day.", show_default=False)] = None,
+    status: Annotated[str | None, typer.Option(help=f"One of {', '.join(get_args(SummaryStatus))}.")] = None,
+    limit: Limit = DEFAULT_ROWS,
+    cursor: Cursor = None,
+    json: JsonFlag = False,
+) -> None:
+    """Summaries, newest interaction first, with decisions and action items."""
+    if status is not None and status not in get_args(SummaryStatus):
+        raise typer.BadParameter(f"{status!r} is none of {', '.join(get_args(SummaryStatus))}", param_hint="--status")
+    days = (_day(from_, "--from"), _day(to, "--to"))
+    try:
+        key = None if chat is None else parse_chat_key(chat)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--chat") from error
+    with open_memory(settings_in_force()) as memory:
+        wanted = SummaryFilter(
+            entity_id=None if entity is None else found_entity(memory, entity).id,
+            chat=key,
+            day_from=days[0],
+            day_to=days[1],
+            statuses=("completed", "dirty") if status is None else (cast(SummaryStatus, status),),
+        )
+        try:
+            page = list_summaries(memory.reads, wanted, limit=limit, cursor=cursor)
+        except BadCursor as error:
+            raise typer.BadParameter(str(error), param_hint="--cursor") from error
+    show(page.to_json(), as_json=json, human=lambda screen: _print_summaries(screen, page.items, page.next))
+
+
+def context(
+    entity: Annotated[str, typer.Argument(help="Id, or a name that fits exactly one.")],
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="At most this many tokens.", show_default=False)] = None,
+    as_of: Annotated[str | None, typer.Option(help="The context of that moment, ISO time.", show_default=False)] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Everything that matters about somebody, within a token budget."""
+    settings = settings_in_force()
+    moment = None if as_of is None else _moment(as_of, settings)
+    with open_memory(settings) as memory:
+        found = found_entity(memory, entity)
+        answer = memory.context(found.id, max_tokens=max_tokens, as_of=moment)
+    show(answer.to_json(), as_json=json, human=lambda screen: print_context(screen, answer))
+
+
+def found_entity(memory: Memory, asked: str) -> ListedEntity:
+    """The entity of an id or name; the one line of a failure lists what it could have been."""
+    try:
+        return find_entity(memory.reads, asked)
+    except (EntityUnknown, EntityAmbiguous) as error:
+        raise CommandFailed(str(error)) from error
+
+
+def print_context(screen: Console, answer: EntityContext) -> None:
+    """The block as a model gets it, then what it cost and what it left out."""
+    screen.print(answer.block.text, markup=False, end="")
+    screen.rule(style="dim")
+    shape = answer.to_json()
+    table = Table("tier", "tokens", "items", box=None, padding=(0, 2, 0, 0))
+    for tier in shape["tiers"]:
+        table.add_row(tier["tier"], f"{tier['tokens']:,}", f"{len(tier['items']):,}")
+    screen.print(table)
+    whole = answer.hypothetical_tokens
+    saved = f"; all messages in full: {whole:,} tokens" if whole else ""
+    screen.print(f"{shape['tokens']:,} of at most {shape['max_tokens']:,} tokens{saved}")
+    if shape["left_out"]:
+        reasons: dict[str, int] = {}
+        for entry in shape["left_out"]:
+            reasons[entry["reason"]] = reasons.get(entry["reason"], 0) + 1
+        said = ", ".join(f"{count} by {reason}" for reason, count in reasons.items())
+        screen.print(f"left out: {said} (--json names them)", markup=False)
+
+
+def _print_entities(screen: Console, items: tuple[dict[str, Any], ...], following: str | None) -> None:
+    table = Table("name", "messages", "first", "last", "where", box=None, padding=(0, 2, 0, 0))
+    for item in items:
+        name = f"{item['name']} (you)" if item["is_self"] else item["name"]
+        first, last = ((item[key] or "")[:10] for key in ("first_contact", "last_contact"))
+        table.add_row(name, f"{item['messages']:,}", first, last, ", ".join(item["identities"]))
+    screen.print(table)
+    _print_rest(screen, following)
+
+
+def _print_summaries(screen: Console, items: tuple[dict[str, Any], ...], following: str | None) -> None:
+    for item in items:
+        screen.print(
+            f"[bold]{item['started_at'][:16].replace('T', ' ')}[/bold]  {item['chat']}  [dim]{item['status']}[/dim]"
+        )
+        screen.print(item["summary"] or "(withheld: it rests on a deleted message)", markup=False)
+        for decision in item["decisions"]:
+            screen.print(
+                f"  decided {decision['date']} ({decision['importance']}): {decision['description']}", markup=False
+            )
+        for action in item["action_items"]:
+            due = f", due {action['due_date']}" if action["due_date"] else ""
+            said = f"{action['status']} ({action['owner']}{due}): {action['description']}"
+            screen.print(f"  {said}", markup=False)
+        screen.print()
+    screen.print(counted(len(items), "summary", "summaries"))
+    _print_rest(screen, following)
+
+
+def _print_rest(screen: Console, following: str | None) -> None:
+    if following is not None:
+        screen.print(f"there is more: --cursor {following}", markup=False)
+
+
+def _day(given: str | None, option: str) -> Any:
+    if given is None:
+        return None
+    try:
+        return datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError as error:
+        raise typer.BadParameter(f"{given!r} is no day, such as 2026-03-15", param_hint=option) from error
+
+
+def _moment(given: str, settings: Settings) -> datetime:
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError as error:
+        raise typer.BadParameter(f"{given!r} is no ISO time, such as 2026-03-15", param_hint="--as-of") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)
