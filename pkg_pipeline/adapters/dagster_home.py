@@ -1,4 +1,4 @@
-"""Dagster's own home: ``$PKG_HOME/dagster/dagster.yaml``, its tables in schema ``dagster``, the instance for this process.
+"""Dagster's own home: ``$PKG_HOME/dagster/dagster.yaml``, its tables in schema ``dagster``, this process's instance.
 
 The address of the database, with its password, is only ever in the environment (``PKG_DAGSTER_URL``), never in a file.
 What runs when is ``defs/``; which processes run is ``cli/``.
@@ -85,7 +85,7 @@ def write(home: Path) -> Path:
 
 
 def environment(home: Path, url: str) -> dict[str, str]:
-    """Variables under which Dagster's programs find their home and storage. ``url`` is the memory's, in libpq's form."""
+    """Variables under which Dagster's programs find their home and storage. ``url`` is in libpq's form."""
     return {
         "DAGSTER_HOME": str(home),
         URL_VARIABLE: sqlalchemy_url(url, driver="psycopg2", search_path=DAGSTER_SCHEMA),

@@ -77,7 +77,7 @@ class Taken:
 
 
 class Inbox:
-    """``folder`` is made when the first drop is taken. ``wall`` is the time the file system's stamps are held against."""
+    """``folder`` is made when the first drop is taken. ``wall`` is what file stamps are held against."""
 
     def __init__(
         self, folder: Path, *, settle_seconds: float = SETTLE_SECONDS, wall: Callable[[], float] = time.time
@@ -87,7 +87,7 @@ class Inbox:
         self._wall = wall
 
     def drops(self) -> list[Drop]:
-        """Everything that waits, by name. Hidden entries and those of other programs are none; nor are empty folders."""
+        """Everything that waits, by name. Hidden entries, unfinished downloads and empty folders are no drops."""
         try:
             entries = sorted(self.folder.iterdir())
         except (FileNotFoundError, NotADirectoryError):
@@ -105,13 +105,11 @@ class Inbox:
         ``importer`` raises Refused for a drop that is at fault; anything else (the database is gone) leaves the drop
         where it is and is raised.
         """
-        taken: list[Taken] = []
         if not self.ready():
-            return taken
+            return []
         with fasteners.InterProcessLock(self.folder / ".lock"):
-            for drop in self.ready():  # looked at again: another process may have taken some
-                taken.append(self._take(drop, importer))
-        return taken
+            # looked at again: another process may have taken some
+            return [self._take(drop, importer) for drop in self.ready()]
 
     def _is_settled(self, drop: Drop) -> bool:
         return not drop.is_unfinished and self._wall() - drop.changed_at >= self._settle_seconds

@@ -53,8 +53,8 @@ def run(
         if "messages" in assets and not keys:
             _let_settle(Inbox(settings.inbox))
         if keys or any(has_work(memory, asset) for asset in assets):
-            with _progress(as_json=json) as on_row:
-                _execute(memory, assets, keys, lambda row: (rows.append(row), on_row(row)), verbose=verbose)
+            with _progress(rows, as_json=json) as on_row:
+                _execute(memory, assets, keys, on_row, verbose=verbose)
         waiting = memory.pending(PARTITIONED)
     failed = sum(row.status != "done" or (row.asset == "messages" and row.failed > 0) for row in rows)
     answer = {"runs": [asdict(row) for row in rows], "failed": failed, "pending": waiting}
@@ -68,7 +68,7 @@ def _execute(
     memory: PipelineMemory,
     assets: tuple[str, ...],
     keys: list[str],
-    on_row: Callable[[RunRow], object],
+    on_row: Callable[[RunRow], None],
     *,
     verbose: bool,
 ) -> None:
@@ -138,17 +138,18 @@ def _let_settle(inbox: Inbox) -> None:
 
 
 @contextmanager
-def _progress(*, as_json: bool) -> Iterator[Callable[[RunRow], None]]:
-    """How many days are done, on a terminal only."""
+def _progress(rows: list[RunRow], *, as_json: bool) -> Iterator[Callable[[RunRow], None]]:
+    """Collects into ``rows`` and shows how far it is, on a terminal only."""
     screen = notes()
     if as_json or not screen.is_terminal:
-        yield lambda _: None
+        yield rows.append
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True) as progress:
         task = progress.add_task("starting Dagster", total=None)
 
         def advance(row: RunRow) -> None:
+            rows.append(row)
             progress.update(task, advance=1, description=f"{row.asset} {row.partition or ''}")
 
         yield advance

@@ -27,7 +27,7 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except (dg.Failure, dg.RetryRequested):
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  everything a stage raises is translated, nothing is swallowed
         raise _translate(error, doing) from None
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 
@@ -87,9 +87,8 @@ class LocalRuns:
             event = entry.dagster_event
             if event is None or event.asset_key != dg.AssetKey(asset):
                 continue
-            numbers = {
-                key: value.value for key, value in event.step_materialization_data.materialization.metadata.items()
-            }
+            given = event.step_materialization_data.materialization.metadata
+            numbers = {key: cast(Any, value.value) for key, value in given.items()}
             yield RunRow(
                 asset,
                 event.partition,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 DAYS_PER_RUN = 30
 """A run costs about 0.35 s whatever it holds, a day in it 0.035 s: thirty days make the run's share small, and a
@@ -25,10 +28,10 @@ def contiguous(keys: Iterable[str]) -> Iterator[tuple[date, date]]:
         yield first, last
 
 
-def batches(keys: Sequence[str], *, size: int = DAYS_PER_RUN) -> Iterator[Sequence[str]]:
-    """Consecutive slices of at most ``size`` keys; the last may be shorter."""
-    for start in range(0, len(keys), size):
-        yield keys[start : start + size]
+def batches(items: Sequence[Item], *, size: int = DAYS_PER_RUN) -> Iterator[Sequence[Item]]:
+    """Consecutive slices of at most ``size``; the last may be shorter."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def keys_between(first: date, last: date) -> list[str]:

@@ -1,4 +1,7 @@
-"""The dbt models as Dagster assets: one command over the project. Imports ``dagster_dbt``; ``dbt_marts`` decides whether."""
+"""The dbt models as Dagster assets: one command over the project.
+
+Imports ``dagster_dbt``, which takes seconds; ``dbt_marts`` decides whether.
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,0 +1,100 @@
+"""The long-running programs and how each is started: code server, webserver, daemon, API, the local model.
+
+Command lines hold no secret; what a program must know is in its environment, and each gets only what it needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+
+from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA
+from pkg_pipeline.cli.supervise import Probe, Program, http_answers, socket_answers
+
+MODULE = "pkg_pipeline.definitions"
+SECRETS = ("DATABASE_URL", "ANTHROPIC_API_KEY", "PKG_API_TOKENS")
+"""Dagster's webserver and daemon need none of these: they see the instance and ask the code server."""
+
+_COMMAND_LINE = "from pkg_pipeline.cli.app import main; main()"
+
+
+def code_server(socket: Path, environment: Mapping[str, str]) -> Program:
+    """Loads the definitions once for webserver, daemon and runs, on a socket that only this user can open."""
+    command = [sys.executable, "-m", "dagster", "api", "grpc", "-m", MODULE, "--socket", str(socket)]
+    options = ["--use-python-environment-entry-point", "--empty-working-directory", "--log-level", "warning"]
+    return Program("code-server", [*command, *options], environment, socket_answers(socket))
+
+
+def workspace(folder: Path, socket: Path) -> Path:
+    """The workspace file that leads webserver and daemon to the code server."""
+    file = folder / "workspace.yaml"
+    file.write_text(
+        f"load_from:\n  - grpc_server:\n      socket: {socket}\n      location_name: pkg_pipeline\n", encoding="utf-8"
+    )
+    return file
+
+
+def webserver(file: Path, port: int, environment: Mapping[str, str]) -> Program:
+    command = [sys.executable, "-m", "dagster_webserver", "-w", str(file), "-h", "127.0.0.1", "-p", str(port)]
+    options = ["--dagster-log-level", "warning", "--suppress-warnings"]
+    address = f"http://127.0.0.1:{port}"
+    return Program(
+        "webserver", [*command, *options], without_secrets(environment), http_answers(f"{address}/server_info"), address
+    )
+
+
+def daemon(file: Path, url: str, environment: Mapping[str, str]) -> Program:
+    command = [sys.executable, "-m", "dagster._daemon", "run", "-w", str(file), "--log-level", "warning"]
+    return Program("daemon", command, without_secrets(environment), _beats(url))
+
+
+def api(host: str, port: int, environment: Mapping[str, str]) -> Program:
+    command = [sys.executable, "-c", _COMMAND_LINE, "serve", "--host", host, "--port", str(port)]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return Program("api", command, environment, http_answers(f"{address}/health"), address)
+
+
+def fake_llm(port: int, environment: Mapping[str, str]) -> Program:
+    """The local server that speaks the Anthropic protocol."""
+    command = [sys.executable, "-m", "pkg_pipeline.fake_llm", "--port", str(port)]
+    address = f"http://127.0.0.1:{port}"
+    return Program("fake-llm", command, without_secrets(environment), _listens(port), address)
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name not in SECRETS}
+
+
+def _listens(port: int) -> Probe:
+    import socket
+
+    def probe() -> bool:
+        with socket.socket() as client:
+            client.settimeout(1)
+            return client.connect_ex(("127.0.0.1", port)) == 0
+
+    return probe
+
+
+def _beats(url: str) -> Probe:
+    """The daemon has written a heartbeat since the probe was made."""
+    since: list[object] = []
+
+    def probe() -> bool:
+        try:
+            with psycopg.connect(url, connect_timeout=2, options=f"-csearch_path={DAGSTER_SCHEMA}") as connection:
+                if not since:
+                    since.extend(connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone() or ())
+                found = connection.execute(
+                    "SELECT count(*) FROM daemon_heartbeats"
+                    " WHERE extract(epoch FROM timestamp AT TIME ZONE 'UTC') > %s",
+                    since,
+                ).fetchone()
+                return bool(found and found[0])
+        except psycopg.Error:
+            return False
+
+    return probe

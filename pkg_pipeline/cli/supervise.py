@@ -1,0 +1,222 @@
+"""Several programs run as one: started in order, waited for, ended together, nothing left behind.
+
+Which programs is the caller's business. Each runs in a process group of its own, so that Ctrl-C reaches this process
+alone, which then ends every group: politely, then firmly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+from pkg_pipeline.cli.terminal import CommandFailed
+
+POLL_SECONDS = 0.1
+POLITE_SECONDS = 15.0
+"""Dagster's programs end their threads within a few seconds of a SIGINT."""
+FIRM_SECONDS = 5.0
+PR_SET_PDEATHSIG = 1
+
+Probe = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One child. ``ready`` tells when it answers; ``address`` is what to print then, if anything."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    ready: Probe
+    address: str | None = None
+    start_seconds: float = 120.0
+
+
+class Stopped(Exception):
+    """SIGINT, SIGTERM or SIGHUP came."""
+
+
+class Group:
+    """The running programs. Use as ``with supervised(...) as group``."""
+
+    def __init__(self, log_folder: Path) -> None:
+        self._log_folder = log_folder
+        self._running: list[tuple[Program, subprocess.Popen[bytes]]] = []
+        self.stop = threading.Event()
+
+    def start(self, programs: Sequence[Program], on_ready: Callable[[Program], None]) -> None:
+        """Start all at once and wait until each answers. Raises CommandFailed when one ends or takes too long."""
+        for program in programs:
+            self._running.append((program, self._spawn(program)))
+        waiting = list(programs)
+        started = time.monotonic()
+        while waiting:
+            self._raise_if_ended()
+            for program in list(waiting):
+                if program.ready():
+                    waiting.remove(program)
+                    on_ready(program)
+                elif time.monotonic() - started > program.start_seconds:
+                    raise CommandFailed(f"{program.name} did not answer; see {self._log(program)}")
+            self._pause()
+
+    def wait(self) -> None:
+        """Until a signal comes (returns) or a program ends by itself (raises CommandFailed)."""
+        with contextlib.suppress(Stopped):
+            while True:
+                self._raise_if_ended()
+                self._pause()
+
+    def end(self) -> None:
+        """End every group and wait for it; safe to call twice."""
+        steps = ((signal.SIGINT, POLITE_SECONDS), (signal.SIGTERM, FIRM_SECONDS), (signal.SIGKILL, FIRM_SECONDS))
+        for number, seconds in steps:
+            alive = [child for _, child in self._running if _group_lives(child)]
+            if not alive:
+                break
+            for child in alive:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(child.pid, number)
+            deadline = time.monotonic() + seconds
+            while any(_group_lives(child) for child in alive) and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+        self._running.clear()
+
+    def _spawn(self, program: Program) -> subprocess.Popen[bytes]:
+        with self._log(program).open("wb") as log:
+            return subprocess.Popen(
+                list(program.command),
+                env=dict(program.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+            )
+
+    def _log(self, program: Program) -> Path:
+        return self._log_folder / f"{program.name}.log"
+
+    def _pause(self) -> None:
+        if self.stop.wait(POLL_SECONDS):
+            raise Stopped
+
+    def _raise_if_ended(self) -> None:
+        for program, child in self._running:
+            if (code := child.poll()) is not None:
+                raise CommandFailed(
+                    f"{program.name} ended {_how(code)}; the rest is stopped. Its log is {self._log(program)}"
+                    f"{_last_line(self._log(program))}"
+                )
+
+
+@contextmanager
+def supervised(log_folder: Path) -> Iterator[Group]:
+    """A group that ends with the block, however it is left; signals only set its ``stop``."""
+    log_folder.mkdir(parents=True, exist_ok=True)
+    group = Group(log_folder)
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        group.stop.set()
+
+    # handlers of our own also undo a SIGINT that a background job inherits as ignored
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield group
+    finally:
+        group.end()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# ── probes ────────────────────────────────────────────────────────────────────────────────────
+
+
+def http_answers(url: str) -> Probe:
+    """A GET brings a 200; no proxy is asked."""
+
+    def probe() -> bool:
+        try:
+            with build_opener(ProxyHandler({})).open(url, timeout=2) as answer:
+                return answer.status == 200
+        except (URLError, OSError, ValueError):
+            return False
+
+    return probe
+
+
+def socket_answers(path: Path) -> Probe:
+    """Something listens on a unix socket."""
+
+    def probe() -> bool:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(1)
+            return client.connect_ex(str(path)) == 0
+
+    return probe
+
+
+def free_port(host: str, port: int, *, option: str) -> int:
+    """``port``, or for 0 any free one. Raises CommandFailed when another program has it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do; a port in TIME_WAIT is free
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CommandFailed(
+                f"port {port} on {host} is taken ({error.strerror}); choose another by {option}"
+            ) from error
+        return int(probe.getsockname()[1])
+
+
+# ── processes ─────────────────────────────────────────────────────────────────────────────────
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _end_with_parent() -> None:
+    """In the child, before exec: the kernel ends it when this process is killed and can no longer do so."""
+    if _libc is not None:
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _group_lives(child: subprocess.Popen[bytes]) -> bool:
+    """Whether any process of the group is left, the child or what it started."""
+    child.poll()
+    try:
+        os.killpg(child.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _how(code: int) -> str:
+    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+
+
+def _last_line(log: Path) -> str:
+    try:
+        lines = [
+            line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
+        ]
+    except OSError:
+        return ""
+    return f": {lines[-1][:300]}" if lines else ""
