@@ -10,7 +10,7 @@ import typer
 
 from pkg_pipeline.adapters.embedded import EmbeddedError
 from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
-from pkg_pipeline.cli import doctor, importing, operate, reading
+from pkg_pipeline.cli import doctor, importing, operate, reading, serving
 from pkg_pipeline.cli.terminal import FAILED, CommandFailed, notes
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.ports import LlmMisconfigured
@@ -35,6 +35,7 @@ def build_app() -> typer.Typer:
     app.command("entities")(reading.entities)
     app.command("summaries")(reading.summaries)
     app.command("context")(reading.context)
+    app.command("serve")(serving.serve)
     app.command("backup")(operate.backup)
     app.command("restore")(operate.restore)
     app.command("uninstall")(operate.uninstall)

@@ -1,0 +1,64 @@
+"""``pkg-pipeline serve``: the read API over a database that its routes cannot write."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+from pkg_pipeline.adapters.postgres.receipts import BackgroundReceiptSink, PostgresReceiptSink
+from pkg_pipeline.api.app import CannotServe, create_app
+from pkg_pipeline.api.app import serve as serve_app
+from pkg_pipeline.api.routes import ApiDependencies
+from pkg_pipeline.api.security import TokensWrong, parse_tokens
+from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
+from pkg_pipeline.wiring import context_settings, open_memory
+
+READ_CONNECTIONS = 16
+"""At most this many answers are read at the same time; the server's threads wait for one another beyond it."""
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to bind; loopback unless tokens are set.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 takes a free one.")] = None,
+) -> None:
+    """Serve the read API until Ctrl-C."""
+    settings = settings_in_force()
+    try:
+        tokens = parse_tokens(settings.api_tokens.get_secret_value() if settings.api_tokens else "")
+    except TokensWrong as error:
+        raise CommandFailed(f"PKG_API_TOKENS: {error}") from error
+    with open_memory(settings) as memory:
+        reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
+        receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
+        store = PostgresReadStore(reads, zone=settings.zone)
+        try:
+            memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
+            serve_app(
+                create_app(
+                    ApiDependencies(
+                        contexts=store,
+                        entities=store,
+                        history=store,
+                        health=store,
+                        counter=memory.counter,
+                        clock=memory.clock,
+                        settings=context_settings(settings),
+                        expected_revision=migrate.head(),
+                        receipts=receipts,
+                        tokens=tokens,
+                    )
+                ),
+                host=host or settings.api_host,
+                port=settings.api_port if port is None else port,
+                has_tokens=bool(tokens),
+                on_ready=lambda address: notes().print(f"API at {address}, its description at {address}/openapi.json"),
+            )
+        except CannotServe as error:
+            raise CommandFailed(str(error)) from error
+        finally:
+            if receipts is not None:
+                receipts.close()
+            reads.close()
