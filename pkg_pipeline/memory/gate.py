@@ -14,6 +14,7 @@ from typing import TypeVar
 from pkg_pipeline.memory.gate_foreign import known
 from pkg_pipeline.memory.gate_instructions import ordering_numbers
 from pkg_pipeline.memory.gate_items import (
+    MAX_TEXT_CHARS,
     Bench,
     Ledger,
     check_action_item,
@@ -90,6 +91,8 @@ def check(candidate: CandidateSummary, source: SummaryInput) -> GateResult:
 def _summary_reason(candidate: CandidateSummary, bench: Bench) -> str | None:
     """Why the answer as a whole may not be published, in words that name no content."""
     summary = candidate.summary
+    if len(summary) > MAX_TEXT_CHARS:
+        return f"summary: has {len(summary)} characters, at most {MAX_TEXT_CHARS} are allowed"
     words = word_count(summary)
     if words < MIN_WORDS:
         return "summary: is empty or says nothing"

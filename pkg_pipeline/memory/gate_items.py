@@ -32,6 +32,12 @@ from pkg_pipeline.memory.records import (
 LANGUAGE_SHARE = 0.5
 """B9 "language matches": at least this share of a text's letters is in the conversation's script."""
 
+MAX_TEXT_CHARS = 2500
+"""No text of an answer is longer: 200 words of twelve letters. Keeps the checks' own cost bounded too."""
+
+WORD_CHARACTER_SHARE = 0.5
+"""At least this share of a text's characters is letters and digits."""
+
 LANGUAGE_MIN_LETTERS = 12
 """Shorter texts (a model number, "OK") say nothing about a language."""
 
@@ -126,6 +132,11 @@ class Bench:
         """Why these words may not be published, or None (B9, B15)."""
         if not text.strip():
             return "is empty"
+        if len(text) > MAX_TEXT_CHARS:
+            return "is too long"
+        visible = len("".join(text.split()))
+        if sum(character.isalnum() for character in text) < WORD_CHARACTER_SHARE * visible:
+            return "holds more marks than words"
         reason = foreign(text, self.held)
         if reason is not None:
             return reason

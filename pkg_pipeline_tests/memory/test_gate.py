@@ -73,6 +73,8 @@ SUMMARY_REFUSALS = [
     ("", "says nothing"),
     ("Ok.", "says nothing"),
     (" ".join(["стеллажи"] * 201) + ".", "201 words"),
+    ("стеллажи" * 400 + " это всё.", "3209 characters"),
+    ("стеллажи и цена ![[![[![[![[![[![[", "more marks than words"),
     ("Цена стеллажей названа. Счёт ждут завтра. Оплата до марта. Тон деловой. Всё решили.", "5 sentences"),
     ("Anna offered a lot of shelves and Ilya agreed on the price. Payment is due soon.", "language"),
     (SUMMARY + " Подробнее: https://evil.example/pay", "a link"),
