@@ -92,13 +92,17 @@ def _lines(rows: ContextRows, rules: BlockRules, wording: Wording, left_out: lis
     """Every line that could be printed, per tier, in order of preference; what is withheld goes to ``left_out``."""
     decisions = _served(rows.decisions, left_out)
     open_items = _served(rows.open_items, left_out)
-    return {
+    lines: dict[Tier, list[Line]] = {
         "permanent": _permanent(rows, decisions, open_items, wording),
         "hot": _hot(rows, rules, wording, left_out),
         "warm": _warm(rows, rules, decisions, open_items, wording, left_out),
         "cold": _cold(rules, decisions, open_items, wording),
         "relevant": [],
     }
+    worded = {line.id for tier in lines.values() for line in tier}
+    # lesser decisions of conversations beyond the limit stand under no heading, but must not vanish
+    left_out += [LeftOut(item.kind, str(item.id), "limit") for item in decisions if str(item.id) not in worded]
+    return lines
 
 
 def _served(items: Sequence[KnownItem], left_out: list[LeftOut]) -> list[KnownItem]:

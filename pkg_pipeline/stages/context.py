@@ -23,7 +23,8 @@ LARGEST_CHARS_PER_TOKEN = 12
 """More than this of one message is not read: prose has four letters to a token, and the line would be cut anyway."""
 
 FEWEST_TEXT_CHARS = 400
-MOST_TEXT_CHARS = 48_000
+MOST_TEXT_CHARS = 16_000
+RECOUNTED_CHARS = 18_000
 MOST_RECOUNTS = 4
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 """No message is older; further back calendars run out."""
@@ -145,19 +146,26 @@ def entity_context(
 
 def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -> Block:
     """The block, its finished text counted once more (P6). A tokenizer whose lines do not add up gets less to fill."""
-    block = assemble(rows, rules, counter.count_many)
-    smaller = rules
+    allowed = rules.max_tokens
     for _ in range(MOST_RECOUNTS):
-        counted = counter.count(block.text)
+        block = assemble(rows, replace(rules, max_tokens=allowed), counter.count_many)
+        counted = count_block(block.text, counter)
         if counted <= rules.max_tokens:
             return block if counted == block.tokens else replace(block, tokens=counted)
-        smaller = replace(smaller, max_tokens=max(smaller.max_tokens - (counted - rules.max_tokens), 0))
-        block = assemble(rows, smaller, counter.count_many)
-    return (
-        block
-        if counter.count(block.text) <= rules.max_tokens
-        else assemble(rows, replace(rules, max_tokens=0), counter.count_many)
-    )
+        allowed = max(allowed - (counted - rules.max_tokens), 0)
+    return assemble(rows, replace(rules, max_tokens=0), counter.count_many)
+
+
+def count_block(text: str, counter: TokenCounter) -> int:
+    """Tokens of a finished block, in stretches of whole lines: a counter may count a very long text inexactly."""
+    stretches: list[str] = []
+    start = 0
+    while len(text) - start > RECOUNTED_CHARS:
+        end = text.rfind("\n", start, start + RECOUNTED_CHARS) + 1
+        end = end or text.find("\n", start) + 1 or len(text)
+        stretches.append(text[start:end])
+        start = end
+    return sum(counter.count_many([*stretches, text[start:]]))
 
 
 def _rules(request: ContextRequest, settings: ContextSettings, max_tokens: int) -> BlockRules:
@@ -211,9 +219,10 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime:
     try:
         if _DAY.fullmatch(given):
             following = datetime.combine(date.fromisoformat(given) + timedelta(days=1), time.min, zone)
-            return following.astimezone(UTC) - timedelta(microseconds=1)
-        found = datetime.fromisoformat(given)
-        found = (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
+            found = following.astimezone(UTC) - timedelta(microseconds=1)
+        else:
+            found = datetime.fromisoformat(given)
+            found = (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is no ISO time, such as 2026-01-31 or 2026-01-31T18:00:00+01:00") from None
     if found < EARLIEST:

@@ -305,7 +305,7 @@ class MemoryBuilder:
             (interaction,),
         ).fetchone()
         assert found is not None, "an item rests on a summary"
-        identity = made_id("item", interaction, text)
+        identity = made_id("item", interaction, values["kind"], text)
         for name in about:
             self.insert(
                 "summary_items",
@@ -321,7 +321,7 @@ class MemoryBuilder:
         return identity
 
     def fact(self, about: str, fact_type: str, value: str, *, status: str = "confirmed", **more: Any) -> uuid.UUID:
-        identity = made_id("fact", about, fact_type, value)
+        identity = made_id("fact", about, fact_type, value, more.get("interaction_id"))
         self.insert(
             "entity_facts",
             id=identity,
