@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -46,22 +46,63 @@ def run(
     """Work off all that is due now, or a range of days, through Dagster, here."""
     settings = settings_in_force()
     keys = _keys(settings, only=only, partition=partition, first=from_, last=to)
-    assets = _assets(only)
+    with _progress(as_json=json) as on_row:
+        summary = work_off(settings, assets=_assets(only), keys=keys, on_row=on_row, verbose=verbose)
+    show(summary.to_json(), as_json=json, human=lambda screen: _print(screen, summary))
+    if summary.failed:
+        raise typer.Exit(FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What was worked off: attempted partitions, interactions that still wait, wall seconds."""
+
+    rows: list[RunRow]
+    waiting: int
+    seconds: float
+
+    @property
+    def failed(self) -> int:
+        return sum(row.status != "done" or (row.asset == "messages" and row.failed > 0) for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape of ``run --json``."""
+        return {"runs": [asdict(row) for row in self.rows], "failed": self.failed, "pending": self.waiting}
+
+    def line(self) -> str:
+        """One line for people."""
+        if not self.rows:
+            return "Nothing is due." if not self.waiting else f"Nothing is due now; {_left(self.waiting)}."
+        total = sum(row.rows for row in self.rows if row.asset == PARTITIONED)
+        runs = len({row.run_id for row in self.rows})
+        cost = sum(row.cost_usd for row in self.rows)
+        made = counted(total, "summary", "summaries")
+        return f"{counted(runs, 'run')} in {self.seconds:.1f} s: {made}, {cost:.4f} USD"
+
+
+def work_off(
+    settings: Settings,
+    *,
+    assets: tuple[str, ...] = ASSETS,
+    keys: Sequence[str] = (),
+    on_row: Callable[[RunRow], object] = lambda _: None,
+    verbose: bool = False,
+) -> RunSummary:
+    """Run what is due (or the days ``keys``) through Dagster in this process; nothing due starts nothing."""
     rows: list[RunRow] = []
+
+    def note(row: RunRow) -> None:
+        rows.append(row)
+        on_row(row)
+
     started = time.monotonic()
     with opened(settings) as memory:
         if "messages" in assets and not keys:
             _let_settle(Inbox(settings.inbox))
         if keys or any(has_work(memory, asset) for asset in assets):
-            with _progress(rows, as_json=json) as on_row:
-                _execute(memory, assets, keys, on_row, verbose=verbose)
+            _execute(memory, assets, list(keys), note, verbose=verbose)
         waiting = memory.pending(PARTITIONED)
-    failed = sum(row.status != "done" or (row.asset == "messages" and row.failed > 0) for row in rows)
-    answer = {"runs": [asdict(row) for row in rows], "failed": failed, "pending": waiting}
-    seconds = time.monotonic() - started
-    show(answer, as_json=json, human=lambda screen: _print(screen, rows, waiting=waiting, seconds=seconds))
-    if failed:
-        raise typer.Exit(FAILED)
+    return RunSummary(rows, waiting, time.monotonic() - started)
 
 
 def _execute(
@@ -155,29 +196,29 @@ def _progress(rows: list[RunRow], *, as_json: bool) -> Iterator[Callable[[RunRow
         yield advance
 
 
-def _print(screen: Console, rows: list[RunRow], *, waiting: int, seconds: float) -> None:
-    if not rows:
-        screen.print("Nothing is due." if not waiting else f"Nothing is due now; {_left(waiting)}.")
-        return
-    table = Table("asset", "partition", "status", "rows", "pending", "failed", "USD", "seconds", box=None)
-    for column in table.columns[3:]:
-        column.justify = "right"
-    for row in rows[:SHOWN_ROWS]:
-        numbers = (row.rows, row.pending, row.failed)
-        cost, took = f"{row.cost_usd:.4f}", f"{row.seconds:.2f}"
-        table.add_row(row.asset, row.partition or "", row.status, *(f"{number:,}" for number in numbers), cost, took)
-    screen.print(table)
+def _print(screen: Console, summary: RunSummary) -> None:
+    rows = summary.rows
+    if rows:
+        screen.print(_table(rows[:SHOWN_ROWS]))
     if len(rows) > SHOWN_ROWS:
         screen.print(f"… and {len(rows) - SHOWN_ROWS:,} more")
-    total = sum(row.rows for row in rows if row.asset == PARTITIONED)
-    runs = len({row.run_id for row in rows})
-    cost = sum(row.cost_usd for row in rows)
-    screen.print(f"{counted(runs, 'run')} in {seconds:.1f} s: {counted(total, 'summary', 'summaries')}, {cost:.4f} USD")
-    if waiting:
-        screen.print(_left(waiting))
+    screen.print(summary.line())
+    if rows and summary.waiting:
+        screen.print(_left(summary.waiting))
     for row in rows:
         if row.error is not None:
             notes().print(f"failed: {row.asset} {row.partition or ''}: {row.error}", markup=False)
+
+
+def _table(rows: Sequence[RunRow]) -> Table:
+    table = Table("asset", "partition", "status", "rows", "pending", "failed", "USD", "seconds", box=None)
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for row in rows:
+        numbers = (row.rows, row.pending, row.failed)
+        cost, took = f"{row.cost_usd:.4f}", f"{row.seconds:.2f}"
+        table.add_row(row.asset, row.partition or "", row.status, *(f"{number:,}" for number in numbers), cost, took)
+    return table
 
 
 def _left(waiting: int) -> str:

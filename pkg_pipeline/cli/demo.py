@@ -1,0 +1,116 @@
+"""``pkg-pipeline demo``: the whole way on the bundled conversations, in a home of its own, offline.
+
+The demo's clock is pinned when it first runs, so that a second run finds everything done and shows the same.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pkg_pipeline.adapters import embedded
+from pkg_pipeline.cli.importing import estimate_line, import_all
+from pkg_pipeline.cli.reading import found_entity, print_context
+from pkg_pipeline.cli.run import RunSummary, work_off
+from pkg_pipeline.cli.terminal import JsonFlag, counted, notes, settings_in_force, show
+from pkg_pipeline.demo import account
+from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.context import EntityContext
+from pkg_pipeline.wiring import open_memory
+
+CLOCK_FILE = "clock"
+EXPORTS_FOLDER = "exports"
+
+
+def demo(
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget the last demo and begin anew.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Import the bundled conversations, summarise what is due, show somebody's context."""
+    asked = settings_in_force()
+    home = asked.home / "demo"
+    if fresh and home.exists():
+        embedded.stop(home / "postgres")
+        shutil.rmtree(home)
+    settings = _settings(asked, home)
+    say = notes()
+    started = time.monotonic()
+    if not json:
+        say.print(f"[bold]1[/bold] a memory of its own in {home}, offline, clock at {settings.now:%Y-%m-%d %H:%M} UTC")
+    with open_memory(settings) as memory:
+        paths = _exports(home, settings)
+        report, _ = import_all(memory, paths, format_name=None, self_rule=None, as_json=json)
+        made = memory.build_interactions()
+        estimate = memory.estimate()
+        if not json:
+            counts = report.counts
+            say.print(
+                f"[bold]2[/bold] imported {counted(report.files, 'file')}: {counted(len(report.chats), 'chat')}, "
+                f"{counts.new:,} messages new, {counts.updated:,} edited, {counts.unchanged:,} unchanged, "
+                f"{counts.deleted:,} deleted; {counted(made.interactions, 'interaction')} made or changed"
+            )
+            say.print(f"[bold]3[/bold] to summarise: {estimate_line(estimate)} …")
+    ran = work_off(settings)
+    with open_memory(settings) as memory:
+        answer = memory.context(found_entity(memory, account.SHOWCASE).id, max_tokens=None, as_of=None)
+    whole: dict[str, Any] = {
+        "home": str(home),
+        "now": settings.now,
+        "import": {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()},
+        "run": ran.to_json(),
+        "context": answer.to_json(),
+        "seconds": round(time.monotonic() - started, 2),
+    }
+    show(whole, as_json=json, human=lambda screen: _print(screen, ran, answer, home, time.monotonic() - started))
+
+
+def _settings(asked: Settings, home: Path) -> Settings:
+    """The demo's own settings: whatever is configured, it pays nothing and touches no other memory."""
+    clock = home / CLOCK_FILE
+    if clock.exists():
+        now = datetime.fromisoformat(clock.read_text(encoding="utf-8").strip())
+    else:
+        now = (asked.now or datetime.now(UTC)).replace(microsecond=0)
+        home.mkdir(parents=True, exist_ok=True)
+        clock.write_text(now.isoformat() + "\n", encoding="utf-8")
+    return asked.model_copy(
+        update={"home": home, "now": now, "database_url": None, "llm": "offline", "timezone": account.TIMEZONE}
+    )
+
+
+def _exports(home: Path, settings: Settings) -> list[Path]:
+    """The export files of the bundled account, written once; a folder stands for the files in it."""
+    folder = home / EXPORTS_FOLDER
+    if not folder.exists():
+        assert settings.now is not None
+        part = home / f"{EXPORTS_FOLDER}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        account.write_exports(part, settings.now)
+        part.rename(folder)
+    return sorted(folder.iterdir())
+
+
+def _print(screen: Console, ran: RunSummary, answer: EntityContext, home: Path, seconds: float) -> None:
+    notes().print(f"  {ran.line()}")
+    name = answer.entity_name
+    notes().print(f"[bold]4[/bold] what matters about {name} before the next call, as a model or you would read it:")
+    notes().print()
+    print_context(screen, answer)
+    screen.print()
+    screen.print(f"[bold]Where to go next[/bold] (this took {seconds:.1f} s)")
+    command = f"PKG_HOME={home} pkg-pipeline"
+    for line, what in (
+        (f"{command} entities", "everybody in the bundled account"),
+        (f'{command} context "周敏 Zhou Min"', "a supplier, in Chinese"),
+        (f"{command} summaries --entity 'Daniel Okafor'", "what was decided, with the messages it rests on"),
+        ("pkg-pipeline import PATH-TO-YOUR-EXPORT", "your own conversations, then: pkg-pipeline run"),
+        ("make dev", "Dagster's pages and the HTTP API"),
+    ):
+        screen.print(f"  {line}\n      [dim]{what}[/dim]", highlight=False)
