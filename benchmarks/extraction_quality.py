@@ -15,6 +15,9 @@ import importlib
 import json
 import sys
 import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -116,14 +119,98 @@ def run_system(talks: dict[str, list[Row]]) -> tuple[list[Row], list[str], list[
     return rows, problems, seconds
 
 
+# ── the labelled chats of the tests' fixtures ──
+
+
+@dataclass
+class Counts:
+    """Found, wanted and matched items of one kind and language, and how many matches have the rest right."""
+
+    found: int = 0
+    wanted: int = 0
+    matched: int = 0
+    right: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, found: list[Row], wanted: list[Row], fields: tuple[str, ...]) -> None:
+        pairs = sorted(
+            ((len(f["numbers"] & w["numbers"]) / len(f["numbers"] | w["numbers"]), -i, -j), i, j)
+            for i, f in enumerate(found)
+            for j, w in enumerate(wanted)
+            if f["numbers"] & w["numbers"]
+        )
+        used: tuple[set[int], set[int]] = (set(), set())
+        for _, i, j in reversed(pairs):
+            if i not in used[0] and j not in used[1]:
+                used[0].add(i)
+                used[1].add(j)
+                self.right.update({name: found[i][name] == wanted[j][name] for name in fields})
+        self.found += len(found)
+        self.wanted += len(wanted)
+        self.matched += len(used[0])
+
+    def row(self, name: str, fields: tuple[str, ...]) -> str:
+        precision, recall = self.matched / max(1, self.found), self.matched / max(1, self.wanted)
+        f = 2 * precision * recall / max(1e-9, precision + recall)
+        rest = [f"{100 * self.right[x] / max(1, self.matched):.0f}" for x in fields]
+        cells = [name, f"{100 * precision:.0f}", f"{100 * recall:.0f}", f"{100 * f:.0f}", f"{self.found}/{self.wanted}"]
+        return "| " + " | ".join([*cells, *rest]) + " |"
+
+
+ACTION_FIELDS = ("owner", "owner_name", "due_date", "status")
+DECISION_FIELDS = ("importance", "date")
+
+
+def labelled_source(talk: Any) -> SummaryInput:
+    """One labelled chat as the stage would hand it to the model."""
+    own = {p.name: p.is_self for p in talk.participants}
+    rows = [
+        {
+            "sender_id": f"{talk.id}:{m.sender}",
+            "sender_name": m.sender,
+            "is_self": own[m.sender],
+            "sent_at": m.sent_at,
+            "text": m.text,
+            "message_id": str(m.number),
+        }
+        for m in talk.messages
+    ]
+    return replace(source_of(talk.id, rows, talk.timezone), language=talk.language)
+
+
+def run_labelled(chosen: Callable[[int], bool] = lambda _n: True) -> None:
+    """Precision and recall per language; an item is found when it shares a message with a labelled one, one to one."""
+    labelled = importlib.import_module("pkg_pipeline_tests.fixtures.labelled.loading")
+    kinds: dict[tuple[str, str], Counts] = defaultdict(Counts)
+    for language in labelled.LANGUAGES:
+        for n, talk in enumerate(labelled.load(language)):
+            if not chosen(n):
+                continue
+            answer = Answer.model_validate_json(OfflineLlm().complete(request_of(labelled_source(talk))).text)
+            for kind, fields in (("decisions", DECISION_FIELDS), ("action_items", ACTION_FIELDS)):
+                found = [i.model_dump() | {"numbers": set(i.message_ids)} for i in getattr(answer, kind)]
+                wanted = [i.model_dump() | {"numbers": set(i.message_numbers)} for i in getattr(talk, kind)]
+                for item in wanted:  # the answer leaves the owner of the memory unnamed
+                    item["owner_name"] = item.get("owner_name") if item.get("owner") == "them" else None
+                kinds[language, kind].add(found, wanted, fields)
+    for kind, fields in (("decisions", DECISION_FIELDS), ("action_items", ACTION_FIELDS)):
+        print(f"\n### Labelled chats, {kind} (percent)\n")
+        print("| " + " | ".join(["language", "P", "R", "F", "found/labelled", *fields]) + " |\n|" + "---|" * (5 + len(fields)))
+        for language in labelled.LANGUAGES:
+            print(kinds[language, kind].row(language, fields))
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="without it, only the labelled chats")
     parser.add_argument("--split", default="visible")
     parser.add_argument("--set", action="append", help="default: all that are there")
     parser.add_argument("--out", type=Path, help="also write the answers here, as the judge reads them")
     parser.add_argument("--no-floors", action="store_true")
     args = parser.parse_args(argv)
+    if (ROOT / "pkg_pipeline_tests/fixtures/labelled/loading.py").exists():
+        run_labelled()
+    if args.folder is None:
+        return 0
     sys.path.insert(0, str(args.folder))
     judge = importlib.import_module("extraction_judge")
     written: list[Row] = []

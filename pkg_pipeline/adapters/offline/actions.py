@@ -21,13 +21,17 @@ BULLETIN_THRESHOLD = 0.8
 BULLETIN_QUESTION_SCORE = 0.9
 """A question to a reader who cannot answer in passing, as in a letter, is a request."""
 OPEN_QUESTION_SCORE = 0.6
-CAP_PER_DOUBLING = 1.0
+CAP_PER_DOUBLING = 0.9
 ANSWER_REACH = 4
 DONE_REACH_WITHOUT_WORDS = 3
-LATE_WEIGHT = 2.0
+LATE_WEIGHT = 3.5
 SPEECH_NAMED_SCORE = 0.8
 SPEECH_IMMEDIATE_SCORE = -1.0
 SPEECH_CONTINUED_SCORE = -1.0
+SPEECH_GENERAL_SCORE = -0.5
+SPEECH_QUESTION_SCORE = -1.0
+SPEECH_BROKEN_SCORE = -1.0
+_BROKEN = re.compile(r"\b(?:the|a|an|to|of|and|or|for|with|in|on|that|is|uh|um|в|на|с|и|для|что)\W*$", re.IGNORECASE)
 _FOR_NOW = ("imperative", "please", "can_you", "would_you_mind", "you_can", "let_us")
 _ENDED = re.compile(r"[.!?。！？…]\s*$")
 TAKEN_UP_SCORE = 1.0
@@ -78,6 +82,9 @@ def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
     score = SPEECH_NAMED_SCORE * named
     if not lasting and not named:
         score += SPEECH_IMMEDIATE_SCORE * weighed.only(*_FOR_NOW)
+        score += SPEECH_GENERAL_SCORE * weighed.only("you_need", "we_will_do", "i_have_to", "imperative")
+    score += SPEECH_QUESTION_SCORE * (is_question(text) and not weighed.has("can_you", "would_you_mind"))
+    score += SPEECH_BROKEN_SCORE * (_BROKEN.search(text) is not None)
     earlier = reading.lines[line.index - 1] if line.index else None
     if earlier is not None and earlier.speaker == line.speaker and not _ENDED.search(earlier.message.text):
         score += SPEECH_CONTINUED_SCORE * weighed.only("imperative", "you_can", "gonna_work")

@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
 from pkg_pipeline.adapters.offline.dates import find_dates
 from pkg_pipeline.adapters.offline.phrases import phrases
-from pkg_pipeline.adapters.offline.reading import Line, Reading, Sentence
-from pkg_pipeline.adapters.offline.weighing import has_money, is_question, late_bonus, weigh_decision
+from pkg_pipeline.adapters.offline.reading import Line, Reading, Sentence, words_of
+from pkg_pipeline.adapters.offline.weighing import Weighed, has_money, is_question, late_bonus, plain, weigh_decision
 from pkg_pipeline.memory.records import Person
 
-CHAT_THRESHOLD = 1.7
+CHAT_THRESHOLD = 2.0
 MEETING_THRESHOLD = 1.5
 PROPOSAL_SCORE = 0.9
-ACCEPTED_SCORE = 1.2
+ACCEPTED_SCORE = 1.0
+CONSENT_SCORE = 1.8
+"""A word that binds ("deal", "договорились", "成交") against one that may only acknowledge ("ok")."""
+AGAIN_SCORE = 0.6
+PROMISED_SCORE = -0.5
+"""What is answered by "will do" is a task, not a decision."""
+CONCRETE_SCORE = 0.6
+CONSENTS_SCORE = 0.8
+OFFER_SCORE = 0.5
+ECHO_WORDS = 5
 REFUSED_SCORE = -2.0
 ANSWER_REACH = 3
 LOOK_BACK = 4
 BARE_TERMS = 1
 """A sentence with this many content words or fewer says that something was settled, not what."""
-LATE_WEIGHT = 1.0
-CAP_PER_DOUBLING = 1.6
+LATE_WEIGHT = 3.0
+CAP_PER_DOUBLING = 1.9
+
+_WH_QUESTION = re.compile(
+    r"^(?:(?:and|so|а|и|ну)\s+)?(?:when|what(?! about| if)|where|who|why(?! don'?t)|how(?! about)|which|когда|что(?! если)|где|кто|"
+    r"почему|зачем|сколько|как(?!\s+насч[её]т|\s+смотр)|какой|какая|какие|чем|куда)\b|什么|多少|几点|几个|哪|怎么(?!样)|为什么|谁",
+    re.IGNORECASE,
+)
+
+_SUM = re.compile(r"(?<![\d:./-])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?!\d)|(?<![\d:./-])\d{3,}(?![\d:./-])")
+"""A number of three digits or more that is no date, time or year span: in talk mostly a price."""
+_INFORMATION = re.compile(
+    r"^(?:is|are|was|were|did|does|do|has|have|had)\b|\b(?:был[аои]?|есть|живой)\b|[了过有是]吗", re.IGNORECASE
+)
 
 Importance = Literal["high", "medium", "low"]
 
@@ -48,27 +70,64 @@ def most_decisions(reading: Reading) -> int:
     return max(1, min(len(reading.lines) // 3 + 1, 2 + round(math.log2(max(1.0, len(reading.lines) / 8)))))
 
 
-def _importance(sentence: Sentence, line: Line) -> Importance:
+def _importance(sentence: Sentence, line: Line, around: str) -> Importance:
+    """P13: money, deadlines and obligations are high; small talk of two words is low; a mere date is ordinary."""
     table = phrases(sentence.language)
-    dated = any(d.day >= line.day for d in find_dates(sentence.text, sentence.language, line.day))
-    if has_money(sentence.text) or dated or table.obligation.search(sentence.text):
+    text = f"{sentence.text} {around}"
+    deadline = any(d.is_deadline for d in find_dates(sentence.text, sentence.language, line.day))
+    if has_money(text) or _SUM.search(sentence.text) or deadline or table.obligation.search(text):
         return "high"
-    return "low" if len(sentence.terms) <= 2 or table.informal.search(sentence.text) else "medium"
+    return "low" if len(sentence.terms) <= 2 and not line.sentences[1:] else "medium"
 
 
-def _accepted(reading: Reading, line: Line) -> tuple[Line | None, float]:
-    """The first answer of another: an acceptance, a refusal or neither."""
+def _concrete(sentence: Sentence, line: Line) -> bool:
+    """A sum, a count or a day: something that one can be held to."""
+    return any(ch.isdigit() for ch in sentence.text) or bool(find_dates(sentence.text, sentence.language, line.day))
+
+
+def _numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+", text))
+
+
+def _answer(reading: Reading, line: Line, sentence: Sentence) -> tuple[Line | None, float]:
+    """Who settles what a sentence puts forward, and how clearly: by consent, or by saying it again."""
     for later in reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]:
-        if later.speaker.entity_id == line.speaker.entity_id or not later.sentences:
+        if later.speaker.entity_id == line.speaker.entity_id or not later.sentences or later.is_data:
             continue
         table = phrases(later.language)
-        first = later.sentences[0].text
-        if table.refusal.search(first):
+        first = later.sentences[0]
+        whole = " ".join(s.text for s in later.sentences[:2])
+        again = _says_again(first, whole, sentence)
+        if table.refusal.search(first.text):
             return None, REFUSED_SCORE
-        if table.acceptance.search(first):
-            return later, ACCEPTED_SCORE
-        return None, 0.0
+        if is_question(later.message.text) and not table.acceptance.search(first.text):
+            return None, 0.0
+        if table.promise.search(whole):
+            return None, PROMISED_SCORE
+        if table.consent.search(whole):
+            return later, CONSENT_SCORE + AGAIN_SCORE * again
+        if table.acceptance.search(first.text):
+            return later, ACCEPTED_SCORE + AGAIN_SCORE * again
+        echoes = first.words <= ECHO_WORDS * (2 if later.language == "zh" else 1) and set(first.terms) <= set(sentence.terms)
+        return (later, ACCEPTED_SCORE) if again and echoes and not reading.is_meeting else (None, 0.0)
     return None, 0.0
+
+
+def _is_offer(sentence: Sentence) -> bool:
+    """A question that puts something forward rather than asks how things are."""
+    return is_question(sentence.text) and not _INFORMATION.search(plain(sentence.text, sentence.language))
+
+
+def _answers_somebody(reading: Reading, line: Line) -> bool:
+    return line.index > 0 and reading.lines[line.index - 1].speaker != line.speaker
+
+
+def _says_again(first: Sentence, whole: str, sentence: Sentence) -> bool:
+    """Whether an answer takes up a number or a content word, or is one word of what it answers ("… go?" "Go.")."""
+    if _numbers(whole) & _numbers(sentence.text) or set(first.terms) & set(sentence.terms):
+        return True
+    single = words_of(first.text, first.language)
+    return len(single) == 1 and len(single[0]) > 1 and single[0] in words_of(sentence.text, sentence.language)
 
 
 def _content_before(reading: Reading, line: Line) -> Sentence | None:
@@ -90,30 +149,47 @@ def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision |
     table = phrases(sentence.language)
     weighed = weigh_decision(sentence, line)
     proposes = table.proposal.search(sentence.text) is not None
-    if weighed is None and not proposes:
+    concrete = _concrete(sentence, line)
+    if weighed is None and not proposes and reading.is_meeting:
         return None
-    score = weighed.score if weighed else 0.0
-    accepter: Line | None = None
-    if not reading.is_bulletin:
-        accepter, change = _accepted(reading, line)
-        score += change if proposes or change < 0 else 0.5 * (accepter is not None)
-    if proposes:
-        score += PROPOSAL_SCORE if accepter is not None else -PROPOSAL_SCORE
+    if _WH_QUESTION.search(plain(sentence.text, sentence.language)) and is_question(sentence.text):
+        return None
+    accepter, answer = (None, 0.0) if reading.is_bulletin else _answer(reading, line, sentence)
     if is_question(sentence.text) and accepter is None:
         return None
+    if weighed is None and not proposes and not concrete and answer < CONSENT_SCORE + AGAIN_SCORE:
+        return None
+    score = (weighed.score if weighed else 0.0) + late_bonus(reading, line.index, LATE_WEIGHT)
+    if not reading.is_meeting:
+        score += CONSENTS_SCORE * (table.consent.search(sentence.text) is not None and _answers_somebody(reading, line))
+        score += OFFER_SCORE * (accepter is not None and _is_offer(sentence))
+    if proposes or answer != 0 and not reading.is_meeting or answer < 0:
+        score += answer
+    else:
+        score += 0.5 * (accepter is not None)
+    score += CONCRETE_SCORE * (concrete and not reading.is_meeting)
+    if proposes:
+        score += PROPOSAL_SCORE if accepter is not None else -PROPOSAL_SCORE
+    return _placed(reading, line, sentence, weighed, accepter, score)
+
+
+def _placed(
+    reading: Reading, line: Line, sentence: Sentence, weighed: Weighed | None, accepter: Line | None, score: float
+) -> FoundDecision | None:
+    """The decision with its quote: a bare "agreed" is quoted by what it refers to."""
     lines, said = (line.index,), sentence
-    if len(sentence.terms) <= BARE_TERMS:
-        content = _content_before(reading, line)
+    if len(sentence.terms) <= BARE_TERMS and not _concrete(sentence, line):
+        following = [s for s in line.sentences if s.place == sentence.place + 1 and len(s.terms) > BARE_TERMS]
+        content = following[0] if following else _content_before(reading, line)
         if weighed is None or content is None:
             return None
-        lines, said = (content.line, line.index), content
-    elif accepter is not None and proposes:
+        lines, said = tuple(dict.fromkeys((content.line, line.index))), content
+    elif accepter is not None:
         lines = (line.index, accepter.index)
-    score += late_bonus(reading, line.index, LATE_WEIGHT)
     source = reading.lines[said.line]
-    return FoundDecision(
-        said, score, lines, line.day, _importance(said, source), accepter.speaker if accepter and proposes else None
-    )
+    around = " ".join(reading.lines[i].message.text[:300] for i in lines)
+    agreed_by = accepter.speaker if accepter and accepter.speaker != source.speaker else None
+    return FoundDecision(said, score, lines, line.day, _importance(said, source, around), agreed_by)
 
 
 def find_decisions(reading: Reading) -> list[FoundDecision]:
@@ -143,15 +219,21 @@ def find_decisions(reading: Reading) -> list[FoundDecision]:
     return sorted(kept, key=lambda d: (d.lines[0], d.sentence.place))
 
 
+def _same_matter(a: FoundDecision, b: FoundDecision) -> bool:
+    if abs(a.lines[0] - b.lines[0]) > 2 * ANSWER_REACH:
+        return False
+    first, second = set(a.sentence.terms), set(b.sentence.terms)
+    alike = len(first & second) >= 0.5 * max(1, min(len(first), len(second)))
+    return alike or bool(set(a.lines) & set(b.lines))
+
+
 def _distinct(decisions: list[FoundDecision]) -> list[FoundDecision]:
-    """Of decisions that say the same close together, the strongest."""
+    """Of decisions on the same matter close together, the last, since it holds; its predecessors add to its score."""
     kept: list[FoundDecision] = []
-    for decision in sorted(decisions, key=lambda d: (-d.score, d.lines[0])):
-        terms = set(decision.sentence.terms)
-        if not any(
-            len(terms & set(k.sentence.terms)) >= 0.6 * max(1, min(len(terms), len(k.sentence.terms)))
-            and abs(k.lines[0] - decision.lines[0]) <= 2 * ANSWER_REACH
-            for k in kept
-        ):
+    for decision in sorted(decisions, key=lambda d: (-d.lines[0], -d.sentence.place)):
+        twin = next((k for k in kept if _same_matter(k, decision)), None)
+        if twin is None:
             kept.append(decision)
+        else:
+            kept[kept.index(twin)] = replace(twin, score=max(twin.score, decision.score) + 0.2)
     return kept

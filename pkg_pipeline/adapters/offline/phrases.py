@@ -42,6 +42,8 @@ class Phrases:
     contact_facts: tuple[tuple[str, str, float], ...]
     filler: str
     opener: str
+    promise: str
+    consent: str
     ahead: str
     work_product: str
     idle: str
@@ -68,6 +70,8 @@ class Compiled:
     facts: tuple[tuple[str, re.Pattern[str], float], ...]
     filler: re.Pattern[str]
     opener: re.Pattern[str]
+    promise: re.Pattern[str]
+    consent: re.Pattern[str]
     ahead: re.Pattern[str]
     work_product: re.Pattern[str]
     idle: re.Pattern[str]
@@ -115,6 +119,8 @@ def phrases(language: Language) -> Compiled:
         facts=tuple((kind, made(pattern), sure) for kind, pattern, sure in table.contact_facts),
         filler=made(table.filler),
         opener=made(table.opener),
+        promise=made(table.promise),
+        consent=made(table.consent),
         ahead=made(table.ahead),
         work_product=made(table.work_product),
         idle=made(table.idle),

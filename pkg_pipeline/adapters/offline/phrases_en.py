@@ -21,6 +21,14 @@ ACTIONS = (
         2.0,
         "speaker",
     ),
+    Signal(
+        "i_will_any",
+        r"\b(?:i'?ll|i will|i shall)(?: just| also| then| only)? (?!be\b|have to|see\b|think\b|guess|say\b|need|want|know\b|never|not\b|miss|take it\b|tell you|go with|make it|start\b|just\b|also\b|then\b|only\b|love|like|always|probably|die|kill)\w{2,}",
+        1.7,
+        "speaker",
+    ),
+    Signal("doing_it", r"^(?:ok(?:ay)?,? )?(?:calling|sending|booking|ordering|paying|texting|writing|getting|picking|fixing|printing|buying|emailing|forwarding|uploading|checking|asking|bringing) (?:\w+ ){0,3}(?:now|at|today|tonight|tomorrow|on|in|them|him|her|it|you)\b", 1.4, "speaker"),
+    Signal("we_bring", r"\bwe'?ll (?:bring|do|make|take|get|cover|pay|send|buy|cook|handle|organi[sz]e|book) (?:the|some|all|your)\b", 1.0, "speaker"),
     Signal("i_can_do", rf"\bi (?:can|could) (?:\w+ )?{_DO}\b", 0.6, "speaker"),
     Signal("let_me", rf"\blet me (?!know|see|think|guess|tell|say|just say){_DO}\b", 0.5, "speaker"),
     Signal("i_have_to", rf"\bi (?:have to|need to|must|should|'ve got to|gotta) (?:\w+ )?{_DO}\b", 0.9, "speaker"),
@@ -57,8 +65,8 @@ ACTIONS = (
     Signal("please", r"\b(?:please|pls|plz|kindly)\b", 2.2, "addressee"),
     Signal(
         "imperative",
-        rf"^(?:(?:ok(?:ay)?|so|and|also|then|hey|hi|well|just|now|dear|\w+)[,:]? ){{0,2}}?(?:{_DO}|make sure|be sure|don'?t forget|remember to|advise|attend|tell)\b(?! (?:it'?s|that'?s|you know|for granted))",
-        1.1,
+        rf"^(?:(?:ok(?:ay)?|so|and|also|then|hey|hi|well|just|now|dear|either|first|maybe|\w+[,:])[,:]? ){{0,2}}?(?:{_DO}|make sure|be sure|don'?t forget|remember to|advise|attend|tell|call|leave|hold|watch|proceed|provide|include|stop|use|plan|note)\b(?! (?:it'?s|that'?s|you know|for granted))",
+        1.5,
         "addressee",
     ),
     Signal(
@@ -153,6 +161,7 @@ DECISIONS = (
         1.4,
     ),
     Signal("we_will", r"\b(?:we'?ll|we will|we'?re going to|we'?re gonna|we are going to|we shall)\b", 0.9),
+    Signal("accept", r"\bi(?:'ll| will)? (?:accept|take (?:it|the offer))\b|\bwe (?:accept|take it)\b", 1.5),
     Signal("deal", r"\b(?:deal|it'?s a date|done deal|settled then|agreed)\b[.! ]*$|^agreed\b", 1.3),
     Signal("instead", r"\b(?:instead of|rather than|no need (?:for|to)|no longer|drop|skip|scrap)\b", 0.5),
     Signal(
@@ -183,6 +192,8 @@ PHRASES = Phrases(
     ),
     refusal=r"^\W*(?:no\b(?! problem| worries)|nope|sorry|i can'?t|i don'?t think|not really|unfortunately|i'?d rather not|i disagree)",
     done=(
+        r"^(?:ok(?:ay)?[,.]? )?(?:(?:the |your |all )?\w+ ){0,2}(?:printed|sent|booked|paid|ordered|bought|signed|forwarded|dropped|delivered|uploaded|"
+        r"fixed|merged|cancelled|canceled|emailed|picked up|submitted|filed|transferred|reserved|is (?:open|out|up|in|sent|booked|done|ready|live|paid|signed))\b|"
         r"\b(?:done|finished|completed|sorted|fixed|submitted|i(?:'ve| have)? (?:just |already )?(?:sent|paid|booked|bought|called|"
         r"ordered|did|made|signed|uploaded|posted|shared|emailed|checked|transferred|delivered|finished|fixed|completed|picked|"
         r"confirmed|cancelled|canceled|prepared|updated|reviewed|written|wrote|forwarded|reserved|registered|scheduled|cleaned)|"
@@ -237,6 +248,8 @@ PHRASES = Phrases(
     idle=r"\b(?:let me (?:check|see|think|look)|see (?:you|ya|u)|talk (?:to you )?(?:later|soon)|take care|you'?re (?:the best|welcome)|how (?:are|is) (?:you|it|everything)|what'?s up|good (?:morning|night|afternoon|evening|luck|idea)|thank(?:s| you)|sorry|(?:bad|good) news|congrat\w*|don'?t worry|can'?t wait|of course|no problem|my pleasure|excuse me|come in|welcome)\b",
     ahead=r"\b(?:next (?:meeting|time|session|phase|step|call)|(?:in the )?meantime|after (?:the|this|our) (?:meeting|call|lunch)|before (?:the|our|next) (?:meeting|call)|at the end of the (?:meeting|day)|later (?:today|on this)|until then|by then|once (?:we|you|i) (?:have|get|are)|as soon as)\b",
     work_product=r"\b(?:reports?|presentations?|documents?|minutes|slides|e-?mails?|drafts?|plans?|budget|proposals?|questionnaires?|contracts?|invoices?|notes|tickets?|spreadsheet|agenda|summary|results|figures|quote|estimate|schedule|specifications?|specs?|user manual|feedback|files?|copy|copies)\b",
+    consent=r"\b(?:deal|agreed|i agree|it'?s a (?:deal|date)|go ahead|approved|confirmed|works for (?:me|us)|sounds? (?:good|great|perfect|like a plan)|count me in|i'?m in|let'?s do (?:it|that)|suits me|(?:that|it|this) (?:is|'s) (?:settled|fixed|a plan)|accepted|settled|then it'?s)\b|^\W*\w+ it is\b(?! not|n't)",
+    promise=r"\b(?:will do|i'?ll do (?:it|that|so)|can do|on it|i will\b|consider it done|i'?ll (?!be\b|take (?:it|that))\w+)",
     stopwords=STOPWORDS,
     positive=r"\b(?:great|love|lovely|awesome|perfect|happy|glad|thanks|thank you|congrat\w*|excellent|wonderful|amazing|fun|nice|cool|yay|brilliant|fantastic|enjoy\w*|good (?:job|news|idea|luck)|well done|haha|lol|excited|pleased|delighted)\b|[😀-😊😍🥰😘🎉👍❤🙌🤗🥳]|:\)|:D",
     negative=r"\b(?:sorry|sad|bad|angry|upset|terrible|awful|hate|problem|unfortunately|disappoint\w*|worried|annoy\w*|fail\w*|broken|complain\w*|late|wrong|worse|worst|sick|hurts?|unacceptable|fault|damn|shit|stupid|ridiculous|frustrat\w*|delay\w*|argu\w*)\b|[😞😠😡😢😭👎🤬💔]|:\(",

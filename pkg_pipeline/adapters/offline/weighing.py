@@ -96,14 +96,16 @@ def _strength(signals: list[Signal]) -> float:
     return sum(s.weight * (1.0 if i == 0 else SECOND_SIGNAL_SHARE) for i, s in enumerate(signals))
 
 
+def _emptiness(sentence: Sentence) -> float:
+    short = 4 if sentence.language == "zh" else 3
+    return SHORT_WEIGHT * (sentence.words < short) + EMPTY_WEIGHT * (not sentence.terms)
+
+
 def _form(sentence: Sentence) -> float:
     """Features of a sentence's form that count alike for duties and decisions."""
     text = sentence.text
-    short = 4 if sentence.language == "zh" else 3
     return (
-        SHORT_WEIGHT * (sentence.words < short)
-        + EMPTY_WEIGHT * (not sentence.terms)
-        + LONG_WEIGHT * (sentence.words > (90 if sentence.language == "zh" else 50))
+        LONG_WEIGHT * (sentence.words > (90 if sentence.language == "zh" else 50))
         + CONDITION_WEIGHT * (_CONDITION.search(text) is not None)
         + HEDGE_WEIGHT * (_HEDGE.search(text) is not None)
         + PAST_WEIGHT * (_PAST.search(text) is not None)
@@ -125,7 +127,7 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
     if not fired:
         return None
     dates = [d for d in find_dates(sentence.text, sentence.language, line.day) if d.day >= line.day]
-    score = _strength(fired) + _form(sentence)
+    score = _strength(fired) + _form(sentence) + _emptiness(sentence)
     score += DATE_WEIGHT * bool(dates) + DEADLINE_WEIGHT * any(d.is_deadline for d in dates)
     score += AHEAD_WEIGHT * (table.ahead.search(text) is not None)
     score += WORK_PRODUCT_WEIGHT * (table.work_product.search(text) is not None)
