@@ -54,6 +54,8 @@ run_monitoring:
   start_timeout_seconds: 300
   cancel_timeout_seconds: 180
   poll_interval_seconds: 60
+  # a month of days with a slow model takes two hours
+  max_runtime_seconds: 21600
 
 # a run whose process died is started once more; what failed by itself is asked for by the sensors
 run_retries:
@@ -104,10 +106,12 @@ def instance(home: Path, url: str) -> Iterator[DagsterInstance]:
             yield found
 
 
-def prepare(home: Path, url: str) -> None:
-    """Home and tables, made or migrated, before several programs start at once and all try to."""
+@contextmanager
+def prepared(home: Path, url: str) -> Iterator[DagsterInstance]:
+    """As ``instance``, with tables made or migrated: before several programs start at once and all try to."""
     with instance(home, url) as found:
         found.upgrade()
+        yield found
 
 
 @contextmanager

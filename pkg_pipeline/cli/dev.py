@@ -47,7 +47,7 @@ def dev(
             screen.print("starting the database …")
             with wiring.open_memory(settings) as memory:
                 url = memory.url
-                dagster_home.prepare(settings.dagster_home, url)
+                _prepare(settings, url)
                 screen.print("starting Dagster and the API …")
                 chosen = _programs(settings, url=url, folder=folder, ui_port=ui, api_port=port, fake_llm=fake_llm)
                 group.start(chosen, lambda program: _say_ready(screen, program))
@@ -58,6 +58,14 @@ def dev(
         except Stopped:
             screen.print("stopping …")
     screen.print("stopped.")
+
+
+def _prepare(settings: Settings, url: str) -> None:
+    """Dagster's tables, and an end for runs that an earlier ``dev`` left behind when it was killed."""
+    from pkg_pipeline.defs import orphans
+
+    with dagster_home.prepared(settings.dagster_home, url) as instance:
+        orphans.settle(instance, code_server_is_gone=True)
 
 
 def _programs(

@@ -179,18 +179,17 @@ def _let_settle(inbox: Inbox) -> None:
 
 
 @contextmanager
-def _progress(rows: list[RunRow], *, as_json: bool) -> Iterator[Callable[[RunRow], None]]:
-    """Collects into ``rows`` and shows how far it is, on a terminal only."""
+def _progress(*, as_json: bool) -> Iterator[Callable[[RunRow], None]]:
+    """Shows how far it is, on a terminal only."""
     screen = notes()
     if as_json or not screen.is_terminal:
-        yield rows.append
+        yield lambda _: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True) as progress:
         task = progress.add_task("starting Dagster", total=None)
 
         def advance(row: RunRow) -> None:
-            rows.append(row)
             progress.update(task, advance=1, description=f"{row.asset} {row.partition or ''}")
 
         yield advance

@@ -18,18 +18,21 @@ from pkg_pipeline.settings import Settings
 
 
 def build_definitions(
-    *, settings: Settings | None = None, resource_overrides: Mapping[str, Any] | None = None
+    *, settings: Settings | None = None, resource_overrides: Mapping[str, Any] | None = None, marts: bool = True
 ) -> dg.Definitions:
-    """The definitions for ``settings`` (default: those in force). ``resource_overrides`` replace resources by key."""
+    """The definitions for ``settings`` (default: those in force). ``resource_overrides`` replace resources by key.
+
+    ``marts`` False leaves dbt out, which takes seconds to load.
+    """
     chosen = settings if settings is not None else settings_module.load()
     daily = partitions.daily(start=chosen.partitions_start, timezone=chosen.timezone)
     summaries = interaction_summaries.build(daily, code_version=summaries_code_version())
-    marts = dbt_marts.build()
+    dbt = dbt_marts.build() if marts else dbt_marts.Marts()
     return dg.Definitions(
-        assets=[messages, interactions, summaries, *marts.assets],
-        jobs=jobs.build(),
-        schedules=schedules.build(timezone=chosen.timezone),
+        assets=[messages, interactions, summaries, *dbt.assets],
+        jobs=jobs.build(marts=bool(dbt.assets)),
+        schedules=schedules.build(timezone=chosen.timezone, marts=bool(dbt.assets)),
         sensors=sensors.build(chosen),
-        resources={RESOURCE: memory_resource, **marts.resources, **(resource_overrides or {})},
+        resources={RESOURCE: memory_resource, **dbt.resources, **(resource_overrides or {})},
         executor=dg.in_process_executor,  # a small step costs a third of a second in process, twenty in one of its own
     )

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import dagster as dg
 
+from pkg_pipeline.defs import orphans
 from pkg_pipeline.defs.build import build_definitions
 from pkg_pipeline.defs.due import has_work
 from pkg_pipeline.defs.jobs import JOB_OF
@@ -46,11 +47,12 @@ class LocalRuns:
         self._memory = memory
         self._instance = instance
         self._log_level = log_level
+        orphans.settle(instance, code_server_is_gone=False)
 
     @cached_property
     def _definitions(self) -> dg.Definitions:
         held = dg.ResourceDefinition.hardcoded_resource(self._memory)
-        return build_definitions(settings=self._memory.settings, resource_overrides={RESOURCE: held})
+        return build_definitions(settings=self._memory.settings, resource_overrides={RESOURCE: held}, marts=False)
 
     def asset(self, name: str) -> list[RunRow]:
         """One run of an asset without partitions."""
@@ -67,7 +69,7 @@ class LocalRuns:
         result = job.execute_in_process(
             instance=self._instance,
             raise_on_error=False,
-            tags=tags,
+            tags={**tags, orphans.PROCESS_TAG: orphans.process_tag()},
             run_config={"loggers": {"console": {"config": {"log_level": self._log_level}}}},
         )
         seconds = time.perf_counter() - started

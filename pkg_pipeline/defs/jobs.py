@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 MESSAGES_JOB = "import_inbox"
 INTERACTIONS_JOB = "build_interactions"
 SUMMARIES_JOB = "summarize_days"
+MARTS_JOB = "build_marts"
 
 JOB_OF = {
     "messages": MESSAGES_JOB,
@@ -21,13 +22,20 @@ JOB_OF = {
 """Assets in the order of the flow, with the job that makes each."""
 
 
-def build() -> list[UnresolvedAssetJobDefinition]:
+def build(*, marts: bool) -> list[UnresolvedAssetJobDefinition]:
+    """``marts`` tells whether there are dbt assets."""
     said = {
         MESSAGES_JOB: "Import what lies in the inbox.",
         INTERACTIONS_JOB: "Cut touched chats into interactions and complete the silent ones.",
         SUMMARIES_JOB: "Summarise days; a run holds a range of them.",
     }
-    return [
+    made = [
         dg.define_asset_job(job, selection=[asset], description=said[job], executor_def=dg.in_process_executor)
         for asset, job in JOB_OF.items()
     ]
+    if marts:
+        said_of_marts = "Build the marts' views and run their tests."
+        made.append(
+            dg.define_asset_job(MARTS_JOB, selection=dg.AssetSelection.groups("marts"), description=said_of_marts)
+        )
+    return made

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from pkg_pipeline.defs import orphans
 from pkg_pipeline.defs.keys import DAYS_PER_RUN, batches
 from pkg_pipeline.defs.lanes import range_of, range_tags
 from pkg_pipeline.stages.stores import DuePartition, Lane
@@ -62,7 +63,8 @@ def under_way(instance: dg.DagsterInstance, asset: str, job: str) -> list[Mappin
     """Tags of every queued or running run that makes ``asset``, whoever started it."""
     runs = instance.get_runs(dg.RunsFilter(statuses=list(IN_FLIGHT)))
     key = dg.AssetKey(asset)
-    return [run.tags for run in runs if run.job_name == job or key in (run.asset_selection or ())]
+    mine = (run.tags for run in runs if run.job_name == job or key in (run.asset_selection or ()))
+    return [tags for tags in mine if not orphans.is_dead(tags)]
 
 
 def not_under_way(due: Iterable[DuePartition], running: Iterable[Mapping[str, str]]) -> list[DuePartition]:

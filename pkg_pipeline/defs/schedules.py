@@ -1,16 +1,37 @@
 """What runs by the clock: 03:00 in ``PKG_TIMEZONE`` for the days that are due (P12)."""
 
+from typing import Any
+
 import dagster as dg
 
 from pkg_pipeline.defs import requests
 from pkg_pipeline.defs.assets import interaction_summaries
-from pkg_pipeline.defs.jobs import SUMMARIES_JOB
+from pkg_pipeline.defs.jobs import MARTS_JOB, SUMMARIES_JOB
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 DAILY = "0 3 * * *"
+MARTS = "0 6 * * *"
+"""After the night's summaries and, on a Sunday, profiles. The marts are views: only their tests need the hour."""
 
 
-def build(*, timezone: str) -> list[dg.ScheduleDefinition]:
+def build(*, timezone: str, marts: bool) -> list[Any]:
+    """The schedules; the one of the marts only where there are dbt assets."""
+    found: list[Any] = [_summaries(timezone)]
+    if marts:
+        found.append(
+            dg.ScheduleDefinition(
+                name="marts_at_six",
+                job_name=MARTS_JOB,
+                cron_schedule=MARTS,
+                execution_timezone=timezone,
+                default_status=dg.DefaultScheduleStatus.RUNNING,
+                description="Rebuild the marts' views and run their tests.",
+            )
+        )
+    return found
+
+
+def _summaries(timezone: str) -> dg.ScheduleDefinition:
     @dg.schedule(
         name="summaries_at_three",
         job_name=SUMMARIES_JOB,
@@ -30,4 +51,4 @@ def build(*, timezone: str) -> list[dg.ScheduleDefinition]:
         failures = requests.streak(context.instance, SUMMARIES_JOB).failures
         return requests.for_days(free, lane="live", failures=failures)
 
-    return [summaries_at_three]
+    return summaries_at_three

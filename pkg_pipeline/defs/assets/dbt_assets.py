@@ -3,6 +3,7 @@
 Imports ``dagster_dbt``, which takes seconds; ``dbt_marts`` decides whether.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,4 +30,6 @@ def build(manifest: Mapping[str, Any]) -> dg.AssetsDefinition:
 
 
 def resource(project: Path) -> DbtCliResource:
-    return DbtCliResource(project_dir=str(project), profiles_dir=str(project))
+    # the program of this environment, whatever the search path says
+    executable = Path(sys.executable).parent / "dbt"
+    return DbtCliResource(project_dir=str(project), profiles_dir=str(project), dbt_executable=str(executable))

@@ -1,0 +1,44 @@
+"""The variables that dbt's profile reads, made from the memory's database URL. dbt itself is not run here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pkg_pipeline.adapters.postgres.engine import libpq_url
+
+MARTS_SCHEMA = "marts"
+
+
+def variables(url: str) -> dict[str, str]:
+    """``PKG_DBT_*`` for a libpq URL: a server by name, or the folder of a unix socket."""
+    parts = urlsplit(libpq_url(url))
+    query = dict(parse_qsl(parts.query))
+    return {
+        "PKG_DBT_HOST": parts.hostname or query.get("host", "localhost"),
+        "PKG_DBT_PORT": str(parts.port or query.get("port", 5432)),
+        "PKG_DBT_USER": unquote(parts.username or query.get("user", "postgres")),
+        "PKG_DBT_PASSWORD": unquote(parts.password or query.get("password", "")),
+        "PKG_DBT_DATABASE": unquote(parts.path.lstrip("/")) or "postgres",
+        "PKG_DBT_SSLMODE": query.get("sslmode", "prefer"),
+        "PKG_DBT_SCHEMA": MARTS_SCHEMA,
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+    }
+
+
+@contextmanager
+def environment(url: str) -> Iterator[None]:
+    """The variables in this process's environment, which dbt inherits; afterwards as before."""
+    values = variables(url)
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

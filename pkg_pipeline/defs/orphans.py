@@ -1,0 +1,50 @@
+"""Runs whose process is gone without a word: a killed command, a machine switched off. They must not look alive.
+
+A run in this process carries the process in a tag. Runs that the code server started have none; they die with it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+
+import dagster as dg
+import psutil
+
+PROCESS_TAG = "pkg/process"
+STARTED = (
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+)
+
+
+def process_tag() -> str:
+    """``host:pid:start``; the start tells a process from a later one under the same number."""
+    return f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.0f}"
+
+
+def is_dead(tags: Mapping[str, str]) -> bool:
+    """Whether the tagged process lived on this machine and is gone. False for a run without the tag."""
+    given = tags.get(PROCESS_TAG)
+    if given is None:
+        return False
+    host, pid, start = given.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        return f"{psutil.Process(int(pid)).create_time():.0f}" != start
+    except psutil.NoSuchProcess:
+        return True
+
+
+def settle(instance: dg.DagsterInstance, *, code_server_is_gone: bool) -> int:
+    """Mark orphans as failed; returns how many. ``code_server_is_gone`` includes the runs that it had started."""
+    settled = 0
+    for run in instance.get_runs(dg.RunsFilter(statuses=list(STARTED))):
+        if is_dead(run.tags) or (code_server_is_gone and PROCESS_TAG not in run.tags):
+            instance.report_run_failed(run, "its process ended without finishing it; what it committed stays")
+            settled += 1
+    return settled
