@@ -22,6 +22,7 @@ from pkg_pipeline.memory.context_records import (
 )
 from pkg_pipeline.memory.language import detect
 from pkg_pipeline.memory.lines import bullet, fit, one_line
+from pkg_pipeline.memory.phrases import phrases
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.wording import Line, Wording, with_mark
 
@@ -85,7 +86,7 @@ def _wording(rows: ContextRows, rules: BlockRules) -> Wording:
         [message.text for message in rows.hot] or [summary.text for summary in rows.summaries] or [rows.entity.name]
     )
     services = {message.chat.source for message in rows.hot if message.chat.kind == "direct"}
-    return Wording(language, rules, rows.entity, names_dialogs=len(services) > 1)
+    return Wording(language, rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language))
 
 
 def _lines(rows: ContextRows, rules: BlockRules, wording: Wording, left_out: list[LeftOut]) -> dict[Tier, list[Line]]:

@@ -61,10 +61,7 @@ class Wording:
     rules: BlockRules
     entity: ContextEntity
     names_dialogs: bool
-
-    @property
-    def words(self) -> Phrases:
-        return words_of.phrases(self.language)
+    words: Phrases
 
     def local(self, at: datetime) -> datetime:
         return at.astimezone(self.rules.zone)

@@ -154,7 +154,7 @@ def test_left_out_is_bounded_and_says_how_many_more_there_are(memory: Remembered
         for importance in ("high", "medium", "low"):
             memory.build.decision(talk, importance, about=["Anna"], importance=importance)
         memory.build.action(talk, "to do", about=["Anna"])
-    answer = memory.ask(max_tokens=20)
+    answer = memory.ask(max_tokens=5)
     # read: 61 high, 60 medium, 60 low decisions, 61 open items and 11 summaries, all left out; 200 are named
     assert len(answer["left_out"]) == 201
     assert answer["left_out"][-1] == {"kind": "more", "id": None, "reason": "more", "count": 53}

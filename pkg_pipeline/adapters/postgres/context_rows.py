@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,9 @@ from pkg_pipeline.memory.context_records import (
     Unsummarised,
 )
 from pkg_pipeline.memory.hashing import message_key
+
+KEPT_KEYS = 16_384
+"""The same messages are named again and again, and encoding a name costs more than looking it up."""
 
 
 def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
@@ -62,7 +66,7 @@ def _entity(given: Mapping[str, Any]) -> ContextEntity:
 def _message(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> HeardMessage:
     chat = chats[given["chat_id"]]
     return HeardMessage(
-        id=message_key(chat.source, chat.external_id, given["external_id"]),
+        id=_key(chat.source, chat.external_id, given["external_id"]),
         chat=chat,
         speaker=given["speaker"],
         is_self=given["is_self"],
@@ -132,7 +136,10 @@ def _keys(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> tuple[s
 
 def message_keys(source: str, chat_external_id: str, external_ids: Iterable[str]) -> tuple[str, ...]:
     """The public names of messages of one chat."""
-    return tuple(message_key(source, chat_external_id, external_id) for external_id in external_ids)
+    return tuple(_key(source, chat_external_id, external_id) for external_id in external_ids)
+
+
+_key = lru_cache(maxsize=KEPT_KEYS)(message_key)
 
 
 def _moment(value: str | None) -> datetime | None:

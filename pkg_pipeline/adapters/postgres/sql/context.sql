@@ -1,6 +1,9 @@
 -- Reads of one entity's context. One statement, one row of JSON, one round trip, one snapshot.
 -- Every part is a range of one index cut by a LIMIT before anything is joined to it, so that its cost does not grow with
--- what is stored. Moments: as_of; hot_from = as_of - hot_days; warm_from = as_of - warm_days.
+-- what is stored. Limits that are no setting are written out, because the planner reads those and can only guess a
+-- parameter: 200 rows of a range where not each can be served, 60 items of a kind (more than any budget prints), of one
+-- interaction the newest 100 messages for at most 20 excerpts.
+-- Moments: as_of; hot_from = as_of - hot_days; warm_from = as_of - warm_days.
 
 -- name: context
 -- everything the tiers may print, newest first (P1-P4, P8-P10, P33, P34)
@@ -52,7 +55,7 @@ older AS MATERIALIZED (
     FROM (
         SELECT interaction_id, started_at, ended_at FROM interaction_participants
         WHERE entity_id = %(entity)s AND ended_at <= %(hot_from)s
-        ORDER BY ended_at DESC, interaction_id LIMIT %(scan_limit)s
+        ORDER BY ended_at DESC, interaction_id LIMIT 200
     ) AS p
     LEFT JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
 ),
@@ -86,19 +89,19 @@ excerpts AS (
                      WHERE u.kind = 'direct' AND m.chat_id = u.chat_id
                        AND m.sent_at >= u.started_at AND m.sent_at <= least(u.ended_at, %(hot_from)s)
                        AND m.deleted_at IS NULL AND m.kind = 'message'
-                     ORDER BY m.sent_at DESC, m.id DESC LIMIT %(excerpt_scan)s)
+                     ORDER BY m.sent_at DESC, m.id DESC LIMIT 100)
                     UNION ALL
                     (SELECT m.id, m.sent_at, m.importance_score FROM message_entities e
                      JOIN messages m ON m.id = e.message_id
                      WHERE u.kind <> 'direct' AND e.entity_id = %(entity)s AND e.interaction_id = u.interaction_id
                        AND e.sent_at >= u.started_at AND e.sent_at <= least(u.ended_at, %(hot_from)s)
                        AND m.deleted_at IS NULL AND m.kind = 'message'
-                     ORDER BY e.sent_at DESC, e.message_id DESC LIMIT %(excerpt_scan)s)
+                     ORDER BY e.sent_at DESC, e.message_id DESC LIMIT 100)
                 ) AS newest
             ) AS scored
         ) AS ranked
-        WHERE CASE WHEN best >= %(excerpt_score)s THEN importance_score >= %(excerpt_score)s ELSE back <= 3 END
-        ORDER BY sent_at DESC, id DESC LIMIT %(excerpt_limit)s
+        WHERE CASE WHEN best >= 0.5 THEN importance_score >= 0.5 ELSE back <= 3 END
+        ORDER BY sent_at DESC, id DESC LIMIT 20
     ) AS x
 ),
 -- P9: the text as of then. A version that is newer than as_of gives way to the newest one that is not
@@ -119,17 +122,17 @@ texts AS (
 decisions AS (
     (SELECT *, 'high' AS band FROM summary_items
      WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'high' AND at <= %(as_of)s
-     ORDER BY at DESC LIMIT %(item_limit)s + 1)
+     ORDER BY at DESC LIMIT 61)
     UNION ALL
     (SELECT *, 'medium' FROM summary_items
      WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium'
        AND at <= %(hot_from)s AND at >= %(warm_from)s
-     ORDER BY at DESC LIMIT %(item_limit)s)
+     ORDER BY at DESC LIMIT 60)
     UNION ALL
     (SELECT *, 'low' FROM summary_items
      WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'low'
        AND at <= %(hot_from)s AND at >= %(warm_from)s
-     ORDER BY at DESC LIMIT %(item_limit)s)
+     ORDER BY at DESC LIMIT 60)
     UNION ALL
     (SELECT *, 'old' FROM summary_items
      WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium' AND at < %(warm_from)s
@@ -141,16 +144,16 @@ open_items AS (
         (SELECT * FROM (
             SELECT * FROM summary_items
             WHERE entity_id = %(entity)s AND kind = 'action_item' AND status = 'open'
-            ORDER BY due_date, at DESC LIMIT %(scan_limit)s
-         ) AS now_open WHERE at <= %(as_of)s LIMIT %(item_limit)s + 1)
+            ORDER BY due_date, at DESC LIMIT 200
+         ) AS now_open WHERE at <= %(as_of)s LIMIT 61)
         UNION ALL
         (SELECT * FROM (
             SELECT * FROM summary_items
             WHERE entity_id = %(entity)s AND kind = 'action_item' AND status = 'closed' AND closed_at > %(today)s
-            ORDER BY closed_at LIMIT %(scan_limit)s
-         ) AS closed_since WHERE at <= %(as_of)s LIMIT %(item_limit)s)
+            ORDER BY closed_at LIMIT 200
+         ) AS closed_since WHERE at <= %(as_of)s LIMIT 60)
     ) AS then_open
-    ORDER BY due_date, at DESC, item_id LIMIT %(item_limit)s + 1
+    ORDER BY due_date, at DESC, item_id LIMIT 61
 ),
 items AS (
     SELECT x.item_id, x.kind, x.interaction_id, x.at, x.description, x.importance, x.decided_on, x.owner, o.name AS owner_name,
@@ -164,7 +167,7 @@ facts AS (
     FROM (
         SELECT * FROM entity_facts
         WHERE entity_id = %(entity)s AND status = 'confirmed' AND valid_to IS NULL
-        ORDER BY fact_type LIMIT %(item_limit)s
+        ORDER BY fact_type LIMIT 60
     ) AS f
     LEFT JOIN interactions i ON i.id = f.interaction_id
     WHERE coalesce(f.valid_from, i.ended_at, '-infinity') <= %(as_of)s
