@@ -6,26 +6,27 @@ the report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.cleaning import clean_json, clean_text_counted, text_refusal
+from pkg_pipeline.memory.cleaning import clean_json, clean_text, clean_text_counted
 from pkg_pipeline.memory.importance import REASONS, score_many
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
 from pkg_pipeline.stages.message_stores import (
+    ChatNames,
     ChatRow,
     EntityRow,
     ExportSource,
     IngestBatch,
     IngestCounts,
     IngestStore,
-    MessageRow,
 )
-from pkg_pipeline.stages.owner import is_surely_me
+from pkg_pipeline.stages.owner import is_open, is_surely_me
+from pkg_pipeline.stages.parsed_rows import key_refusal, refusal_of, row_of, shown
 from pkg_pipeline.stages.ports import TokenCounter
 
 BATCH_MESSAGES = 5_000
@@ -35,11 +36,8 @@ BATCH_CHARACTERS = 4_000_000
 REPORTED_REJECTIONS = 1_000
 """More are counted but not listed."""
 
-LONGEST_ID = 500
-"""Characters of an external id; longer ones could not be indexed."""
-
-NEVER = datetime(1, 1, 1, tzinfo=UTC)
-"""``name_at`` of a name that no message carried: every real name replaces it."""
+NAMELESS, UNDATED = datetime(1, 1, 1, tzinfo=UTC), datetime(2, 1, 1, tzinfo=UTC)
+"""``name_at`` of an id that stands in for a name, and of a name that no message carried: every other replaces them."""
 
 
 @dataclass(slots=True)
@@ -90,6 +88,7 @@ def import_export(
     """Take one file in and add to ``report``. Batches are committed one by one: a killed import is run again."""
     store.begin(batch_id=batch_id, file=export.name, format_name=export.format)
     before, before_rejected = report.counts, report.rejected_count
+    listed = len(report.rejected)
     intake = _Intake(export=export, store=store, counter=counter, selves=selves, report=report)
     failed = True
     try:
@@ -112,7 +111,7 @@ def import_export(
                 "deleted": done.deleted - before.deleted,
                 "rejected": report.rejected_count - before_rejected,
             },
-            rejected=[Rejected(where, reason) for file, where, reason in report.rejected if file == export.name],
+            rejected=[Rejected(where, reason) for _, where, reason in report.rejected[listed:]],
         )
     report.files += 1
     if on_progress is not None:
@@ -120,26 +119,42 @@ def import_export(
 
 
 @dataclass(slots=True)
+class _Chat:
+    """A chat of this file. ``refusal`` is why nothing of it is taken."""
+
+    parsed: ParsedChat
+    id: UUID
+    source: str
+    title: str
+    refusal: str | None
+
+
+@dataclass(slots=True)
 class _Intake:
-    """The state of one file being read: what is known already, the batch being filled."""
+    """The state of one file being read: what is known already, the batch being filled. Grows with people and chats."""
 
     export: ExportSource
     store: IngestStore
     counter: TokenCounter
     selves: frozenset[tuple[str, str]]
     report: ImportReport
+    told: frozenset[tuple[str, str]] = field(init=False)
     sources: set[str] = field(default_factory=set[str])
     taken: int = 0
     characters: int = 0
     batch: IngestBatch = field(default_factory=IngestBatch)
-    waiting: list[tuple[ParsedMessage, str, UUID, UUID | None, bool]] = field(
-        default_factory=list[tuple[ParsedMessage, str, UUID, UUID | None, bool]]
+    waiting: list[tuple[ParsedMessage, str, UUID, UUID | None]] = field(
+        default_factory=list[tuple[ParsedMessage, str, UUID, UUID | None]]
     )
-    chats: dict[str, tuple[ParsedChat, UUID]] = field(default_factory=dict[str, tuple[ParsedChat, UUID]])
+    chats: dict[str, _Chat] = field(default_factory=dict[str, _Chat])
+    described: dict[UUID, ChatRow] = field(default_factory=dict[UUID, ChatRow])
     known: dict[tuple[str, str], tuple[UUID, bool]] = field(default_factory=dict[tuple[str, str], tuple[UUID, bool]])
     members: set[tuple[UUID, UUID]] = field(default_factory=set[tuple[UUID, UUID]])
-    titles: dict[UUID, tuple[str, datetime]] = field(default_factory=dict[UUID, tuple[str, datetime]])
+    called: dict[UUID, ChatNames] = field(default_factory=dict[UUID, ChatNames])
     names: dict[UUID, tuple[datetime, str]] = field(default_factory=dict[UUID, tuple[datetime, str]])
+
+    def __post_init__(self) -> None:
+        self.told = self.selves
 
     def take(self, item: ParsedOwner | ParsedChat | ParsedMessage | Rejected) -> bool:
         """Add one item; True when a batch was written."""
@@ -149,44 +164,58 @@ class _Intake:
             self._chat(item)
         elif isinstance(item, Rejected):
             self.report.reject(self.export.name, item)
-        else:
-            self._entity(item.source, item.external_id, item.name, is_self=True)
+        elif key_refusal(item.source, item.external_id) is None:
+            self._entity(item.source, item.external_id, item.name, None, is_self=is_open(self.told, item.source))
         if len(self.waiting) < BATCH_MESSAGES and self.characters < BATCH_CHARACTERS:
             return False
         self.flush()
         return True
 
     def _chat(self, chat: ParsedChat) -> None:
-        chat_id = hashing.chat_id(chat.source, chat.external_id)
-        self.chats[chat.external_id] = (chat, chat_id)
-        if chat.source not in self.sources:
+        source, external_id = clean_text(chat.source), clean_text(chat.external_id)
+        chat_id = hashing.chat_id(source, external_id)
+        refusal = key_refusal(source, external_id)
+        known = self.chats[chat.external_id] = _Chat(chat, chat_id, source, shown(chat.title), refusal)
+        if refusal is not None:
+            return
+        if source not in self.sources:
             # whoever was me in an earlier import still is
-            self.sources.add(chat.source)
-            self.selves |= {(chat.source, known) for known in self.store.known_selves(chat.source)}
-        if chat_id not in self.titles:
+            self.sources.add(source)
+            self.selves |= {(source, external) for external in self.store.known_selves(source)}
+        row = ChatRow(chat_id, source, external_id, chat.kind, chat.category)
+        if self.described.get(chat_id) != row:
             self.report.chats.add(chat_id)
+            self.batch.chats.append(row)
+            self.described[chat_id] = row
+        if chat_id not in self.called:
             metadata, _ = clean_json(dict(chat.metadata))
-            title = clean_text_counted(chat.title)[0] if chat.title else None
-            self.batch.chats.append(
-                ChatRow(chat_id, chat.source, chat.external_id, chat.kind, chat.category, title, metadata)
-            )
-            self.titles[chat_id] = (title or "", NEVER)
-        if chat.peer_external_id is not None:
-            peer = self._entity(chat.source, chat.peer_external_id, chat.peer_name, is_self=False)
+            self.called[chat_id] = ChatNames(known.title, UNDATED, metadata, UNDATED)
+        if chat.peer_external_id is not None and key_refusal(source, chat.peer_external_id) is None:
+            peer = self._entity(source, chat.peer_external_id, chat.peer_name, None, is_self=False)
             self._member(chat_id, peer)
 
-    def _entity(self, source: str, external_id: str, name: str | None, *, is_self: bool) -> UUID:
+    def _entity(self, source: str, external_id: str, name: str | None, at: datetime | None, *, is_self: bool) -> UUID:
+        """The entity behind an identity, called ``name`` in a message of ``at`` (None: outside of any message)."""
         key = (source, external_id)
-        entity_id, was_self = self.known.get(key, (None, False))
-        is_self = is_self or was_self or key in self.selves
-        if entity_id is None:
-            entity_id = hashing.entity_id(source, external_id)
+        found = self.known.get(key)
+        if found is None or (is_self and not found[1]):
+            clean_id = clean_text(external_id)
+            entity_id = hashing.entity_id(source, clean_id)
+            is_self = is_self or (source, clean_id) in self.selves
+            called = shown(name) or shown(clean_id)
+            self.known[key] = found = (entity_id, is_self)
             self.report.entities.add(entity_id)
-        if key not in self.known or is_self != was_self:
-            self.known[key] = (entity_id, is_self)
-            shown = clean_text_counted(name)[0].strip() if name else ""
-            self.batch.entities.append(EntityRow(entity_id, source, external_id, shown or external_id, NEVER, is_self))
-        return entity_id
+            self.batch.entities.append(EntityRow(entity_id, source, clean_id, called, NAMELESS, is_self))
+        if name:
+            known, seen_at = self.names.get(found[0]), at or UNDATED
+            # a name is cleaned only where it could be the latest
+            if (
+                (known is None or seen_at >= known[0])
+                and (best := shown(name))
+                and (not known or (seen_at, best) > known)
+            ):
+                self.names[found[0]] = (seen_at, best)
+        return found[0]
 
     def _member(self, chat_id: UUID, entity_id: UUID) -> None:
         if (chat_id, entity_id) not in self.members:
@@ -194,33 +223,38 @@ class _Intake:
             self.batch.members.append((chat_id, entity_id))
 
     def _message(self, message: ParsedMessage) -> None:
-        chat, chat_id = self.chats[message.chat_external_id]
+        chat = self.chats[message.chat_external_id]
         text, replaced = clean_text_counted(message.text)
-        if (refusal := _refusal(message, text)) is not None:
+        if (refusal := chat.refusal or refusal_of(message, chat.source, text)) is not None:
             self.report.reject(self.export.name, Rejected(message.where, refusal))
             return
         self.report.replaced_characters += replaced
-        sender: UUID | None = None
-        outgoing = False
+        sent_at, sender = message.sent_at, None
         if message.sender_external_id:
-            key = (chat.source, message.sender_external_id)
-            sender = self._entity(*key, message.sender_name, is_self=is_surely_me(message, chat))
-            outgoing = self.known[key][1]
-            self._named(sender, message)
+            is_self = is_surely_me(message, chat.parsed) and is_open(self.told, chat.source)
+            sender = self._entity(
+                chat.source, message.sender_external_id, message.sender_name, sent_at, is_self=is_self
+            )
             if message.kind == "message":
-                self._member(chat_id, sender)
-        title = chat.title or ""
-        if message.sent_at > self.titles[chat_id][1]:
-            self.titles[chat_id] = (title, message.sent_at)
-        self.waiting.append((message, text, chat_id, sender, outgoing))
+                self._member(chat.id, sender)
+        self._title(chat, sent_at)
+        self.waiting.append((message, text, chat.id, sender))
         self.characters += len(text)
         self.taken += 1
 
-    def _named(self, entity_id: UUID, message: ParsedMessage) -> None:
-        if message.sender_name:
-            seen = (message.sent_at, message.sender_name)
-            if entity_id not in self.names or seen > self.names[entity_id]:
-                self.names[entity_id] = seen
+    def _title(self, chat: _Chat, sent_at: datetime) -> None:
+        before = self.called[chat.id]
+        if sent_at < before.title_at and sent_at <= before.seen_at:
+            return
+        title, title_at, metadata, seen_at = chat.title, before.title_at, before.metadata, before.seen_at
+        if title and (sent_at, title) > (title_at, before.title):
+            title_at = sent_at
+        else:
+            title = before.title
+        if sent_at > seen_at:
+            metadata, seen_at = clean_json(dict(chat.parsed.metadata))[0], sent_at
+        if (title, title_at, seen_at) != (before.title, before.title_at, before.seen_at):
+            self.called[chat.id] = ChatNames(title, title_at, metadata, seen_at)
 
     def flush(self) -> None:
         """Score, count and write the batch in one transaction."""
@@ -229,61 +263,14 @@ class _Intake:
         texts = [entry[1] for entry in self.waiting]
         scores = score_many(texts)
         tokens = self.counter.count_many(texts)
+        codes: list[int] = scores.reasons.tolist()
         self.batch.messages = [
-            _row(*entry, tokens=count, score=value, reason=REASONS[code])
-            for entry, count, value, code in zip(
-                self.waiting, tokens, scores.values.tolist(), scores.reasons.tolist(), strict=True
-            )
+            row_of(*entry, tokens=count, score=value, reason=REASONS[code])
+            for entry, count, value, code in zip(self.waiting, tokens, scores.values.tolist(), codes, strict=True)
         ]
         self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
         self.batch, self.waiting, self.characters = IngestBatch(), [], 0
 
     def name_all(self) -> None:
         """The latest names last: they need the whole file."""
-        names = {entity: (clean_text_counted(name)[0], at) for entity, (at, name) in self.names.items()}
-        titles: Mapping[UUID, tuple[str, datetime]] = {
-            chat: (clean_text_counted(title)[0], at) for chat, (title, at) in self.titles.items() if title
-        }
-        self.store.name(titles=titles, names=names)
-
-
-def _refusal(message: ParsedMessage, text: str) -> str | None:
-    if len(message.external_id) > LONGEST_ID or len(message.sender_external_id or "") > LONGEST_ID:
-        return f"an id is longer than {LONGEST_ID} characters"
-    return text_refusal(text)
-
-
-def _row(
-    message: ParsedMessage,
-    text: str,
-    chat_id: UUID,
-    sender: UUID | None,
-    outgoing: bool,
-    *,
-    tokens: int,
-    score: float,
-    reason: str | None,
-) -> MessageRow:
-    is_service = message.kind == "service"
-    return MessageRow(
-        chat_id=chat_id,
-        external_id=clean_text_counted(message.external_id)[0],
-        sender_entity_id=sender,
-        sent_at=message.sent_at,
-        edited_at=message.edited_at,
-        is_deleted=message.is_deleted,
-        is_outgoing=outgoing,
-        is_time_assumed=message.time_assumed,
-        kind=message.kind,
-        role=message.role,
-        content=text,
-        content_hash=hashing.content_hash(text),
-        token_count=tokens,
-        importance_score=0.0 if is_service else round(score, 2),
-        importance_reason=None if is_service else reason,
-        reply_to=message.reply_to,
-        topic=clean_text_counted(message.topic)[0] if message.topic else None,
-        forwarded_from=clean_text_counted(message.forwarded_from)[0] if message.forwarded_from else None,
-        parts=clean_json(message.parts)[0] if message.parts else None,
-        metadata=clean_json(dict(message.metadata))[0] if message.metadata else None,
-    )
+        self.store.name(chats=self.called, entities=self.names)

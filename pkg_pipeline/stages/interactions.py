@@ -5,22 +5,25 @@ Only the stretch around what changed is read, in chunks; where interactions begi
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.belonging import belonging
+from pkg_pipeline.memory.belonging import NEIGHBOURS, named_in
 from pkg_pipeline.memory.language import detect
-from pkg_pipeline.memory.sessionise import is_completed, split
+from pkg_pipeline.memory.sessionise import is_completed
 from pkg_pipeline.stages.message_stores import (
+    Belongings,
     ChatInfo,
     ChatSegment,
     InteractionRow,
@@ -31,7 +34,18 @@ from pkg_pipeline.stages.message_stores import (
 from pkg_pipeline.stages.ports import Clock
 
 SAVED_AT_ONCE = 500
-"""Interactions a statement; a chat of a million messages is saved in bounded pieces."""
+SAVED_MESSAGES = 50_000
+"""Interactions a statement, and messages in them: a chat of a million messages is saved in bounded pieces."""
+
+LANGUAGE_MESSAGES = 2_000
+"""So many of an interaction's first messages tell its language."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+NOBODY = UUID(int=0)
+
+_Read = tuple[SegmentMessage, Sequence[UUID]]
+"""A message and the members that it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,99 +84,167 @@ def build_interactions(store: InteractionStore, *, clock: Clock, params: Interac
 
 
 def _build_chat(segment: ChatSegment, *, now: datetime, params: InteractionParams) -> int:
+    """Save the interactions of the stretch in pieces; returns how many messages it has."""
     rows: list[InteractionRow] = []
-    messages = 0
-    zone = ZoneInfo(params.timezone)
-    for stretch in _stretches(segment.chunks(), gap_seconds=params.gap_seconds):
-        messages += len(stretch)
-        rows.append(_interaction(stretch, segment.chat, now=now, gap_seconds=params.gap_seconds, zone=zone))
-        if len(rows) == SAVED_AT_ONCE:
+    messages = unsaved = 0
+    for stretch in _stretches(_read(segment), gap=timedelta(seconds=params.gap_seconds)):
+        tally = _Tally(segment.chat)
+        rows.append(_interaction(tally, stretch, now=now, params=params))
+        messages += tally.seen
+        unsaved += tally.seen
+        if len(rows) == SAVED_AT_ONCE or unsaved >= SAVED_MESSAGES:
             segment.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
-            rows = []
+            rows, unsaved = [], 0
     segment.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
     return messages
 
 
-def _stretches(chunks: Iterator[list[SegmentMessage]], *, gap_seconds: float) -> Iterator[list[SegmentMessage]]:
-    """Messages of one interaction after the other; the last one of a chunk waits for what the next brings."""
-    gap = round(gap_seconds * 1_000_000)
-    open_stretch: list[SegmentMessage] = []
-    for chunk in chunks:
-        open_stretch += chunk
-        times = np.array([message.sent_at.timestamp() for message in open_stretch])
-        starts = split((times * 1_000_000).round().astype(np.int64), gap).tolist()
-        for start, end in pairwise(starts):
-            yield open_stretch[start:end]
-        open_stretch = open_stretch[starts[-1] :] if starts else []
-    if open_stretch:
-        yield open_stretch
+def _is_group(chat: ChatInfo) -> bool:
+    """Whether P34 decides message by message whose they are."""
+    return chat.kind != "direct" and chat.category != "mass"
+
+
+def _read(segment: ChatSegment) -> Iterator[_Read]:
+    """The messages of the stretch, each with the members that it names. A chunk is searched at once: making the names
+    ready costs as much as searching hundreds of messages.
+    """
+    chat = segment.chat
+    names = {entity: names for entity, (names, _) in chat.members.items()} if _is_group(chat) else {}
+    for chunk in segment.chunks():
+        named: dict[int, list[UUID]] = {}
+        if names:
+            for entity, indexes in named_in([message.content for message in chunk], names).items():
+                for index in indexes.tolist():
+                    named.setdefault(index, []).append(entity)
+        for index, message in enumerate(chunk):
+            yield message, named.get(index, ())
+
+
+def _stretches(messages: Iterable[_Read], *, gap: timedelta) -> Iterator[Iterator[_Read]]:
+    """The messages of one interaction after the other, as they are read: even the longest is never held."""
+    number = 0
+    last: datetime | None = None
+
+    def number_of(read: _Read) -> int:
+        nonlocal number, last
+        sent_at = read[0].sent_at
+        if last is not None and is_completed(last, sent_at, gap):
+            number += 1
+        last = sent_at
+        return number
+
+    for _, stretch in groupby(messages, number_of):
+        yield stretch
+
+
+class _Tally:
+    """What adds up while the messages of one interaction pass by. Of a group it keeps 20 bytes a message, else none."""
+
+    def __init__(self, chat: ChatInfo) -> None:
+        self.chat = chat
+        self.seen = self.live = self.tokens = 0
+        self.first: SegmentMessage | None = None
+        self.last: SegmentMessage | None = None
+        self.wrote: Counter[UUID] = Counter()
+        self.texts: list[str] = []
+        self.ids, self.sent_at_us, self.token_counts = array("q"), array("q"), array("i")
+        self.marks: dict[UUID, array[int]] = {entity: array("q") for entity in chat.members} if _is_group(chat) else {}
+        self.answers: list[tuple[int, UUID, datetime]] = []
+
+    def pairs(self, messages: Iterable[_Read]) -> Iterator[tuple[str, str]]:
+        """Takes each message in and passes on what the input hash is made of."""
+        is_group = _is_group(self.chat)
+        for message, named in messages:
+            self.seen += 1
+            if self.first is None:
+                self.first = message
+            self.last = message
+            if message.is_deleted:
+                continue
+            self.live += 1
+            self.tokens += message.token_count
+            if len(self.texts) < LANGUAGE_MESSAGES:
+                self.texts.append(message.content)
+            if message.sender_entity_id is not None:
+                self.wrote[message.sender_entity_id] += 1
+            if is_group:
+                self._mark(message, named)
+            yield message.external_id, message.content_hash
+
+    def _mark(self, message: SegmentMessage, named: Iterable[UUID]) -> None:
+        place = len(self.ids)
+        self.ids.append(message.id)
+        self.sent_at_us.append((message.sent_at - EPOCH) // MICROSECOND)
+        self.token_counts.append(message.token_count)
+        if (mine := self.marks.get(message.sender_entity_id or NOBODY)) is not None:
+            mine.append(place)
+        for entity in named:
+            self.marks[entity].append(place)
+        if message.answers is not None and message.answers in self.marks and message.answered_at is not None:
+            self.answers.append((place, message.answers, message.answered_at))
+
+    def owned(self) -> dict[UUID, NDArray[np.int64]]:
+        """For each member the places of the messages that belong to it (P34), its neighbours among them.
+
+        An answer counts where what it answers was said in this interaction: then nothing outside changes whose it is.
+        """
+        assert self.first is not None, "there is no interaction without a message"
+        assert self.last is not None, "there is no interaction without a message"
+        for place, entity, answered_at in self.answers:
+            if self.first.sent_at <= answered_at <= self.last.sent_at:
+                self.marks[entity].append(place)
+        count = len(self.ids)
+        found: dict[UUID, NDArray[np.int64]] = {}
+        for entity, places in self.marks.items():
+            belongs = np.zeros(count, np.bool_)
+            for shift in range(-NEIGHBOURS, NEIGHBOURS + 1):
+                shifted = np.array(places, np.int64) + shift
+                belongs[shifted[(shifted >= 0) & (shifted < count)]] = True
+            found[entity] = np.flatnonzero(belongs).astype(np.int64)
+        return found
 
 
 def _interaction(
-    messages: Sequence[SegmentMessage], chat: ChatInfo, *, now: datetime, gap_seconds: float, zone: ZoneInfo
+    tally: _Tally, messages: Iterable[_Read], *, now: datetime, params: InteractionParams
 ) -> InteractionRow:
-    live = [message for message in messages if not message.is_deleted]
-    first, last = messages[0], messages[-1]
-    gap = timedelta(seconds=gap_seconds)
-    status: Literal["active", "completed"] = "completed" if is_completed(last.sent_at, now, gap) else "active"
-    participants, belongings = _participants(live, chat)
+    input_hash = hashing.input_hash(tally.pairs(messages))
+    chat, first, last = tally.chat, tally.first, tally.last
+    assert first is not None, "there is no interaction without a message"
+    assert last is not None, "there is no interaction without a message"
+    is_silent = is_completed(last.sent_at, now, timedelta(seconds=params.gap_seconds))
+    participants, belongings = _participants(tally)
     return InteractionRow(
         id=hashing.interaction_id(hashing.chat_key(chat.source, chat.external_id), first.external_id),
-        day=first.sent_at.astimezone(zone).date(),
+        day=first.sent_at.astimezone(ZoneInfo(params.timezone)).date(),
         started_at=first.sent_at,
         ended_at=last.sent_at,
-        status=status,
-        message_count=len(live),
-        token_count=sum(message.token_count for message in live),
-        language=detect(message.content for message in live),
+        status="completed" if is_silent else "active",
+        message_count=tally.live,
+        token_count=tally.tokens,
+        language=detect(tally.texts),
         first_external_id=first.external_id,
-        input_hash=hashing.input_hash((message.external_id, message.content_hash) for message in live),
+        input_hash=input_hash,
         participants=participants,
         belongings=belongings,
     )
 
 
-def _participants(
-    live: Sequence[SegmentMessage], chat: ChatInfo
-) -> tuple[tuple[ParticipantRow, ...], tuple[tuple[UUID, int, datetime], ...]]:
+def _participants(tally: _Tally) -> tuple[tuple[ParticipantRow, ...], tuple[Belongings, ...]]:
     """Who took part. In a direct chat everything belongs to both; in a group P34 decides per entity."""
-    if chat.kind == "direct":
-        tokens = sum(message.token_count for message in live)
-        rows = [
-            ParticipantRow(entity, "self" if is_self else "other", len(live), tokens)
-            for entity, (_, is_self) in sorted(chat.members.items())
-        ]
-        return tuple(rows), ()
-    wrote = Counter(message.sender_entity_id for message in live if message.sender_entity_id is not None)
-    if chat.category == "mass":
+    members = tally.chat.members
+    roles: dict[UUID, Literal["self", "other"]] = {
+        entity: "self" if is_self else "other" for entity, (_, is_self) in members.items()
+    }
+    if tally.chat.kind == "direct":
+        return tuple(ParticipantRow(one, roles[one], tally.live, tally.tokens) for one in sorted(members)), ()
+    if tally.chat.category == "mass":
         # nobody's context draws on mass chats; who wrote is kept for the record
-        rows = [
-            ParticipantRow(entity, "self" if chat.members[entity][1] else "other", count, 0)
-            for entity, count in sorted(wrote.items())
-            if entity in chat.members
-        ]
-        return tuple(rows), ()
-    places = {message.external_id: index for index, message in enumerate(live)}
-    owned = belonging(
-        senders=[message.sender_entity_id for message in live],
-        reply_to=np.array(
-            [places.get(message.reply_to, -1) if message.reply_to else -1 for message in live], dtype=np.int64
-        ),
-        texts=[message.content for message in live],
-        names={entity: names for entity, (names, _) in chat.members.items()},
+        wrote = sorted(tally.wrote.items())
+        return tuple(ParticipantRow(one, roles[one], count, 0) for one, count in wrote if one in members), ()
+    ids, sent_at_us = np.array(tally.ids, np.int64), np.array(tally.sent_at_us, np.int64)
+    tokens = np.array(tally.token_counts, np.int64)
+    owned = {entity: places for entity, places in sorted(tally.owned().items()) if len(places)}
+    return (
+        tuple(ParticipantRow(one, roles[one], len(at), int(tokens[at].sum())) for one, at in owned.items()),
+        tuple(Belongings(one, ids[at], sent_at_us[at]) for one, at in owned.items() if roles[one] == "other"),
     )
-    rows = []
-    belongings: list[tuple[UUID, int, datetime]] = []
-    for entity, indexes in sorted(owned.items()):
-        mine = [live[index] for index in indexes.tolist()]
-        if not mine:
-            continue
-        is_self = chat.members[entity][1]
-        rows.append(
-            ParticipantRow(
-                entity, "self" if is_self else "other", len(mine), sum(message.token_count for message in mine)
-            )
-        )
-        if not is_self:
-            belongings += [(entity, message.id, message.sent_at) for message in mine]
-    return tuple(rows), tuple(belongings)

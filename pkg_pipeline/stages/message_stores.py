@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pkg_pipeline.memory.records import (
     ChatCategory,
@@ -54,8 +57,6 @@ class ChatRow:
     external_id: str
     kind: ChatKind
     category: ChatCategory | None
-    title: str | None
-    metadata: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +72,34 @@ class EntityRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageRow:
+class ChatNames:
+    """What a file calls a chat: its title as of the latest message exported under it ("" where it has none), and its
+    metadata as of ``seen_at``, the latest message of all.
+    """
+
+    title: str
+    title_at: datetime
+    metadata: Mapping[str, Any]
+    seen_at: datetime
+
+
+class MessageRow(NamedTuple):
+    """One message as it is stored. A tuple, since one is made and written for every line of an import."""
+
     chat_id: UUID
-    external_id: str
     sender_entity_id: UUID | None
     sent_at: datetime
     edited_at: datetime | None
+    token_count: int
+    importance_score: float
     is_deleted: bool
-    is_outgoing: bool
     is_time_assumed: bool
     kind: MessageKind
     role: MessageRole | None
+    importance_reason: str | None
+    external_id: str
     content: str
     content_hash: str
-    token_count: int
-    importance_score: float
-    importance_reason: str | None
     reply_to: str | None
     topic: str | None
     forwarded_from: str | None
@@ -96,7 +109,9 @@ class MessageRow:
 
 @dataclass(slots=True)
 class IngestBatch:
-    """What one transaction takes in. Chats and entities are those not yet known to this import."""
+    """What one transaction takes in. Chats, entities and members are those that this import has not written yet, or of
+    which it knows something new.
+    """
 
     chats: list[ChatRow] = field(default_factory=list[ChatRow])
     entities: list[EntityRow] = field(default_factory=list[EntityRow])
@@ -133,8 +148,8 @@ class IngestStore(Protocol):
 
     def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts: ...
 
-    def name(self, *, titles: Mapping[UUID, tuple[str, datetime]], names: Mapping[UUID, tuple[str, datetime]]) -> None:
-        """The latest title of each chat and name of each entity, as of the message that carried it."""
+    def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
+        """What each chat is called, and the latest name of each entity with the message's time that carried it."""
         ...
 
     def finish(
@@ -151,19 +166,23 @@ class IngestStore(Protocol):
 # ── interactions ──────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentMessage:
-    """One message of a chat's touched stretch, in the chat's order."""
+class SegmentMessage(NamedTuple):
+    """One message of a chat's touched stretch, in the chat's order.
+
+    ``answers`` and ``answered_at`` are sender and time of the live message replied to, given for groups. ``content``
+    is whole in groups; elsewhere its beginning, enough to tell the language.
+    """
 
     id: int
     external_id: str
     sent_at: datetime
     sender_entity_id: UUID | None
-    reply_to: str | None
     is_deleted: bool
     content_hash: str
     token_count: int
     content: str
+    answers: UUID | None
+    answered_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +194,17 @@ class ParticipantRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Belongings:
+    """The messages of an interaction that belong to an entity (P34): ids and times in microseconds, both int64 (n,)."""
+
+    entity_id: UUID
+    message_ids: NDArray[np.int64]
+    sent_at_us: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class InteractionRow:
-    """``belongings`` lists (entity, message id, sent_at) for groups (P34); direct chats need none."""
+    """``belongings`` are given for groups (P34); in direct chats everything belongs to the other side."""
 
     id: UUID
     day: date
@@ -189,7 +217,7 @@ class InteractionRow:
     first_external_id: str
     input_hash: str
     participants: tuple[ParticipantRow, ...]
-    belongings: tuple[tuple[UUID, int, datetime], ...] = ()
+    belongings: tuple[Belongings, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +257,10 @@ class InteractionStore(Protocol):
     def open_chat(
         self, chat_id: UUID, *, gap_seconds: float, mass_senders: int
     ) -> AbstractContextManager[ChatSegment]: ...
+
+    def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
+        """What a person says of a chat (P34), above export and rule. False where there is no such chat."""
+        ...
 
     def complete_silent(self, *, before: datetime) -> int:
         """Interactions that ended before ``before`` become completed; returns how many."""

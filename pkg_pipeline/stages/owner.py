@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner
 from pkg_pipeline.stages.message_stores import ExportSource
@@ -18,40 +18,60 @@ class SelfUnknown(Exception):
         self.candidates = list(candidates)
 
 
+class Told(frozenset[tuple[str, str]]):
+    """Identities that a person named with ``--self``; none: nobody is me. What files say does not add to them."""
+
+
+def is_open(selves: frozenset[tuple[str, str]], source: str) -> bool:
+    """Whether a file may say who I am on ``source``: not after ``--self none`` or a name that is found there."""
+    return not isinstance(selves, Told) or (bool(selves) and all(known != source for known, _ in selves))
+
+
 def resolve_self(
     sources: Iterable[ExportSource], *, rule: str | None, known: Callable[[str], list[str]]
 ) -> frozenset[tuple[str, str]]:
     """(source, external id) pairs that are me.
 
     ``rule`` is a name, an id, ``none``, or None: then the export's owner, ``is_self`` marks, the peer of a direct
-    chat or an earlier import decide, and reading stops as soon as one of them does. Raises SelfUnknown.
+    chat or an earlier import decide, and reading stops as soon as one of them does. An id ends the reading of its
+    file; a name is one that somebody bore in any message. Raises SelfUnknown.
     """
     if rule is not None and rule.casefold() == "none":
-        return frozenset()
+        return Told()
     seen: Counter[tuple[str, str]] = Counter()
-    names: dict[tuple[str, str], str] = {}
+    names: dict[tuple[str, str], dict[str, None]] = {}
+    by_id: set[tuple[str, str]] = set()
     for source in sources:
         for identity, name, decided in _identities(source, known if rule is None else lambda _: []):
             if rule is None and decided:
                 return frozenset({identity})
             if rule is not None and identity[1] == rule:
-                return frozenset({identity})
+                by_id.add(identity)
+                break
             seen[identity] += 1
             if name:
-                names[identity] = name
-    candidates = [(identity[1], names.get(identity, identity[1]), count) for identity, count in seen.most_common()]
+                names.setdefault(identity, {}).setdefault(name)
+    if by_id:
+        return Told(by_id)
     if rule is None:
         if not seen:
             return frozenset()
-        raise SelfUnknown("the export does not say who you are", candidates)
-    matching = [identity for identity in seen if names.get(identity, "").casefold() == rule.casefold()]
+        raise SelfUnknown("the export does not say who you are", _candidates(seen, names))
+    wanted = rule.strip().casefold()
+    matching = [one for one in seen if any(name.strip().casefold() == wanted for name in names.get(one, ()))]
     if not matching:
-        raise SelfUnknown(f"nobody here is called {rule!r}", candidates)
-    if len({identity for identity in matching if identity[0] == matching[0][0]}) > 1:
-        raise SelfUnknown(
-            f"several people are called {rule!r}", [c for c in candidates if c[1].casefold() == rule.casefold()]
-        )
-    return frozenset(matching)
+        raise SelfUnknown(f"nobody here is called {rule!r}", _candidates(seen, names))
+    if max(Counter(source for source, _ in matching).values()) > 1:
+        of_them = Counter({identity: seen[identity] for identity in matching})
+        raise SelfUnknown(f"several people are called {rule!r}", _candidates(of_them, names))
+    return Told(matching)
+
+
+def _candidates(
+    seen: Counter[tuple[str, str]], names: Mapping[tuple[str, str], Mapping[str, None]]
+) -> list[tuple[str, str, int]]:
+    """(external id, first name that was seen, messages), those who wrote most first."""
+    return [(one[1], next(iter(names.get(one, (one[1],)))), count) for one, count in seen.most_common()]
 
 
 def _identities(

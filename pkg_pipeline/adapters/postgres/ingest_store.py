@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
-from psycopg.types.json import Jsonb, set_json_dumps
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.stages.message_stores import ChatRow, EntityRow, IngestBatch, IngestCounts, MessageRow
+from pkg_pipeline.stages.message_stores import ChatNames, EntityRow, IngestBatch, IngestCounts, MessageRow
 
 
 class PostgresIngestStore:
@@ -22,7 +23,6 @@ class PostgresIngestStore:
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
-        set_json_dumps(orjson.dumps)
 
     def known_selves(self, source: str) -> list[str]:
         with self._connections.connection() as connection:
@@ -30,7 +30,9 @@ class PostgresIngestStore:
 
     def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
         with self._connections.connection() as connection:
-            connection.execute(query("ingest", "begin_batch"), {"id": batch_id, "file": file, "format": format_name})
+            connection.execute(
+                query("ingest", "begin_batch"), {"id": batch_id, "file": clean_text(file), "format": format_name}
+            )
 
     def finish(
         self,
@@ -48,103 +50,115 @@ class PostgresIngestStore:
                     "id": batch_id,
                     "status": "failed" if failed else "done",
                     "sha256": sha256,
-                    "counts": Jsonb(dict(counts)),
-                    "rejected": Jsonb([{"where": item.where, "reason": item.reason} for item in rejected]),
+                    "counts": _json(dict(counts)),
+                    "rejected": _json(
+                        [{"where": clean_text(one.where), "reason": clean_text(one.reason)} for one in rejected]
+                    ),
                 },
             )
 
     def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
         with transaction(self._connections) as connection:
-            _write_people(connection, batch.entities)
-            _write_chats(connection, batch.chats)
-            if batch.members:
-                chat_ids, entity_ids = zip(*sorted(batch.members, key=str), strict=True)
-                connection.execute(
-                    query("ingest", "insert_members"), {"chat_id": list(chat_ids), "entity_id": list(entity_ids)}
-                )
+            selves = _lock_selves(connection, batch.entities)
+            _insert_entities(connection, batch.entities)
+            _write_chats(connection, batch, selves)
+            if selves:
+                connection.execute(query("ingest", "adopt_self"), {"selves": selves})
             return _write_messages(connection, batch.messages, exported_at) if batch.messages else IngestCounts()
 
-    def name(self, *, titles: Mapping[UUID, tuple[str, datetime]], names: Mapping[UUID, tuple[str, datetime]]) -> None:
+    def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
         with transaction(self._connections) as connection:
-            for statement, column, given in (("upsert_titles", "title", titles), ("upsert_names", "name", names)):
-                if given:
-                    ordered = sorted(given.items())  # one order for everybody: two imports cannot deadlock
-                    connection.execute(
-                        query("ingest", statement),
-                        {
-                            "id": [key for key, _ in ordered],
-                            column: [text for _, (text, _) in ordered],
-                            "at": [at for _, (_, at) in ordered],
-                        },
-                    )
+            if entities:
+                named = {"id": list(entities), "at": [at for at, _ in entities.values()]}
+                connection.execute(query("ingest", "lock_entities"), {"ids": named["id"]})
+                connection.execute(
+                    query("ingest", "upsert_names"), {**named, "name": [name for _, name in entities.values()]}
+                )
+            if chats:
+                connection.execute(query("ingest", "lock_chats"), {"ids": list(chats), "selves": []})
+                called = chats.values()
+                connection.execute(
+                    query("ingest", "upsert_titles"),
+                    {
+                        "id": list(chats),
+                        "title": [chat.title for chat in called],
+                        "at": [chat.title_at for chat in called],
+                        "metadata": [_json(dict(chat.metadata)) for chat in called],
+                        "seen_at": [chat.seen_at for chat in called],
+                    },
+                )
 
 
-def _write_people(connection: Connection, entities: Sequence[EntityRow]) -> None:
-    if not entities:
-        return
-    ordered = sorted(entities, key=lambda row: row.id)
-    columns = _columns(ordered, "id", "source", "external_id", "name", "name_at", "is_self")
-    touched = connection.execute(query("ingest", "upsert_entities"), columns).fetchall()
-    connection.execute(query("ingest", "insert_identities"), columns)
-    if selves := [row[0] for row in touched if row[0] is not None]:
-        connection.execute(query("ingest", "adopt_self"), {"ids": selves})
+def _lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[UUID]:
+    """The entities of the batch that were not me before, under a lock that makes other batches wait; mostly none."""
+    selves = [row.id for row in entities if row.is_self]
+    if selves:
+        connection.execute(query("ingest", "lock_selves"))
+        selves = [row[0] for row in connection.execute(query("ingest", "new_selves"), {"ids": selves})]
+    else:
+        connection.execute(query("ingest", "share_selves"))
+    return selves
 
 
-def _write_chats(connection: Connection, chats: Sequence[ChatRow]) -> None:
-    if not chats:
-        return
-    ordered = sorted(chats, key=lambda row: row.id)
-    columns = _columns(ordered, "id", "source", "external_id", "kind", "category", "title")
-    columns["metadata"] = [Jsonb(dict(row.metadata)) for row in ordered]
-    columns["title_at"] = ["-infinity"] * len(ordered)
-    connection.execute(query("ingest", "upsert_chats"), columns)
+def _insert_entities(connection: Connection, entities: Sequence[EntityRow]) -> None:
+    if entities:
+        columns = _columns(entities, "id", "source", "external_id", "name", "name_at")
+        connection.execute(query("ingest", "insert_entities"), columns)
+        connection.execute(query("ingest", "insert_identities"), columns)
+
+
+def _write_chats(connection: Connection, batch: IngestBatch, selves: Sequence[UUID]) -> None:
+    """New chats, then the lock on all chats of the batch, under which everything else about them is written."""
+    described = _columns(batch.chats, "id", "source", "external_id", "kind", "category")
+    if batch.chats:
+        connection.execute(query("ingest", "insert_chats"), described)
+    touched = {row.chat_id for row in batch.messages} | {chat for chat, _ in batch.members} | set(described["id"])
+    connection.execute(query("ingest", "lock_chats"), {"ids": list(touched), "selves": list(selves)})
+    if batch.chats:
+        connection.execute(query("ingest", "describe_chats"), described)
+    if batch.members:
+        chat_ids, entity_ids = zip(*batch.members, strict=True)
+        connection.execute(
+            query("ingest", "insert_members"), {"chat_id": list(chat_ids), "entity_id": list(entity_ids)}
+        )
 
 
 def _write_messages(connection: Connection, rows: Sequence[MessageRow], exported_at: datetime) -> IngestCounts:
-    connection.execute(query("ingest", "create_incoming"))
-    connection.execute(query("ingest", "lock_chats"), {"ids": list({row.chat_id for row in rows})})
+    run = connection.execute
+    run(query("ingest", "create_incoming"))
     with connection.cursor() as cursor, cursor.copy(query("ingest", "copy_incoming")) as copy:
         for row in rows:
             copy.write_row(_fields(row))
     parameters = {"exported_at": exported_at}
-    found = connection.execute(query("ingest", "insert_new"), parameters).fetchone()
-    new, incoming, deleted, _ = found or (0, 0, 0, 0)
-    if new == incoming:
-        return IngestCounts(new=new, deleted=deleted)
-    connection.execute(query("ingest", "changed"), parameters)
-    connection.execute(query("ingest", "keep_revisions"))
-    connection.execute(query("ingest", "mark_changed"))
-    updated = connection.execute(query("ingest", "update_changed")).fetchall()
-    connection.execute("DROP TABLE changed")
-    gone = sum(1 for row in updated if row[0])
+    new, deleted = run(query("ingest", "insert_new"), parameters).fetchone() or (0, 0)
+    if new == len(rows):
+        return IngestCounts(new=new - deleted, deleted=deleted)
+    run(query("ingest", "create_best"))
+    run(query("ingest", "changed"), parameters)
+    updated, gone = run(query("ingest", "count_changed")).fetchone() or (0, 0)
+    for step in ("mark_changed", "keep_replaced", "update_changed", "keep_late", "drop_standing"):
+        run(query("ingest", step), parameters)
+    run("DROP TABLE changed, best")
     return IngestCounts(
-        new=new, updated=len(updated) - gone, deleted=deleted + gone, unchanged=incoming - new - len(updated)
+        new=new - deleted, updated=updated, deleted=deleted + gone, unchanged=len(rows) - new - updated - gone
     )
 
 
 def _fields(row: MessageRow) -> tuple[Any, ...]:
+    if row.parts is None and row.metadata is None:
+        return row
     return (
-        row.chat_id,
-        row.sender_entity_id,
-        row.sent_at,
-        row.edited_at,
-        row.token_count,
-        row.importance_score,
-        row.is_deleted,
-        row.is_outgoing,
-        row.is_time_assumed,
-        row.kind,
-        row.role,
-        row.importance_reason,
-        row.external_id,
-        row.content,
-        row.content_hash,
-        row.reply_to,
-        row.topic,
-        row.forwarded_from,
-        None if row.parts is None else Jsonb(row.parts),
-        None if row.metadata is None else Jsonb(dict(row.metadata)),
+        *row[:-2],
+        None if row.parts is None else _json(row.parts),
+        None if row.metadata is None else _json(row.metadata),
     )
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # an integer of more than 64 bits, which jsonb can hold
+        return json.dumps(value, default=str)
 
 
 def _columns(rows: Iterable[Any], *names: str) -> dict[str, list[Any]]:

@@ -12,6 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.memory.records import ChatCategory
 from pkg_pipeline.stages.message_stores import ChatInfo, InteractionRow, SegmentMessage
 
 CHUNK_MESSAGES = 5_000
@@ -32,6 +33,12 @@ class PostgresInteractionStore:
         with transaction(self._connections) as connection:
             connection.execute(query("interactions", "create_planned"))
             yield _open(connection, chat_id, gap_seconds=gap_seconds, mass_senders=mass_senders)
+
+    def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
+        with self._connections.connection() as connection:
+            parameters = {"chat": chat_id, "category": category}
+            found = connection.execute(query("interactions", "set_category"), parameters).fetchone()
+            return found is not None and found[0] == 1
 
     def complete_silent(self, *, before: datetime) -> int:
         with self._connections.connection() as connection:
@@ -54,11 +61,14 @@ def _open(connection: Connection, chat_id: UUID, *, gap_seconds: float, mass_sen
     parameters: dict[str, Any] = {"chat": chat_id, "gap": gap_seconds, "mass_senders": mass_senders}
     found = connection.execute(query("interactions", "lock_chat"), parameters).fetchone()
     marks = connection.execute(query("interactions", "chat_marks"), parameters).fetchone()
-    if found is None or marks is None or marks[0] is None:  # forgotten or done by another worker meanwhile
+    if found is None or marks is None or marks[0] is None:  # forgotten, or done by another worker meanwhile
+        if found is None:
+            connection.execute(query("interactions", "drop_lost_marks"), parameters)
         now = datetime.now(UTC)
         return PostgresChatSegment(connection, ChatInfo(chat_id, "-", "-", "direct", None, {}), [], (now, now))
     if connection.execute(query("interactions", "mark_mass"), parameters).fetchone() is not None:
         found = (*found[:4], "mass")
+    identity, source, external_id, kind, category = found
     members = {
         entity: ((name,), is_self)
         for entity, name, is_self in connection.execute(query("interactions", "members"), parameters)
@@ -68,7 +78,9 @@ def _open(connection: Connection, chat_id: UUID, *, gap_seconds: float, mass_sen
         query("interactions", "stretch"), {**parameters, "from_at": from_at, "to_at": to_at}
     ).fetchone()
     assert bounds is not None, "an aggregate always gives a row"
-    return PostgresChatSegment(connection, ChatInfo(*found, members), ids, bounds)
+    return PostgresChatSegment(
+        connection, ChatInfo(identity, source, external_id, kind, category, members), ids, bounds
+    )
 
 
 class PostgresChatSegment:
@@ -86,10 +98,10 @@ class PostgresChatSegment:
     def chunks(self) -> Iterator[list[SegmentMessage]]:
         if not self._marks:
             return
-        whole_text = self.chat.kind != "direct"  # only groups are searched for names
+        is_group = self.chat.kind != "direct" and self.chat.category != "mass"
         with self._connection.cursor("segment") as cursor:
             cursor.itersize = CHUNK_MESSAGES
-            cursor.execute(query("interactions", "segment"), {**self._bounds, "whole_text": whole_text})
+            cursor.execute(query("interactions", "segment"), {**self._bounds, "is_group": is_group})
             while rows := cursor.fetchmany(CHUNK_MESSAGES):
                 yield [SegmentMessage(*row) for row in rows]
 
@@ -145,22 +157,17 @@ class PostgresChatSegment:
         )
 
     def _save_belongings(self, rows: Sequence[InteractionRow]) -> None:
-        flat = [(row.id, *belonging) for row in rows for belonging in row.belongings]
-        entities = [entity for _, entity, _, _ in flat]
-        messages = [message for _, _, message, _ in flat]
-        self._connection.execute(
-            query("interactions", "delete_belongings"),
-            {"interaction": [row.id for row in rows], "pair_entity": entities, "pair_message": messages},
-        )
-        self._connection.execute(
-            query("interactions", "upsert_belongings"),
-            {
-                "entity_id": entities,
-                "message_id": messages,
-                "interaction_id": [interaction for interaction, _, _, _ in flat],
-                "sent_at": [sent_at for _, _, _, sent_at in flat],
-            },
-        )
+        run = self._connection.execute
+        run(query("interactions", "create_belongs"))
+        with self._connection.cursor() as cursor, cursor.copy(query("interactions", "copy_belongs")) as copy:
+            for row in rows:
+                for one in row.belongings:
+                    entity, interaction = str(one.entity_id), str(row.id)
+                    for message_id, sent_us in zip(one.message_ids.tolist(), one.sent_at_us.tolist(), strict=True):
+                        copy.write_row((entity, message_id, interaction, sent_us))
+        run(query("interactions", "delete_belongings"), {"interaction": [row.id for row in rows]})
+        run(query("interactions", "upsert_belongings"))
+        run(query("interactions", "clear_belongs"))
 
     def finish(self) -> int:
         if not self._marks:
@@ -168,7 +175,7 @@ class PostgresChatSegment:
         run = self._connection.execute
         if vanished := run(query("interactions", "vanished"), self._bounds).fetchall():
             ids, heirs, days = (list(column) for column in zip(*vanished, strict=True))
-            run(query("interactions", "retire"), {"chat": self.chat.id, "id": ids, "heir": heirs, "day": days})
+            run(query("interactions", "retire"), {**self._bounds, "id": ids, "heir": heirs, "day": days})
         run(query("interactions", "drop_marks"), {"ids": self._marks})
         return self._changed + len(vanished)
 

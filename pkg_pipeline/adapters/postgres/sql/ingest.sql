@@ -1,3 +1,6 @@
+-- One order of locks for every transaction, so that imports never wait for one another in a circle: the lock of the
+-- selves, new entities, new chats, existing chats by id, messages; titles and names: entities by id, chats by id.
+
 -- name: known_selves
 -- External ids of me on one source.
 SELECT i.external_id FROM entity_identities i JOIN entities e ON e.id = i.entity_id
@@ -12,170 +15,271 @@ UPDATE import_batches
 SET status = %(status)s, finished_at = clock_timestamp(), content_sha256 = %(sha256)s, counts = %(counts)s, rejected = %(rejected)s
 WHERE id = %(id)s
 
--- name: upsert_chats
--- What an export says again replaces nothing that a person or a rule set; titles are dealt with when the file is done.
-INSERT INTO chats (id, source, external_id, kind, category, title, title_at, metadata)
-SELECT * FROM unnest(%(id)s::uuid[], %(source)s::text[], %(external_id)s::text[], %(kind)s::text[], %(category)s::text[],
-                     %(title)s::text[], %(title_at)s::timestamptz[], %(metadata)s::jsonb[])
-ON CONFLICT (id) DO UPDATE SET category = excluded.category
-WHERE chats.category IS NULL AND excluded.category IS NOT NULL AND chats.category_source = 'export'
+-- name: new_selves
+SELECT given.id FROM unnest(%(ids)s::uuid[]) AS given (id)
+WHERE NOT EXISTS (SELECT FROM entities e WHERE e.id = given.id AND e.is_self)
 
--- name: upsert_entities
-INSERT INTO entities (id, name, name_at, is_self)
-SELECT DISTINCT ON (id) id, name, name_at, is_self
-FROM unnest(%(id)s::uuid[], %(name)s::text[], %(name_at)s::timestamptz[], %(is_self)s::bool[]) AS given (id, name, name_at, is_self)
-ORDER BY id, is_self DESC
-ON CONFLICT (id) DO UPDATE SET is_self = true WHERE excluded.is_self AND NOT entities.is_self
-RETURNING CASE WHEN is_self THEN id END
+-- name: lock_selves
+-- Whoever makes somebody me waits for the batches under way, and they for it: no message misses being outgoing.
+SELECT pg_advisory_xact_lock(7310526)
+
+-- name: share_selves
+SELECT pg_advisory_xact_lock_shared(7310526)
+
+-- name: insert_entities
+INSERT INTO entities (id, name, name_at)
+SELECT DISTINCT ON (id) id, name, name_at
+FROM unnest(%(id)s::uuid[], %(name)s::text[], %(name_at)s::timestamptz[]) AS given (id, name, name_at)
+ORDER BY id, name_at DESC, name COLLATE "C" DESC
+ON CONFLICT DO NOTHING
+
+-- name: insert_identities
+INSERT INTO entity_identities (source, external_id, entity_id)
+SELECT * FROM unnest(%(source)s::text[], %(external_id)s::text[], %(id)s::uuid[]) AS given (source, external_id, id) ORDER BY id
+ON CONFLICT DO NOTHING
+
+-- name: insert_chats
+INSERT INTO chats (id, source, external_id, kind, title_at)
+SELECT DISTINCT ON (id) id, source, external_id, kind, '0001-01-01Z'::timestamptz
+FROM unnest(%(id)s::uuid[], %(source)s::text[], %(external_id)s::text[], %(kind)s::text[]) AS given (id, source, external_id, kind)
+ORDER BY id
+ON CONFLICT DO NOTHING
+
+-- name: lock_chats
+-- Within a chat ids are taken under this lock, so that their order is the order of commits. Chats of somebody who turns
+-- out to be me are locked too: what they wrote is about to change.
+SELECT id FROM chats
+WHERE id = ANY(%(ids)s) OR id IN (SELECT chat_id FROM chat_members WHERE entity_id = ANY(%(selves)s))
+ORDER BY id FOR NO KEY UPDATE
+
+-- name: describe_chats
+-- Kind and category that exports say, in an order of their own, whichever came first. What an export says of the category
+-- stands above the rule's; what a person said stands above both.
+WITH given AS (
+    SELECT id, max(kind) AS kind, max(category COLLATE "C") AS category FROM (
+        SELECT id, array_position('{direct,thread,group,channel}'::text[], kind) AS kind, category
+        FROM unnest(%(id)s::uuid[], %(kind)s::text[], %(category)s::text[]) AS g (id, kind, category)
+    ) ranked GROUP BY id
+), wanted AS (
+    SELECT c.id, c.kind AS old_kind, c.category AS old_category,
+           ('{direct,thread,group,channel}'::text[])[greatest(g.kind, array_position('{direct,thread,group,channel}'::text[], c.kind))] AS kind,
+           CASE WHEN c.category_source = 'user' OR g.category IS NULL THEN c.category
+                WHEN c.category_source = 'rule' THEN g.category
+                ELSE greatest(g.category, c.category COLLATE "C") END AS category,
+           CASE WHEN c.category_source = 'rule' AND g.category IS NOT NULL THEN 'export' ELSE c.category_source END AS category_source
+    FROM chats c JOIN given g ON g.id = c.id
+), changed AS (
+    UPDATE chats c SET kind = w.kind, category = w.category, category_source = w.category_source
+    FROM wanted w WHERE c.id = w.id
+      AND (c.kind, c.category, c.category_source) IS DISTINCT FROM (w.kind, w.category, w.category_source)
+    RETURNING c.id
+), days AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'interaction_summaries', to_char(i.day, 'YYYY-MM-DD'), 'chat described anew'
+    FROM interactions i JOIN changed ON changed.id = i.chat_id GROUP BY i.day
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
+SELECT 'interactions', changed.id::text, 'chat described anew', min(m.sent_at), max(m.sent_at)
+FROM changed JOIN messages m ON m.chat_id = changed.id GROUP BY changed.id
+
+-- name: insert_members
+-- Somebody new in a chat can be named in what was said before, and takes part in a direct chat from its beginning.
+WITH given AS (
+    SELECT * FROM unnest(%(chat_id)s::uuid[], %(entity_id)s::uuid[]) AS g (chat_id, entity_id)
+), joined AS (
+    INSERT INTO chat_members (chat_id, entity_id)
+    SELECT chat_id, entity_id FROM given ORDER BY chat_id, entity_id
+    ON CONFLICT DO NOTHING
+    RETURNING chat_id, entity_id
+), crowded AS (
+    -- where a third person writes there are more than two sides: a group, whatever an export took it for
+    UPDATE chats c SET kind = 'group'
+    FROM (SELECT chat_id, count(*) AS joined FROM joined GROUP BY chat_id) j
+    WHERE c.id = j.chat_id AND c.kind = 'direct'
+      AND j.joined + (SELECT count(*) FROM chat_members m WHERE m.chat_id = c.id) > 2
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
+SELECT 'interactions', c.id::text, 'new members', b.first_at, b.last_at
+FROM chats c CROSS JOIN LATERAL (SELECT min(sent_at) AS first_at, max(sent_at) AS last_at FROM messages m WHERE m.chat_id = c.id) b
+WHERE c.id IN (SELECT chat_id FROM joined) AND b.first_at IS NOT NULL
 
 -- name: adopt_self
 -- Somebody turns out to be me: what they wrote before becomes outgoing, and roles in their chats are looked at again.
 WITH mine AS (
+    UPDATE entities SET is_self = true WHERE id = ANY(%(selves)s) AND NOT is_self RETURNING id
+), said AS (
     UPDATE messages m SET is_outgoing = true
-    FROM chat_members c
-    WHERE c.entity_id = ANY(%(ids)s) AND m.chat_id = c.chat_id AND m.sender_entity_id = c.entity_id AND NOT m.is_outgoing
-    RETURNING m.chat_id
+    FROM chat_members c JOIN mine ON mine.id = c.entity_id
+    WHERE m.chat_id = c.chat_id AND m.sender_entity_id = c.entity_id AND NOT m.is_outgoing
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
-SELECT 'interactions', chat_id::text, 'self known',
-       (SELECT min(sent_at) FROM messages WHERE messages.chat_id = mine.chat_id),
-       (SELECT max(sent_at) FROM messages WHERE messages.chat_id = mine.chat_id)
-FROM mine GROUP BY chat_id
-
--- name: insert_identities
-INSERT INTO entity_identities (source, external_id, entity_id)
-SELECT * FROM unnest(%(source)s::text[], %(external_id)s::text[], %(id)s::uuid[])
-ON CONFLICT DO NOTHING
-
--- name: insert_members
-INSERT INTO chat_members (chat_id, entity_id)
-SELECT * FROM unnest(%(chat_id)s::uuid[], %(entity_id)s::uuid[])
-ON CONFLICT DO NOTHING
-
--- name: lock_chats
--- Within a chat ids are taken under this lock, so that their order is the order of commits.
-SELECT id FROM chats WHERE id = ANY(%(ids)s) ORDER BY id FOR UPDATE
+SELECT 'interactions', c.chat_id::text, 'self known', b.first_at, b.last_at
+FROM (SELECT DISTINCT chat_id FROM chat_members JOIN mine ON mine.id = entity_id) c
+CROSS JOIN LATERAL (SELECT min(sent_at) AS first_at, max(sent_at) AS last_at FROM messages m WHERE m.chat_id = c.chat_id) b
+WHERE b.first_at IS NOT NULL
 
 -- name: create_incoming
 CREATE TEMP TABLE IF NOT EXISTS incoming (
     chat_id uuid NOT NULL, sender_entity_id uuid, sent_at timestamptz NOT NULL, edited_at timestamptz,
-    token_count integer NOT NULL, importance_score real NOT NULL, is_deleted boolean NOT NULL, is_outgoing boolean NOT NULL,
+    token_count integer NOT NULL, importance_score real NOT NULL, is_deleted boolean NOT NULL,
     is_time_assumed boolean NOT NULL, kind text NOT NULL, role text, importance_reason text, external_id text NOT NULL,
     content text NOT NULL, content_hash text NOT NULL, reply_to text, topic text, forwarded_from text, parts jsonb, metadata jsonb
 ) ON COMMIT DELETE ROWS
 
 -- name: copy_incoming
+-- The columns stand in the order of the fields of MessageRow.
 COPY incoming (
-    chat_id, sender_entity_id, sent_at, edited_at, token_count, importance_score, is_deleted, is_outgoing, is_time_assumed,
+    chat_id, sender_entity_id, sent_at, edited_at, token_count, importance_score, is_deleted, is_time_assumed,
     kind, role, importance_reason, external_id, content, content_hash, reply_to, topic, forwarded_from, parts, metadata
 ) FROM STDIN
 
+-- name: create_best
+-- Of several versions of one message in a batch, the one that would stand.
+CREATE TEMP TABLE best ON COMMIT DROP AS
+SELECT DISTINCT ON (chat_id, external_id) * FROM incoming i
+ORDER BY chat_id, external_id, is_deleted DESC, edited_at DESC NULLS LAST, content_hash COLLATE "C" DESC, sent_at DESC, kind DESC,
+    coalesce(sender_entity_id::text, '') DESC, coalesce(reply_to, '') COLLATE "C" DESC, coalesce(topic, '') COLLATE "C" DESC,
+    coalesce(forwarded_from, '') COLLATE "C" DESC, coalesce(role, '') DESC, is_time_assumed DESC,
+    coalesce(parts::text, '') COLLATE "C" DESC, coalesce(metadata::text, '') COLLATE "C" DESC
+
 -- name: insert_new
--- The winning version of each message that is not there yet, in the chat's order; marks the chats touched.
-WITH winners AS (
-    SELECT DISTINCT ON (chat_id, external_id) * FROM incoming
-    ORDER BY chat_id, external_id, is_deleted DESC, edited_at DESC NULLS LAST, content_hash DESC
-), inserted AS (
+-- Messages that are not there yet, in the chat's order; marks the chats touched. Who is me is read here, under the lock.
+-- Of several versions in one batch any may be taken here: the greatest replaces it in update_changed.
+WITH inserted AS (
     INSERT INTO messages (
         chat_id, sender_entity_id, sent_at, exported_at, edited_at, deleted_at, token_count, importance_score, is_outgoing,
         is_time_assumed, kind, role, importance_reason, external_id, content, content_hash, reply_to, topic, forwarded_from,
         parts, metadata
     )
-    SELECT chat_id, sender_entity_id, sent_at, %(exported_at)s, edited_at, CASE WHEN is_deleted THEN clock_timestamp() END,
-           token_count, importance_score, is_outgoing, is_time_assumed, kind, role, importance_reason, external_id, content,
-           content_hash, reply_to, topic, forwarded_from, parts, metadata
-    FROM winners
-    ORDER BY chat_id, sent_at, length(external_id), external_id COLLATE "C"
+    SELECT i.chat_id, i.sender_entity_id, i.sent_at, %(exported_at)s, i.edited_at, CASE WHEN i.is_deleted THEN clock_timestamp() END,
+           i.token_count, i.importance_score, coalesce(e.is_self, false), i.is_time_assumed, i.kind, i.role, i.importance_reason,
+           i.external_id, i.content, i.content_hash, i.reply_to, i.topic, i.forwarded_from, i.parts, i.metadata
+    FROM incoming i LEFT JOIN entities e ON e.id = i.sender_entity_id
+    ORDER BY i.chat_id, i.sent_at, length(i.external_id), i.external_id COLLATE "C"
     ON CONFLICT (chat_id, external_id) DO NOTHING
     RETURNING chat_id, sent_at, deleted_at
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
     SELECT 'interactions', chat_id::text, 'new messages', min(sent_at), max(sent_at) FROM inserted GROUP BY chat_id
-    RETURNING 1
 )
-SELECT (SELECT count(*) FROM inserted), (SELECT count(*) FROM incoming), (SELECT count(*) FROM inserted WHERE deleted_at IS NOT NULL),
-       (SELECT count(*) FROM marked)
+SELECT count(*), count(deleted_at) FROM inserted
 
 -- name: changed
--- Messages that were there, with every other version of them that came in: the greatest version is the text that stands
--- (deleted before live, later edit, later export, greater hash), so that no order of files makes a difference.
+-- Messages that were there and of which a greater version came in. The greatest of all versions ever seen stands (deleted
+-- before live, later edit, later export, greater hash, then the rest in a fixed order), so that no order of files makes a
+-- difference. is_changed: more than the export's time is new.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
-WITH versions AS (
-    SELECT m.id, i.*, %(exported_at)s::timestamptz AS exported_at
-    FROM incoming i JOIN messages m USING (chat_id, external_id)
-    WHERE i.content_hash <> m.content_hash OR i.edited_at IS DISTINCT FROM m.edited_at OR i.is_deleted <> (m.deleted_at IS NOT NULL)
-       OR (i.sender_entity_id, i.sent_at, i.reply_to, i.topic, i.forwarded_from, i.metadata, i.parts, i.kind, i.is_outgoing)
-          IS DISTINCT FROM
-          (m.sender_entity_id, m.sent_at, m.reply_to, m.topic, m.forwarded_from, m.metadata, m.parts, m.kind, m.is_outgoing)
-)
-SELECT DISTINCT ON (id) v.*, (
-    (v.is_deleted, coalesce(v.edited_at, '-infinity'), v.exported_at, v.content_hash COLLATE "C") >
-    (m.deleted_at IS NOT NULL, coalesce(m.edited_at, '-infinity'), m.exported_at, m.content_hash COLLATE "C")
-) OR (
-    -- the same text with other circumstances: a later export knows better; at equal times any fixed order will do
-    (v.content_hash, v.is_deleted) = (m.content_hash, m.deleted_at IS NOT NULL) AND v.edited_at IS NOT DISTINCT FROM m.edited_at
-    AND (v.is_outgoing <> m.is_outgoing OR
-        (v.exported_at, coalesce(v.topic, ''), coalesce(v.metadata::text, ''), coalesce(v.reply_to, ''), v.sent_at,
-         coalesce(v.sender_entity_id::text, ''), coalesce(v.parts::text, ''), coalesce(v.forwarded_from, ''), v.kind) >
-        (m.exported_at, coalesce(m.topic, ''), coalesce(m.metadata::text, ''), coalesce(m.reply_to, ''), m.sent_at,
-         coalesce(m.sender_entity_id::text, ''), coalesce(m.parts::text, ''), coalesce(m.forwarded_from, ''), m.kind))
-) AS is_newer,
-    v.content_hash <> m.content_hash OR v.is_deleted <> (m.deleted_at IS NOT NULL) AS is_other_text,
-    m.sent_at AS old_sent_at, m.interaction_id
-FROM versions v JOIN messages m ON m.id = v.id
-ORDER BY id, v.is_deleted DESC, v.edited_at DESC NULLS LAST, v.content_hash DESC
-
--- name: keep_revisions
--- Every text that does not stand is kept: the one that is replaced and each that comes too late.
-INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
-SELECT m.id, m.content_hash, coalesce(m.edited_at, m.sent_at), m.deleted_at IS NOT NULL, m.content
-FROM changed c JOIN messages m ON m.id = c.id WHERE c.is_newer AND c.is_other_text
-UNION ALL
-SELECT m.id, i.content_hash, max(coalesce(i.edited_at, i.sent_at)), i.is_deleted, i.content
-FROM incoming i JOIN messages m USING (chat_id, external_id) LEFT JOIN changed c ON c.id = m.id
-WHERE (i.content_hash <> m.content_hash OR i.is_deleted <> (m.deleted_at IS NOT NULL))
-  AND NOT (coalesce(c.is_newer, false) AND (c.content_hash, c.is_deleted) = (i.content_hash, i.is_deleted))
-GROUP BY 1, 2, 4, 5
-ON CONFLICT (message_id, content_hash, is_deleted) DO UPDATE SET edited_at = excluded.edited_at
-WHERE excluded.edited_at > message_revisions.edited_at
+SELECT m.id, i.*, m.sent_at AS old_sent_at, m.interaction_id,
+       (i.content_hash, i.is_deleted) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL) AS is_other_text,
+       (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at) AS is_other_version,
+       (i.content_hash, i.is_deleted, i.edited_at, i.sent_at, i.kind, i.sender_entity_id, i.reply_to, i.topic, i.forwarded_from,
+        i.role, i.is_time_assumed, i.parts, i.metadata)
+       IS DISTINCT FROM
+       (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at, m.sent_at, m.kind, m.sender_entity_id, m.reply_to, m.topic,
+        m.forwarded_from, m.role, m.is_time_assumed, m.parts, m.metadata) AS is_changed,
+       i.is_deleted AND m.deleted_at IS NULL AS is_newly_deleted
+FROM best i JOIN messages m USING (chat_id, external_id)
+WHERE (i.is_deleted, coalesce(i.edited_at, '-infinity'), %(exported_at)s::timestamptz, i.content_hash COLLATE "C", i.sent_at, i.kind,
+     coalesce(i.sender_entity_id::text, ''), coalesce(i.reply_to, '') COLLATE "C", coalesce(i.topic, '') COLLATE "C",
+     coalesce(i.forwarded_from, '') COLLATE "C", coalesce(i.role, ''), i.is_time_assumed, coalesce(i.parts::text, '') COLLATE "C",
+     coalesce(i.metadata::text, '') COLLATE "C")
+    > (m.deleted_at IS NOT NULL, coalesce(m.edited_at, '-infinity'), m.exported_at, m.content_hash COLLATE "C", m.sent_at, m.kind,
+     coalesce(m.sender_entity_id::text, ''), coalesce(m.reply_to, '') COLLATE "C", coalesce(m.topic, '') COLLATE "C",
+     coalesce(m.forwarded_from, '') COLLATE "C", coalesce(m.role, ''), m.is_time_assumed, coalesce(m.parts::text, '') COLLATE "C",
+     coalesce(m.metadata::text, '') COLLATE "C")
 
 -- name: mark_changed
 -- What rests on an edited or deleted message: its chat is looked at again, its summary is dirty, and what rests on a
--- deleted message is withheld at once (P29).
+-- deleted message is withheld at once (P29); a fact that rests on one is a candidate again.
 WITH touched AS (
-    SELECT c.*, m.chat_id AS in_chat FROM changed c JOIN messages m ON m.id = c.id WHERE c.is_newer
+    SELECT * FROM changed WHERE is_changed
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
-    SELECT 'interactions', in_chat::text, 'changed messages', least(min(sent_at), min(old_sent_at)), greatest(max(sent_at), max(old_sent_at))
-    FROM touched GROUP BY in_chat
+    SELECT 'interactions', chat_id::text, 'changed messages', least(min(sent_at), min(old_sent_at)), greatest(max(sent_at), max(old_sent_at))
+    FROM touched GROUP BY chat_id
 ), dirty AS (
     UPDATE interaction_summaries s
     SET status = 'dirty', dirty_reason = CASE WHEN t.deleted OR s.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
     FROM (SELECT interaction_id, bool_or(is_deleted) AS deleted FROM touched
           WHERE is_other_text AND interaction_id IS NOT NULL GROUP BY 1) t
     WHERE s.interaction_id = t.interaction_id AND s.status IN ('completed', 'dirty')
+    RETURNING s.interaction_id
+), days AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'interaction_summaries', to_char(i.day, 'YYYY-MM-DD'), 'summary dirty'
+    FROM interactions i JOIN dirty ON dirty.interaction_id = i.id GROUP BY i.day
+), facts AS (
+    UPDATE entity_facts f SET status = 'candidate'
+    FROM touched t
+    WHERE t.is_deleted AND f.interaction_id = t.interaction_id AND f.message_ids @> ARRAY[t.external_id] AND f.status = 'confirmed'
 )
 UPDATE summary_items s SET is_withheld = true
 FROM touched t
 WHERE t.is_deleted AND s.interaction_id = t.interaction_id AND s.message_ids @> ARRAY[t.external_id] AND NOT s.is_withheld
 
+-- name: keep_replaced
+-- Every version that does not stand is kept: here the one that is about to be replaced.
+INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
+SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL, m.content
+FROM changed c JOIN messages m ON m.id = c.id WHERE c.is_other_version
+ON CONFLICT DO NOTHING
+
 -- name: update_changed
 UPDATE messages m
-SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.exported_at, edited_at = c.edited_at,
+SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = %(exported_at)s, edited_at = c.edited_at,
     deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, clock_timestamp()) END,
     token_count = c.token_count, importance_score = c.importance_score, importance_reason = c.importance_reason,
-    is_outgoing = c.is_outgoing, is_time_assumed = c.is_time_assumed, kind = c.kind, role = c.role, content = c.content,
+    is_outgoing = coalesce((SELECT e.is_self FROM entities e WHERE e.id = c.sender_entity_id), false),
+    is_time_assumed = c.is_time_assumed, kind = c.kind, role = c.role, content = c.content,
     content_hash = c.content_hash, reply_to = c.reply_to, topic = c.topic, forwarded_from = c.forwarded_from,
-    parts = c.parts, metadata = c.metadata
-FROM changed c WHERE c.id = m.id AND c.is_newer
-RETURNING c.is_deleted AND c.is_other_text
+    parts = c.parts, metadata = c.metadata,
+    interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END
+FROM changed c WHERE c.id = m.id
 
--- name: upsert_titles
-UPDATE chats c SET title = given.title, title_at = given.at
-FROM unnest(%(id)s::uuid[], %(title)s::text[], %(at)s::timestamptz[]) AS given (id, title, at)
-WHERE c.id = given.id AND (given.at, given.title COLLATE "C") > (c.title_at, coalesce(c.title, '') COLLATE "C")
+-- name: keep_late
+-- And each that comes after the one that stands, whichever file it is in.
+INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
+SELECT DISTINCT ON (m.id, i.content_hash, i.edited_at, i.is_deleted)
+       m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, i.content
+FROM incoming i JOIN messages m USING (chat_id, external_id)
+WHERE (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at)
+ON CONFLICT DO NOTHING
+
+-- name: drop_standing
+-- A version that stands again (a later export has the older text) is no earlier one.
+DELETE FROM message_revisions r USING changed c
+WHERE r.message_id = c.id AND (r.content_hash, r.is_deleted, r.edited_at) = (c.content_hash, c.is_deleted, coalesce(c.edited_at, '0001-01-01Z'))
+
+-- name: count_changed
+SELECT count(*) FILTER (WHERE is_changed AND NOT is_newly_deleted), count(*) FILTER (WHERE is_newly_deleted) FROM changed
+
+-- name: lock_entities
+SELECT id FROM entities WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE
 
 -- name: upsert_names
-UPDATE entities e SET name = given.name, name_at = given.at
-FROM unnest(%(id)s::uuid[], %(name)s::text[], %(at)s::timestamptz[]) AS given (id, name, at)
-WHERE e.id = given.id AND (given.at, given.name COLLATE "C") > (e.name_at, e.name COLLATE "C")
+-- The latest name wins; groups in which somebody bears another name now are searched for it again (P34).
+WITH named AS (
+    UPDATE entities e SET name = given.name, name_at = given.at
+    FROM unnest(%(id)s::uuid[], %(name)s::text[], %(at)s::timestamptz[]) AS given (id, name, at), entities before
+    WHERE e.id = given.id AND before.id = given.id AND (given.at, given.name COLLATE "C") > (e.name_at, e.name COLLATE "C")
+    RETURNING e.id, before.name <> e.name AS is_other
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
+SELECT 'interactions', c.id::text, 'other names', b.first_at, b.last_at
+FROM (SELECT DISTINCT m.chat_id FROM named JOIN chat_members m ON m.entity_id = named.id WHERE named.is_other) t
+JOIN chats c ON c.id = t.chat_id AND c.kind <> 'direct' AND c.category IS DISTINCT FROM 'mass'
+CROSS JOIN LATERAL (SELECT min(sent_at) AS first_at, max(sent_at) AS last_at FROM messages m WHERE m.chat_id = c.id) b
+WHERE b.first_at IS NOT NULL
+
+-- name: upsert_titles
+-- Title and metadata as of the latest message that was exported with them.
+UPDATE chats c SET
+    title = CASE WHEN given.title <> '' AND (given.at, given.title COLLATE "C") > (c.title_at, coalesce(c.title, '') COLLATE "C")
+                 THEN given.title ELSE c.title END,
+    title_at = CASE WHEN given.title <> '' THEN greatest(given.at, c.title_at) ELSE c.title_at END,
+    metadata = CASE WHEN (given.seen_at, given.metadata::text COLLATE "C") > (c.metadata_at, c.metadata::text COLLATE "C")
+                    THEN given.metadata ELSE c.metadata END,
+    metadata_at = greatest(given.seen_at, c.metadata_at)
+FROM unnest(%(id)s::uuid[], %(title)s::text[], %(at)s::timestamptz[], %(metadata)s::jsonb[], %(seen_at)s::timestamptz[])
+    AS given (id, title, at, metadata, seen_at)
+WHERE c.id = given.id

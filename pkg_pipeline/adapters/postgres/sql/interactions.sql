@@ -2,14 +2,13 @@
 SELECT partition_key::uuid FROM dirty_partitions WHERE asset = 'interactions' GROUP BY 1 ORDER BY min(id)
 
 -- name: lock_chat
-SELECT id, source, external_id, kind, category FROM chats WHERE id = %(chat)s FOR UPDATE
+SELECT id, source, external_id, kind, category FROM chats WHERE id = %(chat)s FOR NO KEY UPDATE
 
 -- name: chat_marks
 SELECT array_agg(id), min(from_at), max(to_at) FROM dirty_partitions
 WHERE asset = 'interactions' AND partition_key = %(chat)s::text
 
 -- name: members
--- Names an entity goes by: its own and, for Telegram-like sources, none other are known.
 SELECT c.entity_id, e.name, e.is_self FROM chat_members c JOIN entities e ON e.id = c.entity_id WHERE c.chat_id = %(chat)s
 
 -- name: mark_mass
@@ -26,12 +25,15 @@ WHERE chat_id = %(chat)s AND ended_at >= %(from_at)s::timestamptz - make_interva
   AND started_at <= %(to_at)s::timestamptz + make_interval(secs => %(gap)s)
 
 -- name: segment
--- Service entries are kept but are no speech; deleted messages still mark that the talk went on.
-SELECT id, external_id, sent_at, sender_entity_id, reply_to, deleted_at IS NOT NULL, content_hash, token_count,
-       CASE WHEN %(whole_text)s THEN content ELSE left(content, 400) END
-FROM messages
-WHERE chat_id = %(chat)s AND sent_at BETWEEN %(from_at)s AND %(to_at)s AND kind = 'message'
-ORDER BY sent_at, length(external_id), external_id COLLATE "C"
+-- Service entries are kept but are no speech; deleted messages still mark that the talk went on. Of a group the texts are
+-- whole, since they are searched for names, and replies say whom they answer and when that was said.
+SELECT m.id, m.external_id, m.sent_at, m.sender_entity_id, m.deleted_at IS NOT NULL, m.content_hash, m.token_count,
+       CASE WHEN %(is_group)s THEN m.content ELSE left(m.content, 400) END, r.sender_entity_id, r.sent_at
+FROM messages m
+LEFT JOIN messages r ON %(is_group)s AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
+    AND r.kind = 'message' AND r.deleted_at IS NULL
+WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(from_at)s AND %(to_at)s AND m.kind = 'message'
+ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: create_planned
 CREATE TEMP TABLE IF NOT EXISTS planned (id uuid PRIMARY KEY, started_at timestamptz NOT NULL, ended_at timestamptz NOT NULL)
@@ -77,11 +79,17 @@ WITH given AS (
 SELECT count(*) FROM saved
 
 -- name: delete_participants
-DELETE FROM interaction_participants p
-USING unnest(%(interaction)s::uuid[]) AS given (id)
-WHERE p.interaction_id = given.id
-  AND NOT EXISTS (SELECT FROM unnest(%(pair_interaction)s::uuid[], %(pair_entity)s::uuid[]) AS k (i, e)
-                  WHERE k.i = p.interaction_id AND k.e = p.entity_id)
+-- Who takes part no more; their running totals have to be made again too.
+WITH gone AS (
+    DELETE FROM interaction_participants p
+    USING unnest(%(interaction)s::uuid[]) AS given (id)
+    WHERE p.interaction_id = given.id
+      AND NOT EXISTS (SELECT FROM unnest(%(pair_interaction)s::uuid[], %(pair_entity)s::uuid[]) AS k (i, e)
+                      WHERE k.i = p.interaction_id AND k.e = p.entity_id)
+    RETURNING p.entity_id, p.started_at
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
+SELECT 'entity_days', entity_id::text, 'takes part no more', min(started_at) FROM gone GROUP BY entity_id
 
 -- name: upsert_participants
 -- Also marks the entities whose running totals have to be made again, from the first day that changed.
@@ -102,17 +110,26 @@ WITH given AS (
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
 SELECT 'entity_days', entity_id::text, 'interactions changed', least(min(started_at), %(from_at)s) FROM saved GROUP BY entity_id
 
+-- name: create_belongs
+CREATE TEMP TABLE IF NOT EXISTS belongs (entity_id uuid NOT NULL, message_id bigint NOT NULL, interaction_id uuid NOT NULL, sent_us bigint NOT NULL)
+ON COMMIT DELETE ROWS
+
+-- name: copy_belongs
+COPY belongs (entity_id, message_id, interaction_id, sent_us) FROM STDIN
+
 -- name: delete_belongings
 DELETE FROM message_entities m
-USING unnest(%(interaction)s::uuid[]) AS given (id) WHERE m.interaction_id = given.id
-  AND NOT EXISTS (SELECT FROM unnest(%(pair_entity)s::uuid[], %(pair_message)s::bigint[]) AS k (e, i)
-                  WHERE k.e = m.entity_id AND k.i = m.message_id)
+WHERE m.interaction_id = ANY(%(interaction)s)
+  AND NOT EXISTS (SELECT FROM belongs b WHERE b.entity_id = m.entity_id AND b.message_id = m.message_id)
 
 -- name: upsert_belongings
-INSERT INTO message_entities (entity_id, message_id, interaction_id, sent_at)
-SELECT * FROM unnest(%(entity_id)s::uuid[], %(message_id)s::bigint[], %(interaction_id)s::uuid[], %(sent_at)s::timestamptz[])
+INSERT INTO message_entities AS m (entity_id, message_id, interaction_id, sent_at)
+SELECT entity_id, message_id, interaction_id, to_timestamp(0) + sent_us * interval '1 microsecond' FROM belongs
 ON CONFLICT (entity_id, message_id) DO UPDATE SET interaction_id = excluded.interaction_id, sent_at = excluded.sent_at
-WHERE (message_entities.interaction_id, message_entities.sent_at) IS DISTINCT FROM (excluded.interaction_id, excluded.sent_at)
+WHERE (m.interaction_id, m.sent_at) IS DISTINCT FROM (excluded.interaction_id, excluded.sent_at)
+
+-- name: clear_belongs
+TRUNCATE belongs
 
 -- name: assign_messages
 UPDATE messages m SET interaction_id = p.id
@@ -121,8 +138,12 @@ WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN p.started_at AND p.ended_at AND
   AND m.interaction_id IS DISTINCT FROM p.id
 
 -- name: vanished
--- Interactions of the stretch that no longer exist, each with the one that now holds the time in which it began.
-SELECT i.id, (SELECT p.id FROM planned p WHERE p.started_at <= i.started_at ORDER BY p.started_at DESC LIMIT 1), i.day
+-- Interactions of the stretch that no longer exist, each with the one that now holds the time in which it began, or else
+-- the nearest to it.
+SELECT i.id, (
+    SELECT p.id FROM planned p
+    ORDER BY greatest(p.started_at - i.started_at, i.started_at - p.ended_at, interval '0'), p.started_at LIMIT 1
+), i.day
 FROM interactions i
 WHERE i.chat_id = %(chat)s AND i.started_at BETWEEN %(from_at)s AND %(to_at)s
   AND NOT EXISTS (SELECT FROM planned p WHERE p.id = i.id)
@@ -133,6 +154,8 @@ WITH gone AS (
     SELECT * FROM unnest(%(id)s::uuid[], %(heir)s::uuid[], %(day)s::date[]) AS g (id, heir, day)
 ), items AS (
     UPDATE summary_items s SET interaction_id = gone.heir FROM gone WHERE s.interaction_id = gone.id AND gone.heir IS NOT NULL
+), facts AS (
+    UPDATE entity_facts f SET interaction_id = gone.heir FROM gone WHERE f.interaction_id = gone.id AND gone.heir IS NOT NULL
 ), summaries AS (
     UPDATE interaction_summaries s SET status = 'superseded', updated_at = clock_timestamp()
     FROM gone WHERE s.interaction_id = gone.id AND s.status IN ('completed', 'dirty')
@@ -146,7 +169,8 @@ WITH gone AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'interaction_summaries', to_char(day, 'YYYY-MM-DD'), 'interactions joined' FROM gone GROUP BY day
 ), unassigned AS (
-    UPDATE messages m SET interaction_id = NULL FROM gone WHERE m.chat_id = %(chat)s AND m.interaction_id = gone.id
+    UPDATE messages m SET interaction_id = NULL FROM gone
+    WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(from_at)s AND %(to_at)s AND m.interaction_id = gone.id
 ), belongings AS (
     DELETE FROM message_entities m USING gone WHERE m.interaction_id = gone.id
 )
@@ -154,6 +178,25 @@ DELETE FROM interactions i USING gone WHERE i.id = gone.id
 
 -- name: drop_marks
 DELETE FROM dirty_partitions WHERE id = ANY(%(ids)s)
+
+-- name: drop_lost_marks
+-- Marks of a chat that was forgotten.
+DELETE FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = %(chat)s::text
+
+-- name: set_category
+-- By hand, for ever: neither an export nor the rule changes it again. NULL is an ordinary chat.
+WITH changed AS (
+    UPDATE chats SET category = %(category)s, category_source = 'user' WHERE id = %(chat)s RETURNING id
+), days AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'interaction_summaries', to_char(day, 'YYYY-MM-DD'), 'category set'
+    FROM interactions i JOIN changed ON changed.id = i.chat_id GROUP BY day
+), marked AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
+    SELECT 'interactions', changed.id::text, 'category set', min(m.sent_at), max(m.sent_at)
+    FROM changed JOIN messages m ON m.chat_id = changed.id GROUP BY changed.id
+)
+SELECT count(*) FROM changed
 
 -- name: complete_silent
 UPDATE interactions SET status = 'completed' WHERE status = 'active' AND ended_at < %(before)s

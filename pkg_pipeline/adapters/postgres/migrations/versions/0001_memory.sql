@@ -60,6 +60,7 @@ CREATE TABLE chats (
     title text,
     title_at timestamptz NOT NULL,
     metadata jsonb NOT NULL DEFAULT '{}',
+    metadata_at timestamptz NOT NULL DEFAULT '0001-01-01Z',   -- of the latest message that was exported with it
     UNIQUE (source, external_id)
 );
 
@@ -116,10 +117,10 @@ CREATE INDEX messages_chat_time ON messages (chat_id, sent_at, id);
 CREATE TABLE message_revisions (
     message_id bigint NOT NULL REFERENCES messages ON DELETE CASCADE,
     content_hash text NOT NULL,
-    edited_at timestamptz NOT NULL,              -- the latest it was seen with; sent_at where it carries no edit time
+    edited_at timestamptz NOT NULL,              -- 0001-01-01 where it carries no edit time
     is_deleted boolean NOT NULL,
     content text NOT NULL,
-    PRIMARY KEY (message_id, content_hash, is_deleted)
+    PRIMARY KEY (message_id, content_hash, is_deleted, edited_at)
 );
 
 CREATE TABLE message_entities (
@@ -245,8 +246,9 @@ CREATE TABLE summary_attempts (
     prompt_version text NOT NULL,
     model_version text NOT NULL,
     attempts integer NOT NULL,
+    deferrals integer NOT NULL DEFAULT 0,        -- transport and quota trouble since the last attempt that counted
     state text NOT NULL CHECK (state IN ('waiting', 'failed')),
-    retry_at timestamptz,
+    retry_at timestamptz,                        -- by the database's clock
     last_error text NOT NULL,
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
@@ -324,7 +326,8 @@ CREATE TABLE partition_states (
     processed_version bigint NOT NULL,
     attempts integer NOT NULL DEFAULT 0,
     pending integer NOT NULL DEFAULT 0,
-    due_at timestamptz,
+    due_at timestamptz,                          -- by the memory's clock: when what is too young now can be done
+    resume_at timestamptz,                       -- by the database's clock: when what was put off can go on
     attempted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (asset, partition_key)
 );

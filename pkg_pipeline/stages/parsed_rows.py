@@ -1,0 +1,91 @@
+"""From a parsed message to the row that is stored: what is cleaned, what is refused and why.
+
+Pure rules of the first hop; batching and the report are in ``ingest``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.cleaning import clean_json, clean_text, text_refusal
+from pkg_pipeline.memory.records import ParsedMessage
+from pkg_pipeline.stages.message_stores import MessageRow
+
+LONGEST_ID = 500
+"""Characters of an external id; longer ones could not be indexed."""
+
+LONGEST_KEY_BYTES = 2_400
+"""Of source and external id together, in UTF-8: an index of PostgreSQL takes no more."""
+
+LONGEST_NAME = 300
+"""Characters kept of a name, title or topic; no chat program allows as many."""
+
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+"""A time outside is a fault of the export; kept, it would stretch every reckoning of age and due dates."""
+
+
+def key_refusal(source: str, external_id: str) -> str | None:
+    """Why nothing under this key can be stored, or None."""
+    if not source or ":" in source:
+        return f"the source {source[:60]!r} is empty or has a colon in it"
+    if len(external_id) > LONGEST_ID:
+        return f"an id is longer than {LONGEST_ID} characters"
+    if 4 * (len(source) + len(external_id)) > LONGEST_KEY_BYTES:  # only then can it be too long
+        bytes_long = len((source + external_id).encode("utf-8", "surrogatepass"))
+        if bytes_long > LONGEST_KEY_BYTES:
+            return f"source and id together are longer than {LONGEST_KEY_BYTES} bytes"
+    return None
+
+
+def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
+    """Why a message with this cleaned text is not taken, or None."""
+    if len(message.external_id) > LONGEST_ID or len(message.reply_to or "") > LONGEST_ID:
+        return f"an id is longer than {LONGEST_ID} characters"
+    if message.sender_external_id and (refusal := key_refusal(source, message.sender_external_id)) is not None:
+        return refusal
+    for name, moment in (("sent", message.sent_at), ("edited", message.edited_at)):
+        if moment is not None and not EARLIEST <= moment < LATEST:
+            return f"it was {name} in the year {moment.year}, which is not between {EARLIEST.year} and {LATEST.year}"
+    return text_refusal(text)
+
+
+def shown(name: str | None) -> str:
+    """A name as it is kept: clean, without white space around it, not endless; "" for none."""
+    return clean_text(name).strip()[:LONGEST_NAME] if name else ""
+
+
+def row_of(
+    message: ParsedMessage,
+    text: str,
+    chat_id: UUID,
+    sender: UUID | None,
+    *,
+    tokens: int,
+    score: float,
+    reason: str | None,
+) -> MessageRow:
+    """The row of a message with its cleaned ``text``; a service entry is no speech and has no importance."""
+    is_service = message.kind == "service"
+    return MessageRow(
+        chat_id,
+        sender,
+        message.sent_at,
+        message.edited_at,
+        tokens,
+        0.0 if is_service else round(score, 2),
+        message.is_deleted,
+        message.time_assumed,
+        message.kind,
+        message.role,
+        None if is_service else reason,
+        clean_text(message.external_id),
+        text,
+        hashing.content_hash(text),
+        clean_text(message.reply_to) if message.reply_to else None,
+        shown(message.topic) or None,
+        shown(message.forwarded_from) or None,
+        clean_json(message.parts)[0] if message.parts else None,
+        clean_json(dict(message.metadata))[0] if message.metadata else None,
+    )
