@@ -20,7 +20,9 @@ Lane = Literal["live", "backfill"]
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """What counts as due (P11, P12, P19); all of it arrives as arguments, nothing is read from a clock in SQL."""
+    """What counts as due (P11, P12, P19). Age is reckoned from ``now``, the memory's clock; leases, ``retry_at`` and
+    budgets follow the database's. ``gap_seconds``: an interaction is complete when the silence is longer.
+    """
 
     now: datetime
     due_after_seconds: float
@@ -29,11 +31,15 @@ class Eligibility:
     prompt_version: str
     model: str
     retry_failed: bool = False
+    gap_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """One interaction under a lease. ``token`` is the fencing token the result is saved with."""
+    """One interaction under a lease. ``token`` is the fencing token the result is saved with.
+
+    ``attempts`` and ``deferrals`` are those of this very input, prompt and model.
+    """
 
     source: SummaryInput
     token: int
@@ -42,6 +48,7 @@ class Claimed:
     day: date
     parent_summary_id: UUID | None
     parent_revision: int
+    deferrals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +98,42 @@ class Failure:
     retry_after_seconds: float
     counts: bool
     quarantined: tuple[str, str] | None = None
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What has no current summary: interactions, the prompts they take (P18), their messages and text tokens."""
+
+    interactions: int
+    prompts: int
+    messages: int
+    message_tokens: int
 
 
 class SummaryStore(Protocol):
     """Claims due interactions and keeps their summaries. No transaction stays open across a call."""
 
     def claim(
-        self, days: tuple[date, date], *, eligibility: Eligibility, limit: int, holder: str, lease_seconds: float
-    ) -> list[Claimed]: ...
+        self,
+        days: tuple[date, date],
+        *,
+        eligibility: Eligibility,
+        limit: int,
+        holder: str,
+        lease_seconds: float,
+        without: Sequence[UUID] = (),
+    ) -> list[Claimed]:
+        """Due interactions under leases, fewest attempts first, then oldest first; none of ``without``."""
+        ...
+
+    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None:
+        """The heartbeat: leases that are still ours run from now again."""
+        ...
+
+    def release(self, claimed: Sequence[Claimed]) -> None:
+        """Gives back what was not worked on; leases that are no longer ours stay with their new holder."""
+        ...
 
     def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
         """An answer already paid for: (text, usage, stop reason) (B8)."""
@@ -111,7 +146,7 @@ class SummaryStore(Protocol):
         ...
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
-        """Save, link, release the lease; False when the lease was lost to another worker."""
+        """Save, link, release the lease in one transaction; False, and nothing saved, when another worker has it."""
         ...
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
@@ -119,14 +154,39 @@ class SummaryStore(Protocol):
         ...
 
 
-class BudgetStore(Protocol):
-    """One row a day, lane and task, taken atomically by every path (P12, P32)."""
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Money and one call taken from the budget of ``day``; it is settled there, whatever day it is by then."""
 
-    def reserve(self, *, lane: Lane, task: str, usd: float, calls_cap: int | None, usd_cap: float) -> str | None:
-        """Take one call and its estimated price; None when taken, else the reason why not."""
+    day: date
+    usd: float
+    taken_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing was taken. ``retry_after_seconds`` is the time to the next budget day.
+
+    ``is_for_all`` is False where this one call alone costs more than a whole day's cap: others may still fit.
+    """
+
+    reason: str
+    retry_after_seconds: float
+    is_for_all: bool = True
+
+
+class BudgetStore(Protocol):
+    """One row a day, lane and task, taken atomically by every path (P12, P32). Days are the database clock's."""
+
+    def reserve(
+        self, *, lane: Lane, task: str, usd: float, calls_cap: int | None, usd_cap: float
+    ) -> Reservation | Refusal:
+        """Take one call and the most it can cost, or say why not."""
         ...
 
-    def settle(self, *, lane: Lane, task: str, reserved_usd: float, spent_usd: float, used: bool) -> None: ...
+    def settle(self, reservation: Reservation, *, lane: Lane, task: str, interaction_id: UUID) -> float:
+        """Replace the reservation by what the ledger says was billed for the interaction since; that sum in USD."""
+        ...
 
 
 # ── partitions ────────────────────────────────────────────────────────────────────────────────
@@ -144,13 +204,28 @@ class DuePartition:
 
 @dataclass(frozen=True, slots=True)
 class PartitionCounts:
-    """What is left in a day after an attempt. ``due_at`` is when more of it can be done, by the memory's clock."""
+    """What is left in a day. Two clocks, never mixed: ``due_at`` is when something too young now comes of age, by the
+    memory's; ``resume_at`` when something put off, leased or just left can go on, by the database's.
+    """
 
     summarized: int
     pending: int
     failed: int
     quarantined: int
     due_at: datetime | None
+    resume_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedPartition:
+    """A partition after an attempt. ``rest_seconds``: nothing put off goes on earlier (budget, service)."""
+
+    key: str
+    marks: Sequence[int]
+    pending: int
+    due_at: datetime | None
+    resume_at: datetime | None = None
+    rest_seconds: float = 0.0
 
 
 class PartitionStore(Protocol):
@@ -159,9 +234,11 @@ class PartitionStore(Protocol):
         ...
 
     def begin(self, asset: str, keys: Sequence[str], *, now: datetime) -> Mapping[str, tuple[int, ...]]:
-        """The marks each key has now; only these are taken away when it is done."""
+        """The marks of each key that has marks or leftovers; only these are taken away when it is done."""
         ...
 
-    def finish(self, asset: str, key: str, *, marks: Sequence[int], pending: int, due_at: datetime | None) -> None: ...
+    def finish(self, asset: str, done: Sequence[FinishedPartition]) -> None:
+        """Records attempts, all in one transaction."""
+        ...
 
     def counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, PartitionCounts]: ...

@@ -6,29 +6,39 @@ P19. No transaction is open while a model answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
+from pkg_pipeline.stages.heartbeat import Heartbeat
+from pkg_pipeline.stages.ports import Clock, Llm, LlmMisconfigured, TokenCounter
 from pkg_pipeline.stages.stores import (
     BudgetStore,
     Claimed,
     Eligibility,
+    FinishedPartition,
     Lane,
     PartitionCounts,
     PartitionStore,
     SummaryStore,
+    Waiting,
 )
-from pkg_pipeline.stages.summarize import Budget, Made, Outcome, SummarizeDeps, summarize_one
+from pkg_pipeline.stages.summarize import summarize_one
+from pkg_pipeline.stages.summary_call import Made, Outcome, SummarizeDeps
+from pkg_pipeline.stages.summary_run import Run
 
 ASSET = "interaction_summaries"
 
 CLAIMED_AT_ONCE = 8
-"""Leases taken in one transaction: few enough that a killed worker delays little."""
+"""Leases taken in one transaction, and twice the threads at least: few enough that a killed worker delays little."""
+
+WORKED_TOGETHER = 32
+"""Sparse days are worked off together up to about this many interactions: threads stay busy, and among them those with
+the fewest attempts come first (P12)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ class SummaryParams:
     calls_cap: int | None
     usd_cap: float
     concurrency: int = 1
+    gap_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +108,11 @@ class DayReport:
             self.deferred += 1
         elif made.outcome is Outcome.QUARANTINED:
             self.quarantined += 1
-        if made.reason and made.reason not in self.reasons:
-            self.reasons.append(made.reason)
+        self.add_reason(made.reason)
+
+    def add_reason(self, reason: str | None) -> None:
+        if reason and reason not in self.reasons:
+            self.reasons.append(reason)
 
 
 def eligibility_of(deps: SummaryDeps, params: SummaryParams, prompt_version: str, *, retry_failed: bool) -> Eligibility:
@@ -110,6 +124,7 @@ def eligibility_of(deps: SummaryDeps, params: SummaryParams, prompt_version: str
         prompt_version=prompt_version,
         model=deps.llm.model,
         retry_failed=retry_failed,
+        gap_seconds=params.gap_seconds,
     )
 
 
@@ -128,87 +143,160 @@ def summarize_days(
     """Summarise what is due in each day of the closed range, oldest day first; ``on_day`` hears of each when done.
 
     One interaction failing fails nothing else. Raises ``LlmMisconfigured`` when every further call would fail alike;
-    what was published by then stays, and the day can be run again.
+    what was published by then stays, and the day can be run again. A day without marks, leftovers and work is not
+    written to.
     """
     eligibility = eligibility_of(deps, params, prompt_version, retry_failed=retry_failed)
     keys = _keys(days)
     marks = deps.partitions.begin(ASSET, keys, now=eligibility.now)
     before = deps.partitions.counts(days, eligibility=eligibility)
-    budget = Budget(deps.budgets, lane=lane, calls_cap=params.calls_cap, usd_cap=params.usd_cap)
+    run = Run(deps.budgets, lane=lane, calls_cap=params.calls_cap, usd_cap=params.usd_cap)
     one = SummarizeDeps(
         store=deps.store,
         llm=deps.llm,
         counter=deps.counter,
-        budget=budget,
-        lane=lane,
+        run=run,
         run_id=run_id,
         fact_confidence=params.fact_confidence,
         backoff_seconds=params.backoff_seconds,
         window_messages=params.window_messages,
     )
     reports: list[DayReport] = []
-    for key in keys:
-        day = date.fromisoformat(key)
-        report = DayReport(day)
-        left = before.get(day, PartitionCounts(0, 0, 0, 0, None))
-        if left.pending and not budget.is_spent:
-            _work_off(day, report, deps=one, eligibility=eligibility, params=params, holder=holder)
-            left = deps.partitions.counts((day, day), eligibility=eligibility).get(day, left)
-        report.pending, report.failed = left.pending, left.failed
-        due_at = left.due_at
-        if budget.is_spent and left.pending:
-            due_at = max(due_at or eligibility.now, _next_day(eligibility.now, params.timezone))
-            report.reasons.append(budget.reason or "")
-        deps.partitions.finish(ASSET, key, marks=marks.get(key, ()), pending=left.pending, due_at=due_at)
-        reports.append(report)
-        on_day(report)
+    with ExitStack() as open_things:
+        heartbeat = open_things.enter_context(Heartbeat(deps.store, lease_seconds=params.lease_seconds))
+        threads = None
+        if params.concurrency > 1:
+            threads = open_things.enter_context(ThreadPoolExecutor(max_workers=params.concurrency))
+        work = _Work(one, eligibility, params, holder, heartbeat, threads)
+        for group in _groups(keys, before):
+            found = [DayReport(day) for day in group]
+            work.off({report.day: report for report in found}, before)
+            _finish(found, deps=deps, run=run, eligibility=eligibility, marks=marks, before=before)
+            for report in found:
+                reports.append(report)
+                on_day(report)
     return reports
 
 
-def _work_off(
-    day: date,
-    report: DayReport,
-    *,
-    deps: SummarizeDeps,
-    eligibility: Eligibility,
-    params: SummaryParams,
-    holder: str,
-) -> None:
-    while not deps.budget.is_spent:
-        claimed = deps.store.claim(
-            (day, day),
-            eligibility=eligibility,
-            limit=CLAIMED_AT_ONCE,
-            holder=holder,
-            lease_seconds=params.lease_seconds,
-        )
-        if not claimed:
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Claims and makes until nothing is left that can be done now."""
+
+    deps: SummarizeDeps
+    eligibility: Eligibility
+    params: SummaryParams
+    holder: str
+    heartbeat: Heartbeat
+    threads: ThreadPoolExecutor | None
+
+    def off(self, reports: Mapping[date, DayReport], before: Mapping[date, PartitionCounts]) -> None:
+        waiting = [day for day in reports if day in before and before[day].pending]
+        if not waiting:
             return
-        for made in _make_all(claimed, deps=deps, eligibility=eligibility, concurrency=params.concurrency):
-            report.add(made)
+        handled: list[UUID] = []
+        limit = max(CLAIMED_AT_ONCE, 2 * self.params.concurrency)
+        while not self.deps.run.is_stopped:
+            claimed = self.deps.store.claim(
+                (waiting[0], waiting[-1]),
+                eligibility=self.eligibility,
+                limit=limit,
+                holder=self.holder,
+                lease_seconds=self.params.lease_seconds,
+                # what a run has dealt with it does not take again, whatever came of it: nothing spins
+                without=handled,
+            )
+            if not claimed:
+                return
+            handled += [one.source.interaction_id for one in claimed]
+            for one, made in zip(claimed, self._made(claimed), strict=True):
+                if made is not None:
+                    reports[one.day].add(made)
+
+    def _made(self, claimed: Sequence[Claimed]) -> list[Made | None]:
+        """None for what was given back untouched. Whatever happens, no lease of these is left behind."""
+        left = {one.source.interaction_id: one for one in claimed}
+
+        def make(one: Claimed) -> Made | None:
+            if self.deps.run.is_stopped:
+                return None
+            try:
+                made = summarize_one(one, deps=self.deps, eligibility=self.eligibility)
+            finally:
+                self.heartbeat.let_go(one)
+            left.pop(one.source.interaction_id, None)
+            return made
+
+        self.heartbeat.hold(claimed)
+        try:
+            if self.threads is None:
+                return [make(one) for one in claimed]
+            futures = [self.threads.submit(make, one) for one in claimed]
+            errors = [error for future in futures if (error := future.exception()) is not None]
+            if errors:
+                raise next((error for error in errors if isinstance(error, LlmMisconfigured)), errors[0])
+            return [future.result() for future in futures]
+        finally:
+            for one in left.values():
+                self.heartbeat.let_go(one)
+            self.deps.store.release(list(left.values()))
 
 
-def _make_all(
-    claimed: Sequence[Claimed], *, deps: SummarizeDeps, eligibility: Eligibility, concurrency: int
-) -> list[Made]:
-    if concurrency <= 1:
-        return [summarize_one(one, deps=deps, eligibility=eligibility) for one in claimed]
+def _finish(
+    reports: Sequence[DayReport],
+    *,
+    deps: SummaryDeps,
+    run: Run,
+    eligibility: Eligibility,
+    marks: Mapping[str, tuple[int, ...]],
+    before: Mapping[date, PartitionCounts],
+) -> None:
+    """Writes down what each day left. Days that neither had marks nor leftovers nor work are passed over."""
+    touched = [
+        report
+        for report in reports
+        if report.day.isoformat() in marks or (report.day in before and before[report.day].pending)
+    ]
+    for report in reports:
+        known = before.get(report.day)
+        report.failed = known.failed if known else 0
+    if not touched:
+        return
+    # --failed is for this run only: what failed again is failed, not pending
+    plain = replace(eligibility, retry_failed=False)
+    after = deps.partitions.counts((touched[0].day, touched[-1].day), eligibility=plain)
+    nothing = PartitionCounts(0, 0, 0, 0, None)
+    done: list[FinishedPartition] = []
+    for report in touched:
+        left = after.get(report.day, nothing)
+        report.pending, report.failed = left.pending, left.failed
+        key = report.day.isoformat()
+        rest = 0.0
+        if run.is_stopped and left.resume_at is not None:
+            rest = run.rest_seconds
+            report.add_reason(run.stop_reason)
+        done.append(FinishedPartition(key, marks.get(key, ()), left.pending, left.due_at, left.resume_at, rest))
+    deps.partitions.finish(ASSET, done)
 
-    def make(one: Claimed) -> Made:
-        return summarize_one(one, deps=deps, eligibility=eligibility)
 
-    with ThreadPoolExecutor(max_workers=concurrency) as workers:
-        return list(workers.map(make, claimed))
+def _groups(keys: Sequence[str], before: Mapping[date, PartitionCounts]) -> Iterator[list[date]]:
+    """Consecutive days that are worked off together."""
+    group: list[date] = []
+    pending = 0
+    for key in keys:
+        day = date.fromisoformat(key)
+        waiting = before[day].pending if day in before else 0
+        if group and waiting and pending + waiting > WORKED_TOGETHER:
+            yield group
+            group, pending = [], 0
+        group.append(day)
+        pending += waiting
+    if group:
+        yield group
 
 
 def _keys(days: tuple[date, date]) -> list[str]:
     count = (days[1] - days[0]).days + 1
     return [(days[0] + timedelta(days=index)).isoformat() for index in range(count)]
-
-
-def _next_day(now: datetime, timezone: str) -> datetime:
-    local = now.astimezone(ZoneInfo(timezone))
-    return (local + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 # ── what it would cost ────────────────────────────────────────────────────────────────────────
@@ -235,9 +323,13 @@ class Estimate:
         return {"interactions": self.interactions, "tokens": self.tokens, "usd": round(self.usd, 4)}
 
 
-def estimate(llm: Llm, *, interactions: int, messages: int, message_tokens: int) -> Estimate:
-    """The price of summarising ``interactions`` with ``messages`` of ``message_tokens`` text tokens in all."""
-    tokens_in = interactions * PROMPT_TOKENS + messages * MESSAGE_TOKENS + message_tokens
-    tokens_out = interactions * ANSWER_TOKENS
-    usd = llm.price(Usage(tokens_in, tokens_out)) if interactions and llm.is_paid else 0.0
-    return Estimate(interactions=interactions, tokens=tokens_in + tokens_out, usd=usd)
+def estimate(llm: Llm, waiting: Waiting) -> Estimate:
+    """The price of summarising all that waits."""
+    tokens_in = waiting.prompts * PROMPT_TOKENS + waiting.messages * MESSAGE_TOKENS + waiting.message_tokens
+    tokens_out = waiting.prompts * ANSWER_TOKENS
+    usd = 0.0
+    if waiting.prompts and llm.is_paid:
+        # by the prompt: a price may step up with a prompt's length
+        each = Usage(round(tokens_in / waiting.prompts), round(tokens_out / waiting.prompts))
+        usd = llm.price(each) * waiting.prompts
+    return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd)

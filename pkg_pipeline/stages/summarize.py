@@ -1,151 +1,72 @@
-"""One claimed interaction up the ladder of P19: ask, gate, publish; else stricter, in windows, or recorded.
+"""One claimed interaction up the ladder of P19: as usual, stricter, in windows; then published or recorded.
 
-Which interactions are claimed, and in what order, is ``summaries``. Every paid answer is in the ledger before it is
-looked at; an answer that does not pass is never "no facts".
+Which interactions are claimed, and in what order, is ``summaries``; how one question is asked is ``summary_call``.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Sequence
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.gate import check
-from pkg_pipeline.memory.gate_records import GateResult
-from pkg_pipeline.memory.merging import merge_windows, windows
-from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput, Usage
+from pkg_pipeline.memory.merging import halves, merge_windows, windows
+from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
 from pkg_pipeline.prompts import interaction_summary as prompt
-from pkg_pipeline.stages.ports import (
-    Llm,
-    LlmMisconfigured,
-    LlmRefused,
-    LlmRejected,
-    LlmReply,
-    LlmRequest,
-    LlmTooLong,
-    LlmUnavailable,
-    TokenCounter,
+from pkg_pipeline.stages.ports import LlmMisconfigured, LlmRefused, LlmRejected, LlmTooLong, LlmUnavailable
+from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, SummaryRow
+from pkg_pipeline.stages.summary_call import (
+    ANSWER_LIMIT_TOKENS,
+    WORST_TOKENIZER,
+    Attempt,
+    Content,
+    Made,
+    NotPublishable,
+    Outcome,
+    SummarizeDeps,
+    ask,
 )
-from pkg_pipeline.stages.stores import (
-    BudgetStore,
-    Claimed,
-    Eligibility,
-    Failure,
-    Lane,
-    LedgerRow,
-    SummaryRow,
-    SummaryStore,
-)
+from pkg_pipeline.stages.summary_run import OutOfBudget
 
-TASK = "interaction_summary"
-ANSWER_LIMIT_TOKENS = 4_000
-UNAVAILABLE_SECONDS = 300.0
-"""How long work rests after transport or quota trouble that named no time itself."""
+CALLS_PER_WINDOW = 4
+"""The most answers that one attempt at one window asks for: as usual, stricter, and one for each half."""
 
+PROMPT_ROOM_TOKENS = 4_000
+"""Kept free in a window for instructions and schema."""
 
-class Outcome(Enum):
-    PUBLISHED = "published"
-    DEFERRED = "deferred"
-    QUARANTINED = "quarantined"
-    LOST = "lost"
+LINE_TOKENS = 60
+"""Number, speaker, time and JSON around a message of the prompt, generously."""
+
+UNAVAILABLE_SECONDS = 60.0
+MOST_REST_SECONDS = 3_600.0
+"""Work rests 60 s × 2ⁿ after transport or quota trouble that named no time itself, at most an hour."""
+
+MOST_OBEYED_SECONDS = 86_400.0
+"""A ``retry-after`` beyond a day is looked at again after a day."""
 
 
-@dataclass(slots=True)
-class Made:
-    """What became of one interaction, and what it took."""
-
-    outcome: Outcome = Outcome.DEFERRED
-    reason: str = ""
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-    source_tokens: int = 0
-    summary_tokens: int = 0
-    seconds: float = 0.0
-
-
-class _OutOfBudget(Exception):
-    """The cap of the day is reached: work stops, nothing fails (P32)."""
-
-
-class _NotPublishable(Exception):
-    """An answer came and did not pass; ``problem`` holds none of its words."""
-
-    def __init__(self, problem: str, answer: str = "") -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.answer = answer
-
-
-@dataclass(slots=True)
-class Budget:
-    """The day's caps of one lane as this run sees them; ``is_spent`` once a reservation was refused."""
-
-    store: BudgetStore
-    lane: Lane
-    calls_cap: int | None
-    usd_cap: float
-    reason: str | None = None
-
-    @property
-    def is_spent(self) -> bool:
-        return self.reason is not None
-
-    def take(self, usd: float) -> None:
-        reason = self.store.reserve(lane=self.lane, task=TASK, usd=usd, calls_cap=self.calls_cap, usd_cap=self.usd_cap)
-        if reason is not None:
-            self.reason = reason
-            raise _OutOfBudget(reason)
-
-    def settle(self, *, reserved_usd: float, spent_usd: float, used: bool) -> None:
-        self.store.settle(lane=self.lane, task=TASK, reserved_usd=reserved_usd, spent_usd=spent_usd, used=used)
-
-
-@dataclass(frozen=True, slots=True)
-class SummarizeDeps:
-    store: SummaryStore
-    llm: Llm
-    counter: TokenCounter
-    budget: Budget
-    lane: Lane
-    run_id: str | None
-    fact_confidence: float
-    backoff_seconds: float
-    window_messages: int
-
-
-@dataclass(slots=True)
-class _Attempt:
-    """One interaction on its way: what it cost so far."""
-
-    claimed: Claimed
-    deps: SummarizeDeps
-    made: Made = field(default_factory=Made)
+class _Moved(Exception):
+    """There is nothing to ask about: the interactions hop is behind."""
 
 
 def summarize_one(claimed: Claimed, *, deps: SummarizeDeps, eligibility: Eligibility) -> Made:
     """Publish a summary of the claimed interaction, or record why not. Raises ``LlmMisconfigured`` only."""
-    attempt = _Attempt(claimed, deps)
+    attempt = Attempt(claimed, deps)
     started = time.perf_counter()
     try:
         content, dropped = _climb(attempt)
-    except _OutOfBudget as stop:
-        _give_back(attempt, eligibility, Failure(str(stop), 0.0, counts=False))
+    except OutOfBudget as stop:
+        wait = 0.0 if stop.refusal.is_for_all else stop.refusal.retry_after_seconds
+        _give_back(attempt, eligibility, Failure(str(stop), wait, counts=False))
+    except _Moved as moved:
+        _give_back(attempt, eligibility, Failure(str(moved), UNAVAILABLE_SECONDS, counts=False))
     except LlmUnavailable as error:
-        wait = error.retry_after_seconds or UNAVAILABLE_SECONDS
-        _give_back(attempt, eligibility, Failure(f"the model is unavailable: {error}", wait, counts=False))
+        _give_back(attempt, eligibility, _deferral(attempt, error))
     except LlmMisconfigured as error:
+        deps.run.misconfigured(str(error))
         _give_back(attempt, eligibility, Failure(str(error), 0.0, counts=False))
         raise
-    except (_NotPublishable, LlmRefused, LlmRejected, LlmTooLong) as error:
-        backoff = deps.backoff_seconds * 2**claimed.attempts
-        answer = error.answer if isinstance(error, _NotPublishable) else ""
-        _give_back(attempt, eligibility, Failure(str(error), backoff, counts=True, quarantined=(answer, str(error))))
-        attempt.made.outcome = Outcome.QUARANTINED
+    except (NotPublishable, LlmRefused, LlmRejected, LlmTooLong) as error:
+        _fail(attempt, eligibility, error)
     else:
         attempt.made.seconds = time.perf_counter() - started
         _publish(attempt, content, dropped)
@@ -153,150 +74,74 @@ def summarize_one(claimed: Claimed, *, deps: SummarizeDeps, eligibility: Eligibi
     return attempt.made
 
 
-def _give_back(attempt: _Attempt, eligibility: Eligibility, failure: Failure) -> None:
+def _deferral(attempt: Attempt, error: LlmUnavailable) -> Failure:
+    asked = error.retry_after_seconds
+    own = min(UNAVAILABLE_SECONDS * 2**attempt.claimed.deferrals, MOST_REST_SECONDS)
+    wait = min(max(asked, 1.0), MOST_OBEYED_SECONDS) if asked is not None else own
+    attempt.deps.run.unavailable(str(error), wait)
+    return Failure(f"the model is unavailable: {error}", wait, counts=False)
+
+
+def _fail(attempt: Attempt, eligibility: Eligibility, error: Exception) -> None:
+    backoff = attempt.deps.backoff_seconds * 2**attempt.claimed.attempts
+    answer = error.answer if isinstance(error, NotPublishable) else ""
+    failure = Failure(
+        str(error), backoff, counts=True, quarantined=(answer, str(error)), cost_usd=attempt.made.cost_usd
+    )
+    _give_back(attempt, eligibility, failure)
+    attempt.made.outcome = Outcome.QUARANTINED
+
+
+def _give_back(attempt: Attempt, eligibility: Eligibility, failure: Failure) -> None:
     attempt.made.outcome, attempt.made.reason = Outcome.DEFERRED, failure.error
     attempt.deps.store.fail(attempt.claimed, failure, eligibility=eligibility)
 
 
-def _climb(attempt: _Attempt) -> tuple[SummaryContent, tuple[Quarantined, ...]]:
-    """The rungs of P19: as usual, stricter, in smaller windows."""
+def _climb(attempt: Attempt) -> Content:
+    """Windows first where the whole is too long (P18), then each up its rungs."""
+    source = attempt.claimed.source
+    if not source.messages:
+        raise _Moved("its messages are gone; its chat has to be looked at again")
+    return _merged([_rungs(attempt, part) for part in _windows(attempt)], source)
+
+
+def _windows(attempt: Attempt) -> tuple[SummaryInput, ...]:
     source, deps = attempt.claimed.source, attempt.deps
-    total = len(source.messages)
-    needed = 1
-    if deps.llm.is_paid and total > deps.window_messages:
-        needed = -(-total // deps.window_messages)
-    try:
-        if needed > 1:
-            return _in_windows(attempt, needed)
-        return _ask(attempt, source)
-    except LlmTooLong:
-        problem = "too long"
-    except _NotPublishable as failure:
-        problem = failure.problem
-        if needed == 1:
-            try:
-                return _ask(attempt, source, problem=problem)
-            except (_NotPublishable, LlmTooLong) as again:
-                problem = str(again)
-                if total < 2:
-                    raise
-    return _in_windows(attempt, max(2, needed * 2), problem=problem)
-
-
-def _in_windows(
-    attempt: _Attempt, count: int, *, problem: str | None = None
-) -> tuple[SummaryContent, tuple[Quarantined, ...]]:
-    parts: list[SummaryContent] = []
-    dropped: list[Quarantined] = []
-    for part in windows(attempt.claimed.source, count=count, hash_of=_window_hash):
-        content, out = _ask(attempt, part, problem=problem)
-        parts.append(content)
-        dropped += out
-    return merge_windows(parts), tuple(dropped)
-
-
-def _window_hash(input_hash: str, index: int) -> str:
-    return hashing.input_hash([(index, input_hash)])
-
-
-def _ask(
-    attempt: _Attempt, source: SummaryInput, *, problem: str | None = None
-) -> tuple[SummaryContent, tuple[Quarantined, ...]]:
-    """One question and its verdict. Raises _NotPublishable, _OutOfBudget or an ``LlmError``."""
-    deps = attempt.deps
-    rendered = prompt.render(source, strict=problem is not None, problem=problem)
-    request = LlmRequest(
-        task=TASK,
-        prompt_version=prompt.VERSION,
-        system=rendered.system,
-        user=rendered.user,
-        schema=prompt.schema(),
-        max_output_tokens=ANSWER_LIMIT_TOKENS,
-        payload=source,
-        subject=str(source.interaction_id),
-    )
-    request_hash = _request_hash(deps.llm.model, request)
-    text = _answer(attempt, request, request_hash)
-    result: GateResult | None = None
-    try:
-        result = check(prompt.to_candidate(prompt.parse(text)), source)
-        verdict = result.quarantine_reason
-    except prompt.AnswerInvalid as invalid:
-        verdict = f"the answer is no JSON of the schema: {invalid.problem}"
-    if result is None or result.content is None:
-        verdict = verdict or "the gate let nothing pass"
-        deps.store.refuse(request_hash, reason=verdict)
-        raise _NotPublishable(verdict, text)
-    return result.content, result.dropped
-
-
-def _answer(attempt: _Attempt, request: LlmRequest, request_hash: str) -> str:
-    deps = attempt.deps
-    if deps.llm.is_paid and (kept := deps.store.replay(request_hash)) is not None:
-        return kept[0]
-    reserved = _reserve(attempt, request)
-    spent, used = 0.0, False
-    try:
-        reply = deps.llm.complete(request)
-        spent, used = deps.llm.price(reply.usage), True
-    except (LlmRefused, LlmTooLong, LlmRejected, LlmUnavailable) as error:
-        if error.usage is not None:
-            spent, used = deps.llm.price(error.usage), True
-            _count(attempt, error.usage, spent)
-        raise
-    finally:
-        if deps.llm.is_paid:
-            deps.budget.settle(reserved_usd=reserved, spent_usd=spent, used=used)
-    _count(attempt, reply.usage, spent)
-    deps.store.record(_ledger(attempt, request, request_hash, reply, spent))
-    return reply.text
-
-
-def _reserve(attempt: _Attempt, request: LlmRequest) -> float:
-    deps = attempt.deps
     if not deps.llm.is_paid:
-        return 0.0
-    tokens = deps.counter.count(request.system) + deps.counter.count(request.user)
-    if tokens + ANSWER_LIMIT_TOKENS > deps.llm.window_tokens:
-        raise LlmTooLong(f"the prompt has {tokens} tokens, the model's window {deps.llm.window_tokens}")
-    usd = deps.llm.price(Usage(tokens, ANSWER_LIMIT_TOKENS // 4))
-    deps.budget.take(usd)
-    return usd
+        return (source,)
+    most_tokens = int(deps.llm.window_tokens / WORST_TOKENIZER) - ANSWER_LIMIT_TOKENS - PROMPT_ROOM_TOKENS
+    most_tokens = max(1_000, most_tokens)
+    count = len(source.messages)
+    if count <= deps.window_messages and attempt.claimed.token_count + count * LINE_TOKENS <= most_tokens:
+        return (source,)
+    tokens = [size + LINE_TOKENS for size in deps.counter.count_many([message.text for message in source.messages])]
+    return windows(source, most_messages=deps.window_messages, most_tokens=most_tokens, tokens=tokens)
 
 
-def _count(attempt: _Attempt, usage: Usage, cost_usd: float) -> None:
-    made = attempt.made
-    made.calls += 1
-    made.input_tokens += usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-    made.output_tokens += usage.output_tokens
-    made.cost_usd += cost_usd
+def _rungs(attempt: Attempt, part: SummaryInput) -> Content:
+    """P19: as usual, stricter, in halves. Raises what the last rung raised."""
+    problem: str | None = None
+    try:
+        return ask(attempt, part)
+    except LlmTooLong as too_long:
+        last: Exception = too_long
+    except NotPublishable as failure:
+        try:
+            return ask(attempt, part, problem=failure.problem)
+        except (NotPublishable, LlmTooLong) as again:
+            problem, last = failure.problem, again
+    smaller = halves(part)
+    if len(smaller) < 2:
+        raise last
+    return _merged([ask(attempt, half, problem=problem) for half in smaller], part)
 
 
-def _ledger(attempt: _Attempt, request: LlmRequest, request_hash: str, reply: LlmReply, cost_usd: float) -> LedgerRow:
-    return LedgerRow(
-        interaction_id=attempt.claimed.source.interaction_id,
-        request_hash=request_hash,
-        task=request.task,
-        model=reply.model,
-        prompt_version=request.prompt_version,
-        lane=attempt.deps.lane,
-        outcome="ok",
-        usage=reply.usage,
-        cost_usd=cost_usd,
-        duration_seconds=reply.duration_seconds,
-        run_id=attempt.deps.run_id,
-        request_id=reply.request_id,
-        # an offline answer can be made again at no cost; a paid one is kept (B8)
-        reply=reply.text if attempt.deps.llm.is_paid else None,
-    )
+def _merged(found: Sequence[Content], source: SummaryInput) -> Content:
+    content = merge_windows([content for content, _ in found], source)
+    return content, tuple(entry for _, dropped in found for entry in dropped)
 
 
-def _request_hash(model: str, request: LlmRequest) -> str:
-    asked = [model, request.prompt_version, request.system, request.user, dict(request.schema)]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
-
-
-def _publish(attempt: _Attempt, content: SummaryContent, dropped: tuple[Quarantined, ...]) -> None:
+def _publish(attempt: Attempt, content: SummaryContent, dropped: tuple[Quarantined, ...]) -> None:
     claimed, deps, made = attempt.claimed, attempt.deps, attempt.made
     source = claimed.source
     made.source_tokens = claimed.token_count
@@ -323,6 +168,8 @@ def _publish(attempt: _Attempt, content: SummaryContent, dropped: tuple[Quaranti
     )
     published = deps.store.publish(row, token=claimed.token, fact_confidence=deps.fact_confidence)
     made.outcome = Outcome.PUBLISHED if published else Outcome.LOST
+    if not published:
+        made.reason = "another worker had taken it over"
 
 
 def _printed(content: SummaryContent) -> list[str]:

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
@@ -17,7 +18,7 @@ from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput, Usage
-from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, LedgerRow, SummaryRow
+from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, LedgerRow, SummaryRow, Waiting
 
 STORED_ANSWER_CHARACTERS = 20_000
 """Of a quarantined answer: enough to see what went wrong."""
@@ -31,14 +32,39 @@ class PostgresSummaryStore:
         self._timezone = timezone
 
     def claim(
-        self, days: tuple[date, date], *, eligibility: Eligibility, limit: int, holder: str, lease_seconds: float
+        self,
+        days: tuple[date, date],
+        *,
+        eligibility: Eligibility,
+        limit: int,
+        holder: str,
+        lease_seconds: float,
+        without: Sequence[UUID] = (),
     ) -> list[Claimed]:
+        parameters = {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
-            rows = connection.execute(
-                query("summaries", "claim"),
-                {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds},
+            leased = connection.execute(
+                query("summaries", "claim"), {**parameters, "without": list(without)}
             ).fetchall()
+            if not leased:
+                return []
+            taken = {"ids": [row[0] for row in leased], "tokens": [row[1] for row in leased]}
+            rows = connection.execute(query("summaries", "claimed"), {**parameters, **taken}).fetchall()
+            if len(rows) < len(leased):
+                waiting = {row[0] for row in rows}
+                done = [row for row in leased if row[0] not in waiting]
+                gone = {"ids": [row[0] for row in done], "tokens": [row[1] for row in done]}
+                connection.execute(query("summaries", "give_back"), gone)
             return self._loaded(connection, rows) if rows else []
+
+    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None:
+        with self._connections.connection() as connection:
+            connection.execute(query("summaries", "renew"), {**_held(claimed), "lease": lease_seconds})
+
+    def release(self, claimed: Sequence[Claimed]) -> None:
+        if claimed:
+            with self._connections.connection() as connection:
+                connection.execute(query("summaries", "give_back"), _held(claimed))
 
     def _loaded(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Claimed]:
         ids = [row[0] for row in rows]
@@ -69,8 +95,8 @@ class PostgresSummaryStore:
     def _claimed(
         self, row: tuple[Any, ...], messages: Sequence[tuple[Any, ...]], people: dict[UUID, Person]
     ) -> Claimed:
-        (key, _, day, started_at, ended_at, tokens, language, input_hash, attempts, token) = row[:10]
-        source, chat, _, parent, revision = row[10:]
+        key, _, day, started_at, ended_at, tokens, language, input_hash = row[:8]
+        attempts, deferrals, token, source, chat, parent, revision = row[8:]
         nobody = Person(UUID(int=0), "?", is_self=False)
         return Claimed(
             source=SummaryInput(
@@ -93,6 +119,7 @@ class PostgresSummaryStore:
             day=day,
             parent_summary_id=parent,
             parent_revision=revision,
+            deferrals=deferrals,
         )
 
     def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
@@ -133,31 +160,28 @@ class PostgresSummaryStore:
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
         interaction = {"interaction": row.source.interaction_id}
-        with transaction(self._connections) as connection:
-            texts = connection.execute(query("summaries", "texts"), interaction).fetchall()
-            is_fresh = hashing.input_hash(texts) == row.source.input_hash
-            gone = {message.external_id for message in row.source.messages} - {text[0] for text in texts}
+        with self._connections.connection() as connection, connection.transaction() as here:
+            with connection.pipeline():
+                released = connection.execute(query("summaries", "release"), {**interaction, "token": token})
+                said = connection.execute(query("summaries", "texts"), interaction)
+            if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
+                raise psycopg.Rollback(here)
+            stale = _staleness(row, said.fetchall())
             parameters = {
                 **_columns(row),
-                "status": "completed" if is_fresh else "dirty",
-                "dirty_reason": None if is_fresh else "deleted" if gone else "edited",
+                "status": "completed" if stale is None else "dirty",
+                "dirty_reason": stale,
                 "fact_confidence": fact_confidence,
             }
             with connection.pipeline():
-                released = connection.execute(query("summaries", "release"), {**interaction, "token": token})
-                connection.execute(query("summaries", "supersede"), {**interaction, "id": row.id})
+                connection.execute(query("summaries", "make_room"), parameters)
                 connection.execute(query("summaries", "insert_summary"), parameters)
-                connection.execute(query("summaries", "clear_items"), interaction)
-                connection.execute(query("summaries", "clear_facts"), interaction)
                 if parameters["items"].obj:
                     connection.execute(query("summaries", "insert_items"), parameters)
                 if parameters["facts"].obj:
                     connection.execute(query("summaries", "insert_facts"), parameters)
-                connection.execute(query("summaries", "clear_attempts"), interaction)
-            if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
-                connection.execute("ROLLBACK")
-                return False
-        return True
+            return True
+        return False
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
         attempts = claimed.attempts + failure.counts
@@ -169,6 +193,7 @@ class PostgresSummaryStore:
             "prompt_version": eligibility.prompt_version,
             "model": eligibility.model,
             "attempts": attempts,
+            "deferrals": 0 if failure.counts else claimed.deferrals + 1,
             "state": "failed" if attempts >= eligibility.attempt_limit else "waiting",
             "retry_after": failure.retry_after_seconds,
             "error": failure.error[:1000],
@@ -192,14 +217,18 @@ class PostgresSummaryStore:
                         "message_ids": [message.external_id for message in source.messages],
                         "message_count": len(source.messages),
                         "source_tokens": claimed.token_count,
+                        "cost_usd": failure.cost_usd,
                     },
                 )
 
-    def waiting(self, *, minimum_messages: int) -> tuple[int, int, int]:
-        """(interactions, messages, text tokens) that have no current summary."""
+    def waiting(self, *, minimum_messages: int, window_messages: int) -> Waiting:
+        """What has no current summary."""
         with self._connections.connection() as connection:
-            found = connection.execute(query("summaries", "waiting"), {"minimum": minimum_messages}).fetchone()
-        return (int(found[0]), int(found[1]), int(found[2])) if found else (0, 0, 0)
+            found = connection.execute(
+                query("summaries", "waiting"), {"minimum": minimum_messages, "window": window_messages}
+            ).fetchone()
+        assert found is not None, "an aggregate always gives a row"
+        return Waiting(*(int(value) for value in found))
 
 
 def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any]:
@@ -213,7 +242,25 @@ def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any
         "prompt_version": eligibility.prompt_version,
         "model": eligibility.model,
         "retry_failed": eligibility.retry_failed,
+        "gap": eligibility.gap_seconds,
     }
+
+
+def _held(claimed: Sequence[Claimed]) -> dict[str, Any]:
+    return {"ids": [one.source.interaction_id for one in claimed], "tokens": [one.token for one in claimed]}
+
+
+def _staleness(row: SummaryRow, said: Sequence[tuple[str, str]]) -> str | None:
+    """What happened to the texts since they were claimed: deleted, edited, or None. Messages that came in later make
+    the input another one, which is claimed anew; what was said of the others stays right.
+    """
+    if hashing.input_hash(said) == row.source.input_hash:
+        return None
+    now = dict(said)
+    if any(message.external_id not in now for message in row.source.messages):
+        return "deleted"
+    then = {message.external_id: hashing.content_hash(message.text) for message in row.source.messages}
+    return "edited" if any(now[key] != text_hash for key, text_hash in then.items()) else None
 
 
 def _columns(row: SummaryRow) -> dict[str, Any]:
@@ -232,6 +279,7 @@ def _columns(row: SummaryRow) -> dict[str, Any]:
         "decisions": Jsonb(rows_of(content.decisions)),
         "action_items": Jsonb(rows_of(content.action_items)),
         "facts": Jsonb(rows_of(content.extracted_facts)),
+        "fact_ids": [fact.id for fact in content.extracted_facts],
         "important": Jsonb(rows_of(content.important_messages)),
         "quarantined": Jsonb([asdict(entry) for entry in row.quarantined]),
         "message_ids": [message.external_id for message in row.source.messages],

@@ -1,38 +1,58 @@
 -- name: claim
--- Due interactions of the days, fewest attempts and oldest first, each under a lease with a fencing token.
+-- Due interactions of the days, fewest attempts and oldest first, each under a lease with a fencing token. One whose
+-- chat changed around it is left until it has been looked at again, else it would be summarised twice.
 WITH due AS (
-    SELECT i.id, i.chat_id, i.day, i.started_at, i.ended_at, i.token_count, i.language, i.input_hash,
-           coalesce(a.attempts, 0) AS attempts
+    SELECT i.id
     FROM interactions i
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
     LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
     LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
         AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
     WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
       AND i.message_count >= %(minimum)s
       AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
+      AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s)
       AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)
       AND (a.interaction_id IS NULL OR (a.state = 'waiting' AND a.retry_at <= clock_timestamp())
            OR (a.state = 'failed' AND %(retry_failed)s))
+      AND i.id <> ALL (%(without)s::uuid[])
       AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'summary' AND l.subject_id = i.id AND l.expires_at > clock_timestamp())
-    ORDER BY attempts, i.ended_at, i.id
+      AND NOT EXISTS (
+          SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+            AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
+            AND d.to_at >= i.started_at - make_interval(secs => %(gap)s))
+    ORDER BY coalesce(a.attempts, 0), i.ended_at, i.id
     LIMIT %(limit)s
     FOR UPDATE OF i SKIP LOCKED
-), leased AS (
-    INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
-    SELECT 'summary', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s) FROM due
-    ON CONFLICT (kind, subject_id) DO UPDATE
-        SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
-        WHERE l.expires_at <= clock_timestamp()
-    RETURNING subject_id, token
 )
-SELECT due.*, leased.token, c.source, c.external_id, c.kind, p.id, coalesce(p.revision_count, 0)
-FROM due JOIN leased ON leased.subject_id = due.id JOIN chats c ON c.id = due.chat_id
-LEFT JOIN LATERAL (
-    SELECT id, revision_count FROM interaction_summaries s
-    WHERE s.interaction_id = due.id AND s.status IN ('completed', 'dirty')
-) p ON true
-ORDER BY due.attempts, due.ended_at, due.id
+INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
+SELECT 'summary', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s) FROM due
+ON CONFLICT (kind, subject_id) DO UPDATE
+    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
+    WHERE l.expires_at <= clock_timestamp()
+RETURNING subject_id, token
+
+-- name: claimed
+-- What was claimed, read after the lease was taken: another worker may have published while the claim was looked for.
+SELECT i.id, i.chat_id, i.day, i.started_at, i.ended_at, i.token_count, i.language, i.input_hash,
+       coalesce(a.attempts, 0), coalesce(a.deferrals, 0), g.token, c.source, c.external_id, s.id, coalesce(s.revision_count, 0)
+FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+JOIN interactions i ON i.id = g.id
+JOIN chats c ON c.id = i.chat_id
+LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
+    AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
+WHERE s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
+ORDER BY coalesce(a.attempts, 0), i.ended_at, i.id
+
+-- name: renew
+UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
+FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = 'summary' AND l.subject_id = g.id AND l.token = g.token
+
+-- name: give_back
+DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = 'summary' AND l.subject_id = g.id AND l.token = g.token
 
 -- name: messages
 SELECT g.id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
@@ -79,7 +99,17 @@ ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 -- name: release
 DELETE FROM leases WHERE kind = 'summary' AND subject_id = %(interaction)s AND token = %(token)s RETURNING subject_id
 
--- name: supersede
+-- name: make_room
+-- What the new summary replaces: its predecessor, its items, its attempts. Facts that it states again keep their row,
+-- and with it what a person decided about them.
+WITH items AS (
+    DELETE FROM summary_items WHERE interaction_id = %(interaction)s
+), facts AS (
+    DELETE FROM entity_facts
+    WHERE interaction_id = %(interaction)s AND status <> 'rejected' AND id <> ALL (%(fact_ids)s::uuid[])
+), attempts AS (
+    DELETE FROM summary_attempts WHERE interaction_id = %(interaction)s
+)
 UPDATE interaction_summaries SET status = 'superseded', updated_at = clock_timestamp()
 WHERE interaction_id = %(interaction)s AND status IN ('completed', 'dirty') AND id <> %(id)s
 
@@ -98,9 +128,6 @@ ON CONFLICT (id) DO UPDATE SET
     extracted_facts = excluded.extracted_facts, important_messages = excluded.important_messages,
     quarantined = excluded.quarantined, message_ids = excluded.message_ids, summary_token_count = excluded.summary_token_count,
     compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
-
--- name: clear_items
-DELETE FROM summary_items WHERE interaction_id = %(interaction)s
 
 -- name: insert_items
 -- One row for everybody the item concerns: in a direct chat the other side (everybody where I am unknown), in a group
@@ -122,28 +149,30 @@ WHERE c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR EXISTS (
 )
 ON CONFLICT (entity_id, item_id) DO NOTHING
 
--- name: clear_facts
-DELETE FROM entity_facts WHERE interaction_id = %(interaction)s AND status <> 'rejected'
-
 -- name: insert_facts
-INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, valid_from, interaction_id, quote, message_ids)
+-- At or above the threshold a fact is confirmed by rule (B2); one that rests on a deleted message is not taken at all.
+-- The threshold is compared as real, like the column: 0.9 given is 0.9 asked.
+INSERT INTO entity_facts AS f (id, entity_id, fact_type, value, confidence, status, valid_from, interaction_id, quote, message_ids)
 SELECT g.id, g.entity_id, g.fact_type, g.value, g.confidence,
-       CASE WHEN g.confidence >= %(fact_confidence)s THEN 'confirmed' ELSE 'candidate' END, i.ended_at, i.id, g.quote, g.message_ids
+       CASE WHEN g.confidence >= %(fact_confidence)s::real THEN 'confirmed' ELSE 'candidate' END, i.ended_at, i.id, g.quote, g.message_ids
 FROM jsonb_to_recordset(%(facts)s) AS g (id uuid, entity_id uuid, fact_type text, value text, confidence real, quote text, message_ids text[])
 JOIN interactions i ON i.id = %(interaction)s
 JOIN entities e ON e.id = g.entity_id
-ON CONFLICT (id) DO NOTHING
-
--- name: clear_attempts
-DELETE FROM summary_attempts WHERE interaction_id = %(interaction)s
+WHERE NOT EXISTS (SELECT FROM messages m
+                  WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
+ON CONFLICT (id) DO UPDATE SET
+    confidence = excluded.confidence, valid_from = excluded.valid_from, quote = excluded.quote, message_ids = excluded.message_ids,
+    status = CASE WHEN f.status = 'candidate' THEN excluded.status ELSE f.status END
+WHERE (f.confidence, f.valid_from, f.quote, f.message_ids) IS DISTINCT FROM
+      (excluded.confidence, excluded.valid_from, excluded.quote, excluded.message_ids)
 
 -- name: attempt
-INSERT INTO summary_attempts AS a (interaction_id, input_hash, prompt_version, model_version, attempts, state, retry_at, last_error)
-VALUES (%(interaction)s, %(input_hash)s, %(prompt_version)s, %(model)s, %(attempts)s, %(state)s,
+INSERT INTO summary_attempts AS a (interaction_id, input_hash, prompt_version, model_version, attempts, deferrals, state, retry_at, last_error)
+VALUES (%(interaction)s, %(input_hash)s, %(prompt_version)s, %(model)s, %(attempts)s, %(deferrals)s, %(state)s,
         clock_timestamp() + make_interval(secs => %(retry_after)s), %(error)s)
 ON CONFLICT (interaction_id) DO UPDATE SET
     input_hash = excluded.input_hash, prompt_version = excluded.prompt_version, model_version = excluded.model_version,
-    attempts = excluded.attempts, state = excluded.state, retry_at = excluded.retry_at, last_error = excluded.last_error,
+    attempts = excluded.attempts, deferrals = excluded.deferrals, state = excluded.state, retry_at = excluded.retry_at, last_error = excluded.last_error,
     updated_at = clock_timestamp()
 
 -- name: quarantine
@@ -152,36 +181,51 @@ INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status
     language, summary, quarantined, message_ids, message_count, source_token_count, summary_token_count, compression_ratio,
     cost_usd, generation_seconds)
 VALUES (%(id)s, %(interaction)s, %(parent)s, 'quarantined', %(input_hash)s, %(prompt_version)s, %(model)s, %(language)s,
-    %(answer)s, %(reasons)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, 0, 0, 0, 0)
-ON CONFLICT (id) DO UPDATE SET summary = excluded.summary, quarantined = excluded.quarantined, updated_at = clock_timestamp()
+    %(answer)s, %(reasons)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, 0, 0, %(cost_usd)s, 0)
+ON CONFLICT (id) DO UPDATE SET summary = excluded.summary, quarantined = excluded.quarantined,
+    cost_usd = interaction_summaries.cost_usd + excluded.cost_usd, updated_at = clock_timestamp()
 
 -- name: counts
--- Per day: what is summarised, what waits and until when by the memory's clock, what was given up.
+-- Per day: what is summarised, what waits, what was given up. due_at: when something too young comes of age, by the
+-- memory's clock. resume_at: when something of age can go on (after a retry, a lease, a look at its chat), by the database's.
 SELECT i.day,
-       count(*) FILTER (WHERE s.id IS NOT NULL AND s.status = 'completed' AND s.input_hash = i.input_hash) AS summarized,
-       count(*) FILTER (WHERE w.waits AND coalesce(a.state, '') <> 'failed') AS pending,
-       count(*) FILTER (WHERE w.waits AND a.state = 'failed') AS failed,
-       count(*) FILTER (WHERE w.waits AND a.state = 'failed' AND EXISTS (
+       count(*) FILTER (WHERE s.id IS NOT NULL AND NOT w.waits) AS summarized,
+       count(*) FILTER (WHERE w.waits AND NOT w.failed) AS pending,
+       count(*) FILTER (WHERE w.waits AND w.failed) AS failed,
+       count(*) FILTER (WHERE w.waits AND w.failed AND EXISTS (
            SELECT FROM interaction_summaries q WHERE q.interaction_id = i.id AND q.status = 'quarantined')) AS quarantined,
-       min(greatest(
-           i.ended_at + make_interval(secs => %(due_after)s),
-           %(now)s::timestamptz + greatest(a.retry_at - clock_timestamp(), interval '0'),
-           %(now)s::timestamptz + greatest(l.expires_at - clock_timestamp(), interval '0')
-       )) FILTER (WHERE w.waits AND coalesce(a.state, '') <> 'failed') AS due_at
+       min(greatest(i.ended_at + make_interval(secs => %(due_after)s),
+                    i.ended_at + make_interval(secs => %(gap)s) + interval '1 microsecond'))
+           FILTER (WHERE w.waits AND NOT w.failed AND NOT w.is_of_age) AS due_at,
+       min(greatest(clock_timestamp(), a.retry_at, l.expires_at, d.look_at))
+           FILTER (WHERE w.waits AND NOT w.failed AND w.is_of_age) AS resume_at
 FROM interactions i
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
 LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
     AND NOT (a.state = 'failed' AND %(retry_failed)s)
 LEFT JOIN leases l ON l.kind = 'summary' AND l.subject_id = i.id
-CROSS JOIN LATERAL (SELECT s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash AS waits) w
+CROSS JOIN LATERAL (
+    SELECT s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash AS waits,
+           coalesce(a.state = 'failed', false) AS failed,
+           i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
+           AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s) AS is_of_age
+) w
+LEFT JOIN LATERAL (
+    SELECT clock_timestamp() + interval '1 minute' AS look_at FROM dirty_partitions d
+    WHERE w.waits AND d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+      AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
+      AND d.to_at >= i.started_at - make_interval(secs => %(gap)s)
+    LIMIT 1
+) d ON true
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(minimum)s
 GROUP BY i.day ORDER BY i.day
 
 -- name: waiting
--- Everything that waits for a summary, due or not: what it would cost.
-SELECT count(*), coalesce(sum(i.message_count), 0), coalesce(sum(i.token_count), 0)
-FROM interactions i JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+-- Everything that waits for a summary, due or not: what it would cost. Long ones take a prompt a window.
+SELECT count(*), coalesce(sum(ceil(i.message_count::numeric / %(window)s)), 0), coalesce(sum(i.message_count), 0),
+       coalesce(sum(i.token_count), 0)
+FROM interactions i JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
 LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
 WHERE i.message_count >= %(minimum)s AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)

@@ -1,0 +1,79 @@
+"""What one run of the summaries may still do: the lane's budget, and whether the model is there at all.
+
+Shared by the run's threads. What an interaction means by it is in ``summarize``, who is next in ``summaries``.
+"""
+
+from __future__ import annotations
+
+import threading
+from uuid import UUID
+
+from pkg_pipeline.stages.stores import BudgetStore, Lane, Refusal, Reservation
+
+TASK = "interaction_summary"
+
+TROUBLE_LIMIT = 3
+"""So many questions in a row without an answer mean the service, not the interactions: the run stops asking."""
+
+
+class OutOfBudget(Exception):
+    """A cap of the day is reached: work stops, nothing fails (P32)."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+class Run:
+    """The caps of one lane as this run sees them, and how the model answers it.
+
+    ``stop_reason`` is set once nothing more is to be asked; ``rest_seconds`` is how long it stays so.
+    """
+
+    def __init__(self, budgets: BudgetStore, *, lane: Lane, calls_cap: int | None, usd_cap: float) -> None:
+        self.lane: Lane = lane
+        self.stop_reason: str | None = None
+        self.rest_seconds = 0.0
+        self._budgets = budgets
+        self._calls_cap = calls_cap
+        self._usd_cap = usd_cap
+        self._trouble = 0
+        self._lock = threading.Lock()
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.stop_reason is not None
+
+    def take(self, usd: float) -> Reservation:
+        """One call and the most it may cost. Raises ``OutOfBudget``."""
+        found = self._budgets.reserve(
+            lane=self.lane, task=TASK, usd=usd, calls_cap=self._calls_cap, usd_cap=self._usd_cap
+        )
+        if isinstance(found, Reservation):
+            return found
+        if found.is_for_all:
+            self._stop(found.reason, found.retry_after_seconds)
+        raise OutOfBudget(found)
+
+    def settle(self, reservation: Reservation, *, interaction_id: UUID) -> float:
+        """What it did cost, by the ledger."""
+        return self._budgets.settle(reservation, lane=self.lane, task=TASK, interaction_id=interaction_id)
+
+    def answered(self) -> None:
+        with self._lock:
+            self._trouble = 0
+
+    def unavailable(self, reason: str, wait_seconds: float) -> None:
+        with self._lock:
+            self._trouble += 1
+            is_down = self._trouble >= TROUBLE_LIMIT
+        if is_down:
+            self._stop(f"the model does not answer: {reason}", wait_seconds)
+
+    def misconfigured(self, reason: str) -> None:
+        self._stop(reason, 0.0)
+
+    def _stop(self, reason: str, rest_seconds: float) -> None:
+        with self._lock:
+            if self.stop_reason is None:
+                self.stop_reason, self.rest_seconds = reason, rest_seconds
