@@ -279,8 +279,10 @@ class Memory:
 
     def estimate(self) -> Estimate:
         """What summarising all that waits would take, before anything is paid."""
-        count, messages, tokens = self._summaries.waiting(minimum_messages=self.settings.summary_min_messages)
-        return summaries.estimate(self.llm, interactions=count, messages=messages, message_tokens=tokens)
+        waiting = self._summaries.waiting(
+            minimum_messages=self.settings.summary_min_messages, window_messages=self.settings.window_messages
+        )
+        return summaries.estimate(self.llm, waiting)
 
     @cached_property
     def _summary_deps(self) -> SummaryDeps:
@@ -307,6 +309,7 @@ class Memory:
             calls_cap=settings.live_summaries_per_day if lane == "live" else None,
             usd_cap=settings.live_usd_per_day if lane == "live" else settings.backfill_usd_per_day,
             concurrency=settings.llm_concurrency if self.llm.is_paid else 1,
+            gap_seconds=settings.gap_hours * 3_600,
         )
 
     @property
