@@ -7,11 +7,11 @@ difference; ``digest`` their hash, for large ones.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, LiteralString
 
 from pkg_pipeline.adapters.postgres.engine import Connection
 
-LOGICAL_TABLES = {
+LOGICAL_TABLES: dict[str, LiteralString] = {
     "entities": "SELECT id, type, name, is_self, organization_id FROM entities",
     "entity_identities": "SELECT source, external_id, entity_id FROM entity_identities",
     "chats": "SELECT id, source, external_id, kind, category, category_source, title, metadata::text FROM chats",
@@ -35,7 +35,8 @@ LOGICAL_TABLES = {
     "entity_days": "SELECT entity_id, day, message_count, token_count, messages_total, tokens_total FROM entity_days",
     "interaction_summaries": """
         SELECT id, interaction_id, parent_summary_id, status, dirty_reason, input_hash, prompt_version, model_version,
-               summary, key_points::text, decisions::text, action_items::text, message_ids FROM interaction_summaries""",
+               summary, key_points::text, decisions::text, action_items::text, message_ids
+        FROM interaction_summaries""",
     "summary_items": """
         SELECT item_id, entity_id, interaction_id, summary_id, kind, at, description, is_withheld, status, message_ids
         FROM summary_items""",
