@@ -5,9 +5,11 @@ The environment and ``$PKG_HOME/pkg.toml`` are read in ``load()``, when called, 
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -144,6 +146,10 @@ ENVIRONMENT: Mapping[str, str] = {
 """Variables with a name of their own (INTERFACES.md); every other field is ``PKG_`` + its name in capitals."""
 
 
+OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DBT_", "PKG_TEST_")
+"""Variables that the program hands to its own parts."""
+
+
 def variable_of(field: str) -> str:
     """The environment variable of a field."""
     return next((name for name, target in ENVIRONMENT.items() if target == field), f"PKG_{field.upper()}")
@@ -157,10 +163,13 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
 def load_with_origins(environ: Mapping[str, str] | None = None) -> tuple[Settings, dict[str, str]]:
     """The settings and, for each field, where its value came from (``doctor`` prints it)."""
     environ = os.environ if environ is None else environ
-    home = Path(environ.get("PKG_HOME") or Path.home() / ".local" / "share" / "pkg-pipeline")
+    try:
+        home = Path(environ.get("PKG_HOME") or Path.home() / ".local" / "share" / "pkg-pipeline").expanduser()
+    except RuntimeError as error:
+        raise SettingsError(f"PKG_HOME: {error}") from error
     values: dict[str, Any] = {"home": home}
     origins = dict.fromkeys(Settings.model_fields, "default")
-    file = home.expanduser() / "pkg.toml"
+    file = home / "pkg.toml"
     for field, value in _from_file(file).items():
         values[field], origins[field] = value, str(file)
     for field in Settings.model_fields:
@@ -179,18 +188,52 @@ def _from_file(file: Path) -> dict[str, Any]:
             found = tomllib.load(stream)
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except NotADirectoryError as error:
+        raise SettingsError(f"PKG_HOME: {file.parent} is not a folder") from error
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file} cannot be read: it is not UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{file} cannot be read: {error}") from error
+    if "home" in found:
+        raise SettingsError(f"{file} lies in the home and cannot move it; remove home there and set PKG_HOME")
     if unknown := sorted(set(found) - set(Settings.model_fields)):
-        raise SettingsError(f"{file} has unknown settings: {', '.join(unknown)}")
+        named = ", ".join(f"{name}{nearest(name, Settings.model_fields)}" for name in unknown)
+        raise SettingsError(f"{file} has unknown settings: {named}")
     return found
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean X?)`` for a misspelt name, or nothing."""
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Variables that begin like ours and set nothing, each with what it may have been meant to be."""
+    environ = os.environ if environ is None else environ
+    known = [variable_of(field) for field in Settings.model_fields]
+    return [
+        f"{name}{nearest(name, known)}"
+        for name in sorted(environ)
+        if name.startswith("PKG_") and name not in known and not name.startswith(OTHER_PREFIXES)
+    ]
 
 
 def _one_line(error: ValidationError, origins: Mapping[str, str]) -> str:
     problems: list[str] = []
     for problem in error.errors(include_url=False, include_input=False):
-        field = str(problem["loc"][0]) if problem["loc"] else ""
-        origin = origins.get(field, "default")
-        place = origin if origin not in ("default", "") else variable_of(field) if field else "settings"
-        problems.append(f"{place}: {problem['msg']}")
+        said = problem["msg"].removeprefix("Value error, ")
+        # a rule over several settings belongs to all that its words name
+        fields = [str(problem["loc"][0])] if problem["loc"] else re.findall(r"\w+", said)
+        places = [_place(field, origins[field]) for field in fields if field in origins]
+        problems.append(f"{', '.join(places)}: {said}")
     return "; ".join(problems)
+
+
+def _place(field: str, origin: str) -> str:
+    """Where a person changes it: the variable, or the file with its key."""
+    if origin == "default":
+        return variable_of(field)
+    return origin if origin == variable_of(field) else f"{field} in {origin}"

@@ -45,7 +45,9 @@ def dsn(folder: Path, database: str = "postgres") -> str:
     found = postmaster.pid_file(folder)
     if found is None or postmaster.state(folder) != "ready":
         raise EmbeddedError(f"the embedded PostgreSQL in {folder} is not running; start it by: pkg-pipeline db start")
-    return f"postgresql://postgres@/{database}?host={quote(os.fsencode(found.socket_folder), safe='')}"
+    place = quote(os.fsencode(found.socket_folder), safe="")
+    # with the port, since a PGPORT in the environment is meant for another server
+    return f"postgresql://postgres@/{database}?host={place}&port={found.port}"
 
 
 def is_initialised(folder: Path) -> bool:

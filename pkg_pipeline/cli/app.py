@@ -1,27 +1,25 @@
 """The program's entry: every command by name, and what a failure looks like.
 
 A command's module is imported when the command is used: the web framework and Dagster take longer to load than most
-commands take to run.
+commands take to run. What can go wrong is looked up only when something did.
 """
 
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
-import orjson
 import typer
 from typer.core import TyperGroup
 
-from pkg_pipeline.adapters.embedded import EmbeddedError
-from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
-from pkg_pipeline.cli.terminal import FAILED, CommandFailed, notes
-from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.cli.terminal import FAILED, INTERRUPTED, CommandFailed, notes, without_controls
 
-SAID_IN_ONE_LINE = (CommandFailed, SettingsError, DatabaseUnavailable, EmbeddedError, LlmMisconfigured)
+BY_SIGNAL = 128
+"""A program ended by signal N says 128 + N, as shells do."""
 
 COMMANDS = {
     "demo": ("demo", "demo", "The whole way on the bundled conversations: no key, no network."),
@@ -56,6 +54,13 @@ class _Commands(TyperGroup):
         module, attribute, _ = COMMANDS[cmd_name]
         found = getattr(importlib.import_module(f"pkg_pipeline.cli.{module}"), attribute)
         return _as_command(cmd_name, found)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            notes().print("stopped; what was committed stays, run the same command to go on", markup=False)
+            sys.exit(INTERRUPTED)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         del ctx
@@ -95,13 +100,45 @@ def _root() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit code 0 done, 1 it failed, 2 wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     try:
         build_app()(given)
-    except SAID_IN_ONE_LINE as error:
+    except Exception as error:
+        said = explained(error)
+        if said is None:
+            raise
         if "--json" in given:
-            sys.stdout.write(orjson.dumps({"error": str(error)}).decode() + "\n")
-        notes().print(f"error: {error}", markup=False)
+            import orjson
+
+            sys.stdout.write(orjson.dumps({"error": said}).decode() + "\n")
+        notes().print(f"error: {without_controls(said)}", markup=False)
         sys.exit(FAILED)
-    except KeyboardInterrupt:
-        notes().print("stopped; what was committed stays, run the same command to go on", markup=False)
-        sys.exit(130)
+
+
+def explained(error: Exception) -> str | None:
+    """The one line for a failure that a person can do something about; None for a fault of the program."""
+    import psycopg
+    import psycopg_pool
+
+    from pkg_pipeline.adapters.embedded import EmbeddedError
+    from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+    from pkg_pipeline.settings import SettingsError
+    from pkg_pipeline.stages.ports import LlmMisconfigured
+
+    if isinstance(error, (CommandFailed, SettingsError, DatabaseUnavailable, EmbeddedError, LlmMisconfigured)):
+        return str(error)
+    if isinstance(error, psycopg_pool.PoolTimeout):
+        return "the database gives no connection; raise its max_connections or stop other programs"
+    if isinstance(error, psycopg.OperationalError):
+        said = str(error).strip().splitlines()
+        return f"the database went away ({said[0] if said else 'no reason given'}); what was committed stays, try again"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return None
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Asked to end: by way of every ``finally``, so that no server stays behind without users."""
+    del frame
+    sys.exit(BY_SIGNAL + number)

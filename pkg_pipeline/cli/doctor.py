@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -15,11 +15,12 @@ from rich.table import Table
 
 from pkg_pipeline.adapters import embedded
 from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.cli.terminal import FAILED, JsonFlag, show
-from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, variable_of
+from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show
+from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.wiring import clock_of, database
 
+_LOGIN = re.compile(r"//[^/\s]*@")
 PACKAGES = ("dagster", "psycopg", "anthropic", "tiktoken")
 
 
@@ -38,6 +39,7 @@ def doctor(json: JsonFlag = False) -> None:
     findings.facts["version"] = version("pkg-pipeline")
     findings.facts["python"] = platform.python_version()
     findings.facts["packages"] = {name: version(name) for name in PACKAGES}
+    findings.remarks.extend(f"the variable {name} is not known and sets nothing" for name in unknown_variables())
     values: dict[str, dict[str, Any]] = {}
     try:
         settings, origins = load_with_origins()
@@ -57,7 +59,13 @@ def _value(settings: Settings, name: str, origin: str) -> dict[str, Any]:
     value = getattr(settings, name)
     if isinstance(value, SecretStr):
         value = "set, not shown"
-    return {"value": value if isinstance(value, (int, float, bool, type(None))) else str(value), "from": origin}
+    shown = value if isinstance(value, (int, float, bool, type(None))) else _without_login(str(value))
+    return {"value": shown, "from": origin}
+
+
+def _without_login(address: str) -> str:
+    """An address may carry a password; it is not for the screen."""
+    return _LOGIN.sub("//***@", address)
 
 
 def _look_at_clock(settings: Settings, findings: Findings) -> None:
@@ -94,12 +102,26 @@ def _look_at_database(settings: Settings, findings: Findings) -> None:
             facts["pgvector"] = found[0] if found else None
             size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
             facts["bytes"] = size[0] if size else 0
+            _look_at_zone(settings, connection, findings)
     except (engine.DatabaseUnavailable, embedded.EmbeddedError) as error:
         findings.problems.append(str(error))
         return
     if facts["revision"] != facts["head"]:
         findings.problems.append(
             f"the tables are at revision {facts['revision']}, the program at {facts['head']}: pkg-pipeline db upgrade"
+        )
+
+
+def _look_at_zone(settings: Settings, connection: engine.Connection, findings: Findings) -> None:
+    """Days are cut in the zone that the memory was made with."""
+    made = connection.execute("SELECT to_regclass('installation') IS NOT NULL").fetchone()
+    if not (made and made[0]):
+        return
+    found = connection.execute("SELECT value FROM installation WHERE key = 'timezone'").fetchone()
+    if found is not None and found[0] != settings.timezone:
+        findings.problems.append(
+            f"{variable_of('timezone')} is {settings.timezone}, but this memory was made with {found[0]}: set it back,"
+            " or begin a new PKG_HOME"
         )
 
 
@@ -115,7 +137,7 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
     if not settings.uses_anthropic:
         findings.facts["llm"] = {"kind": "offline", "model": _offline_model(), "leaves_the_machine": "nothing"}
         return
-    endpoint = settings.anthropic_base_url or "api.anthropic.com"
+    endpoint = _without_login(settings.anthropic_base_url or "api.anthropic.com")
     findings.facts["llm"] = {
         "kind": "anthropic",
         "model": settings.llm_model,
@@ -141,18 +163,19 @@ def _print(screen: Console, answer: dict[str, Any]) -> None:
     screen.print(f"[bold]pkg_pipeline {answer['version']}[/bold] on Python {answer['python']}")
     for name in ("home", "now", "tokenizer"):
         if name in answer:
-            screen.print(f"{name:<10} {answer[name]}")
+            screen.print(f"{name:<10} {plain(answer[name])}")
     for name in ("database", "llm"):
         if name in answer:
-            screen.print(f"{name:<10} " + ", ".join(f"{key} {value}" for key, value in answer[name].items()))
+            screen.print(f"{name:<10} " + ", ".join(f"{key} {plain(value)}" for key, value in answer[name].items()))
     table = Table("setting", "value", "from", box=None, padding=(0, 2, 0, 0))
     for name, entry in answer["settings"].items():
-        if entry["from"] != "default" or name in ("timezone", "llm", "embedder"):
-            table.add_row(name, str(entry["value"]), Path(entry["from"]).name)
-    screen.print(table)
+        value = "" if entry["value"] is None else plain(entry["value"])
+        table.add_row(name, value, plain(entry["from"]), style="dim" if entry["from"] == "default" else None)
+    if answer["settings"]:
+        screen.print(table)
     for remark in answer["remarks"]:
-        screen.print(f"[yellow]note[/yellow]  {remark}")
+        screen.print(f"[yellow]note[/yellow]  {plain(remark)}")
     for problem in answer["problems"]:
-        screen.print(f"[red]wrong[/red] {problem}")
+        screen.print(f"[red]wrong[/red] {plain(problem)}")
     if not answer["problems"]:
         screen.print("[green]nothing is wrong[/green]")

@@ -15,9 +15,9 @@ from pkg_pipeline.cli.terminal import (
     FAILED,
     CommandFailed,
     JsonFlag,
-    console,
     counted,
     notes,
+    plain,
     reading_progress,
     settings_in_force,
     show,
@@ -51,7 +51,7 @@ def import_files(
     answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
     show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))
     for problem in problems:
-        notes().print(f"[red]not imported[/red] {problem}")
+        notes().print(f"[red]not imported[/red] {plain(problem)}")
     if problems:
         raise typer.Exit(FAILED)
 
@@ -61,16 +61,16 @@ def import_all(
 ) -> tuple[ImportReport, list[str]]:
     """Every path in turn, one report over all; a path that fails does not hold up the others."""
     whole, problems = ImportReport(), list[str]()
-    with reading_progress(as_json=as_json) as on_progress:
-        for path in paths:
-            try:
+    for path in paths:
+        try:
+            with reading_progress(as_json=as_json) as on_progress:
                 report = _import_one(memory, path, format_name, self_rule, as_json=as_json, on_progress=on_progress)
-            except (ImportFailed, SelfUnknown) as failure:
-                if len(paths) == 1:
-                    raise CommandFailed(str(failure)) from failure
-                problems.append(f"{path}: {failure}")
-                continue
-            _add(whole, report)
+        except (ImportFailed, SelfUnknown) as failure:
+            if len(paths) == 1:
+                raise CommandFailed(str(failure)) from failure
+            problems.append(str(failure) if str(path) in str(failure) else f"{path}: {failure}")
+            continue
+        _add(whole, report)
     return whole, problems
 
 
@@ -89,13 +89,17 @@ def _import_one(
 
 
 def _ask_who(unknown: SelfUnknown) -> str:
-    screen = console()
+    screen = notes()
     screen.print("The export does not say whose it is. Which of these is you?")
     shown = unknown.candidates[:20]
     for number, (external_id, name, messages) in enumerate(shown, 1):
-        screen.print(f"  {number:>2}  {name}  [dim]{external_id}, {counted(messages, 'message')}[/dim]")
+        screen.print(f"  {number:>2}  {plain(name)}  [dim]{plain(external_id)}, {counted(messages, 'message')}[/dim]")
     screen.print("   0  none of them")
-    chosen = IntPrompt.ask("Number", choices=[str(n) for n in range(len(shown) + 1)], show_choices=False)
+    numbers = [str(number) for number in range(len(shown) + 1)]
+    try:
+        chosen = IntPrompt.ask("Number", console=screen, choices=numbers, show_choices=False)
+    except EOFError:
+        raise unknown from None  # no answer; the line says how to give it on the command line
     return "none" if chosen == 0 else shown[chosen - 1][0]
 
 
@@ -127,11 +131,11 @@ def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> N
         table.add_row("rejected", f"{report.rejected_count:,}, everything around them went in:")
     screen.print(table)
     for file, where, reason in report.rejected[:SHOWN_REJECTIONS]:
-        screen.print(f"  [yellow]{Path(file).name} {where}[/yellow] {reason}", markup=True)
+        screen.print(f"  [yellow]{plain(Path(file).name)} {plain(where)}[/yellow] {plain(reason)}")
     if report.rejected_count > SHOWN_REJECTIONS:
         screen.print(f"  … and {report.rejected_count - SHOWN_REJECTIONS:,} more (--json lists them)")
     for warning in report.warnings:
-        screen.print(f"[yellow]note[/yellow] {warning}")
+        screen.print(f"[yellow]note[/yellow] {plain(warning)}")
     screen.print(f"to summarise: {estimate_line(estimate)}; do it by: pkg-pipeline run")
 
 

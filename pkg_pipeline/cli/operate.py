@@ -4,40 +4,59 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import backup as backups
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, console, settings_in_force, show
-from pkg_pipeline.settings import Settings
-from pkg_pipeline.wiring import database, database_url, open_memory
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, YesFlag, confirm, notes, plain, settings_in_force, show
+
+if TYPE_CHECKING:
+    from pkg_pipeline.settings import Settings
 
 db = typer.Typer(help="The database: upgrade, downgrade REV, start, stop, status.", no_args_is_help=True)
 
-OURS = ("postgres", "postgres.lock", "postgres.keep", "dagster", "inbox", "demo", "dev.lock", "logs", "pkg.toml")
+OURS = (
+    "postgres",
+    *(f"postgres{suffix}" for suffix in embedded.FILES_BESIDE),
+    "dagster",
+    "inbox",
+    "demo",
+    "dev.lock",
+    "dev.pid",
+    "logs",
+    "pkg.toml",
+)
 """All that the program puts into PKG_HOME; uninstall touches nothing else."""
-
-Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
 
 def init(json: JsonFlag = False) -> None:
     """Create the home, the database and its tables. Safe to repeat."""
+    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.wiring import open_memory
+
     settings = settings_in_force()
-    settings.inbox.mkdir(parents=True, exist_ok=True)
+    try:
+        settings.inbox.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandFailed(f"{error.filename}: {error.strerror}; set PKG_HOME to a folder you can write to") from error
     with open_memory(settings) as memory:
         revision = migrate.current(memory.url)
     answer = {"home": str(settings.home), "database": _kind(settings), "revision": revision}
-    show(answer, as_json=json, human=lambda screen: screen.print(f"ready: {settings.home}, {_kind(settings)} database"))
+    show(
+        answer,
+        as_json=json,
+        human=lambda screen: screen.print(f"ready: {plain(settings.home)}, {_kind(settings)} database"),
+    )
 
 
 @db.command()
 def upgrade(json: JsonFlag = False) -> None:
     """Bring the tables up to date."""
-    settings = settings_in_force()
-    with database(settings) as url:
+    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.wiring import database
+
+    with database(settings_in_force()) as url:
         migrate.upgrade(url)
         _say_revision(url, as_json=json)
 
@@ -45,15 +64,24 @@ def upgrade(json: JsonFlag = False) -> None:
 @db.command()
 def downgrade(
     revision: Annotated[str, typer.Argument(help="Such as 0001, or base for none.")],
-    yes: Yes = False,
+    yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Take revisions back; what only they hold is lost."""
-    if not yes:
-        typer.confirm(f"Go back to {revision}? What later revisions hold is lost.", abort=True)
+    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.wiring import database
+
+    try:
+        migrate.check_revision(revision)
+    except migrate.RevisionUnknown as error:
+        raise typer.BadParameter(str(error), param_hint="REVISION") from error
     settings = settings_in_force()
+    confirm(f"Go back to {revision}? What later revisions hold is lost.", yes=yes, as_json=json)
     with database(settings) as url:
-        migrate.downgrade(url, revision)
+        try:
+            migrate.downgrade(url, revision)
+        except migrate.RevisionUnknown as error:
+            raise CommandFailed(str(error)) from error
         _say_revision(url, as_json=json)
 
 
@@ -62,35 +90,39 @@ def start(json: JsonFlag = False) -> None:
     """Start the embedded server and let it run until `db stop`."""
     settings = _embedded_only()
     embedded.keep(settings.database_folder, kept=True)
-    url = database_url(settings)
+    with embedded.running(settings.database_folder) as url:  # as a user, so that no other one stops it meanwhile
+        pass
     show({"running": True, "url": url}, as_json=json, human=lambda screen: screen.print(f"running: {url}"))
 
 
 @db.command()
 def stop(json: JsonFlag = False) -> None:
-    """Stop the embedded server."""
+    """Stop the embedded server, whoever uses it."""
     settings = _embedded_only()
     embedded.keep(settings.database_folder, kept=False)
     stopped = embedded.stop(settings.database_folder)
     said = "stopped" if stopped else "was not running"
-    show({"running": False}, as_json=json, human=lambda screen: screen.print(said))
+    show({"running": False, "stopped": stopped}, as_json=json, human=lambda screen: screen.print(said))
 
 
 @db.command()
 def status(json: JsonFlag = False) -> None:
     """Whether the database answers and at which revision it is."""
+    from pkg_pipeline.adapters.postgres import engine, migrate
+
     settings = settings_in_force()
-    if settings.database_url is None and not embedded.is_running(settings.database_folder):
-        answer = {"running": False, "kind": "embedded", "revision": None, "head": migrate.head()}
+    if settings.database_url is not None:
+        url = engine.libpq_url(settings.database_url.get_secret_value())
     else:
-        url = database_url(settings, start=False)
-        answer = {"running": True, "kind": _kind(settings), "revision": migrate.current(url), "head": migrate.head()}
+        url = embedded.dsn(settings.database_folder) if embedded.is_running(settings.database_folder) else None
+    revision = None if url is None else migrate.current(url)
+    answer = {"running": url is not None, "kind": _kind(settings), "revision": revision, "head": migrate.head()}
     show(
         answer,
         as_json=json,
         human=lambda screen: screen.print(
             f"{answer['kind']}: {'running' if answer['running'] else 'stopped'},"
-            f" revision {answer['revision'] or 'unknown'} of {answer['head']}"
+            f" revision {answer['revision'] or ('none' if answer['running'] else 'unknown')} of {answer['head']}"
         ),
     )
 
@@ -100,60 +132,90 @@ def backup(
     json: JsonFlag = False,
 ) -> None:
     """Write the whole memory, with Dagster's history, into one file."""
-    with database(settings_in_force()) as url:
+    from pkg_pipeline.adapters.postgres import backup as backups
+    from pkg_pipeline.wiring import database
+
+    settings = settings_in_force()
+    if settings.database_url is None and not embedded.is_initialised(settings.database_folder):
+        raise CommandFailed(f"there is nothing to back up: {settings.home} has no database yet")
+    with database(settings) as url:
         try:
             size = backups.dump(url, file)
-        except (backups.BackupFailed, OSError) as error:
+        except backups.BackupFailed as error:
             raise CommandFailed(str(error)) from error
-    show({"file": str(file), "bytes": size}, as_json=json, human=lambda screen: screen.print(f"{file}: {size:,} bytes"))
+    show(
+        {"file": str(file), "bytes": size},
+        as_json=json,
+        human=lambda screen: screen.print(f"{plain(file)}: {size:,} bytes"),
+    )
 
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A file that `backup` wrote.")],
-    yes: Yes = False,
+    yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Replace the memory by a backup; then its tables are brought up to date."""
+    from pkg_pipeline.adapters.postgres import backup as backups
+    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.wiring import database
+
     settings = settings_in_force()
-    if not yes:
-        typer.confirm(f"Replace everything in the {_kind(settings)} database by {file}?", abort=True)
-    with database(settings) as url:
-        migrate.prepare(url)
-        try:
+    try:
+        backups.check(file)  # before any question, and before a server is made for it
+        confirm(f"Replace everything in the {_kind(settings)} database by {file}?", yes=yes, as_json=json)
+        with database(settings) as url:
+            migrate.prepare(url)
             backups.restore(url, file)
-        except backups.BackupFailed as error:
-            raise CommandFailed(str(error)) from error
-        migrate.upgrade(url)
-        _say_revision(url, as_json=json)
+            migrate.upgrade(url)
+            _say_revision(url, as_json=json)
+    except backups.BackupFailed as error:
+        raise CommandFailed(str(error)) from error
 
 
-def uninstall(yes: Yes = False, json: JsonFlag = False) -> None:
+def uninstall(yes: YesFlag = False, json: JsonFlag = False) -> None:
     """Remove everything the program keeps: the database, Dagster's home, the inbox, the settings."""
     settings = settings_in_force()
     there = [settings.home / name for name in OURS if (settings.home / name).exists()]
     if not yes:
-        screen = console()
-        for path in there:
-            screen.print(f"  {path}")
-        if settings.database_url is not None:
-            screen.print(f"  schemas {', '.join(backups.SCHEMAS)} of the database in DATABASE_URL")
-        typer.confirm("Delete all of this for good?", abort=True)
-    schemas = backups.drop(engine.libpq_url(settings.database_url.get_secret_value())) if settings.database_url else []
+        _say_what_goes(settings, there)
+    confirm("Delete all of this for good?", yes=yes, as_json=json)
+    schemas = _drop_schemas(settings)
     for home in (settings.home / "demo", settings.home):
-        if embedded.is_initialised(home / "postgres"):
-            embedded.stop(home / "postgres")
+        embedded.stop(home / "postgres")
     for path in there:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     left = sorted(str(path) for path in settings.home.iterdir()) if settings.home.exists() else []
-    if settings.home.exists() and not left:
+    if settings.home.exists() and not left and not settings.home.is_symlink():
         settings.home.rmdir()
     answer = {"removed": [str(path) for path in there], "schemas": schemas, "left": left}
-    show(answer, as_json=json, human=lambda screen: screen.print(_gone(settings, left)))
+    show(answer, as_json=json, human=lambda screen: screen.print(_gone(settings, answer), markup=False))
 
 
-def _gone(settings: Settings, left: list[str]) -> str:
-    rest = f"; not ours and left alone: {', '.join(left)}" if left else ""
-    return f"removed {settings.home}{rest}. The program itself goes with its checkout or environment."
+def _say_what_goes(settings: Settings, there: list[Path]) -> None:
+    screen = notes()
+    for path in there:
+        screen.print(f"  {plain(path)}")
+    if settings.database_url is not None:
+        from pkg_pipeline.adapters.postgres.backup import SCHEMAS
+
+        screen.print(f"  schemas {', '.join(SCHEMAS)} of the database in DATABASE_URL")
+
+
+def _drop_schemas(settings: Settings) -> list[str]:
+    if settings.database_url is None:
+        return []
+    from pkg_pipeline.adapters.postgres import backup as backups
+    from pkg_pipeline.adapters.postgres import engine
+
+    return backups.drop(engine.libpq_url(settings.database_url.get_secret_value()))
+
+
+def _gone(settings: Settings, answer: dict[str, list[str]]) -> str:
+    removed = f"removed what lay in {settings.home}" if answer["removed"] else f"nothing lay in {settings.home}"
+    schemas = f"; dropped the schemas {', '.join(answer['schemas'])}" if answer["schemas"] else ""
+    rest = f"; not ours and left alone: {', '.join(answer['left'])}" if answer["left"] else ""
+    return f"{removed}{schemas}{rest}. The program itself goes with its checkout or environment."
 
 
 def _embedded_only() -> Settings:
@@ -168,5 +230,7 @@ def _kind(settings: Settings) -> str:
 
 
 def _say_revision(url: str, *, as_json: bool) -> None:
+    from pkg_pipeline.adapters.postgres import migrate
+
     answer = {"revision": migrate.current(url), "head": migrate.head()}
     show(answer, as_json=as_json, human=lambda screen: screen.print(f"revision {answer['revision'] or 'none'}"))

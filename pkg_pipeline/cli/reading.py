@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, settings_in_force, show
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, plain, settings_in_force, show, without_controls
 from pkg_pipeline.memory.hashing import parse_chat_key
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.context import EntityContext, EntityUnknown
@@ -96,7 +96,7 @@ def found_entity(memory: Memory, asked: str) -> ListedEntity:
 
 def print_context(screen: Console, answer: EntityContext) -> None:
     """The block as a model gets it, then what it cost and what it left out."""
-    screen.print(answer.block.text, markup=False, end="")
+    screen.print(without_controls(answer.block.text), markup=False, end="")
     screen.rule(style="dim")
     shape = answer.to_json()
     table = Table("tier", "tokens", "items", box=None, padding=(0, 2, 0, 0))
@@ -119,25 +119,24 @@ def _print_entities(screen: Console, items: tuple[dict[str, Any], ...], followin
     for item in items:
         name = f"{item['name']} (you)" if item["is_self"] else item["name"]
         first, last = ((item[key] or "")[:10] for key in ("first_contact", "last_contact"))
-        table.add_row(name, f"{item['messages']:,}", first, last, ", ".join(item["identities"]))
+        table.add_row(plain(name), f"{item['messages']:,}", first, last, plain(", ".join(item["identities"])))
     screen.print(table)
     _print_rest(screen, following)
 
 
 def _print_summaries(screen: Console, items: tuple[dict[str, Any], ...], following: str | None) -> None:
     for item in items:
-        screen.print(
-            f"[bold]{item['started_at'][:16].replace('T', ' ')}[/bold]  {item['chat']}  [dim]{item['status']}[/dim]"
-        )
-        screen.print(item["summary"] or "(withheld: it rests on a deleted message)", markup=False)
+        began = item["started_at"][:16].replace("T", " ")
+        screen.print(f"[bold]{began}[/bold]  {plain(item['chat'])}  [dim]{item['status']}[/dim]")
+        said = item["summary"] or "(withheld: it rests on a deleted message)"
+        screen.print(without_controls(said), markup=False)
         for decision in item["decisions"]:
-            screen.print(
-                f"  decided {decision['date']} ({decision['importance']}): {decision['description']}", markup=False
-            )
+            said = f"decided {decision['date']} ({decision['importance']}): {decision['description']}"
+            screen.print(f"  {plain(said)}")
         for action in item["action_items"]:
             due = f", due {action['due_date']}" if action["due_date"] else ""
             said = f"{action['status']} ({action['owner']}{due}): {action['description']}"
-            screen.print(f"  {said}", markup=False)
+            screen.print(f"  {plain(said)}")
         screen.print()
     screen.print(counted(len(items), "summary", "summaries"))
     _print_rest(screen, following)

@@ -56,6 +56,8 @@ def serve(
                 has_tokens=bool(tokens),
                 on_ready=lambda address: notes().print(f"API at {address}, its description at {address}/openapi.json"),
             )
+        except KeyboardInterrupt:
+            pass  # the server has answered what it had begun and says so by raising the signal again
         except CannotServe as error:
             raise CommandFailed(str(error)) from error
         finally:

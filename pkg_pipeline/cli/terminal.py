@@ -1,23 +1,37 @@
-"""How commands speak: one JSON document for programs, tables for people, one clear line for a failure."""
+"""How commands speak: one JSON document for programs, tables for people, one clear line for a failure.
+
+Rich and the settings are loaded by what needs them: ``--help`` needs neither.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from pkg_pipeline.settings import Settings, SettingsError, load
-from pkg_pipeline.stages.message_stores import ExportSource
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from pkg_pipeline.settings import Settings
+    from pkg_pipeline.stages.message_stores import ExportSource
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+YesFlag = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
-DONE, FAILED, WRONG_USAGE = 0, 1, 2
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+PROGRESS_AFTER_SECONDS = 2.0
+COLUMNS_WITHOUT_TERMINAL = 160
+"""Nobody sees where a line of a file ends; eighty columns would only cut names."""
+
+_CONTROLS = {
+    code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
+}
 
 
 class CommandFailed(Exception):
@@ -26,37 +40,93 @@ class CommandFailed(Exception):
 
 def console() -> Console:
     """For people: standard output, colours and width as the terminal has them."""
-    return Console(highlight=False, soft_wrap=True)
+    return _console(stderr=False)
 
 
 def notes() -> Console:
     """Progress and remarks: standard error, so that standard output stays what was asked for."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    made = Console(stderr=stderr, highlight=False, soft_wrap=True)
+    if not made.is_terminal:
+        made.width = max(made.width, COLUMNS_WITHOUT_TERMINAL)
+    return made
+
+
+def plain(text: object) -> str:
+    """Words of others between words of ours: no markup in them is obeyed, no control sequence reaches a terminal."""
+    from rich.markup import escape
+
+    return escape(without_controls(text))
+
+
+def without_controls(text: object) -> str:
+    """``text`` with line ends and tabs as its only control characters."""
+    return str(text).translate(_CONTROLS)
 
 
 def show(answer: Any, *, as_json: bool, human: Callable[[Console], None]) -> None:
     """Print ``answer`` for programs or for people."""
     if as_json:
+        import orjson
+
         sys.stdout.write(orjson.dumps(answer, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
     else:
         human(console())
 
 
 def settings_in_force() -> Settings:
-    """The settings; a wrong one ends the command with its line."""
-    try:
-        return load()
-    except SettingsError as error:
-        raise CommandFailed(str(error)) from error
+    """The settings. Raises SettingsError, whose line ends the command."""
+    from pkg_pipeline.settings import load
+
+    return load()
+
+
+def confirm(question: str, *, yes: bool, as_json: bool) -> None:
+    """Go on only with consent. Raises CommandFailed where nobody can be asked, typer.Abort for a no."""
+    if yes:
+        return
+    if as_json or not sys.stdin.isatty():
+        raise CommandFailed(f"not done, since nobody can be asked here: {question} Repeat it with --yes")
+    typer.confirm(question, abort=True, err=True)
 
 
 @contextmanager
 def reading_progress(*, as_json: bool) -> Iterator[Callable[[ExportSource], None]]:
-    """A progress bar over the bytes of a file, on a terminal only."""
+    """A progress bar over the bytes of a file, on a terminal only, and only once it has taken two seconds."""
     screen = notes()
     if as_json or not screen.is_terminal:
         yield lambda _: None
         return
+    started = time.monotonic()
+    progress: Progress | None = None
+    tasks: dict[str, Any] = {}
+
+    def advance(export: ExportSource) -> None:
+        nonlocal progress
+        if progress is None:
+            if time.monotonic() - started < PROGRESS_AFTER_SECONDS:
+                return
+            progress = _bar(screen)
+            progress.start()
+        if export.name not in tasks:
+            tasks[export.name] = progress.add_task(plain(export.name[-40:]), total=export.bytes_total)
+        progress.update(tasks[export.name], completed=export.bytes_read, total=export.bytes_total)
+
+    try:
+        yield advance
+    finally:
+        if progress is not None:
+            progress.stop()
+
+
+def _bar(screen: Console) -> Progress:
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -64,15 +134,7 @@ def reading_progress(*, as_json: bool) -> Iterator[Callable[[ExportSource], None
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=screen, transient=True) as progress:
-        tasks: dict[str, Any] = {}
-
-        def advance(export: ExportSource) -> None:
-            if export.name not in tasks:
-                tasks[export.name] = progress.add_task(export.name[-40:], total=export.bytes_total)
-            progress.update(tasks[export.name], completed=export.bytes_read, total=export.bytes_total)
-
-        yield advance
+    return Progress(*columns, console=screen, transient=True)
 
 
 def counted(number: float, one: str, many: str | None = None) -> str:

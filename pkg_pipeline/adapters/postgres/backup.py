@@ -1,56 +1,116 @@
-"""The whole memory as one file and back: pg_dump and pg_restore of the schemas that are ours."""
+"""The whole memory as one file and back, by the bundled pg_dump, pg_restore and psql: the schemas that are ours."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
-from psycopg.conninfo import conninfo_to_dict
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, SCHEMA, connect, libpq_url
+from pkg_pipeline.adapters.postgres import migrate
+from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, SCHEMA, connect, libpq_url, without_password
+from pkg_pipeline.adapters.postmaster import binary
 
 MARTS_SCHEMA = "marts"
 SCHEMAS = (SCHEMA, DAGSTER_SCHEMA, MARTS_SCHEMA)
 
+MAGIC = b"PGDMP"
+CHUNK_BYTES = 1 << 16
+LOCK_SECONDS = 30
+FIRST_WITH_TRANSACTION_TIMEOUT = 170000
+TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
+"""pg_restore writes it for every server; those before 17 refuse it."""
+
 
 class BackupFailed(Exception):
-    """One line: what PostgreSQL's tool said."""
+    """One line: what is wrong, mostly what PostgreSQL's tool said."""
 
 
 def dump(url: str, file: Path) -> int:
-    """Write everything to ``file`` (custom format, compressed); returns its bytes. Never leaves half a file."""
-    part = file.with_name(file.name + ".part")
+    """Write everything to ``file`` (custom format, compressed); returns its bytes. Never leaves half a file.
+
+    Only its owner may read the file: all that was said is in it. Raises BackupFailed.
+    """
+    if migrate.current(url) is None:
+        raise BackupFailed("there is nothing to back up: this database has no memory yet")
+    if file.is_dir():
+        raise BackupFailed(f"{file} is a folder; name the file to write")
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     schemas = [argument for schema in SCHEMAS for argument in ("--schema", schema)]
     try:
-        _run("pg_dump", url, ["--format=custom", "--no-owner", "--no-privileges", *schemas, "--file", str(part)])
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        command = _command("pg_dump", "--format=custom", "--no-owner", "--no-privileges", *schemas)
+        _run([*command, "--dbname", _address(url), "--file", str(part)], url)
         part.replace(file)
+        return file.stat().st_size
+    except OSError as error:
+        raise BackupFailed(f"{file} cannot be written: {error.strerror}") from error
     finally:
-        part.unlink(missing_ok=True)
-    return file.stat().st_size
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def restore(url: str, file: Path) -> None:
-    """Replace everything by what ``file`` holds, in one transaction: it is all there or nothing changed."""
-    if not file.is_file():
-        raise BackupFailed(f"there is no file {file}")
-    with file.open("rb") as stream:
-        if stream.read(5) != b"PGDMP":
-            raise BackupFailed(f"{file} is no backup of this program (pg_dump custom format)")
-    _run(
-        "pg_restore",
-        url,
-        [
-            "--clean",
-            "--if-exists",
-            "--single-transaction",
-            "--no-owner",
-            "--no-privileges",
-            str(file),
-        ],
+    """Replace everything by what ``file`` holds, in one transaction: it is all there or nothing changed.
+
+    pg_restore reads, psql writes, and COMMIT is only said once pg_restore has come to the file's end in good order.
+    Raises BackupFailed.
+    """
+    check(file)
+    with connect(url) as connection:
+        version = connection.info.server_version
+    with tempfile.TemporaryFile() as reader_words, tempfile.TemporaryFile() as writer_words:
+        reader = subprocess.Popen(
+            _command("pg_restore", "--no-owner", "--no-privileges", "--file=-", str(file)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=reader_words,
+        )
+        writer = subprocess.Popen(
+            [*_command("psql", "-X", "-q", "--set=ON_ERROR_STOP=1"), "--dbname", _address(url)],
+            env=_environment(url),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=writer_words,
+        )
+        with reader, writer:
+            assert reader.stdout is not None
+            assert writer.stdin is not None
+            with suppress(BrokenPipeError):  # psql ended early; its words say why
+                _replay(reader, writer.stdin, server_version=version)
+            with suppress(BrokenPipeError):
+                writer.stdin.close()
+            writer.wait()
+            reader.stdout.close()
+            reader.wait()
+        if writer.returncode != 0:
+            raise BackupFailed(f"nothing was changed: {_telling(writer_words, 'psql', url)}")
+        if reader.returncode != 0:
+            raise BackupFailed(f"nothing was changed, {file} is damaged: {_telling(reader_words, 'pg_restore', url)}")
+
+
+def check(file: Path) -> None:
+    """Whether ``file`` is a backup of this program, as far as its head and contents list tell. Raises BackupFailed."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(len(MAGIC))
+    except OSError as error:
+        raise BackupFailed(f"{file} cannot be read: {error.strerror}") from error
+    if head != MAGIC:
+        raise BackupFailed(f"{file} is no backup of this program (pg_dump custom format)")
+    listed = subprocess.run(
+        _command("pg_restore", "--list", str(file)), stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
+    if listed.returncode != 0:
+        raise BackupFailed(f"{file} is damaged: its list of contents cannot be read")
+    if f" SCHEMA - {SCHEMA} ".encode() not in listed.stdout:
+        raise BackupFailed(f"{file} is a backup of another program: it has no schema {SCHEMA}")
 
 
 def drop(url: str) -> list[str]:
@@ -60,25 +120,66 @@ def drop(url: str) -> list[str]:
         for schema in SCHEMAS:
             found = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
             if found is not None:
-                # names of our own, never input
-                connection.execute(f"DROP SCHEMA {schema} CASCADE")  # type: ignore[arg-type]
+                connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
                 dropped.append(schema)
     return dropped
 
 
-def _run(program: str, url: str, arguments: list[str]) -> None:
-    bundled = embedded.binary(program)
-    command = str(bundled) if bundled.exists() else shutil.which(program)
-    if command is None:
-        raise BackupFailed(f"{program} is not installed")
-    given = {key: str(value) for key, value in conninfo_to_dict(libpq_url(url)).items() if value is not None}
-    # by environment: a password on the command line could be read by everybody on the machine
-    names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE"}
-    environment = {**os.environ, **{names[key]: value for key, value in given.items() if key in names}}
-    database = ["--dbname", given.get("dbname", "postgres")]
-    done = subprocess.run(
-        [command, *database, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-        raise BackupFailed(f"{program}: {lines[0] if lines else 'failed without a word'}")
+def _replay(reader: subprocess.Popen[bytes], writer: IO[bytes], *, server_version: int) -> None:
+    assert reader.stdout is not None
+    writer.write(b"BEGIN;\n")
+    writer.write(f"SET lock_timeout = '{LOCK_SECONDS}s';\nSET client_min_messages = warning;\n".encode())
+    for schema in SCHEMAS:  # also what later revisions added and the backup does not know
+        writer.write(f"DROP SCHEMA IF EXISTS {schema} CASCADE;\n".encode())
+    chunk = reader.stdout.read(CHUNK_BYTES)
+    if server_version < FIRST_WITH_TRANSACTION_TIMEOUT:
+        chunk = chunk.replace(TRANSACTION_TIMEOUT, b"", 1)  # it stands in the head, long before any data
+    while chunk:
+        writer.write(chunk)
+        chunk = reader.stdout.read(CHUNK_BYTES)
+    if reader.wait() == 0:
+        writer.write(_REFUSE_NEWER.format(schema=SCHEMA, head=migrate.head()).encode())
+        writer.write(b"COMMIT;\n")
+
+
+_REFUSE_NEWER = """
+DO $$ BEGIN
+    IF (SELECT max(version_num) FROM {schema}.alembic_version) > '{head}' THEN
+        RAISE EXCEPTION 'the backup is of a newer version of this program';
+    END IF;
+END $$;
+"""
+
+
+def _command(program: str, *arguments: str) -> list[str]:
+    return [str(binary(program)), *arguments]
+
+
+def _address(url: str) -> str:
+    """Everything that the URL says of the server but the password, which all could read on a command line."""
+    return make_conninfo(**{**conninfo_to_dict(libpq_url(url)), "password": None})
+
+
+def _environment(url: str) -> dict[str, str]:
+    password = conninfo_to_dict(libpq_url(url)).get("password")
+    return {**os.environ, **({"PGPASSWORD": str(password)} if password else {})}
+
+
+def _run(command: Sequence[str], url: str) -> None:
+    with tempfile.TemporaryFile() as words:
+        done = subprocess.run(
+            command, env=_environment(url), stdin=subprocess.DEVNULL, stdout=words, stderr=words, check=False
+        )
+        if done.returncode != 0:
+            raise BackupFailed(_telling(words, Path(command[0]).name, url))
+
+
+def _telling(words: IO[bytes], program: str, url: str) -> str:
+    """The first line of an error, without line numbers of a script that nobody sees and without what was said."""
+    words.seek(0)
+    lines = [line for line in words.read().decode(errors="replace").splitlines() if line.strip()]
+    telling = next((line for line in lines if "error:" in line.lower()), lines[0] if lines else "failed without a word")
+    if "lock timeout" in telling:
+        return f"somebody else is using the memory; stop dev, serve or run, then try again ({program})"
+    said = without_password(telling.partition("rror:")[2].strip() or telling, url)
+    return f"{program}: {said}"

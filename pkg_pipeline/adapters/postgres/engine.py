@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
 SCHEMA = "pkg"
@@ -23,68 +24,113 @@ class DatabaseUnavailable(Exception):
 
 
 def libpq_url(url: str) -> str:
-    """A SQLAlchemy or postgres URL in libpq's form, without driver names."""
-    parts = urlsplit(url)
-    scheme = parts.scheme.split("+")[0]
-    if scheme not in ("postgres", "postgresql"):
+    """A SQLAlchemy or postgres URL in one plain form: libpq's, no driver name, everything special percent-encoded.
+
+    Raises DatabaseUnavailable, whose line never repeats the URL: it may hold a password in an unexpected place.
+    """
+    scheme, separator, rest = url.strip().partition("://")
+    if not separator or scheme.split("+")[0] not in ("postgres", "postgresql"):
         raise DatabaseUnavailable("DATABASE_URL must begin with postgresql://")
-    return urlunsplit(("postgresql", *parts[1:])) if parts.netloc else "postgresql://" + url.split("://", 1)[1]
+    unreadable = DatabaseUnavailable(
+        "DATABASE_URL cannot be read; it is postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and special characters of"
+        " the user or password must be percent-encoded (p%40ss for p@ss)"
+    )
+    try:
+        given = {key: str(value) for key, value in conninfo_to_dict(f"postgresql://{rest}").items() if value}
+    except psycopg.Error:
+        raise unreadable from None
+    host, port, database = (given.pop(key, "") for key in ("host", "port", "dbname"))
+    if "@" in host + database or not all(part.isdigit() for part in port.split(",") if part):
+        raise unreadable
+    user, password = given.pop("user", ""), given.pop("password", "")
+    login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
+    if host and not set(host) & set("/,@"):
+        place = f"[{host}]" if ":" in host else quote(host, safe="")
+        place += f":{port}" if port else ""
+    else:
+        place = ""
+        given = {key: value for key, value in (("host", host), ("port", port)) if value} | given
+    query = f"?{urlencode(given, quote_via=quote, safe='')}" if given else ""
+    return f"postgresql://{login}{'@' if login else ''}{place}/{quote(database, safe='')}{query}"
 
 
 def with_options(url: str, **options: str) -> str:
     """The URL with query parameters added or replaced."""
     parts = urlsplit(libpq_url(url))
     query = {**dict(parse_qsl(parts.query)), **options}
-    return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode(query, quote_via=quote)}"
+    return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode(query, quote_via=quote, safe='')}"
 
 
 def with_database(url: str, database: str) -> str:
     """The same server, another database."""
     parts = urlsplit(libpq_url(url))
-    return f"{parts.scheme}://{parts.netloc}/{database}{'?' + parts.query if parts.query else ''}"
+    return f"{parts.scheme}://{parts.netloc}/{quote(database, safe='')}{'?' + parts.query if parts.query else ''}"
 
 
 def sqlalchemy_url(url: str, *, driver: str, search_path: str) -> str:
     """For tools that want SQLAlchemy's form (Alembic, Dagster's storage)."""
-    given = with_options(url, options=f"-csearch_path={search_path}")
+    given = with_options(url, options=_options(libpq_url(url), f"-csearch_path={search_path}"))
     return given.replace("postgresql://", f"postgresql+{driver}://", 1)
 
 
 def connect(url: str, *, search_path: str = f"{SCHEMA},public", autocommit: bool = False) -> Connection:
     """One connection. Raises DatabaseUnavailable with one clear line."""
+    url = libpq_url(url)
     try:
         return psycopg.connect(
-            libpq_url(url),
+            url,
             autocommit=autocommit,
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            options=f"-csearch_path={search_path} -cTimeZone=UTC",
+            options=_options(url, f"-csearch_path={search_path} -cTimeZone=UTC"),
             application_name="pkg_pipeline",
         )
     except psycopg.OperationalError as error:
         raise DatabaseUnavailable(explain(error, url)) from error
 
 
+def _options(url: str, ours: str) -> str:
+    """Options that the URL itself carries, then ours, which win."""
+    return f"{conninfo_to_dict(url).get('options') or ''} {ours}".strip()
+
+
 def explain(error: Exception, url: str) -> str:
     """One line for a failed connection: what is wrong, where, what to do. Never shows the password."""
-    parts = urlsplit(libpq_url(url))
-    place = parts.hostname or dict(parse_qsl(parts.query)).get("host") or "the local socket"
-    where = f"{place}:{parts.port}" if parts.port else place
+    given = conninfo_to_dict(libpq_url(url))
+    place = str(given.get("host") or "the local socket")
+    where = f"{place}:{given['port']}" if given.get("port") and not place.startswith("/") else place
+    database, user = given.get("dbname") or given.get("user"), given.get("user")
     text = str(error)
-    if "password authentication failed" in text or "no password supplied" in text:
-        return f"PostgreSQL at {where} refused the user or password of DATABASE_URL"
-    if "does not exist" in text and "database" in text:
-        return f"PostgreSQL at {where} has no database {parts.path.lstrip('/')!r}; create it or correct DATABASE_URL"
-    if "role" in text and "does not exist" in text:
-        return f"PostgreSQL at {where} has no role {parts.username!r}; correct the user in DATABASE_URL"
-    if "starting up" in text or "recovery" in text:
-        return f"PostgreSQL at {where} is still starting; try again in a moment"
-    if "too many clients" in text or "remaining connection slots" in text:
-        return f"PostgreSQL at {where} has no free connection; raise max_connections or stop other programs"
-    if "timeout" in text:
-        return f"PostgreSQL at {where} did not answer within {CONNECT_TIMEOUT_SECONDS} s"
-    if "could not translate host name" in text or "Name or service not known" in text:
+    for marks, words in (
+        (("password authentication failed", "no password supplied"), "refused the user or password of DATABASE_URL"),
+        (('database "', "does not exist"), f"has no database {database!r}; create it or correct DATABASE_URL"),
+        (("permission denied for database",), f"does not let {user!r} into the database {database!r}; grant CONNECT"),
+        (('role "', "does not exist"), f"has no role {user!r}; correct the user in DATABASE_URL"),
+        (("pg_hba.conf",), f"does not let {user!r} in from this machine; see its pg_hba.conf, or sslmode"),
+        (("starting up", "in recovery mode", "not yet accepting"), "is still starting; try again in a moment"),
+        (("shutting down",), "is just ending; start it again"),
+        (
+            ("too many clients", "too many connections", "remaining connection slots"),
+            "has no free connection; raise max_connections or stop other programs",
+        ),
+        (("timeout expired", "timed out"), f"did not answer within {CONNECT_TIMEOUT_SECONDS} s"),
+    ):
+        # a pair whose second part says what became of the first needs both; else any mark will do
+        if (all if marks[-1] == "does not exist" else any)(mark in text for mark in marks):
+            return f"PostgreSQL at {where} {words}"
+    if any(mark in text for mark in ("resolve host", "translate host name", "Name or service not known")):
         return f"the host {where} of DATABASE_URL is not known"
-    return f"no PostgreSQL at {where}: {text.strip().splitlines()[-1].strip()}"
+    if "refused" in text or "No such file" in text:
+        return f"nothing listens at {where}: start PostgreSQL there, or correct or unset DATABASE_URL"
+    lines = [line.strip() for line in without_password(text, url).splitlines() if line.strip()]
+    return f"no PostgreSQL at {where}: {lines[-1] if lines else 'no reason given'}"
+
+
+def without_password(text: str, url: str) -> str:
+    """``text`` with the password of ``url`` made unreadable, should it occur."""
+    password = str(conninfo_to_dict(libpq_url(url)).get("password") or "")
+    for form in {password, quote(password, safe="")} - {""}:
+        text = text.replace(form, "***")
+    return text
 
 
 def require(connection: Connection) -> None:
@@ -95,23 +141,29 @@ def require(connection: Connection) -> None:
             f"PostgreSQL {version // 10000} is too old: {OLDEST_SERVER // 10000} or newer is needed"
         )
     found = connection.execute(
-        "SELECT count(*) FILTER (WHERE installed_version IS NOT NULL), count(*)"
-        " FROM pg_available_extensions WHERE name = 'vector'"
+        "SELECT (SELECT nspname FROM pg_namespace WHERE oid = extnamespace)"
+        " FROM pg_available_extensions LEFT JOIN pg_extension ON extname = name WHERE name = 'vector'"
     ).fetchone()
-    if found is None or found[1] == 0:
+    if found is None:
         raise DatabaseUnavailable(
             "this PostgreSQL has no pgvector: install the package postgresql-NN-pgvector on its machine"
             " or use an image such as pgvector/pgvector"
+        )
+    if found[0] not in (None, "public"):
+        raise DatabaseUnavailable(
+            f"pgvector lies in schema {found[0]} of this database; an administrator moves it by:"
+            " ALTER EXTENSION vector SET SCHEMA public"
         )
 
 
 def pool(url: str, *, size: int, search_path: str = f"{SCHEMA},public", readonly: bool = False) -> ConnectionPool:
     """A pool of ``size`` connections, opened; the caller closes it."""
-    options = f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off"
+    url = libpq_url(url)
+    options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off")
     if readonly:
         options += " -cdefault_transaction_read_only=on"
     return ConnectionPool(
-        libpq_url(url),
+        url,
         min_size=1,
         max_size=size,
         open=True,

@@ -2,45 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
-from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, SCHEMA, connect, require, sqlalchemy_url
+from pkg_pipeline.adapters.postgres.engine import (
+    DAGSTER_SCHEMA,
+    SCHEMA,
+    DatabaseUnavailable,
+    connect,
+    explain,
+    libpq_url,
+    require,
+    sqlalchemy_url,
+)
 
 LOCK = 7_310_525  # any constant: two processes must not migrate at once
 FOLDER = Path(__file__).parent / "migrations"
 
 
+class RevisionUnknown(ValueError):
+    """No such revision, or not one to go back to; the message lists what there is."""
+
+
 def prepare(url: str) -> None:
-    """Schemas and extension, before any revision. Raises DatabaseUnavailable."""
+    """Schemas and extension, before any revision. Raises DatabaseUnavailable.
+
+    Asks for no right that it does not need: an administrator may have made them already.
+    """
     with connect(url, search_path="public", autocommit=True) as connection:
         require(connection)
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
         try:
             for schema in (SCHEMA, DAGSTER_SCHEMA):
-                connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
-            connection.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
+                if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
+                    connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+            if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone() is None:
+                connection.execute("CREATE EXTENSION vector WITH SCHEMA public")
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise _lacks_rights(connection.info.user, connection.info.dbname, error) from error
         finally:
             connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
 
 
 def upgrade(url: str, revision: str = "head") -> None:
-    """Bring the memory to ``revision``; idempotent; several processes may call it at once."""
+    """Bring the memory to ``revision``; idempotent; several processes may call it at once.
+
+    Raises DatabaseUnavailable, also for tables of a newer program.
+    """
     prepare(url)
-    if revision == "head" and current(url) == head():
+    at = current(url)
+    if at is not None and at not in revisions():
+        raise DatabaseUnavailable(
+            f"the tables are at revision {at}, which this program (up to {head()}) does not know; use a newer version"
+        )
+    if revision == "head" and at == head():
         return
     from alembic import command
 
-    command.upgrade(_config(url), revision)
+    with _clear_words(url):
+        command.upgrade(_config(url), revision)
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Take revisions back; data of what they made is lost."""
+    """Take revisions back; data of what they made is lost. Raises RevisionUnknown, DatabaseUnavailable."""
+    check_revision(revision)
+    at = current(url)
+    if revision != "base" and (at is None or at < revision):
+        raise RevisionUnknown(f"the tables are at revision {at or 'none'}: there is nothing to take back to {revision}")
+    if at is None:
+        return
     from alembic import command
 
-    command.downgrade(_config(url), revision)
+    with _clear_words(url):
+        command.downgrade(_config(url), revision)
+
+
+def check_revision(revision: str) -> None:
+    """Raises RevisionUnknown."""
+    if revision not in ("base", *revisions()):
+        raise RevisionUnknown(f"there is no revision {revision!r}; there are: base, {', '.join(revisions())}")
 
 
 def current(url: str) -> str | None:
@@ -53,16 +99,44 @@ def current(url: str) -> str | None:
         return None if found is None else found[0]
 
 
+def revisions() -> list[str]:
+    """All revisions, oldest first: the numbers of ``versions/NNNN_*.py``; they are linear."""
+    return sorted(path.name[:4] for path in (FOLDER / "versions").glob("[0-9][0-9][0-9][0-9]_*.py"))
+
+
 def head() -> str:
-    """The newest revision: the greatest number of ``versions/NNNN_*.py``; revisions are linear."""
-    return max(path.name[:4] for path in (FOLDER / "versions").glob("[0-9][0-9][0-9][0-9]_*.py"))
+    """The newest revision."""
+    return revisions()[-1]
+
+
+@contextmanager
+def _clear_words(url: str) -> Iterator[None]:
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        yield
+    except DBAPIError as error:
+        if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
+            given = conninfo_to_dict(libpq_url(url))
+            raise _lacks_rights(str(given.get("user")), str(given.get("dbname")), error.orig) from error
+        if isinstance(error.orig, psycopg.OperationalError):
+            raise DatabaseUnavailable(explain(error.orig, url)) from error
+        raise
+
+
+def _lacks_rights(user: str, database: str, error: Exception) -> DatabaseUnavailable:
+    said = str(error).splitlines()[0]
+    return DatabaseUnavailable(
+        f"the role {user!r} lacks a right in database {database!r} ({said}); its owner gives it by:"
+        f' GRANT CREATE ON DATABASE "{database}" TO "{user}"'
+    )
 
 
 def _config(url: str) -> Any:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(FOLDER))
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.attributes["url"] = sqlalchemy_url(url, driver="psycopg", search_path=f"{SCHEMA},public")
     config.attributes["lock"] = LOCK
     return config
