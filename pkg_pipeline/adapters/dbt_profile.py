@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pkg_pipeline.adapters.postgres.engine import libpq_url
-
 MARTS_SCHEMA = "marts"
 
 
 def variables(url: str) -> dict[str, str]:
     """``PKG_DBT_*`` for a libpq URL: a server by name, or the folder of a unix socket."""
+    from pkg_pipeline.adapters.postgres.engine import libpq_url  # brings the driver, which loading definitions must not
+
     parts = urlsplit(libpq_url(url))
     query = dict(parse_qsl(parts.query))
     return {

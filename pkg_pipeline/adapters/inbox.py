@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,9 @@ UNFINISHED = (".part", ".partial", ".crdownload", ".download", ".filepart", ".tm
 
 DONE, FAILED = "done", "failed"
 REPORT = ".report.json"
+
+_ONE_THREAD = threading.Lock()
+"""File locks hold between processes only."""
 
 
 class Refused(Exception):
@@ -107,7 +111,7 @@ class Inbox:
         """
         if not self.ready():
             return []
-        with fasteners.InterProcessLock(self.folder / ".lock"):
+        with _ONE_THREAD, fasteners.InterProcessLock(self.folder / ".lock"):
             # looked at again: another process may have taken some
             return [self._take(drop, importer) for drop in self.ready()]
 

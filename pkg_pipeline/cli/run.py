@@ -98,7 +98,7 @@ def work_off(
     started = time.monotonic()
     with opened(settings) as memory:
         if "messages" in assets and not keys:
-            _let_settle(Inbox(settings.inbox))
+            _let_settle(memory.inbox)
         if keys or any(has_work(memory, asset) for asset in assets):
             _execute(memory, assets, list(keys), note, verbose=verbose)
         waiting = memory.pending(PARTITIONED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 ASSETS = ("messages", "interactions", "interaction_summaries")
@@ -12,7 +11,7 @@ ASSETS = ("messages", "interactions", "interaction_summaries")
 def has_work(memory: PipelineMemory, asset: str) -> bool:
     """Whether a run of ``asset`` would find something to do now."""
     if asset == "messages":
-        return bool(Inbox(memory.settings.inbox).ready())
+        return bool(memory.inbox.ready())
     if memory.partitions.due(asset, now=memory.clock.now(), limit=1):
         return True
     return asset == "interactions" and memory.silent_interactions() > 0

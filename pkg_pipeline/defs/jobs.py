@@ -34,8 +34,8 @@ def build(*, marts: bool) -> list[UnresolvedAssetJobDefinition]:
         for asset, job in JOB_OF.items()
     ]
     if marts:
-        said_of_marts = "Build the marts' views and run their tests."
+        selection = dg.AssetSelection.groups("marts")
         made.append(
-            dg.define_asset_job(MARTS_JOB, selection=dg.AssetSelection.groups("marts"), description=said_of_marts)
+            dg.define_asset_job(MARTS_JOB, selection=selection, description="Build the marts' views and test them.")
         )
     return made

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pkg_pipeline.adapters.inbox import Refused, Report
+from pkg_pipeline.adapters.inbox import Inbox, Refused, Report
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.stores import Lane, PartitionStore
@@ -33,6 +33,9 @@ class PipelineMemory(Protocol):
 
     @property
     def partitions(self) -> PartitionStore: ...
+
+    @property
+    def inbox(self) -> Inbox: ...
 
     @property
     def database_url(self) -> str:
@@ -78,6 +81,10 @@ class OpenedMemory:
     @property
     def partitions(self) -> PartitionStore:
         return self._memory.partitions
+
+    @property
+    def inbox(self) -> Inbox:
+        return Inbox(self.settings.inbox)
 
     @property
     def database_url(self) -> str:

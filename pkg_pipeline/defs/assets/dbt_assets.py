@@ -4,6 +4,7 @@ Imports ``dagster_dbt``, which takes seconds; ``dbt_marts`` decides whether.
 """
 
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ def build(manifest: Mapping[str, Any]) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, dbt: DbtCliResource, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[Any]:
         # the profile reads its place and password from the environment; nothing of it is written to a file
-        with environment(memory.database_url):
-            yield from dbt.cli(["build"], context=context).stream()
+        with environment(memory.database_url), tempfile.TemporaryDirectory() as folder:
+            # dbt's artifacts of a run go aside: the project may lie where nothing can be written
+            yield from dbt.cli(["build"], context=context, target_path=Path(folder)).stream()
 
     return marts
 

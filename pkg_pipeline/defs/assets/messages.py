@@ -4,7 +4,7 @@ import time
 
 import dagster as dg
 
-from pkg_pipeline.adapters.inbox import Inbox, Taken
+from pkg_pipeline.adapters.inbox import Taken
 from pkg_pipeline.defs import checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
@@ -22,13 +22,12 @@ COUNTS = ("messages_new", "messages_updated", "messages_unchanged", "messages_de
 )
 def messages(context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]) -> dg.MaterializeResult:
     started = time.perf_counter()
-    inbox = Inbox(memory.settings.inbox)
     with translated("the import"):
-        taken = inbox.take_all(memory.import_drop)
+        taken = memory.inbox.take_all(memory.import_drop)
     for drop in taken:
         context.log.info(drop.line)
     failed = sum(not drop.imported for drop in taken)
-    waiting = len(inbox.drops())
+    waiting = len(memory.inbox.drops())
     return dg.MaterializeResult(
         metadata={**_totals(taken), "failed": failed, "pending": waiting, "seconds": time.perf_counter() - started},
         check_results=[

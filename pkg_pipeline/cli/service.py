@@ -1,0 +1,77 @@
+"""One long-running program of a deployment: ``python -m pkg_pipeline.cli.service code|webserver|daemon|api``.
+
+For containers, where each program has its own: sets what it needs in the environment and becomes it. ``dev`` runs them
+all at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from pkg_pipeline import settings as settings_module
+from pkg_pipeline import wiring
+from pkg_pipeline.adapters import dagster_home
+from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+from pkg_pipeline.cli.programs import MODULE, without_secrets
+from pkg_pipeline.settings import Settings, SettingsError
+
+CODE_PORT = 4000
+CODE_HOST_VARIABLE = "PKG_CODE_HOST"
+"""Where webserver and daemon find the code server; in docker-compose.yml the service's name."""
+
+SERVICES = ("init", "code", "webserver", "daemon", "api")
+
+
+def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """What to execute for ``service``, and its environment. The database must be one by ``DATABASE_URL``."""
+    if settings.database_url is None:
+        raise SettingsError("DATABASE_URL: a deployment of several programs needs a PostgreSQL server of its own")
+    url = wiring.database_url(settings, start=False)
+    environment = {**environ, **dagster_home.environment(settings.dagster_home, url), "PKG_HOME": str(settings.home)}
+    python = sys.executable
+    if service == "code":
+        grpc = [python, "-m", "dagster", "api", "grpc", "-m", MODULE, "--host", "0.0.0.0", "--port", str(CODE_PORT)]
+        return [*grpc, "--use-python-environment-entry-point", "--empty-working-directory"], environment
+    if service == "api":
+        listen = ["--host", settings.api_host, "--port", str(settings.api_port)]
+        return [python, "-c", "from pkg_pipeline.cli.app import main; main()", "serve", *listen], environment
+    host = environ.get(CODE_HOST_VARIABLE, "127.0.0.1")
+    workspace = ["--grpc-host", host, "--grpc-port", str(CODE_PORT)]
+    if service == "webserver":
+        listen = ["-h", "0.0.0.0", "-p", str(settings.dagster_port)]
+        return [python, "-m", "dagster_webserver", *workspace, *listen], without_secrets(environment)
+    return [python, "-m", "dagster._daemon", "run", *workspace], without_secrets(environment)
+
+
+def initialise(settings: Settings) -> None:
+    """Migrate the memory and Dagster's tables, once, before the programs start."""
+    with (
+        wiring.open_memory(settings) as memory,
+        dagster_home.prepared(settings.dagster_home, memory.url),
+    ):
+        settings.inbox.mkdir(parents=True, exist_ok=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Become the named program; returns only after ``init`` or when something is wrong."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if len(given) != 1 or given[0] not in SERVICES:
+        sys.stderr.write(f"usage: python -m pkg_pipeline.cli.service {'|'.join(SERVICES)}\n")
+        return 2
+    try:
+        settings = settings_module.load()
+        if given[0] == "init":
+            initialise(settings)
+            return 0
+        argv, environment = command(given[0], settings, os.environ)
+        dagster_home.write(settings.dagster_home)
+    except (SettingsError, DatabaseUnavailable) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return os.execve(argv[0], argv, environment)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
