@@ -9,8 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 import uvicorn
 from fastapi import FastAPI
 
-from pkg_pipeline.api import problems
-from pkg_pipeline.api.models import Problem
+from pkg_pipeline.api import models, problems
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
 from pkg_pipeline.api.security import LoopbackHosts, is_loopback
 
@@ -110,7 +109,11 @@ def _document_problems(app: FastAPI) -> None:
         if app.openapi_schema is None:
             schema = make()
             schemas = schema.setdefault("components", {}).setdefault("schemas", {})
-            schemas["Problem"] = Problem.model_json_schema()
+            schemas["Problem"] = models.Problem.model_json_schema()
+            for name, found in schemas.items():
+                # FastAPI drops nulls from examples, and a null is part of the shape
+                extra = getattr(getattr(models, name, None), "model_config", {}).get("json_schema_extra", {})
+                found.update(extra)
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
         assert app.openapi_schema is not None

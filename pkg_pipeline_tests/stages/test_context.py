@@ -80,7 +80,7 @@ def test_figures_are_those_of_then(memory: Remembered) -> None:
     asked = {ago: memory.ask(as_of=NOW - days(ago)) for ago in (101, 100, 60, 0.5)}
     assert {ago: answer["hypothetical_tokens"] for ago, answer in asked.items()} == {101: 0, 100: 20, 60: 20, 0.5: 60}
     assert "no contact yet" in asked[101]["text"]
-    assert "2 messages since 5 December 2025 · last contact 5 December 2025 (40 days ago)" in asked[60]["text"]
+    assert "messages: 2 (since 5 December 2025) · last contact 5 December 2025 (40 days ago)" in asked[60]["text"]
 
 
 def test_a_moment_to_come_is_refused(memory: Remembered) -> None:

@@ -118,9 +118,9 @@ class PostgresReadStore:
         self, wanted: SummaryFilter, *, after: Position | None, limit: int
     ) -> tuple[list[StoredSummary], Position | None]:
         """Newest interaction first, a bounded number of interactions at a time; see the protocol."""
-        candidates = self._candidates(wanted, after, scan=max(limit, SCAN_LIMIT))
+        candidates, end = self._candidates(wanted, after, scan=max(limit, SCAN_LIMIT))
         if not candidates:
-            return [], None
+            return [], end
         rows = self._rows(
             "history",
             "summaries",
@@ -135,11 +135,24 @@ class PostgresReadStore:
                 last = kept[-1].interaction_id
                 return kept, (starts[last], last)
             kept.append(summary)
-        last, started_at = candidates[-1]
-        return kept, (started_at, last)
+        return kept, end
 
-    def _candidates(self, wanted: SummaryFilter, after: Position | None, *, scan: int) -> list[tuple[UUID, datetime]]:
-        """Interactions whose summaries may be wanted, newest start first, from behind ``after``."""
+    def _candidates(
+        self, wanted: SummaryFilter, after: Position | None, *, scan: int
+    ) -> tuple[list[tuple[UUID, datetime]], Position | None]:
+        """Interactions whose summaries may be wanted, newest start first, and where the next look goes on."""
+        name, parameters = self._enumeration(wanted, after)
+        rows = self._rows("history", name, {**parameters, "scan": scan})
+        found: list[tuple[UUID, datetime]] = [(row[0], row[1]) for row in rows]
+        end = (found[-1][1], found[-1][0]) if len(found) == scan else None
+        if wanted.entity_id is not None and wanted.chat is not None:
+            inside = self._rows("history", "interactions_of_these", {"ids": [row[0] for row in found], **_chat(wanted)})
+            kept = {row[0] for row in inside}
+            found = [row for row in found if row[0] in kept]
+        return found, end
+
+    def _enumeration(self, wanted: SummaryFilter, after: Position | None) -> tuple[str, dict[str, Any]]:
+        """The statement that runs through the interactions in question, and its range."""
         after_at, after_id = after or (END_OF_TIME, LAST)
         from_day = max(wanted.day_from or FIRST_DAY, FIRST_DAY)
         from_at = datetime.combine(from_day, time.min, self._zone).astimezone(UTC)
@@ -148,21 +161,13 @@ class PostgresReadStore:
             end = datetime.combine(next_day, time.min, self._zone).astimezone(UTC)
             if end <= after_at:
                 after_at, after_id = end, UUID(int=0)
-        position = {"after_at": after_at, "after_id": after_id, "from_at": from_at, "scan": scan}
+        position = {"after_at": after_at, "after_id": after_id, "from_at": from_at}
         if wanted.entity_id is not None:
-            found = self._rows("history", "interactions_of_entity", {**position, "entity": wanted.entity_id})
-            if wanted.chat is None or not found:
-                return [(row[0], row[1]) for row in found]
-            inside = self._rows("history", "interactions_of_these", {"ids": [row[0] for row in found], **_chat(wanted)})
-            kept = {row[0] for row in inside}
-            # the last one stays even if it is of another chat: it says where the next page goes on
-            return [(row[0], row[1]) for row in found if row[0] in kept or row is found[-1]]
+            return "interactions_of_entity", {**position, "entity": wanted.entity_id}
         if wanted.chat is not None:
-            return [
-                (row[0], row[1]) for row in self._rows("history", "interactions_of_chat", {**position, **_chat(wanted)})
-            ]
+            return "interactions_of_chat", {**position, **_chat(wanted)}
         days = {"from_day": from_day, "after_day": after_at.astimezone(self._zone).date()}
-        return [(row[0], row[1]) for row in self._rows("history", "interactions_of_all", {**position, **days})]
+        return "interactions_of_all", {**position, **days}
 
 
 @cache

@@ -1,0 +1,215 @@
+"""Errors are problem documents that say what to do and nothing of the inside; who may ask; what is bound."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+
+from pkg_pipeline.api.app import CannotServe, check_address, serve
+from pkg_pipeline.api.models import Problem
+from pkg_pipeline.api.security import ApiToken, TokensWrong, is_loopback, parse_tokens
+from pkg_pipeline.stages.read_stores import StoreUnavailable
+from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
+
+NOBODY = UUID(int=7)
+
+
+def refused(client: TestClient, path: str, status: int, *, method: str = "GET", **more: Any) -> dict[str, Any]:
+    answer = client.request(method, path, **more)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    Problem.model_validate(body)
+    assert body["status"] == status
+    return body
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/v1/entities/boris/context?max_tokens=0", "max_tokens"),
+        ("/v1/entities/boris/context?max_tokens=many", "max_tokens"),
+        ("/v1/entities/boris/context?as_of=then", "as_of"),
+        ("/v1/entities/boris/context?as_of=2999-01-01", "as_of"),
+        ("/v1/entities?limit=0", "limit"),
+        ("/v1/entities?limit=201", "limit"),
+        ("/v1/entities?cursor=rubbish", "cursor"),
+        ("/v1/entities?cursor=WyIxIl0", "cursor"),
+        ("/v1/summaries?cursor=WyJ4IiwieSJd", "cursor"),
+        ("/v1/summaries?chat=nocolon", "chat"),
+        ("/v1/summaries?from=yesterday", "from"),
+        ("/v1/summaries?status=gone", "status.0"),
+    ],
+)
+def test_a_wrong_parameter_is_named(client: TestClient, path: str, field: str) -> None:
+    body = refused(client, path, 422)
+    assert [one["field"] for one in body["errors"]] == [field]
+    assert body["detail"]
+
+
+def test_an_unknown_entity_is_404_with_the_nearest_names(client: TestClient) -> None:
+    body = refused(client, "/v1/entities/Borys/context", 404)
+    assert body["nearest"] == ["Boris"]
+    assert body["detail"] == "nobody here is called 'Borys'; did you mean Boris?"
+    for path in ("", "/context", "/timeline"):
+        refused(client, f"/v1/entities/{NOBODY}{path}", 404)
+
+
+def test_a_name_that_fits_several_is_409_and_lists_them(client: TestClient) -> None:
+    body = refused(client, "/v1/entities/anna/timeline", 409)
+    assert [one["name"] for one in body["candidates"]] == ["Anna Petrova", "Anna Smirnova"]
+    assert "last contact 2026-03-14" in body["detail"]
+    assert body["is_complete"] is True
+
+
+def test_unknown_routes_and_methods_are_problems_too(client: TestClient) -> None:
+    refused(client, "/v1/nothing", 404)
+    refused(client, "/v1/entities", 405, method="POST")
+    assert client.delete("/v1/entities").headers["allow"] == "GET"
+
+
+class Broken:
+    """A store whose every read fails in one way."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*_: object, **__: object) -> None:
+            raise self._error
+
+        return fail
+
+
+def test_a_database_that_is_down_is_503_and_says_when_to_try_again(client_of: Callable[..., TestClient]) -> None:
+    broken = Broken(StoreUnavailable("the database does not answer"))
+    client = client_of(contexts=broken, entities=broken, history=broken, health=broken)
+    for path in ("/health", "/v1/entities", f"/v1/entities/{NOBODY}/context", "/v1/summaries"):
+        refused(client, path, 503)
+    assert client.get("/health").headers["retry-after"] == "5"
+
+
+def test_an_old_schema_is_503(client_of: Callable[..., TestClient]) -> None:
+    body = refused(client_of(expected_revision="9999"), "/health", 503)
+    assert "pkg-pipeline db upgrade" in body["detail"]
+
+
+def test_the_unexpected_is_500_without_a_word_of_the_inside(
+    client_of: Callable[..., TestClient], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A database quotes the row it refuses: neither the caller nor the log may read it."""
+    client = client_of(contexts=Broken(RuntimeError("DETAIL: (content)=(what Anna said)")))
+    with caplog.at_level(logging.ERROR):
+        body = refused(client, f"/v1/entities/{NOBODY}/context", 500)
+    assert "Anna" not in str(body)
+    assert "RuntimeError" in caplog.text
+    assert "read_context" in caplog.text
+    assert "Anna" not in caplog.text
+
+
+# ── who may ask ──────────────────────────────────────────────────────────────────────────────
+
+SECRETS = {"reader": "read", "writer": "write", "boss": "admin"}
+TOKENS = parse_tokens(
+    ",".join(f"{name}:{scope}:{hashlib.sha256(name.encode()).hexdigest()}" for name, scope in SECRETS.items())
+)
+
+
+def test_with_tokens_every_read_needs_one(client_of: Callable[..., TestClient], build: MemoryBuilder) -> None:
+    client = client_of(tokens=TOKENS, base_url="http://memory.example")
+    assert refused(client, "/v1/entities", 401)["detail"] == "a bearer token is needed"
+    assert client.get("/v1/entities").headers["www-authenticate"] == "Bearer"
+    for wrong in ("Bearer nobody", "Basic cmVhZGVy", "Bearer"):
+        refused(client, "/v1/entities", 401, headers={"Authorization": wrong})
+    for name in SECRETS:
+        assert client.get("/v1/entities", headers={"Authorization": f"Bearer {name}"}).status_code == 200
+    assert client.get("/health").status_code == 200, "who watches the server needs no token"
+
+
+def test_a_narrow_scope_is_403() -> None:
+    from fastapi import Depends, FastAPI
+
+    from pkg_pipeline.api import problems
+    from pkg_pipeline.api.security import require
+
+    app = FastAPI()
+    problems.install(app)
+
+    @app.get("/", dependencies=[Depends(require("write", TOKENS))])
+    def write() -> str:
+        return "done"
+
+    client = TestClient(app)
+    assert refused(client, "/", 403, headers={"Authorization": "Bearer reader"})["detail"].endswith("scope write")
+    for name in ("writer", "boss"):
+        assert client.get("/", headers={"Authorization": f"Bearer {name}"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text", ["swordfish", "a:read:short", "a:all:" + "0" * 64, ":read:" + "0" * 64, "a:read:" + "g" * 64]
+)
+def test_a_wrong_token_setting_is_said_without_repeating_it(text: str) -> None:
+    with pytest.raises(TokensWrong, match="entry 2") as error:
+        parse_tokens(f"good:read:{'0' * 64},{text}")
+    assert text not in str(error.value)
+
+
+def test_tokens_are_read_with_blanks_and_capitals() -> None:
+    assert parse_tokens(f" a:read:{'AB' * 32} , ") == (ApiToken("a", "read", "ab" * 32),)
+    assert parse_tokens("") == ()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "192.168.1.5", ""])
+def test_without_tokens_other_host_names_are_refused(client: TestClient, host: str) -> None:
+    """A page that points its own name at 127.0.0.1 must not read the memory."""
+    refused(client, "/v1/entities", 421, headers={"host": host})
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8321", "127.0.0.1", "127.0.0.2:9", "[::1]:8321", "LOCALHOST"])
+def test_this_machine_is_served_under_its_own_names(client: TestClient, host: str) -> None:
+    assert client.get("/v1/entities", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("", False),
+        ("10.0.0.1", False),
+    ],
+)
+def test_what_counts_as_loopback(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+def test_an_open_address_needs_tokens() -> None:
+    with pytest.raises(CannotServe, match="set PKG_API_TOKENS"):
+        check_address("0.0.0.0", has_tokens=False)
+    check_address("0.0.0.0", has_tokens=True)
+    check_address("127.0.0.1", has_tokens=False)
+
+
+def test_a_taken_port_is_a_sentence(client_of: Callable[..., TestClient]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(CannotServe, match="choose another --port"):
+        serve(client_of().app, host="127.0.0.1", port=taken.getsockname()[1], has_tokens=False)  # type: ignore[arg-type]
+
+
+def test_an_unknown_address_is_a_sentence(client_of: Callable[..., TestClient]) -> None:
+    with pytest.raises(CannotServe, match="is not an address"):
+        serve(client_of().app, host="nowhere.invalid", port=0, has_tokens=True)  # type: ignore[arg-type]
+
+
+def test_the_application_is_made_without_touching_its_ports(client_of: Callable[..., TestClient]) -> None:
+    broken = Broken(RuntimeError("must not be asked"))
+    client_of(contexts=broken, entities=broken, history=broken, health=broken)
