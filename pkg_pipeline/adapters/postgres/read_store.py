@@ -60,7 +60,7 @@ class PostgresReadStore:
         try:
             with self._connections.connection(timeout=POOL_WAIT_SECONDS) as connection:
                 yield connection
-        except (psycopg.OperationalError, PoolTimeout) as error:
+        except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
             raise StoreUnavailable("the database does not answer") from error
 
     def _rows(self, file: str, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
