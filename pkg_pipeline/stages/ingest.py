@@ -119,14 +119,46 @@ def import_export(
 
 
 @dataclass(slots=True)
-class _Chat:
-    """A chat of this file. ``refusal`` is why nothing of it is taken."""
+class _Person:
+    """Somebody in this file, with the latest name so far."""
 
-    parsed: ParsedChat
+    id: UUID
+    is_self: bool
+    name: str = ""
+    name_at: datetime = NAMELESS
+
+
+@dataclass(slots=True)
+class _Chat:
+    """A chat of this file. ``refusal`` is why nothing of it is taken, ``people`` are those of its source by id.
+
+    The rest is what it is called: see ``ChatNames``.
+    """
+
     id: UUID
     source: str
-    title: str
     refusal: str | None
+    may_say_self: bool
+    people: dict[str, _Person]
+    parsed: ParsedChat
+    shown: str = ""
+    row: ChatRow | None = None
+    members: set[str] = field(default_factory=set[str])
+    title: str = ""
+    title_at: datetime = UNDATED
+    described: ParsedChat | None = None
+    seen_at: datetime = NAMELESS
+
+    def at(self, moment: datetime) -> None:
+        """A message of ``moment`` was exported under the present title and metadata."""
+        if moment >= self.title_at and self.shown and (moment, self.shown) > (self.title_at, self.title):
+            self.title, self.title_at = self.shown, moment
+        if moment > self.seen_at:
+            self.described, self.seen_at = self.parsed, moment
+
+    def names(self) -> ChatNames:
+        metadata, _ = clean_json(dict((self.described or self.parsed).metadata))
+        return ChatNames(self.title or self.shown, self.title_at, metadata, max(self.seen_at, UNDATED))
 
 
 @dataclass(slots=True)
@@ -138,23 +170,16 @@ class _Intake:
     counter: TokenCounter
     selves: frozenset[tuple[str, str]]
     report: ImportReport
-    told: frozenset[tuple[str, str]] = field(init=False)
-    sources: set[str] = field(default_factory=set[str])
     taken: int = 0
     characters: int = 0
     batch: IngestBatch = field(default_factory=IngestBatch)
     waiting: list[tuple[ParsedMessage, str, UUID, UUID | None]] = field(
         default_factory=list[tuple[ParsedMessage, str, UUID, UUID | None]]
     )
+    people: dict[str, dict[str, _Person]] = field(default_factory=dict[str, dict[str, _Person]])
+    mine: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    all_chats: dict[tuple[str, str], _Chat] = field(default_factory=dict[tuple[str, str], _Chat])
     chats: dict[str, _Chat] = field(default_factory=dict[str, _Chat])
-    described: dict[UUID, ChatRow] = field(default_factory=dict[UUID, ChatRow])
-    known: dict[tuple[str, str], tuple[UUID, bool]] = field(default_factory=dict[tuple[str, str], tuple[UUID, bool]])
-    members: set[tuple[UUID, UUID]] = field(default_factory=set[tuple[UUID, UUID]])
-    called: dict[UUID, ChatNames] = field(default_factory=dict[UUID, ChatNames])
-    names: dict[UUID, tuple[datetime, str]] = field(default_factory=dict[UUID, tuple[datetime, str]])
-
-    def __post_init__(self) -> None:
-        self.told = self.selves
 
     def take(self, item: ParsedOwner | ParsedChat | ParsedMessage | Rejected) -> bool:
         """Add one item; True when a batch was written."""
@@ -165,62 +190,65 @@ class _Intake:
         elif isinstance(item, Rejected):
             self.report.reject(self.export.name, item)
         elif key_refusal(item.source, item.external_id) is None:
-            self._entity(item.source, item.external_id, item.name, None, is_self=is_open(self.told, item.source))
+            is_self = is_open(self.selves, item.source)
+            self._person(item.source, item.external_id, item.name, UNDATED, is_self=is_self)
         if len(self.waiting) < BATCH_MESSAGES and self.characters < BATCH_CHARACTERS:
             return False
         self.flush()
         return True
 
-    def _chat(self, chat: ParsedChat) -> None:
-        source, external_id = clean_text(chat.source), clean_text(chat.external_id)
-        chat_id = hashing.chat_id(source, external_id)
-        refusal = key_refusal(source, external_id)
-        known = self.chats[chat.external_id] = _Chat(chat, chat_id, source, shown(chat.title), refusal)
-        if refusal is not None:
-            return
-        if source not in self.sources:
-            # whoever was me in an earlier import still is
-            self.sources.add(source)
-            self.selves |= {(source, external) for external in self.store.known_selves(source)}
-        row = ChatRow(chat_id, source, external_id, chat.kind, chat.category)
-        if self.described.get(chat_id) != row:
-            self.report.chats.add(chat_id)
+    def _chat(self, parsed: ParsedChat) -> None:
+        source, external_id = clean_text(parsed.source), clean_text(parsed.external_id)
+        chat = self.all_chats.get((source, external_id))
+        if chat is None:
+            chat = self.all_chats[source, external_id] = _Chat(
+                id=hashing.chat_id(source, external_id),
+                source=source,
+                refusal=key_refusal(source, external_id),
+                may_say_self=is_open(self.selves, source),
+                people=self.people.setdefault(source, {}),
+                parsed=parsed,
+            )
+            self.report.chats |= {chat.id} if chat.refusal is None else set()
+        self.chats[parsed.external_id] = chat
+        chat.parsed, chat.shown = parsed, shown(parsed.title)
+        row = ChatRow(chat.id, source, external_id, parsed.kind, parsed.category)
+        if chat.refusal is None and chat.row != row:
             self.batch.chats.append(row)
-            self.described[chat_id] = row
-        if chat_id not in self.called:
-            metadata, _ = clean_json(dict(chat.metadata))
-            self.called[chat_id] = ChatNames(known.title, UNDATED, metadata, UNDATED)
-        if chat.peer_external_id is not None and key_refusal(source, chat.peer_external_id) is None:
-            peer = self._entity(source, chat.peer_external_id, chat.peer_name, None, is_self=False)
-            self._member(chat_id, peer)
+            chat.row = row
+        peer = parsed.peer_external_id
+        if peer is not None and chat.refusal is None and key_refusal(source, peer) is None:
+            self._member(chat, peer, self._person(source, peer, parsed.peer_name, UNDATED, is_self=False))
 
-    def _entity(self, source: str, external_id: str, name: str | None, at: datetime | None, *, is_self: bool) -> UUID:
-        """The entity behind an identity, called ``name`` in a message of ``at`` (None: outside of any message)."""
-        key = (source, external_id)
-        found = self.known.get(key)
-        if found is None or (is_self and not found[1]):
+    def _person(self, source: str, external_id: str, name: str | None, at: datetime, *, is_self: bool) -> _Person:
+        """The one behind an identity, called ``name`` in a message of ``at`` (UNDATED: outside of any message)."""
+        people = self.people.setdefault(source, {})
+        person = people.get(external_id)
+        if person is None or (is_self and not person.is_self):
             clean_id = clean_text(external_id)
-            entity_id = hashing.entity_id(source, clean_id)
-            is_self = is_self or (source, clean_id) in self.selves
+            known = person or _Person(hashing.entity_id(source, clean_id), is_self=False)
+            known.is_self = is_self or clean_id in self._mine(source)
+            person = people[external_id] = known
+            self.report.entities.add(person.id)
             called = shown(name) or shown(clean_id)
-            self.known[key] = found = (entity_id, is_self)
-            self.report.entities.add(entity_id)
-            self.batch.entities.append(EntityRow(entity_id, source, clean_id, called, NAMELESS, is_self))
-        if name:
-            known, seen_at = self.names.get(found[0]), at or UNDATED
-            # a name is cleaned only where it could be the latest
-            if (
-                (known is None or seen_at >= known[0])
-                and (best := shown(name))
-                and (not known or (seen_at, best) > known)
-            ):
-                self.names[found[0]] = (seen_at, best)
-        return found[0]
+            self.batch.entities.append(EntityRow(person.id, source, clean_id, called, NAMELESS, person.is_self))
+        if name and at >= person.name_at:
+            called = name if name == person.name else shown(name)  # the usual name is clean already
+            if called and (at, called) > (person.name_at, person.name):
+                person.name_at, person.name = at, called
+        return person
 
-    def _member(self, chat_id: UUID, entity_id: UUID) -> None:
-        if (chat_id, entity_id) not in self.members:
-            self.members.add((chat_id, entity_id))
-            self.batch.members.append((chat_id, entity_id))
+    def _mine(self, source: str) -> set[str]:
+        """Ids that are me on a source: told, or known from earlier imports, which no later one takes back."""
+        if source not in self.mine:
+            told = {external_id for known, external_id in self.selves if known == source}
+            self.mine[source] = told | set(self.store.known_selves(source))
+        return self.mine[source]
+
+    def _member(self, chat: _Chat, external_id: str, person: _Person) -> None:
+        if external_id not in chat.members:
+            chat.members.add(external_id)
+            self.batch.members.append((chat.id, person.id))
 
     def _message(self, message: ParsedMessage) -> None:
         chat = self.chats[message.chat_external_id]
@@ -229,32 +257,17 @@ class _Intake:
             self.report.reject(self.export.name, Rejected(message.where, refusal))
             return
         self.report.replaced_characters += replaced
-        sent_at, sender = message.sent_at, None
-        if message.sender_external_id:
-            is_self = is_surely_me(message, chat.parsed) and is_open(self.told, chat.source)
-            sender = self._entity(
-                chat.source, message.sender_external_id, message.sender_name, sent_at, is_self=is_self
-            )
-            if message.kind == "message":
-                self._member(chat.id, sender)
-        self._title(chat, sent_at)
+        sender: UUID | None = None
+        if external_id := message.sender_external_id:
+            is_self = chat.may_say_self and is_surely_me(message, chat.parsed)
+            person = self._person(chat.source, external_id, message.sender_name, message.sent_at, is_self=is_self)
+            sender = person.id
+            if message.kind == "message" and external_id not in chat.members:
+                self._member(chat, external_id, person)
+        chat.at(message.sent_at)
         self.waiting.append((message, text, chat.id, sender))
         self.characters += len(text)
         self.taken += 1
-
-    def _title(self, chat: _Chat, sent_at: datetime) -> None:
-        before = self.called[chat.id]
-        if sent_at < before.title_at and sent_at <= before.seen_at:
-            return
-        title, title_at, metadata, seen_at = chat.title, before.title_at, before.metadata, before.seen_at
-        if title and (sent_at, title) > (title_at, before.title):
-            title_at = sent_at
-        else:
-            title = before.title
-        if sent_at > seen_at:
-            metadata, seen_at = clean_json(dict(chat.parsed.metadata))[0], sent_at
-        if (title, title_at, seen_at) != (before.title, before.title_at, before.seen_at):
-            self.called[chat.id] = ChatNames(title, title_at, metadata, seen_at)
 
     def flush(self) -> None:
         """Score, count and write the batch in one transaction."""
@@ -265,7 +278,7 @@ class _Intake:
         tokens = self.counter.count_many(texts)
         codes: list[int] = scores.reasons.tolist()
         self.batch.messages = [
-            row_of(*entry, tokens=count, score=value, reason=REASONS[code])
+            row_of(*entry, count, value, REASONS[code])
             for entry, count, value, code in zip(self.waiting, tokens, scores.values.tolist(), codes, strict=True)
         ]
         self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
@@ -273,4 +286,8 @@ class _Intake:
 
     def name_all(self) -> None:
         """The latest names last: they need the whole file."""
-        self.store.name(chats=self.called, entities=self.names)
+        people = [person for source in self.people.values() for person in source.values()]
+        self.store.name(
+            chats={chat.id: chat.names() for chat in self.all_chats.values() if chat.refusal is None},
+            entities={person.id: (person.name_at, person.name) for person in people if person.name},
+        )

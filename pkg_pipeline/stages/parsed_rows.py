@@ -45,9 +45,10 @@ def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
         return f"an id is longer than {LONGEST_ID} characters"
     if message.sender_external_id and (refusal := key_refusal(source, message.sender_external_id)) is not None:
         return refusal
-    for name, moment in (("sent", message.sent_at), ("edited", message.edited_at)):
-        if moment is not None and not EARLIEST <= moment < LATEST:
-            return f"it was {name} in the year {moment.year}, which is not between {EARLIEST.year} and {LATEST.year}"
+    if not EARLIEST <= message.sent_at < LATEST:
+        return f"it was sent in the year {message.sent_at.year}, not between {EARLIEST.year} and {LATEST.year}"
+    if message.edited_at is not None and not EARLIEST <= message.edited_at < LATEST:
+        return f"it was edited in the year {message.edited_at.year}, not between {EARLIEST.year} and {LATEST.year}"
     return text_refusal(text)
 
 
@@ -61,7 +62,6 @@ def row_of(
     text: str,
     chat_id: UUID,
     sender: UUID | None,
-    *,
     tokens: int,
     score: float,
     reason: str | None,
@@ -84,8 +84,8 @@ def row_of(
         text,
         hashing.content_hash(text),
         clean_text(message.reply_to) if message.reply_to else None,
-        shown(message.topic) or None,
-        shown(message.forwarded_from) or None,
+        (shown(message.topic) or None) if message.topic else None,
+        (shown(message.forwarded_from) or None) if message.forwarded_from else None,
         clean_json(message.parts)[0] if message.parts else None,
         clean_json(dict(message.metadata))[0] if message.metadata else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from pkg_pipeline.memory.records import ChatCategory
 from pkg_pipeline.stages.message_stores import ChatInfo, InteractionRow, SegmentMessage
 
 CHUNK_MESSAGES = 5_000
+TOTALS_AT_ONCE = 200
+"""Entities whose running totals are made again in one transaction."""
 
 
 class PostgresInteractionStore:
@@ -47,13 +50,13 @@ class PostgresInteractionStore:
     def refresh_totals(self) -> int:
         with self._connections.connection() as connection:
             dirty = connection.execute(query("interactions", "dirty_entities")).fetchall()
-        for entity, marks, from_at in dirty:
+        for at in range(0, len(dirty), TOTALS_AT_ONCE):
+            entities, marks, days = zip(*dirty[at : at + TOTALS_AT_ONCE], strict=True)
+            parameters = {"entity": list(entities), "from_day": list(days)}
             with transaction(self._connections) as connection:
-                parameters = {"entity": entity, "from_at": from_at}
-                connection.execute(query("interactions", "lock_entity"), parameters)
-                connection.execute(query("interactions", "clear_days"), parameters)
-                connection.execute(query("interactions", "build_days"), parameters)
-                connection.execute(query("interactions", "drop_marks"), {"ids": marks})
+                for step in ("lock_entities", "clear_days", "build_days"):
+                    connection.execute(query("interactions", step), parameters)
+                connection.execute(query("interactions", "drop_marks"), {"ids": list(chain.from_iterable(marks))})
         return len(dirty)
 
 
@@ -66,7 +69,7 @@ def _open(connection: Connection, chat_id: UUID, *, gap_seconds: float, mass_sen
             connection.execute(query("interactions", "drop_lost_marks"), parameters)
         now = datetime.now(UTC)
         return PostgresChatSegment(connection, ChatInfo(chat_id, "-", "-", "direct", None, {}), [], (now, now))
-    if connection.execute(query("interactions", "mark_mass"), parameters).fetchone() is not None:
+    if found[3] != "direct" and connection.execute(query("interactions", "mark_mass"), parameters).fetchone():
         found = (*found[:4], "mass")
     identity, source, external_id, kind, category = found
     members = {
@@ -104,6 +107,8 @@ class PostgresChatSegment:
             cursor.execute(query("interactions", "segment"), {**self._bounds, "is_group": is_group})
             while rows := cursor.fetchmany(CHUNK_MESSAGES):
                 yield [SegmentMessage(*row) for row in rows]
+                if len(rows) < CHUNK_MESSAGES:
+                    break
 
     def save(self, rows: Sequence[InteractionRow], *, due_after_seconds: float, minimum_messages: int) -> None:
         if not rows:

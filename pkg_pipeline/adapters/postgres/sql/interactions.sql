@@ -202,24 +202,29 @@ SELECT count(*) FROM changed
 UPDATE interactions SET status = 'completed' WHERE status = 'active' AND ended_at < %(before)s
 
 -- name: dirty_entities
-SELECT partition_key::uuid, array_agg(id), min(from_at) FROM dirty_partitions WHERE asset = 'entity_days' GROUP BY 1 ORDER BY 1
+SELECT partition_key::uuid, array_agg(id), (min(from_at) AT TIME ZONE 'UTC')::date FROM dirty_partitions
+WHERE asset = 'entity_days' GROUP BY 1 ORDER BY 1
 
--- name: lock_entity
-SELECT pg_advisory_xact_lock(hashtextextended(%(entity)s::text, 1))
+-- name: lock_entities
+SELECT pg_advisory_xact_lock(hashtextextended(id::text, 1)) FROM (SELECT id FROM unnest(%(entity)s::uuid[]) AS g (id) ORDER BY id) g
 
 -- name: clear_days
-DELETE FROM entity_days WHERE entity_id = %(entity)s AND day >= (%(from_at)s::timestamptz AT TIME ZONE 'UTC')::date
+DELETE FROM entity_days d USING unnest(%(entity)s::uuid[], %(from_day)s::date[]) AS g (entity_id, from_day)
+WHERE d.entity_id = g.entity_id AND d.day >= g.from_day
 
 -- name: build_days
+-- From the first day that changed on, continuing the totals of the day before.
 INSERT INTO entity_days (entity_id, day, message_count, token_count, messages_total, tokens_total)
-SELECT %(entity)s, day, messages, tokens, coalesce(b.messages_total, 0) + sum(messages) OVER w, coalesce(b.tokens_total, 0) + sum(tokens) OVER w
-FROM (
+SELECT g.entity_id, d.day, d.messages, d.tokens,
+       coalesce(b.messages_total, 0) + sum(d.messages) OVER w, coalesce(b.tokens_total, 0) + sum(d.tokens) OVER w
+FROM unnest(%(entity)s::uuid[], %(from_day)s::date[]) AS g (entity_id, from_day)
+CROSS JOIN LATERAL (
     SELECT (started_at AT TIME ZONE 'UTC')::date AS day, sum(message_count) AS messages, sum(token_count) AS tokens
-    FROM interaction_participants
-    WHERE entity_id = %(entity)s AND started_at >= date_trunc('day', %(from_at)s::timestamptz AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+    FROM interaction_participants p
+    WHERE p.entity_id = g.entity_id AND p.started_at >= g.from_day::timestamp AT TIME ZONE 'UTC'
     GROUP BY 1
 ) d LEFT JOIN LATERAL (
-    SELECT messages_total, tokens_total FROM entity_days
-    WHERE entity_id = %(entity)s AND day < (%(from_at)s::timestamptz AT TIME ZONE 'UTC')::date ORDER BY day DESC LIMIT 1
+    SELECT messages_total, tokens_total FROM entity_days e
+    WHERE e.entity_id = g.entity_id AND e.day < g.from_day ORDER BY e.day DESC LIMIT 1
 ) b ON true
-WINDOW w AS (ORDER BY day)
+WINDOW w AS (PARTITION BY g.entity_id ORDER BY d.day)
