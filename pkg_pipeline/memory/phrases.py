@@ -57,6 +57,25 @@ SOURCE_NAMES = {
 }
 """Sources that write their name in their own way; any other is shown as it is called."""
 
+FACT_NAMES: dict[str, tuple[str, str]] = {
+    "phone": ("телефон", "电话"),
+    "email": ("почта", "邮箱"),
+    "birthday": ("день рождения", "生日"),
+    "position": ("должность", "职位"),
+    "address": ("адрес", "地址"),
+    "city": ("город", "城市"),
+    "company": ("компания", "公司"),
+    "organization": ("организация", "机构"),
+    "name": ("имя", "姓名"),
+    "website": ("сайт", "网站"),
+    "url": ("ссылка", "链接"),
+    "account": ("счёт", "账户"),
+    "handle": ("имя в сети", "网名"),
+    "language": ("язык", "语言"),
+    "family": ("семья", "家庭"),
+}
+"""Usual fact types in Russian and Chinese; any other is shown as it was extracted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
@@ -234,6 +253,12 @@ def owner(value: Owner | None, *, name: str, language: Language) -> str:
     if value == "self":
         return words.me
     return words.both if value == "both" else name
+
+
+def fact_name(fact_type: str, language: Language) -> str:
+    """The kind of a fact as the reader calls it."""
+    russian, chinese = FACT_NAMES.get(fact_type.casefold(), (fact_type, fact_type))
+    return {"en": fact_type, "ru": russian, "zh": chinese}[language]
 
 
 def source_name(source: str) -> str:

@@ -175,7 +175,8 @@ class Wording:
 
     def fact(self, fact: KnownFact, *, order: int) -> Line:
         """A confirmed fact (P4)."""
-        text = f"{one_line(fact.fact_type)}{self.words.colon}{one_line(fact.value)}"
+        name = words_of.fact_name(one_line(fact.fact_type), self.language)
+        text = f"{name}{self.words.colon}{one_line(fact.value)}"
         headings = (("permanent", f"## {self.words.permanent}\n"),)
         # learnt twice is one fact: the newest is asked first
         says = f"fact:{text}".casefold()

@@ -260,6 +260,11 @@ def test_dates_and_numbers_read_as_in_the_language(
     assert phrases.ago(moment, date(2026, 3, 15), language) == ago
 
 
+def test_usual_facts_are_named_in_the_language_and_others_as_they_are() -> None:
+    named = [phrases.fact_name(kind, language) for kind in ("Birthday", "shoe size") for language in ("en", "ru", "zh")]
+    assert named == ["Birthday", "день рождения", "生日", "shoe size", "shoe size", "shoe size"]
+
+
 def test_every_phrase_exists_in_every_language_with_the_same_blanks() -> None:
     import re
 
