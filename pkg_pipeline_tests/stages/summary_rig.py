@@ -225,7 +225,7 @@ class SummaryRig:
     def status_of(self, chat: str) -> list[str]:
         found = self.rows(
             "SELECT s.status FROM interaction_summaries s JOIN interactions i ON i.id = s.interaction_id"
-            " JOIN chats c ON c.id = i.chat_id WHERE c.external_id = %s ORDER BY s.revision_count, s.status",
+            " JOIN chats c ON c.id = i.chat_id WHERE c.external_id = %s ORDER BY s.generated_at",
             chat,
         )
         return [row[0] for row in found]
