@@ -2,9 +2,9 @@
 
     python benchmarks/extraction_quality.py FOLDER [--split visible] [--out system.jsonl] [--set ami]
 
-FOLDER holds the judge (``extraction_judge.py``) with SET.SPLIT.messages.jsonl and SET.SPLIT.gold.jsonl. Each conversation
-becomes one SummaryInput (self = the ``is_self`` sender, UTC, scored by P15), is answered, passes the gate, is written in
-the judge's shape and judged. What the gate takes out is printed and makes the exit code 1. The labelled chats of the
+FOLDER holds the judge (``extraction_judge.py``) with SET.SPLIT.messages.jsonl and SET.SPLIT.gold.jsonl. A conversation
+becomes one SummaryInput (self = the ``is_self`` sender, UTC, scored by P15), is answered, passes the gate, is written
+in the judge's shape and judged. What the gate takes out is printed and makes the exit code 1. The labelled chats of the
 tests' fixtures, where present, give precision and recall per language.
 """
 
@@ -66,9 +66,16 @@ def source_of(key: str, rows: list[Row], timezone: str = "UTC") -> SummaryInput:
     )
     language = language_of(" ".join(m.text for m in messages)[:20_000], "en")
     return SummaryInput(
-        interaction_id=uuid5(NAMESPACE_URL, key), chat_key=f"jsonl:{key}", started_at=messages[0].sent_at, ended_at=messages[-1].sent_at,
-        participants=tuple(people.values()), messages=messages, language=language, timezone=timezone, input_hash=key,
-    )  # fmt: skip
+        interaction_id=uuid5(NAMESPACE_URL, key),
+        chat_key=f"jsonl:{key}",
+        started_at=messages[0].sent_at,
+        ended_at=messages[-1].sent_at,
+        participants=tuple(people.values()),
+        messages=messages,
+        language=language,
+        timezone=timezone,
+        input_hash=key,
+    )
 
 
 def request_of(source: SummaryInput) -> LlmRequest:
@@ -194,7 +201,12 @@ def run_labelled(chosen: Callable[[int], bool] = lambda _n: True) -> None:
                 kinds[language, kind].add(found, wanted, fields)
     for kind, fields in (("decisions", DECISION_FIELDS), ("action_items", ACTION_FIELDS)):
         print(f"\n### Labelled chats, {kind} (percent)\n")
-        print("| " + " | ".join(["language", "P", "R", "F", "found/labelled", *fields]) + " |\n|" + "---|" * (5 + len(fields)))
+        print(
+            "| "
+            + " | ".join(["language", "P", "R", "F", "found/labelled", *fields])
+            + " |\n|"
+            + "---|" * (5 + len(fields))
+        )
         for language in labelled.LANGUAGES:
             print(kinds[language, kind].row(language, fields))
 
@@ -226,7 +238,7 @@ def main(argv: list[str] | None = None) -> int:
             reports |= judge.baselines(split)
         judge.show(f"{name}.{args.split}", split, reports)
         print(
-            f"\n{len(rows)} conversations, {sum(seconds):.2f} s in all, slowest {max(seconds):.2f} s, {len(problems)} problems"
+            f"\n{len(seconds)} conversations, {sum(seconds):.2f} s, slowest {max(seconds):.2f} s, {len(problems)} problems"
         )
         for problem in problems[:20]:
             print("  PROBLEM", problem)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
@@ -12,7 +14,14 @@ from pkg_pipeline.adapters.offline.dates import due_date
 from pkg_pipeline.adapters.offline.people import named_in, vocative
 from pkg_pipeline.adapters.offline.phrases import phrases
 from pkg_pipeline.adapters.offline.reading import Line, Reading, Sentence
-from pkg_pipeline.adapters.offline.weighing import Weighed, addresses_you, is_question, late_bonus, weigh_action
+from pkg_pipeline.adapters.offline.weighing import (
+    Weighed,
+    addresses_you,
+    asks_for_facts,
+    is_question,
+    late_bonus,
+    weigh_action,
+)
 from pkg_pipeline.memory.records import Owner, Person
 
 CHAT_THRESHOLD = 1.5
@@ -22,8 +31,12 @@ BULLETIN_QUESTION_SCORE = 0.9
 """A question to a reader who cannot answer in passing, as in a letter, is a request."""
 OPEN_QUESTION_SCORE = 0.6
 CAP_PER_DOUBLING = 0.9
+BULLETIN_SHARE = 0.6
+BULLETIN_MOST = 40
 ANSWER_REACH = 4
 DONE_REACH_WITHOUT_WORDS = 3
+ROOT_LETTERS = 5
+_HAN = re.compile(r"[\u4e00-\u9fff](?<![了已经都刚才我好完过给你您])")
 LATE_WEIGHT = 3.5
 SPEECH_NAMED_SCORE = 0.8
 SPEECH_IMMEDIATE_SCORE = -1.0
@@ -32,6 +45,7 @@ SPEECH_GENERAL_SCORE = -0.5
 SPEECH_QUESTION_SCORE = -1.0
 SPEECH_BROKEN_SCORE = -1.0
 _BROKEN = re.compile(r"\b(?:the|a|an|to|of|and|or|for|with|in|on|that|is|uh|um|в|на|с|и|для|что)\W*$", re.IGNORECASE)
+SHORT_ANSWER_CHARS = 60
 _FOR_NOW = ("imperative", "please", "can_you", "would_you_mind", "you_can", "let_us")
 _ENDED = re.compile(r"[.!?。！？…]\s*$")
 TAKEN_UP_SCORE = 1.0
@@ -74,7 +88,7 @@ def _owner(reading: Reading, line: Line, weighed: Weighed) -> tuple[Owner, Perso
 
 
 def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
-    """In transcribed talk a request is mostly for now ("next slide, please"); a duty names a time, a person, a product."""
+    """In transcribed talk a request is mostly for now ("next slide, please"); a duty names a time or a product."""
     text = weighed.sentence.text
     table = phrases(weighed.sentence.language)
     lasting = table.ahead.search(text) is not None or table.work_product.search(text) is not None
@@ -100,13 +114,13 @@ def _threshold(reading: Reading) -> float:
 def most_items(reading: Reading, per_doubling: float = CAP_PER_DOUBLING) -> int:
     """How many items a person would list at most: half of the lines of a short chat, slowly more for longer ones."""
     if reading.is_bulletin:
-        return max(1, round(0.6 * len(reading.lines)))
+        return max(1, min(BULLETIN_MOST, round(BULLETIN_SHARE * len(reading.lines))))
     if reading.is_meeting:
         return max(2, round(per_doubling * math.log2(max(2.0, reading.words / 250))))
     return max(2, min(len(reading.lines) // 2 + 1, 3 + round(1.5 * math.log2(max(1.0, len(reading.lines) / 8)))))
 
 
-def _question_to_you(sentence: Sentence, line: Line, reading: Reading) -> Weighed | None:
+def _question_to_you(sentence: Sentence, reading: Reading) -> Weighed | None:
     """An unanswered question is a request for an answer."""
     if not is_question(sentence.text) or sentence.words < 3 or not addresses_you(sentence.text):
         return None
@@ -137,7 +151,9 @@ def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
             continue
         best: Weighed | None = None
         for sentence in line.sentences:
-            weighed = weigh_action(sentence, line) or _question_to_you(sentence, line, reading)
+            if asks_for_facts(sentence) and not reading.is_bulletin:
+                continue
+            weighed = weigh_action(sentence, line) or _question_to_you(sentence, reading)
             if weighed is None:
                 continue
             if is_question(sentence.text) and weighed.giver == "none":
@@ -153,37 +169,48 @@ def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
     return found
 
 
+def _roots(terms: Iterable[str]) -> set[str]:
+    """Terms by their first letters: a noun and the verb made from it meet ("заказ", "заказала")."""
+    return {term[:ROOT_LETTERS] for term in terms}
+
+
 def _completion(reading: Reading, item: FoundAction) -> Line | None:
     """The later line that says it is done: by words that recur, or by a bare "done" close by."""
-    terms = set(item.sentence.terms) | (set(item.helper.terms) if item.helper else set())
-    asked = max(item.lines)
+    roots = _roots(item.sentence.terms) | (_roots(item.helper.terms) if item.helper else set())
+    asked = item.lines[0]
     for later in reading.lines[asked + 1 :]:
         for sentence in later.sentences:
-            table = phrases(sentence.language)
-            if is_question(sentence.text) or not table.done.search(sentence.text):
+            said = phrases(sentence.language).done.search(sentence.text)
+            if said is None or is_question(sentence.text):
                 continue
             if item.owner_person is not None and later.speaker.entity_id != item.owner_person.entity_id:
                 continue
-            shared = terms & set(sentence.terms)
+            verbs = _HAN.findall(said.group()) if sentence.language == "zh" else []
+            shared = roots & _roots(sentence.terms) or any(v in item.sentence.text for v in verbs)
             if shared or (len(sentence.terms) <= 2 and later.index - asked <= DONE_REACH_WITHOUT_WORDS):
                 return later
     return None
 
 
-def _same_duty(a: FoundAction, b: FoundAction) -> bool:
+def _same_duty(reading: Reading, a: FoundAction, b: FoundAction) -> bool:
+    """Whether ``b``, said later, is the duty ``a`` again, or only the "I will" that answers it."""
     if a.owner != b.owner or a.owner_person != b.owner_person or abs(a.lines[0] - b.lines[0]) > ANSWER_REACH:
         return False
+    shared = _roots(a.sentence.terms) & _roots(b.sentence.terms)
     if a.lines[0] == b.lines[0]:
-        return bool(set(a.sentence.terms) & set(b.sentence.terms)) or not b.sentence.terms
-    shared = set(a.sentence.terms) & set(b.sentence.terms)
-    return bool(shared) or min(len(a.sentence.terms), len(b.sentence.terms)) <= 1
+        return bool(shared) or not b.sentence.terms
+    if not reading.is_meeting and reading.lines[a.lines[0]].speaker == reading.lines[b.lines[0]].speaker:
+        return len(shared) >= 2
+    bare = len(b.sentence.terms) <= 1 or (reading.is_meeting and len(a.sentence.terms) <= 1)
+    return bool(shared) or bare or b.lines[0] in a.lines
 
 
-def _merged(items: list[FoundAction]) -> list[FoundAction]:
+def _merged(reading: Reading, items: list[FoundAction]) -> list[FoundAction]:
     """A request and the promise that answers it are one item, quoted by whichever says more."""
     kept: list[FoundAction] = []
     for item in sorted(items, key=lambda i: (i.lines[0], i.sentence.place)):
-        twin = next((k for k in reversed(kept) if _same_duty(k, item)), None)
+        near = itertools.takewhile(lambda k, at=item.lines[0]: at - k.lines[0] <= ANSWER_REACH, reversed(kept))
+        twin = next((k for k in near if _same_duty(reading, k, item)), None)
         if twin is None:
             kept.append(item)
             continue
@@ -192,31 +219,36 @@ def _merged(items: list[FoundAction]) -> list[FoundAction]:
             first,
             score=max(twin.score, item.score) + 0.5,
             lines=tuple(dict.fromkeys((*first.lines, *second.lines))),
-            due=first.due or second.due,
+            due=item.due or twin.due,
             helper=second.sentence,
         )
         kept[kept.index(twin)] = united
     return kept
 
 
-def find_actions(reading: Reading) -> list[FoundAction]:
-    """The action items of a conversation in the order in which they were said."""
+def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[FoundAction]:
+    """The action items of a conversation in the order in which they were said.
+
+    ``settled`` are the sentences of its decisions: what all agreed on is no task of anybody's besides.
+    """
     items: list[FoundAction] = []
     for weighed, line in _candidates(reading):
         score = weighed.score + late_bonus(reading, line.index, LATE_WEIGHT)
         if reading.is_meeting and not reading.is_bulletin:
             score += _speech_score(reading, weighed, line)
-        lines: tuple[int, ...] = (line.index,)
+        taken_up: Line | None = None
+        change = 0.0
         if weighed.giver in {"addressee", "both"} and not reading.is_bulletin:
-            answer, change = _answer(reading, line)
+            taken_up, change = _answer(reading, line)
             score += change
         sentence = weighed.sentence
-        if score < _threshold(reading):
+        if score < _threshold(reading) or (weighed.giver == "both" and sentence in settled):
             continue
         owner, person = _owner(reading, line, weighed)
-        due = due_date(sentence.text, sentence.language, line.day) or _due_nearby(line, sentence)
+        due = _due(line, sentence, taken_up)
+        lines = (line.index, taken_up.index) if taken_up is not None and change > 0 else (line.index,)
         items.append(FoundAction(sentence, score, owner, person, lines, due))
-    kept = sorted(_merged(items), key=lambda i: (-i.score, i.lines[0]))[: most_items(reading)]
+    kept = sorted(_merged(reading, items), key=lambda i: (-i.score, i.lines[0]))[: most_items(reading)]
     done: list[FoundAction] = []
     for item in kept:
         closing = None if reading.is_bulletin else _completion(reading, item)
@@ -226,8 +258,17 @@ def find_actions(reading: Reading) -> list[FoundAction]:
     return sorted(done, key=lambda i: (i.lines[0], i.sentence.place))
 
 
+def _due(line: Line, sentence: Sentence, taken_up: Line | None) -> date | None:
+    """By when: what the one who took it up says goes before what was asked for."""
+    promised = None
+    if taken_up is not None:
+        text = taken_up.message.text[:200]
+        promised = due_date(text, taken_up.language, taken_up.day) if len(text) <= SHORT_ANSWER_CHARS else None
+    return promised or due_date(sentence.text, sentence.language, line.day) or _due_nearby(line, sentence)
+
+
 def _due_nearby(line: Line, sentence: Sentence) -> date | None:
-    """A date in a short sentence beside it: "I'll send the report. Tomorrow morning." """
+    """A date in a short sentence beside it: "I'll send the report. Tomorrow morning"."""
     for other in line.sentences:
         if abs(other.place - sentence.place) == 1 and other.words <= 6:
             found = due_date(other.text, other.language, line.day)

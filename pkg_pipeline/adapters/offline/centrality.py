@@ -91,10 +91,12 @@ def coverage_order(
     while open_ and len(chosen) < at_most:
         open_ = [i for i in open_ if pieces[i].cost + spent <= budget]
         scored = [
-            (pieces[i].gain * sum(weights[t] for t in sets[i] if t not in covered) / pieces[i].cost**power, -i)
+            (pieces[i].gain * sum(weights[t] for t in sets[i] if t not in covered) / pieces[i].cost ** power, -i)
             for i in open_
         ]
-        best = next((-i for value, i in sorted(scored, reverse=True) if value > 0 and fits(sorted([*chosen, -i]))), None)
+        best = next(
+            (-i for value, i in sorted(scored, reverse=True) if value > 0 and fits(sorted([*chosen, -i]))), None
+        )
         if best is None:
             break
         chosen.append(best)

@@ -1,4 +1,4 @@
-"""Decisions out of a conversation: what was settled, by a word that settles or by a proposal that was accepted (P13)."""
+"""Decisions of a conversation: what was settled, by a word that settles or by a proposal that was accepted (P13)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from typing import Literal
 from pkg_pipeline.adapters.offline.dates import find_dates
 from pkg_pipeline.adapters.offline.phrases import phrases
 from pkg_pipeline.adapters.offline.reading import Line, Reading, Sentence, words_of
-from pkg_pipeline.adapters.offline.weighing import Weighed, has_money, is_question, late_bonus, plain, weigh_decision
+from pkg_pipeline.adapters.offline.weighing import (
+    Weighed,
+    asks_for_facts,
+    has_money,
+    is_question,
+    late_bonus,
+    plain,
+    weigh_decision,
+)
 from pkg_pipeline.memory.records import Person
 
 CHAT_THRESHOLD = 2.0
@@ -35,11 +43,6 @@ BARE_TERMS = 1
 LATE_WEIGHT = 3.0
 CAP_PER_DOUBLING = 1.9
 
-_WH_QUESTION = re.compile(
-    r"^(?:(?:and|so|а|и|ну)\s+)?(?:when|what(?! about| if)|where|who|why(?! don'?t)|how(?! about)|which|когда|что(?! если)|где|кто|"
-    r"почему|зачем|сколько|как(?!\s+насч[её]т|\s+смотр)|какой|какая|какие|чем|куда)\b|什么|多少|几点|几个|哪|怎么(?!样)|为什么|谁",
-    re.IGNORECASE,
-)
 
 _SUM = re.compile(r"(?<![\d:./-])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?!\d)|(?<![\d:./-])\d{3,}(?![\d:./-])")
 """A number of three digits or more that is no date, time or year span: in talk mostly a price."""
@@ -108,7 +111,9 @@ def _answer(reading: Reading, line: Line, sentence: Sentence) -> tuple[Line | No
             return later, CONSENT_SCORE + AGAIN_SCORE * again
         if table.acceptance.search(first.text):
             return later, ACCEPTED_SCORE + AGAIN_SCORE * again
-        echoes = first.words <= ECHO_WORDS * (2 if later.language == "zh" else 1) and set(first.terms) <= set(sentence.terms)
+        echoes = first.words <= ECHO_WORDS * (2 if later.language == "zh" else 1) and set(first.terms) <= set(
+            sentence.terms
+        )
         return (later, ACCEPTED_SCORE) if again and echoes and not reading.is_meeting else (None, 0.0)
     return None, 0.0
 
@@ -152,7 +157,7 @@ def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision |
     concrete = _concrete(sentence, line)
     if weighed is None and not proposes and reading.is_meeting:
         return None
-    if _WH_QUESTION.search(plain(sentence.text, sentence.language)) and is_question(sentence.text):
+    if asks_for_facts(sentence):
         return None
     accepter, answer = (None, 0.0) if reading.is_bulletin else _answer(reading, line, sentence)
     if is_question(sentence.text) and accepter is None:
@@ -163,7 +168,7 @@ def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision |
     if not reading.is_meeting:
         score += CONSENTS_SCORE * (table.consent.search(sentence.text) is not None and _answers_somebody(reading, line))
         score += OFFER_SCORE * (accepter is not None and _is_offer(sentence))
-    if proposes or answer != 0 and not reading.is_meeting or answer < 0:
+    if proposes or (answer != 0 and not reading.is_meeting) or answer < 0:
         score += answer
     else:
         score += 0.5 * (accepter is not None)

@@ -1,7 +1,7 @@
 """Facts about participants: phones, e-mail addresses, birthdays, positions, addresses … with a confidence (P13).
 
-Only what somebody says of themselves, or a contact that stands in the text. Confidence is that of the pattern; whether a
-fact becomes known is decided elsewhere (B2).
+Only what somebody says of themselves, or a contact that stands in the text. Confidence is that of the pattern;
+whether a fact becomes known is decided elsewhere (B2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which messages matter enough to be kept word for word for ever (P16): dates, sums, agreements, contacts, weighty lines."""
+"""Which messages are worth keeping word for word for ever (P16): dates, sums, agreements, contacts, weighty lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pkg_pipeline.adapters.offline.reading import Line, Reading
 from pkg_pipeline.adapters.offline.weighing import has_money, has_statistic
 
 FRAGMENT_SHARE = 0.14
-"""Of speech in fragments, this share of the lines carries what was said; a kept line is then one piece of a sentence."""
+"""Of speech in fragments, this share of the lines carries what was said; each is only a piece of a sentence."""
 MEETING_SHARE = 0.06
 CHAT_SHARE = 0.1
 

@@ -1,4 +1,4 @@
-"""The offline summariser behind the ``Llm`` port (B1): reads the payload, writes the answer's JSON. Free and repeatable.
+"""The offline summariser behind the ``Llm`` port (B1): payload in, the answer's JSON out. Free and repeatable.
 
 How each part of the answer is found lives in the modules beside this one; here they are put together and held to the
 limits of ``prompts.interaction_summary.Answer``.
@@ -41,7 +41,8 @@ TOKENS_PER_WORD = 1.4
 def answer(source: SummaryInput) -> Answer:
     """The answer to one interaction, within every limit of the schema. Pure: equal inputs give equal answers."""
     reading = read(source)
-    decisions, actions, facts = find_decisions(reading), find_actions(reading), find_facts(reading)
+    decisions, facts = find_decisions(reading), find_facts(reading)
+    actions = find_actions(reading, settled=[d.sentence for d in decisions])
     topics = key_phrases(reading)
     cited = {line: d.score for d in decisions for line in d.lines} | {
         line: a.score for a in actions for line in a.lines
@@ -127,7 +128,7 @@ class OfflineLlm:
         return 0.0
 
     def complete(self, request: LlmRequest) -> LlmReply:
-        """Answers from ``request.payload`` alone. Raises ``LlmRejected`` where that is no ``SummaryInput`` with messages."""
+        """Answers from ``request.payload`` alone; ``LlmRejected`` where that is no ``SummaryInput`` with messages."""
         source = request.payload
         if not isinstance(source, SummaryInput):
             raise LlmRejected(f"the offline summariser reads a SummaryInput, not {type(source).__name__}")

@@ -1,4 +1,4 @@
-"""Finding participants by the forms in which chats name them: first names, @handles, Russian cases. No guessing of others."""
+"""Finding participants by the forms in which chats name them: first names, @handles, Russian cases. No guessing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a language's phrase table holds and how it is compiled. The tables themselves are phrases_en, _ru and _zh.
+"""What a language's phrase table holds and how it is compiled. The tables are signals_* and phrases_*.
 
 A signal is a general turn of phrase with a weight in log-odds; none names a product, a person or a subject matter.
 Patterns are kept as text and compiled on first use, so that importing the package costs nothing.
@@ -15,7 +15,7 @@ from typing import Literal
 from pkg_pipeline.memory.records import Language
 
 Giver = Literal["speaker", "addressee", "both", "none"]
-"""Whose duty a turn of phrase speaks of: of who says it, of who is addressed, of everybody, or of nobody in particular."""
+"""Whose duty a turn of phrase speaks of: the speaker's, that of who is addressed, everybody's, nobody's."""
 
 
 @dataclass(frozen=True, slots=True)

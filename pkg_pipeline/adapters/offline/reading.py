@@ -20,11 +20,15 @@ MAX_MESSAGE_CHARS = 20_000
 """How much of one message is read; what lies behind is a pasted file rather than speech."""
 MAX_SENTENCE_CHARS = 600
 """The longest quote an answer may hold (``prompts.interaction_summary``); longer pieces are cut at a space."""
+MOST_NAMED = 50
+"""More than this many names are not looked for in every sentence (P34: a larger group is not summarised anyway)."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _COUNTED = re.compile(rf"[{_CJK}]|[^\W_]+(?:['’-][^\W_]+)*")
 _LATIN_OR_CYRILLIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*\d|\d")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
+
+
 @lru_cache(maxsize=4096)
 def language_of(text: str, fallback: Language) -> Language:
     """The language of one text by its script; Latin text in a Chinese or Russian chat is English."""
@@ -102,14 +106,18 @@ class Line:
         return self.message.sender
 
 
-def _pieces(text: str, language: Language) -> list[str]:
+def _segment(language: str, paragraph: str) -> list[str]:
     import sentencex
 
+    return list(sentencex.segment(language, paragraph))  # pyright: ignore[reportAttributeAccessIssue]  (native module)
+
+
+def _pieces(text: str, language: Language) -> list[str]:
     found: list[str] = []
     for paragraph in text[:MAX_MESSAGE_CHARS].split("\n"):
         if not paragraph.strip():
             continue
-        for piece in sentencex.segment(language, paragraph) if len(paragraph) > 1 else [paragraph]:
+        for piece in _segment(language, paragraph) if len(paragraph) > 1 else [paragraph]:
             rest = piece.strip()
             while len(rest) > MAX_SENTENCE_CHARS:
                 cut = max(rest.rfind(mark, 200, MAX_SENTENCE_CHARS) for mark in " ，。,;；") + 1 or MAX_SENTENCE_CHARS
@@ -167,8 +175,13 @@ class Reading:
         """Where a line stands, 0 to 1."""
         return line / max(1, len(self.lines) - 1)
 
+    @cached_property
+    def _known(self) -> tuple[Person, ...]:
+        """Who is looked for by name: all, or in a crowd those who speak most."""
+        return self.source.participants if len(self.source.participants) <= MOST_NAMED else self.speakers[:MOST_NAMED]
+
     def others_than(self, person: Person) -> tuple[Person, ...]:
-        return tuple(p for p in self.source.participants if p.entity_id != person.entity_id)
+        return tuple(p for p in self._known if p.entity_id != person.entity_id)
 
     def addressee(self, line: Line) -> Person | None:
         """Who a line speaks to: the only other, or whoever spoke just before somebody took the word."""

@@ -14,19 +14,27 @@ from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words
 from pkg_pipeline.adapters.offline.weighing import is_question, plain
 from pkg_pipeline.memory.records import Person
 
-_IRREGULAR_PAST = frozenset(
-    ["was", "were", "had", "did", "went", "said", "told", "got", "made", "took", "came", "saw", "knew", "thought", "found", "gave", "left", "felt", "put", "brought", "began", "kept", "held", "wrote", "stood", "heard", "let", "meant", "set", "met", "ran", "paid", "sat", "spoke", "lay", "led", "read", "grew", "lost", "fell", "sent", "built", "understood", "drew", "broke", "spent", "cut", "rose", "drove", "bought", "wore", "chose", "ate", "slept", "forgot", "won", "taught", "caught", "sold", "fought", "threw", "woke", "hit", "hurt", "flew", "drank", "sang", "swam", "shut", "quit", "bet", "cost", "bit", "hid", "rode", "shot", "stuck", "tore", "used"]
-)
+_IRREGULAR_PAST_WORDS = """
+was were had did went said told got made took came saw knew thought found gave left felt put brought began kept
+held wrote stood heard let meant set met ran paid sat spoke lay led read grew lost fell sent built understood
+drew broke spent cut rose drove bought wore chose ate slept forgot won taught caught sold fought threw woke hit
+hurt flew drank sang swam shut quit bet cost bit hid rode shot stuck tore used
+"""
+_IRREGULAR_PAST = frozenset(_IRREGULAR_PAST_WORDS.split())
 _FIXED = {
     "am": "is", "'m": " is", "are": "is", "'re": " is", "have": "has", "'ve": " has", "do": "does", "don't": "doesn't",
     "haven't": "hasn't", "aren't": "isn't", "were": "was", "weren't": "wasn't", "'ll": " will", "'d": " would",
 }  # fmt: skip
-_MODAL = frozenset(
-    ["will", "would", "can", "could", "shall", "should", "may", "might", "must", "can't", "couldn't", "won't", "wouldn't", "shouldn't", "didn't", "wasn't", "had", "hadn't", "isn't", "is", "was", "has", "hasn't", "does", "doesn't", "never"]
-)
-_ADVERB = frozenset(
-    ["also", "just", "really", "already", "still", "always", "usually", "often", "probably", "only", "actually", "now", "then", "even", "definitely", "recently", "finally", "totally"]
-)
+_MODAL_WORDS = """
+will would can could shall should may might must can't couldn't won't wouldn't shouldn't didn't wasn't had
+hadn't isn't is was has hasn't does doesn't never
+"""
+_MODAL = frozenset(_MODAL_WORDS.split())
+_ADVERB_WORDS = """
+also just really already still always usually often probably only actually now then even definitely recently
+finally totally
+"""
+_ADVERB = frozenset(_ADVERB_WORDS.split())
 _SUBJECT_I = re.compile(r"\b(?P<subject>i|you)(?P<short>'(?:m|ve|ll|d|re))?\b(?P<adverbs>(?:\s+(?:also|just|really|already|still|always|usually|often|probably|only|actually|now|even|definitely|recently|finally|totally|never))*)(?:\s+(?P<verb>[a-z]+(?:'t)?))?", re.IGNORECASE)  # fmt: skip  # noqa: E501
 _REQUEST = re.compile(
     r"^(?:(?:please|pls)[,\s]+)?(?:can|could|would|will) you (?:please |kindly |maybe |just )*(?P<what>[a-z].*?)[?.!]*$"
@@ -35,7 +43,10 @@ _REQUEST = re.compile(
 )
 _PROPOSAL = re.compile(r"^let'?s (?P<what>[a-z].*?)[.!?]*$", re.IGNORECASE)
 _YES_NO = re.compile(r"^(?P<aux>are|do|did|have|will|were) you (?P<rest>[a-z].*?)\??$", re.IGNORECASE)
-_TITLES = frozenset("mr mrs ms miss dr prof sir hon господин госпожа доктор".split())
+_TITLES_WORDS = """
+mr mrs ms miss dr prof sir hon господин госпожа доктор
+"""
+_TITLES = frozenset(_TITLES_WORDS.split())
 _QUOTING = re.compile(r"[\"“”«»]")
 
 
@@ -93,7 +104,8 @@ def _english(text: str, speaker: str, hearer: str | None) -> str | None:
     if m and (what := m["what"] or m["order"] or m["ing"]):
         to = "" if m["ing"] else "to "
         verb = "asks" if not m["ing"] else "asks about"
-        return f"{speaker} {verb} {hearer + ' ' if hearer and not m['ing'] else ''}{to}{third_person(what, speaker, hearer)}"
+        whom = f"{hearer} " if hearer and not m["ing"] else ""
+        return f"{speaker} {verb} {whom}{to}{third_person(what, speaker, hearer)}"
     m = _PROPOSAL.match(bare)
     if m:
         return f"{speaker} suggests to {third_person(m['what'], speaker, hearer)}"
@@ -120,7 +132,11 @@ def first_name(person: Person, reading: Reading) -> str:
     """A name short enough for a summary: the first word of a personal name, where no one else shares it."""
     name = re.sub(r"(?<=\w)\.(?=\s)", "", person.name)  # "Hon." would read as the end of a sentence
     parts = name.split()
-    if len(reading.source.participants) > 2 or len(parts) != 2 or not all(p[:1].isupper() and p.isalpha() for p in parts):
+    if (
+        len(reading.source.participants) > 2
+        or len(parts) != 2
+        or not all(p[:1].isupper() and p.isalpha() for p in parts)
+    ):
         return name
     if parts[0].lower() in _TITLES:
         return name

@@ -1,6 +1,6 @@
 """The summary text: two to four sentences in the conversation's language, at most 200 words (P13).
 
-Which pieces of speech are told is decided here by coverage, centrality and importance; how they are told is ``retelling``.
+Which pieces of speech are told is decided here by coverage, centrality and importance; how is ``retelling``.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from pkg_pipeline.adapters.offline.centrality import Piece, coverage_order, lexrank
 from pkg_pipeline.adapters.offline.phrases import phrases
 from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words, terms_of
-from pkg_pipeline.adapters.offline.retelling import clipped, Told, first_name, retell, sentence_of
+from pkg_pipeline.adapters.offline.retelling import Told, clipped, first_name, retell, sentence_of
 from pkg_pipeline.adapters.offline.weighing import has_money, is_question, plain
-from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.gate_foreign import foreign, known
 from pkg_pipeline.memory.gate_text import sentences, word_count
+from pkg_pipeline.memory.records import Language
 
 MOST_WORDS = 190
 """Below the limit of 200, since a gate may count a hyphen differently."""
@@ -82,10 +84,8 @@ def units_of(reading: Reading) -> list[Unit]:
     """Sentences, or in fragmentary speech runs of one speaker's fragments of up to ``UNIT_WORDS`` words."""
     out: list[Unit] = []
     if not reading.is_fragmentary:
-        for s in reading.sentences:
-            if not reading.lines[s.line].is_data:
-                out.append(_unit(s, _cleaned(s.text, s.language)))
-        return _telling(out, reading)
+        heard = (s for s in reading.sentences if not reading.lines[s.line].is_data)
+        return _telling([_unit(s, _cleaned(s.text, s.language)) for s in heard], reading)
     head: Sentence | None = None
     text = ""
     for s in reading.sentences:
@@ -107,6 +107,8 @@ def units_of(reading: Reading) -> list[Unit]:
 def _telling(units: list[Unit], reading: Reading) -> list[Unit]:
     """Without what is too short to tell anything; everything that has content, where nothing is longer."""
     least = MEETING_PIECE_WORDS if reading.is_meeting else 3
+    own = [u for u in units if u.terms and u.sentence.language == reading.language]
+    units = own or units  # a summary is in the conversation's language (B9)
     telling = [u for u in units if u.terms and u.words >= least and not _is_idle(u)]
     return telling or [u for u in units if u.terms]
 
@@ -115,9 +117,7 @@ def _is_idle(unit: Unit) -> bool:
     return len(unit.terms) <= 2 and phrases(unit.sentence.language).idle.search(unit.text) is not None
 
 
-def _gains(
-    reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited: Mapping[int, float]
-) -> list[float]:
+def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited: Mapping[int, float]) -> list[float]:
     central = lexrank([u.terms for u in units])
     gains: list[float] = []
     for i, unit in enumerate(units):
@@ -167,6 +167,12 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
     left = max(WORDS_AT_LEAST, budget - count_words(" ".join(parts)))
     limit = _piece_limit(reading, left)
     told = [retell(u.text, u.sentence, reading, budget=limit) for u in units]
+    held = known(reading.source)
+
+    @cache
+    def sound(i: int) -> bool:
+        return foreign(sentence_of([told[i]], reading), held) is None
+
     gains = _gains(reading, units, told, cited)
     pieces = [Piece(u.terms, min(u.words, limit) + 1, gain) for u, gain in zip(units, gains, strict=True)]
     order = coverage_order(
@@ -174,7 +180,7 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
         budget=left,
         at_most=MOST_PIECES,
         power=SHORTNESS_POWER if reading.is_meeting else CHAT_SHORTNESS_POWER,
-        fits=lambda chosen: len(_runs([told[i] for i in chosen])) <= at_most,
+        fits=lambda chosen: len(_runs([told[i] for i in chosen])) <= at_most and all(map(sound, chosen)),
     )
     if not order:
         order = [min(range(len(units)), key=lambda i: pieces[i].cost)]
@@ -202,6 +208,8 @@ def _runs(told: Sequence[Told]) -> list[list[Told]]:
 def _joined(parts: list[str], reading: Reading) -> str:
     """As many whole parts as the gate's own counts of words and sentences allow, at least one."""
     glue = "" if reading.language == "zh" else " "
-    while len(parts) > 1 and (len(sentences(glue.join(parts))) > MOST_SENTENCES or word_count(glue.join(parts)) > MOST_WORDS):
+    while len(parts) > 1 and (
+        len(sentences(glue.join(parts))) > MOST_SENTENCES or word_count(glue.join(parts)) > MOST_WORDS
+    ):
         parts = parts[:-1]
     return clipped(glue.join(parts), MOST_CHARACTERS if reading.language == "zh" else MOST_WORDS)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a turn of phrase stays on its line
 """How much a sentence speaks like a duty or a decision: a hand-weighted linear model over general features.
 
 Only single sentences are weighed here; who answers whom, and how many items a conversation may hold, is decided in
@@ -39,6 +40,12 @@ _QUESTION = re.compile(r"[?？]\s*\W*$|吗\W*$")
 _SECOND_PERSON = re.compile(r"\b(?:you|your|u|ты|тебе|тебя|вы|вам|вас|ваш\w*|тво\w+)\b|[你您]", re.IGNORECASE)
 _STATISTIC = re.compile(r"\b(?:percent|per cent|процент\w*)\b|%|％", re.IGNORECASE)
 
+_WH_QUESTION = re.compile(
+    r"^(?:(?:and|so|а|и|ну)\s+)?(?:when|what(?! about| if)|where|who|why(?! don'?t)|how(?! about)|which|когда|что(?! если)|где|кто|"
+    r"почему|зачем|сколько|как(?!\s+насч[её]т|\s+смотр)|какой|какая|какие|чем|куда)\b|什么|多少|几点|几个|哪|怎么(?!样)|为什么|谁",
+    re.IGNORECASE,
+)
+
 # Features beside the phrase tables, in log-odds. Set by hand on general grounds, checked by benchmarks/extraction_quality.
 DATE_WEIGHT = 0.8
 DEADLINE_WEIGHT = 0.6
@@ -51,6 +58,8 @@ HEDGE_WEIGHT = -0.5
 NEGATION_WEIGHT = -0.9
 PAST_WEIGHT = -0.8
 AHEAD_WEIGHT = 0.8
+DONE_WEIGHT = -1.5
+"""What is reported as done is no duty any more."""
 WORK_PRODUCT_WEIGHT = 0.4
 SECOND_SIGNAL_SHARE = 0.5
 """The strongest signal counts in full, each further one by this share: turns of phrase that overlap are no double proof."""
@@ -66,7 +75,8 @@ class Weighed:
 
     @property
     def giver(self) -> Giver:
-        return next((s.who for s in self.signals if s.who != "none"), "none")
+        bearers: list[Giver] = [signal.who for signal in self.signals if signal.who != "none"]
+        return bearers[0] if bearers else "none"
 
     def only(self, *names: str) -> bool:
         return all(signal.name in names for signal in self.signals)
@@ -77,6 +87,11 @@ class Weighed:
 
 def is_question(text: str) -> bool:
     return _QUESTION.search(text) is not None
+
+
+def asks_for_facts(sentence: Sentence) -> bool:
+    """A question for when, what or who: it neither proposes nor requests anything but its answer."""
+    return is_question(sentence.text) and _WH_QUESTION.search(plain(sentence.text, sentence.language)) is not None
 
 
 def has_money(text: str) -> bool:
@@ -129,6 +144,7 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
     dates = [d for d in find_dates(sentence.text, sentence.language, line.day) if d.day >= line.day]
     score = _strength(fired) + _form(sentence) + _emptiness(sentence)
     score += DATE_WEIGHT * bool(dates) + DEADLINE_WEIGHT * any(d.is_deadline for d in dates)
+    score += DONE_WEIGHT * (table.done.search(text) is not None)
     score += AHEAD_WEIGHT * (table.ahead.search(text) is not None)
     score += WORK_PRODUCT_WEIGHT * (table.work_product.search(text) is not None)
     if _NEGATION.search(text) and not is_question(text) and not any(s.name == "do_not_forget" for s in fired):
