@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlencode
 
 import psycopg
 
@@ -18,6 +19,7 @@ MODULE = "pkg_pipeline.definitions"
 SECRETS = ("DATABASE_URL", "ANTHROPIC_API_KEY", "PKG_API_TOKENS")
 """Dagster's webserver and daemon need none of these: they see the instance and ask the code server."""
 
+LOADED = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name } } } }"
 _COMMAND_LINE = "from pkg_pipeline.cli.app import main; main()"
 
 
@@ -41,9 +43,9 @@ def webserver(file: Path, port: int, environment: Mapping[str, str]) -> Program:
     command = [sys.executable, "-m", "dagster_webserver", "-w", str(file), "-h", "127.0.0.1", "-p", str(port)]
     options = ["--dagster-log-level", "warning", "--suppress-warnings"]
     address = f"http://127.0.0.1:{port}"
-    return Program(
-        "webserver", [*command, *options], without_secrets(environment), http_answers(f"{address}/server_info"), address
-    )
+    # the pages answer before the definitions are there: what counts is that the asset graph can be shown
+    ready = http_answers(f"{address}/graphql?{urlencode({'query': LOADED})}", holding='"name"')
+    return Program("webserver", [*command, *options], without_secrets(environment), ready, address)
 
 
 def daemon(file: Path, url: str, environment: Mapping[str, str]) -> Program:

@@ -147,13 +147,13 @@ def supervised(log_folder: Path) -> Iterator[Group]:
 # ── probes ────────────────────────────────────────────────────────────────────────────────────
 
 
-def http_answers(url: str) -> Probe:
-    """A GET brings a 200; no proxy is asked."""
+def http_answers(url: str, *, holding: str = "") -> Probe:
+    """A GET brings a 200 and ``holding`` in its body; no proxy is asked."""
 
     def probe() -> bool:
         try:
-            with build_opener(ProxyHandler({})).open(url, timeout=2) as answer:
-                return answer.status == 200
+            with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
+                return answer.status == 200 and holding in answer.read().decode(errors="replace")
         except (URLError, OSError, ValueError):
             return False
 

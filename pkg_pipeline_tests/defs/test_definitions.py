@@ -23,10 +23,11 @@ import dagster
 import socket
 def refuse(*_): raise AssertionError("a socket was opened")
 socket.socket.connect = refuse
-started = time.perf_counter()
+started = time.process_time()
 import pkg_pipeline.definitions
-seconds = time.perf_counter() - started
-heavy = sorted({"psycopg", "anthropic", "tiktoken", "sqlalchemy", "dagster_dbt", "pkg_pipeline.wiring"} & set(sys.modules))
+seconds = time.process_time() - started
+unwanted = {"psycopg", "anthropic", "tiktoken", "sqlalchemy", "dagster_dbt", "numpy", "pkg_pipeline.wiring"}
+heavy = unwanted & set(sys.modules)
 assert not heavy, heavy
 pkg_pipeline.definitions.definitions()
 assert "psycopg" not in sys.modules

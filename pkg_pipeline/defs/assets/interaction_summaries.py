@@ -7,6 +7,7 @@ middle keeps the days it finished.
 
 import warnings
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -15,7 +16,9 @@ from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import DAYS_PER_RUN, contiguous
 from pkg_pipeline.defs.lanes import lane_of, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
-from pkg_pipeline.stages.summaries import DayReport
+
+if TYPE_CHECKING:
+    from pkg_pipeline.stages.summaries import DayReport  # the stage is loaded by the run that calls it
 
 NAME = "interaction_summaries"
 
@@ -47,7 +50,7 @@ def _asset(partitions: dg.DailyPartitionsDefinition, code_version: str) -> dg.As
         lane = lane_of(context.run.tags)
         reports: list[DayReport] = []
 
-        def on_day(report: DayReport) -> None:
+        def on_day(report: "DayReport") -> None:
             reports.append(report)
             context.log_event(_materialization(report, code_version))
 
@@ -61,7 +64,7 @@ def _asset(partitions: dg.DailyPartitionsDefinition, code_version: str) -> dg.As
     return interaction_summaries
 
 
-def metadata(report: DayReport) -> dict[str, int | float]:
+def metadata(report: "DayReport") -> dict[str, int | float]:
     """Flat numbers, which the UI plots per partition."""
     return {
         "rows": report.summarized,
@@ -86,7 +89,7 @@ def _keys(context: dg.AssetExecutionContext, memory: PipelineMemory) -> list[str
     return sorted(partition.key for partition in due if span.start <= partition.key <= span.end)
 
 
-def _materialization(report: DayReport, code_version: str) -> dg.AssetMaterialization:
+def _materialization(report: "DayReport", code_version: str) -> dg.AssetMaterialization:
     # Dagster adds the code version only to what it emits itself; without it the UI could not tell stale days
     return dg.AssetMaterialization(
         NAME,

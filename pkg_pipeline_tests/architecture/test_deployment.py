@@ -1,0 +1,103 @@
+"""docker-compose.yml, Dockerfile and workspace.yaml against the code; a wrong name shows without a Docker engine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pkg_pipeline.cli import service
+from pkg_pipeline.settings import ENVIRONMENT, Settings, SettingsError, variable_of
+
+ROOT = Path(__file__).resolve().parents[2]
+OTHERS = {service.CODE_HOST_VARIABLE, "DAGSTER_DISABLE_TELEMETRY", "DBT_SEND_ANONYMOUS_USAGE_STATS"}
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+
+
+def programs(compose: dict[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in compose["services"].items() if name != "postgres"}
+
+
+def test_every_service_is_one_that_the_image_can_become(compose: dict[str, Any]) -> None:
+    assert {name: one["command"] for name, one in programs(compose).items()} == {
+        name: [name] for name in service.SERVICES
+    }
+
+
+def test_every_variable_is_one_that_is_read(compose: dict[str, Any]) -> None:
+    known = {variable_of(field) for field in Settings.model_fields} | set(ENVIRONMENT) | OTHERS
+    for one in programs(compose).values():
+        assert set(one["environment"]) <= known
+
+
+def test_a_service_waits_for_what_it_needs(compose: dict[str, Any]) -> None:
+    needs = {name: dict(one.get("depends_on", {})) for name, one in compose["services"].items()}
+    assert needs["init"] == {"postgres": {"condition": "service_healthy"}}
+    assert needs["code"] == needs["api"] == {"init": {"condition": "service_completed_successfully"}}
+    assert needs["webserver"] == needs["daemon"] == {"code": {"condition": "service_healthy"}}
+    for name, one in compose["services"].items():
+        assert name == "init" or one["healthcheck"]["test"], f"{name} has no health check"
+
+
+def test_no_secret_stands_in_the_file_and_nothing_is_published_beyond_this_machine(compose: dict[str, Any]) -> None:
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    assert re.findall(r"PASSWORD: (?!\$\{POSTGRES_PASSWORD:\?)", text) == []
+    assert re.findall(r"://memory:(?!\$\{POSTGRES_PASSWORD:\?)", text) == []
+    published = [port for one in compose["services"].values() for port in one.get("ports", [])]
+    assert sorted(published) == ["127.0.0.1:3000:3000", "127.0.0.1:8321:8321"]
+    assert "ports" not in compose["services"]["postgres"]
+
+
+def test_programs_run_without_rights(compose: dict[str, Any]) -> None:
+    for one in programs(compose).values():
+        assert one["read_only"] is True
+        assert one["cap_drop"] == ["ALL"]
+    steps = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    last_user = [line for line in steps if line.startswith("USER ")][-1]
+    assert last_user == "USER memory"
+    assert any("--require-hashes" in line for line in steps)
+
+
+def test_ports_of_health_checks_are_those_in_force(compose: dict[str, Any]) -> None:
+    settings = Settings(home=Path("/nowhere"))
+    checks = {name: " ".join(one.get("healthcheck", {}).get("test", [])) for name, one in programs(compose).items()}
+    assert f":{settings.api_port}/health" in checks["api"]
+    assert f":{settings.dagster_port}/server_info" in checks["webserver"]
+    assert str(service.CODE_PORT) in checks["code"]
+
+
+def test_a_deployment_needs_a_server_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="DATABASE_URL"):
+        service.command("code", Settings(home=tmp_path), {})
+
+
+@pytest.mark.parametrize("name", ["code", "webserver", "daemon", "api"])
+def test_secrets_go_to_the_programs_that_need_them_and_into_no_command_line(tmp_path: Path, name: str) -> None:
+    environ = {
+        "DATABASE_URL": "postgresql://me:hunter2@db/memory",
+        "ANTHROPIC_API_KEY": "sk-1",
+        "PKG_CODE_HOST": "code",
+    }
+    settings = Settings.model_validate({"home": tmp_path, "database_url": environ["DATABASE_URL"]})
+    argv, environment = service.command(name, settings, environ)
+    assert "hunter2" not in " ".join(argv)
+    assert environment["PKG_DAGSTER_URL"].startswith("postgresql+psycopg2://me:hunter2@db/memory")
+    assert ("ANTHROPIC_API_KEY" in environment) is (name in ("code", "api"))
+    assert ("code" in argv) is (name in ("webserver", "daemon"))  # the host they ask
+
+
+def test_an_unknown_service_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert service.main(["everything"]) == 2
+    assert "init|code|webserver|daemon|api" in capsys.readouterr().err
+
+
+def test_the_workspace_names_the_definitions_and_nothing_else() -> None:
+    found = yaml.safe_load((ROOT / "workspace.yaml").read_text(encoding="utf-8"))
+    assert found == {"load_from": [{"python_module": "pkg_pipeline.definitions"}]}

@@ -1,0 +1,130 @@
+"""``dev`` as a real process on a home of its own: all addresses answer, one signal ends all, nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import ProxyHandler, Request, build_opener
+
+import psutil
+import pytest
+
+from pkg_pipeline.adapters import embedded
+
+COMMAND = [sys.executable, "-W", "ignore", "-c", "from pkg_pipeline.cli.app import main; main()", "dev"]
+START_SECONDS = 240
+END_SECONDS = 60
+QUERY = "{ repositoriesOrError { ... on RepositoryConnection { nodes { sensors { name } assetNodes { id } } } } }"
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short path: the server's socket lies in it."""
+    folder = Path(tempfile.mkdtemp(prefix="pkgt-"))
+    yield folder
+    if embedded.is_initialised(folder / "postgres"):
+        embedded.stop(folder / "postgres", mode="immediate")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def environment(home: Path) -> dict[str, str]:
+    dropped = ("PKG_", "DATABASE_URL", "ANTHROPIC_", "DAGSTER_HOME")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return {**kept, "PKG_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+
+
+def get(url: str, body: object | None = None) -> str:
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data=data, headers={"content-type": "application/json"})
+    with build_opener(ProxyHandler({})).open(request, timeout=20) as answer:
+        return answer.read().decode()
+
+
+def start(home: Path, *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "--dagster-port", "0", "--api-port", "0", *options],
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def until(process: subprocess.Popen[str], mark: str) -> str:
+    """What it said up to the line with ``mark``."""
+    assert process.stdout is not None
+    said: list[str] = []
+    deadline = time.monotonic() + START_SECONDS
+    for line in process.stdout:
+        said.append(line)
+        if mark in line:
+            return "".join(said)
+        assert time.monotonic() < deadline, "".join(said)
+    raise AssertionError("".join(said))
+
+
+def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
+    process = start(home, "--fake-llm")
+    try:
+        said = until(process, "Ctrl-C ends all")
+        dagster, api = (re.search(rf"{name} +(http://\S+)", said) for name in ("Dagster", "API"))
+        assert dagster is not None, said
+        assert api is not None, said
+        assert "dagster_webserver_version" in get(f"{dagster[1]}/server_info")
+        (repository,) = json.loads(get(f"{dagster[1]}/graphql", {"query": QUERY}))["data"]["repositoriesOrError"][
+            "nodes"
+        ]
+        assert {sensor["name"] for sensor in repository["sensors"]} == {"inbox", "touched_chats", "due_days"}
+        assert len(repository["assetNodes"]) >= 3
+        assert get(f"{api[1]}/health")
+        second = subprocess.run(
+            [*COMMAND], env=environment(home), capture_output=True, text=True, timeout=60, check=False
+        )
+        assert second.returncode == 1
+        assert f"already runs on {home} (process {process.pid})" in second.stderr
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert len(family) >= 5
+        lines = " ".join(" ".join(one.cmdline()) for one in family if one.is_running())
+        assert "ANTHROPIC" not in lines
+        os.kill(process.pid, signal.SIGINT)
+        rest, _ = process.communicate(timeout=END_SECONDS)
+        assert process.returncode == 0, rest
+        assert rest.endswith("stopped.\n")
+        _, alive = psutil.wait_procs(family, timeout=10)
+        assert alive == []
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.communicate(timeout=END_SECONDS)
+    assert not embedded.is_running(home / "postgres")
+    assert not (home / "dev.pid").exists()
+
+
+def test_a_program_that_dies_ends_all_with_its_name(home: Path) -> None:
+    process = start(home)
+    try:
+        until(process, "Ctrl-C ends all")
+        family = psutil.Process(process.pid).children(recursive=True)
+        (daemon,) = [one for one in family if "dagster._daemon" in one.cmdline()]
+        daemon.kill()
+        rest, _ = process.communicate(timeout=END_SECONDS)
+        assert process.returncode == 1
+        assert "daemon ended by signal SIGKILL; the rest is stopped" in rest
+        _, alive = psutil.wait_procs(family, timeout=10)
+        assert alive == []
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.communicate(timeout=END_SECONDS)
+    assert not embedded.is_running(home / "postgres")

@@ -1,0 +1,147 @@
+"""``run`` over a real database: from the inbox to summaries, nothing due, days by name, wrong usage."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from pkg_pipeline.cli.app import build_app
+from pkg_pipeline.cli.run import work_off
+from pkg_pipeline.settings import Settings
+
+START = datetime(2024, 2, 1, 10, tzinfo=UTC)
+TALK = (
+    ("bob", "Can you send the offer by Friday?"),
+    ("me", "Yes. We agreed: the price is 5000 EUR, delivery on 2024-03-01."),
+    ("bob", "Agreed, deal at 5000 EUR."),
+    ("me", "I will send the contract tomorrow."),
+)
+
+
+def conversation(days: int) -> str:
+    lines = []
+    for day in range(days):
+        for number, (sender, text) in enumerate(TALK):
+            sent = START + timedelta(days=day, minutes=number)
+            lines.append(
+                {
+                    "chat_id": "c",
+                    "message_id": f"{day}-{number}",
+                    "sender_id": sender,
+                    "sender_name": sender.title(),
+                    "is_self": sender == "me",
+                    "sent_at": sent.isoformat(),
+                    "text": text,
+                }
+            )
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str) -> Settings:
+    made = Settings.model_validate({"home": tmp_path / "home", "database_url": database_url, "llm": "offline"})
+    made.inbox.mkdir(parents=True)
+    return made
+
+
+@pytest.fixture
+def shell(settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+    monkeypatch.setenv("PKG_HOME", str(settings.home))
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("PKG_LLM", "offline")
+    return CliRunner()
+
+
+def test_from_the_inbox_to_summaries_and_the_second_run_has_nothing_to_do(
+    settings: Settings, database_url: str
+) -> None:
+    (settings.inbox / "talk.jsonl").write_text(conversation(3), encoding="utf-8")
+    first = work_off(settings)
+    assert first.failed == 0
+    assert [(row.asset, row.partition, row.status, row.rows) for row in first.rows] == [
+        ("messages", None, "done", 12),
+        ("interactions", None, "done", 3),
+        ("interaction_summaries", "2024-02-01", "done", 1),
+        ("interaction_summaries", "2024-02-02", "done", 1),
+        ("interaction_summaries", "2024-02-03", "done", 1),
+    ]
+    assert (settings.inbox / "done" / "talk.jsonl").exists()
+    with psycopg.connect(database_url) as connection:
+        before = connection.execute("SELECT count(*), sum(revision_count) FROM pkg.interaction_summaries").fetchone()
+        runs = connection.execute("SELECT count(*) FROM dagster.runs").fetchone()
+    second = work_off(settings)
+    assert (second.rows, second.failed) == ([], 0)
+    with psycopg.connect(database_url) as connection:
+        after = connection.execute("SELECT count(*), sum(revision_count) FROM pkg.interaction_summaries").fetchone()
+        assert connection.execute("SELECT count(*) FROM dagster.runs").fetchone() == runs
+    assert before == after
+
+
+def test_the_same_export_again_changes_nothing_and_summarises_nothing(settings: Settings) -> None:
+    (settings.inbox / "talk.jsonl").write_text(conversation(1), encoding="utf-8")
+    work_off(settings)
+    (settings.inbox / "talk.jsonl").write_text(conversation(1), encoding="utf-8")
+    again = work_off(settings)
+    assert [(row.asset, row.rows) for row in again.rows] == [("messages", 0)]
+    report = json.loads((settings.inbox / "done" / "talk (2).jsonl.report.json").read_text(encoding="utf-8"))
+    assert report["note"] == "already imported: all 4 messages were in the memory"
+
+
+def test_a_file_that_is_no_export_fails_the_command_and_not_the_others(shell: CliRunner, settings: Settings) -> None:
+    (settings.inbox / "notes.json").write_text('{"neither": "telegram"}', encoding="utf-8")
+    (settings.inbox / "talk.jsonl").write_text(conversation(1), encoding="utf-8")
+    said = shell.invoke(build_app(), ["run", "--json"])
+    assert said.exit_code == 1
+    answer = json.loads(said.stdout)
+    assert answer["failed"] == 1
+    assert [(row["asset"], row["rows"]) for row in answer["runs"]][:2] == [("messages", 4), ("interactions", 1)]
+    assert (settings.inbox / "failed" / "notes.json").exists()
+
+
+def test_nothing_due_is_one_empty_document(shell: CliRunner) -> None:
+    said = shell.invoke(build_app(), ["run", "--json"])
+    assert said.exit_code == 0
+    assert json.loads(said.stdout) == {"runs": [], "failed": 0, "pending": 0}
+
+
+def test_a_day_by_name_is_attempted_though_nothing_is_due(shell: CliRunner, database_url: str) -> None:
+    said = shell.invoke(build_app(), ["run", "--partition", "2024-02-01", "--json"])
+    assert said.exit_code == 0, said.output
+    (row,) = json.loads(said.stdout)["runs"]
+    assert (row["asset"], row["partition"], row["status"], row["rows"]) == (
+        "interaction_summaries",
+        "2024-02-01",
+        "done",
+        0,
+    )
+    with psycopg.connect(database_url) as connection:
+        tags = dict(connection.execute("SELECT key, value FROM dagster.run_tags").fetchall())
+    assert tags["pkg/lane"] == "backfill"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--only", "decisions"], "no asset"),
+        (["--only", "messages", "--partition", "2024-02-01"], "no partitions"),
+        (["--partition", "yesterday"], "no day"),
+        (["--partition", "2024-02-30"], "no day"),
+        (["--from", "2024-02-01"], "both"),
+        (["--from", "2024-02-02", "--to", "2024-02-01"], "before"),
+        (["--partition", "2024-02-01", "--from", "2024-02-01", "--to", "2024-02-01"], "one day"),
+        (["--partition", "1999-12-31"], "2000-01-01"),
+        (["--partition", "2999-01-01"], "2000-01-01"),
+    ],
+)
+def test_wrong_usage_ends_with_code_two_before_anything_is_opened(
+    shell: CliRunner, settings: Settings, arguments: list[str], said: str
+) -> None:
+    told = shell.invoke(build_app(), ["run", *arguments])
+    assert told.exit_code == 2
+    assert said in " ".join(told.output.replace("│", " ").split())
+    assert not settings.dagster_home.exists()
