@@ -116,57 +116,102 @@ def parameters(entity: UUID) -> dict[str, object]:
     )
 
 
-def measure(url: str, postmaster: int, *, requests: int) -> dict[str, list[float]]:
-    """Milliseconds of every request by kind, and CPU milliseconds as ``KIND cpu``."""
-    command = [sys.executable, "-m", "benchmarks.context_latency", "--serve", url]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    port = int(server.stdout.readline().rsplit(":", 1)[1])
-    http_connection = http.client.HTTPConnection("127.0.0.1", port)
-    raw = psycopg.connect(url, autocommit=True, options="-csearch_path=pkg,public -cTimeZone=UTC -cjit=off")
-    entities = [probe(number) for number in range(1, PROBES + 1)]
+class Served:
+    """One database with the real server in front of it, and a connection past it."""
 
-    def get(path: str) -> bytes:
-        http_connection.request("GET", path)
-        answer = http_connection.getresponse()
+    def __init__(self, url: str) -> None:
+        command = [sys.executable, "-m", "benchmarks.context_latency", "--serve", url]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        port = int(self.process.stdout.readline().rsplit(":", 1)[1])
+        self._http = http.client.HTTPConnection("127.0.0.1", port)
+        options = "-csearch_path=pkg,public -cTimeZone=UTC -cjit=off"
+        self._raw = psycopg.connect(url, autocommit=True, options=options)
+        self._entities = [probe(number) for number in range(1, PROBES + 1)]
+        self.kinds: dict[str, Callable[[int], object]] = {
+            "context": lambda turn: self.get(f"/v1/entities/{self._entities[turn % PROBES]}/context"),
+            "no-op": lambda _: self.get("/noop"),
+            "raw SQL": self._ask_raw,
+            "context, heaviest": lambda _: self.get(f"/v1/entities/{heaviest()}/context"),
+        }
+        self.times: dict[str, list[float]] = {kind: [] for kind in self.kinds}
+        self.cpu: dict[str, float] = {}
+
+    def get(self, path: str) -> bytes:
+        self._http.request("GET", path)
+        answer = self._http.getresponse()
         body = answer.read()
         assert answer.status == 200, body
         return body
 
-    kinds: dict[str, Callable[[int], object]] = {
-        "context": lambda turn: get(f"/v1/entities/{entities[turn % PROBES]}/context"),
-        "no-op": lambda _: get("/noop"),
-        "raw SQL": lambda turn: raw.execute(
-            query("context", "context"), parameters(entities[turn % PROBES]), prepare=True
-        ).fetchall(),
-        "context, heaviest": lambda _: get(f"/v1/entities/{heaviest()}/context"),
-    }
-    try:
-        for turn in range(WARM_UP):
-            for ask in kinds.values():
-                ask(turn)
-        times: dict[str, list[float]] = {kind: [] for kind in kinds}
-        for turn in range(requests):
-            for kind, ask in kinds.items():
+    def _ask_raw(self, turn: int) -> object:
+        asked = parameters(self._entities[turn % PROBES])
+        return self._raw.execute(query("context", "context"), asked, prepare=True).fetchall()
+
+    def tokens(self) -> int:
+        return json.loads(self.get(f"/v1/entities/{self._entities[0]}/context"))["tokens"]
+
+    def close(self) -> None:
+        self._raw.close()
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def measure(servers: list[Served], postmaster: int, *, requests: int) -> None:
+    """All kinds of all sizes in turn, so that what else the machine does falls on each alike."""
+    for turn in range(-WARM_UP, requests):
+        for server in servers:
+            for kind, ask in server.kinds.items():
+                if kind == "context, heaviest" and turn % 5:
+                    continue
                 started = time.perf_counter()
                 ask(turn)
-                times[kind].append((time.perf_counter() - started) * 1000)
-        for kind, ask in list(kinds.items()):
-            before = cpu_seconds(server.pid) + cpu_seconds(postmaster)
+                if turn >= 0:
+                    server.times[kind].append((time.perf_counter() - started) * 1000)
+    for server in servers:
+        for kind, ask in server.kinds.items():
+            before = cpu_seconds(server.process.pid) + cpu_seconds(postmaster)
             for turn in range(CPU_REQUESTS):
                 ask(turn)
-            times[f"{kind} cpu"] = [(cpu_seconds(server.pid) + cpu_seconds(postmaster) - before) * 1000 / CPU_REQUESTS]
-        answer = json.loads(get(f"/v1/entities/{entities[0]}/context"))
-        times["tokens"] = [answer["tokens"]]
-    finally:
-        raw.close()
-        server.terminate()
-        server.wait(20)
-    return times
+            used = cpu_seconds(server.process.pid) + cpu_seconds(postmaster) - before
+            server.cpu[kind] = used * 1000 / CPU_REQUESTS
 
 
 def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
+
+
+def _database(server_url: str, size: int) -> str:
+    """The URL of the database of that size, filled if it is not there yet."""
+    name = f"bench_{size}"
+    url = engine.with_database(server_url, name)
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
+            return url
+        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+    migrate.upgrade(url)
+    fill(url, messages=size)
+    return url
+
+
+def _report(servers: dict[int, Served]) -> None:
+    print("| messages | request | p50 ms | p95 ms | p99 ms | CPU ms | tokens |\n|---|---|---|---|---|---|---|")
+    medians: dict[int, float] = {}
+    notes: list[str] = []
+    for size, server in servers.items():
+        for kind, values in server.times.items():
+            row = [f"{percentile(values, share):.2f}" for share in (0.5, 0.95, 0.99)]
+            tokens = f"{server.tokens()}" if kind == "context" else ""
+            print(f"| {size:,} | {kind} | {' | '.join(row)} | {server.cpu[kind]:.2f} | {tokens} |")
+        medians[size] = statistics.median(server.times["context"])
+        floor = statistics.median(server.times["no-op"]) + statistics.median(server.times["raw SQL"])
+        notes.append(f"{size:,}: p50(context) / (p50(no-op) + p50(raw SQL)) = {medians[size] / floor:.2f} (at most 5)")
+    if len(medians) > 1:
+        largest, smallest = max(medians), min(medians)
+        notes.append(
+            f"p50 at {largest:,} / p50 at {smallest:,} = {medians[largest] / medians[smallest]:.2f} (at most 1.3)"
+        )
+    print("\n" + "\n".join(notes))
 
 
 def main() -> None:
@@ -180,34 +225,17 @@ def main() -> None:
         serve(arguments.serve)
         return
     folder = arguments.keep or Path(tempfile.mkdtemp(prefix="pkg-bench-"))
-    medians: dict[int, float] = {}
     server_url = embedded.start(folder)
-    postmaster = int((next(folder.rglob("postmaster.pid"))).read_text().split()[0])
+    postmaster = int(next(folder.rglob("postmaster.pid")).read_text().split()[0])
+    servers: dict[int, Served] = {}
     try:
-        print("| messages | request | p50 ms | p95 ms | p99 ms | CPU ms | tokens |\n|---|---|---|---|---|---|---|")
         for size in arguments.sizes:
-            name = f"bench_{size}"
-            with psycopg.connect(server_url, autocommit=True) as connection:
-                known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone()
-                if known is None:
-                    connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
-            url = engine.with_database(server_url, name)
-            if known is None:
-                migrate.upgrade(url)
-                fill(url, messages=size)
-            times = measure(url, postmaster, requests=arguments.requests)
-            medians[size] = statistics.median(times["context"])
-            for kind in ("context", "context, heaviest", "no-op", "raw SQL"):
-                values, cpu = times[kind], times[f"{kind} cpu"][0]
-                row = [f"{percentile(values, share):.2f}" for share in (0.5, 0.95, 0.99)]
-                tokens = f"{times['tokens'][0]:.0f}" if kind == "context" else ""
-                print(f"| {size:,} | {kind} | {' | '.join(row)} | {cpu:.2f} | {tokens} |")
-            floor = statistics.median(times["no-op"]) + statistics.median(times["raw SQL"])
-            print(f"\np50(context) / (p50(no-op) + p50(raw SQL)) = {medians[size] / floor:.2f} (target: at most 5)\n")
-        if len(medians) > 1:
-            first, *_, last = medians.values()
-            print(f"p50 at {max(medians):,} / p50 at {min(medians):,} = {last / first:.2f} (target: at most 1.3)")
+            servers[size] = Served(_database(server_url, size))
+        measure(list(servers.values()), postmaster, requests=arguments.requests)
+        _report(servers)
     finally:
+        for server in servers.values():
+            server.close()
         embedded.stop(folder)
         if arguments.keep is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -62,7 +62,6 @@ def fill(url: str, *, messages: int) -> int:
     values = {"now": NOW, "sentences": SENTENCES, "count": len(SENTENCES), "summary": SUMMARY}
     with engine.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TEMP TABLE plan (k int PRIMARY KEY, messages int)")
-        connection.execute("SELECT setseed(0.5)")
         with connection.cursor() as cursor:
             cursor.executemany("INSERT INTO plan VALUES (%s, %s)", plan)
         for step in STEPS:

@@ -13,7 +13,7 @@ SELECT md5('chat ' || k)::uuid, md5('entity ' || who)::uuid FROM plan, unnest(AR
 -- name: interactions
 CREATE TEMP TABLE talk AS
 SELECT k, j, md5('talk ' || k || ' ' || j)::uuid AS id, md5('chat ' || k)::uuid AS chat_id,
-       %(now)s::timestamptz - interval '3 hours' - make_interval(secs => (j + random()) * 730 * 86400.0 / (messages / 10)) AS started_at
+       %(now)s::timestamptz - interval '3 hours' - make_interval(secs => (j + abs(hashtext(k || ' at ' || j)) / 2147483648.0) * 730 * 86400.0 / (messages / 10)) AS started_at
 FROM plan, generate_series(0, messages / 10 - 1) AS j WHERE k <> 0;
 INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count, language,
                           first_external_id, input_hash)
@@ -82,7 +82,7 @@ FROM team t JOIN plan p ON abs(p.k) / 10 * sign(p.k + 0.5)::int = t.g AND p.k <>
 INSERT INTO message_entities
 SELECT md5('entity ' || p.k)::uuid, m.id, t.id, m.sent_at
 FROM team t JOIN plan p ON abs(p.k) / 10 * sign(p.k + 0.5)::int = t.g AND p.k <> 0
-JOIN messages m ON m.interaction_id = t.id AND m.chat_id = t.chat_id AND m.id %% 2 = 0
+JOIN messages m ON m.interaction_id = t.id AND m.chat_id = t.chat_id AND right(m.external_id, 1)::int %% 2 = 0
 
 -- name: totals
 INSERT INTO entity_days

@@ -5,19 +5,19 @@ Here: the moment asked for, the edges of the tiers, the last count, the answer's
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.assembly import assemble
 from pkg_pipeline.memory.context_records import Block, BlockItem, BlockRules, ContextRows, LeftOut
+from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.read_stores import ContextQuery, ContextStore, Receipt, ReceiptSink
+from pkg_pipeline.stages.read_stores import ContextQuery, ContextStore, EntityUnknown, Receipt, ReceiptSink
 
 LARGEST_CHARS_PER_TOKEN = 12
 """More than this of one message is not read: prose has four letters to a token, and the line would be cut anyway."""
@@ -26,11 +26,6 @@ FEWEST_TEXT_CHARS = 400
 MOST_TEXT_CHARS = 16_000
 RECOUNTED_CHARS = 18_000
 MOST_RECOUNTS = 4
-EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
-"""No message is older; further back calendars run out."""
-
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_LOST_PLUS = re.compile(r"(?<=:\d\d) (\d\d:?\d\d)$")
 
 
 class BadRequest(ValueError):
@@ -39,10 +34,6 @@ class BadRequest(ValueError):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
         self.field = field
-
-
-class EntityUnknown(Exception):
-    """No entity of that id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,32 +198,6 @@ def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str
         tokens=answer.block.tokens,
         hypothetical_tokens=answer.hypothetical_tokens,
     )
-
-
-def parse_moment(text: str, zone: ZoneInfo) -> datetime:
-    """An ``as_of`` as people and programs write it. A time without offset is local; a day alone means its end.
-
-    Raises ValueError with a sentence.
-    """
-    # an unescaped + of an offset arrives as a blank
-    given = _LOST_PLUS.sub(r"+\1", text.strip())
-    try:
-        if _DAY.fullmatch(given):
-            following = datetime.combine(date.fromisoformat(given) + timedelta(days=1), time.min, zone)
-            found = following.astimezone(UTC) - timedelta(microseconds=1)
-        else:
-            found = datetime.fromisoformat(given)
-            found = (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is no ISO time, such as 2026-01-31 or 2026-01-31T18:00:00+01:00") from None
-    if found < EARLIEST:
-        raise ValueError(f"{text!r} lies before {EARLIEST.date().isoformat()}")
-    return found
-
-
-def iso(moment: datetime) -> str:
-    """UTC with a Z, as every time in an answer."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _item_json(item: BlockItem) -> dict[str, Any]:

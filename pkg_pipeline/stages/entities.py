@@ -7,9 +7,9 @@ from uuid import UUID
 
 from rapidfuzz import fuzz, process
 
-from pkg_pipeline.stages.context import EntityUnknown, iso
+from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.stages.paging import Page, cursor_of, name_position
-from pkg_pipeline.stages.read_stores import EntityStore, ListedEntity
+from pkg_pipeline.stages.read_stores import EntityStore, EntityUnknown, ListedEntity
 
 MOST_CANDIDATES = 20
 MOST_NAMES = 20_000

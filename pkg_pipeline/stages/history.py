@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.hashing import chat_key, message_key
 from pkg_pipeline.memory.lines import one_line
-from pkg_pipeline.stages.context import iso
+from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.stages.paging import Page, cursor_of, time_position
 from pkg_pipeline.stages.read_stores import HistoryStore, Position, StoredSummary, SummaryFilter, TimelineRow
 

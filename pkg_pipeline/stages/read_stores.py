@@ -35,6 +35,10 @@ class StoreUnavailable(Exception):
     """The memory cannot be read now; it may be in a moment."""
 
 
+class EntityUnknown(Exception):
+    """No entity of that id."""
+
+
 class ContextStore(Protocol):
     def read_context(self, query: ContextQuery) -> ContextRows | None:
         """Everything the tiers may print, in one round trip; None where there is no such entity."""

@@ -7,14 +7,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from pkg_pipeline.memory.moments import parse_moment
 from pkg_pipeline.stages.context import (
     BadRequest,
     ContextRequest,
-    EntityUnknown,
     entity_context,
-    parse_moment,
 )
-from pkg_pipeline.stages.read_stores import Receipt
+from pkg_pipeline.stages.read_stores import EntityUnknown, Receipt
 from pkg_pipeline_tests.stages.context_memory import NOW, Remembered, counter, items, reasons, settings, tier
 from pkg_pipeline_tests.stages.memory_builder import Said
 
