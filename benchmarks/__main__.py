@@ -1,0 +1,59 @@
+"""``make bench``: every benchmark in turn, their tables on standard output.
+
+    python -m benchmarks [NAME …] [--full]
+
+Without ``--full`` the sizes are small enough for a few minutes on two cores; with it they are those of docs/figures.md.
+Benchmarks that judge against public data look for it beside the checkout and are left out, with a word, where it is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+EXTRACTION_DATA = HERE.parent.parent / "shared" / "eval" / "extraction"
+
+QUICK: dict[str, list[str]] = {
+    "import_rate": ["--messages", "50000"],
+    "import_memory": ["--messages", "20000", "100000"],
+    "context_latency": ["--sizes", "10000", "100000", "--requests", "500"],
+    "summary_overhead": [],
+    "orchestration": ["--days", "120"],
+    "extraction_quality": [],
+}
+FULL: dict[str, list[str]] = {
+    **QUICK,
+    "import_rate": ["--messages", "200000"],
+    "import_memory": ["--messages", "100000", "1000000"],
+    "context_latency": ["--sizes", "10000", "1000000", "--requests", "2000"],
+    "orchestration": ["--days", "731"],
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(QUICK)}; default: all")
+    parser.add_argument("--full", action="store_true", help="the sizes of docs/figures.md")
+    given = parser.parse_args()
+    chosen = FULL if given.full else QUICK
+    if unknown := set(given.names) - set(chosen):
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    failed: list[str] = []
+    for name in given.names or chosen:
+        options = chosen[name]
+        if name == "extraction_quality" and EXTRACTION_DATA.is_dir():
+            options = [str(EXTRACTION_DATA)]
+        print(f"\n## {name}\n", flush=True)
+        command = [sys.executable, "-W", "ignore", "-m", f"benchmarks.{name}", *options]
+        if subprocess.run(command, cwd=HERE.parent, check=False).returncode != 0:
+            failed.append(name)
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
