@@ -130,6 +130,8 @@ def digits(text: str) -> str:
 
 def _compat(text: str) -> str:
     """Compatibility forms, no invisibles, and every script's digits as 0-9."""
+    if text.isascii():
+        return text
     shown: list[str] = []
     for character in unicodedata.normalize("NFKC", text):
         if unicodedata.category(character) != "Cf":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pkg_pipeline.memory.records import Language
 
@@ -76,6 +77,9 @@ class Folded:
 
 def fold(text: str) -> Folded:
     """``text`` for comparison: case folded, canonically decomposed, white space as single spaces, invisibles gone."""
+    if text.isascii() and text == " ".join(text.split()):  # every letter stands for itself
+        count = len(text)
+        return Folded(text, text.translate(_TYPOGRAPHIC).lower(), tuple(range(count)), tuple(range(1, count + 1)))
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -98,6 +102,7 @@ def fold(text: str) -> Folded:
     return Folded(text, "".join(characters), tuple(starts), tuple(ends))
 
 
+@lru_cache(maxsize=4096)  # an alphabet or two, and the usual signs
 def _fold_cluster(cluster: str) -> str:
     if cluster.isspace():
         return " "

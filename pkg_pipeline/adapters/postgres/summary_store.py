@@ -159,27 +159,25 @@ class PostgresSummaryStore:
             )
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
-        interaction = {"interaction": row.source.interaction_id}
-        with self._connections.connection() as connection, connection.transaction() as here:
-            with connection.pipeline():
-                released = connection.execute(query("summaries", "release"), {**interaction, "token": token})
-                said = connection.execute(query("summaries", "texts"), interaction)
+        parameters = {**_columns(row), "token": token, "fact_confidence": fact_confidence}
+        # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it
+        with (
+            self._connections.connection() as connection,
+            connection.pipeline(),
+            connection.transaction() as here,
+        ):
+            released = connection.execute(query("summaries", "release"), parameters)
+            said = connection.execute(query("summaries", "texts"), parameters)
+            connection.execute(query("summaries", "make_room"), parameters)
+            connection.execute(query("summaries", "insert_summary"), parameters)
+            if parameters["items"].obj:
+                connection.execute(query("summaries", "insert_items"), parameters)
+            if parameters["facts"].obj:
+                connection.execute(query("summaries", "insert_facts"), parameters)
             if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
                 raise psycopg.Rollback(here)
-            stale = _staleness(row, said.fetchall())
-            parameters = {
-                **_columns(row),
-                "status": "completed" if stale is None else "dirty",
-                "dirty_reason": stale,
-                "fact_confidence": fact_confidence,
-            }
-            with connection.pipeline():
-                connection.execute(query("summaries", "make_room"), parameters)
-                connection.execute(query("summaries", "insert_summary"), parameters)
-                if parameters["items"].obj:
-                    connection.execute(query("summaries", "insert_items"), parameters)
-                if parameters["facts"].obj:
-                    connection.execute(query("summaries", "insert_facts"), parameters)
+            if (stale := _staleness(row, said.fetchall())) is not None:
+                connection.execute(query("summaries", "born_dirty"), {**parameters, "reason": stale})
             return True
         return False
 

@@ -118,7 +118,7 @@ INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status
     model_version, language, summary, key_points, tone, decisions, action_items, extracted_facts, important_messages,
     quarantined, message_ids, message_count, source_token_count, summary_token_count, compression_ratio, cost_usd,
     generation_seconds, revision_count)
-VALUES (%(id)s, %(interaction)s, %(parent)s, %(status)s, %(dirty_reason)s, %(input_hash)s, %(prompt_version)s, %(model)s,
+VALUES (%(id)s, %(interaction)s, %(parent)s, 'completed', NULL, %(input_hash)s, %(prompt_version)s, %(model)s,
     %(language)s, %(summary)s, %(key_points)s, %(tone)s, %(decisions)s, %(action_items)s, %(facts)s, %(important)s,
     %(quarantined)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
     round(%(source_tokens)s::numeric / greatest(%(summary_tokens)s, 1), 2), %(cost_usd)s, %(seconds)s, %(revision)s)
@@ -128,6 +128,10 @@ ON CONFLICT (id) DO UPDATE SET
     extracted_facts = excluded.extracted_facts, important_messages = excluded.important_messages,
     quarantined = excluded.quarantined, message_ids = excluded.message_ids, summary_token_count = excluded.summary_token_count,
     compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
+
+-- name: born_dirty
+-- A message was edited or deleted between claim and publication (P29).
+UPDATE interaction_summaries SET status = 'dirty', dirty_reason = %(reason)s WHERE id = %(id)s
 
 -- name: insert_items
 -- One row for everybody the item concerns: in a direct chat the other side (everybody where I am unknown), in a group
