@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pkg_pipeline.adapters import embedded
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, YesFlag, confirm, notes, plain, settings_in_force, show
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, YesFlag, confirm, plain, settings_in_force, show
 
 if TYPE_CHECKING:
     from pkg_pipeline.settings import Settings
@@ -108,15 +109,12 @@ def stop(json: JsonFlag = False) -> None:
 @db.command()
 def status(json: JsonFlag = False) -> None:
     """Whether the database answers and at which revision it is."""
-    from pkg_pipeline.adapters.postgres import engine, migrate
+    from pkg_pipeline.adapters.postgres import revisions
 
     settings = settings_in_force()
-    if settings.database_url is not None:
-        url = engine.libpq_url(settings.database_url.get_secret_value())
-    else:
-        url = embedded.dsn(settings.database_folder) if embedded.is_running(settings.database_folder) else None
-    revision = None if url is None else migrate.current(url)
-    answer = {"running": url is not None, "kind": _kind(settings), "revision": revision, "head": migrate.head()}
+    runs = settings.database_url is not None or embedded.is_running(settings.database_folder)
+    revision = _current_revision(settings) if runs else None
+    answer = {"running": runs, "kind": _kind(settings), "revision": revision, "head": revisions.head()}
     show(
         answer,
         as_json=json,
@@ -177,9 +175,7 @@ def uninstall(yes: YesFlag = False, json: JsonFlag = False) -> None:
     """Remove everything the program keeps: the database, Dagster's home, the inbox, the settings."""
     settings = settings_in_force()
     there = [settings.home / name for name in OURS if (settings.home / name).exists()]
-    if not yes:
-        _say_what_goes(settings, there)
-    confirm("Delete all of this for good?", yes=yes, as_json=json)
+    confirm("Delete all of this for good?", yes=yes, as_json=json, details=_what_goes(settings, there))
     schemas = _drop_schemas(settings)
     for home in (settings.home / "demo", settings.home):
         embedded.stop(home / "postgres")
@@ -192,14 +188,12 @@ def uninstall(yes: YesFlag = False, json: JsonFlag = False) -> None:
     show(answer, as_json=json, human=lambda screen: screen.print(_gone(settings, answer), markup=False))
 
 
-def _say_what_goes(settings: Settings, there: list[Path]) -> None:
-    screen = notes()
-    for path in there:
-        screen.print(f"  {plain(path)}")
+def _what_goes(settings: Settings, there: list[Path]) -> Iterator[object]:
+    yield from there
     if settings.database_url is not None:
         from pkg_pipeline.adapters.postgres.backup import SCHEMAS
 
-        screen.print(f"  schemas {', '.join(SCHEMAS)} of the database in DATABASE_URL")
+        yield f"schemas {', '.join(SCHEMAS)} of the database in DATABASE_URL"
 
 
 def _drop_schemas(settings: Settings) -> list[str]:
@@ -227,6 +221,14 @@ def _embedded_only() -> Settings:
 
 def _kind(settings: Settings) -> str:
     return "embedded" if settings.database_url is None else "given"
+
+
+def _current_revision(settings: Settings) -> str | None:
+    from pkg_pipeline.adapters.postgres import engine, migrate
+
+    if settings.database_url is not None:
+        return migrate.current(engine.libpq_url(settings.database_url.get_secret_value()))
+    return migrate.current(embedded.dsn(settings.database_folder))
 
 
 def _say_revision(url: str, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,12 +86,14 @@ def settings_in_force() -> Settings:
     return load()
 
 
-def confirm(question: str, *, yes: bool, as_json: bool) -> None:
-    """Go on only with consent. Raises CommandFailed where nobody can be asked, typer.Abort for a no."""
+def confirm(question: str, *, yes: bool, as_json: bool, details: Iterable[object] = ()) -> None:
+    """Go on only with consent to ``details``. Raises CommandFailed where nobody can be asked, typer.Abort for a no."""
     if yes:
         return
     if as_json or not sys.stdin.isatty():
         raise CommandFailed(f"not done, since nobody can be asked here: {question} Repeat it with --yes")
+    for detail in details:
+        notes().print(f"  {plain(detail)}")
     typer.confirm(question, abort=True, err=True)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -21,13 +20,11 @@ from pkg_pipeline.adapters.postgres.engine import (
     require,
     sqlalchemy_url,
 )
+from pkg_pipeline.adapters.postgres.revisions import BASE, FOLDER, RevisionUnknown, check_revision, head, revisions
+
+__all__ = ["FOLDER", "RevisionUnknown", "check_revision", "current", "downgrade", "head", "prepare", "upgrade"]
 
 LOCK = 7_310_525  # any constant: two processes must not migrate at once
-FOLDER = Path(__file__).parent / "migrations"
-
-
-class RevisionUnknown(ValueError):
-    """No such revision, or not one to go back to; the message lists what there is."""
 
 
 def prepare(url: str) -> None:
@@ -73,7 +70,7 @@ def downgrade(url: str, revision: str) -> None:
     """Take revisions back; data of what they made is lost. Raises RevisionUnknown, DatabaseUnavailable."""
     check_revision(revision)
     at = current(url)
-    if revision != "base" and (at is None or at < revision):
+    if revision != BASE and (at is None or at < revision):
         raise RevisionUnknown(f"the tables are at revision {at or 'none'}: there is nothing to take back to {revision}")
     if at is None:
         return
@@ -81,12 +78,6 @@ def downgrade(url: str, revision: str) -> None:
 
     with _clear_words(url):
         command.downgrade(_config(url), revision)
-
-
-def check_revision(revision: str) -> None:
-    """Raises RevisionUnknown."""
-    if revision not in ("base", *revisions()):
-        raise RevisionUnknown(f"there is no revision {revision!r}; there are: base, {', '.join(revisions())}")
 
 
 def current(url: str) -> str | None:
@@ -97,16 +88,6 @@ def current(url: str) -> str | None:
             return None
         found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         return None if found is None else found[0]
-
-
-def revisions() -> list[str]:
-    """All revisions, oldest first: the numbers of ``versions/NNNN_*.py``; they are linear."""
-    return sorted(path.name[:4] for path in (FOLDER / "versions").glob("[0-9][0-9][0-9][0-9]_*.py"))
-
-
-def head() -> str:
-    """The newest revision."""
-    return revisions()[-1]
 
 
 @contextmanager

@@ -1,0 +1,73 @@
+"""The loader of named statements, and that code and files agree on the names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import pkg_pipeline
+from pkg_pipeline.adapters.postgres import queries
+
+PACKAGE = Path(pkg_pipeline.__file__).parent
+FILES = sorted(path.name[:-4] for path in (PACKAGE / "adapters" / "postgres" / "sql").glob("*.sql"))
+
+
+def used() -> Iterator[tuple[str, str, str]]:
+    """(module, file, name) of every ``query("file", "name")`` in the package.
+
+    Where a helper hands the name on, every string of that module that names a statement of the file counts.
+    """
+    for path in PACKAGE.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        strings = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+        module = str(path.relative_to(PACKAGE))
+        for node in nodes:
+            if not isinstance(node, ast.Call) or _called(node) != "query" or path.name == "queries.py":
+                continue
+            file, name = node.args
+            assert isinstance(file, ast.Constant), f"{module}:{node.lineno}: the file is a plain string"
+            assert isinstance(file.value, str), f"{module}:{node.lineno}"
+            if isinstance(name, ast.Constant):
+                assert isinstance(name.value, str), f"{module}:{node.lineno}"
+                yield module, file.value, name.value
+            else:
+                yield from ((module, file.value, found) for found in strings & set(queries.names(file.value)))
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    if isinstance(function, ast.Name):
+        return function.id
+    return function.attr if isinstance(function, ast.Attribute) else ""
+
+
+def test_every_statement_that_the_code_names_exists() -> None:
+    for module, file, name in used():
+        assert queries.query(file, name), (module, file, name)
+
+
+def test_every_statement_is_used() -> None:
+    named = {(file, name) for _, file, name in used()}
+    assert {(file, name) for file in FILES for name in queries.names(file)} - named == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_statement_says_what_it_is_for_and_is_one(file: str) -> None:
+    text = (resources.files("pkg_pipeline.adapters.postgres") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
+    assert text.startswith("--")
+    for name in queries.names(file):
+        body = queries.query(file, name)
+        code = "\n".join(line.partition("--")[0] for line in body.splitlines()).strip()
+        assert code, name
+        assert ";" not in code.rstrip(";"), f"{file}.{name} is more than one statement"
+
+
+def test_unknown_names_are_said_clearly() -> None:
+    with pytest.raises(queries.UnknownQuery, match=r"ingest\.sql has no statement nothing"):
+        queries.query("ingest", "nothing")
+    with pytest.raises(FileNotFoundError):
+        queries.query("nothing", "nothing")

@@ -1,0 +1,112 @@
+"""backup and restore: the same memory comes back, and a wrong or half file changes nothing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from pkg_pipeline.adapters.postmaster import binary
+from pkg_pipeline_tests.cli.digests import digest
+from pkg_pipeline_tests.cli.processes import Program, dialogue, servers, written
+
+
+@pytest.fixture
+def filled(given: Program) -> Program:
+    given.ok("import", written(given.home.parent / "chat.jsonl", dialogue("Ольга 李 'q\" \\ \t")))
+    return given
+
+
+def url_of(program: Program) -> str:
+    return program.variables["DATABASE_URL"]
+
+
+def test_backup_uninstall_restore_gives_the_same_memory(program: Program) -> None:
+    file = program.home.parent / "memory.backup"
+    url = program.ok("db", "start", "--json").json["url"]
+    program.ok("import", written(program.home.parent / "chat.jsonl", dialogue()))
+    before = digest(url)
+    assert before["messages"][0] == 6
+    said = program.ok("backup", file, "--json").json
+    assert said == {"file": str(file), "bytes": file.stat().st_size}
+    assert file.stat().st_mode & 0o777 == 0o600
+    program.ok("uninstall", "--yes")
+    assert not program.home.exists()
+    assert servers(program.home) == []
+    program("restore", file, "--json").failed("--yes")
+    assert not program.home.exists(), "nothing is made before consent"
+    program.ok("restore", file, "--yes")
+    url = program.ok("db", "start", "--json").json["url"]
+    assert digest(url) == before
+
+
+def test_what_came_after_the_backup_is_gone_even_unknown_tables(filled: Program, tmp_path: Path) -> None:
+    url, file = url_of(filled), tmp_path / "memory.backup"
+    before = digest(url)
+    filled.ok("backup", file)
+    filled.ok("import", written(tmp_path / "more.jsonl", dialogue("Wei", chat="c9")))
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE pkg.of_later_revisions (message bigint REFERENCES pkg.messages)")
+        connection.execute("CREATE SCHEMA marts CREATE VIEW v AS SELECT * FROM pkg.messages")
+    assert digest(url) != before
+    filled.ok("restore", file, "--yes")
+    assert digest(url) == before
+
+
+def test_files_that_are_no_backup_change_nothing(filled: Program, tmp_path: Path) -> None:
+    url, good = url_of(filled), tmp_path / "good.backup"
+    filled.ok("backup", good)
+    before = digest(url)
+    bad = tmp_path / "bad.backup"
+    whole = good.read_bytes()
+    for content, words in (
+        (b"", "is no backup"),
+        (b"PK\x03\x04 not at all", "is no backup"),
+        (whole[:100], "damaged"),
+        (whole[: len(whole) // 2], "nothing was changed"),
+        (whole[:-200], "nothing was changed"),
+    ):
+        bad.write_bytes(content)
+        filled("restore", bad, "--yes").failed(words)
+        assert digest(url) == before, words
+    filled("restore", tmp_path / "missing", "--yes").failed("missing")
+    filled("restore", tmp_path, "--yes").failed(str(tmp_path))
+
+
+def test_a_backup_of_another_program_is_refused(filled: Program, tmp_path: Path) -> None:
+    url, foreign = url_of(filled), tmp_path / "foreign.backup"
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE SCHEMA shop CREATE TABLE orders (id int)")
+    subprocess.run([binary("pg_dump"), "-Fc", "-n", "shop", "-f", foreign, "-d", url], check=True)
+    before = digest(url)
+    filled("restore", foreign, "--yes").failed("another program")
+    assert digest(url) == before
+
+
+def test_a_backup_of_a_newer_program_is_refused_whole(filled: Program, tmp_path: Path) -> None:
+    url, file = url_of(filled), tmp_path / "newer.backup"
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE pkg.alembic_version SET version_num = '0999'")
+    filled.ok("backup", file)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE pkg.alembic_version SET version_num = '0001'")
+    before = digest(url)
+    filled("restore", file, "--yes").failed("nothing was changed", "newer version")
+    assert digest(url) == before
+
+
+def test_a_backup_that_cannot_be_written_leaves_no_half_file(filled: Program, tmp_path: Path) -> None:
+    filled("backup", tmp_path).failed("is a folder")
+    filled("backup", tmp_path / "no" / "such" / "file").failed("cannot be written")
+    old = tmp_path / "old.backup"
+    old.write_text("precious")
+    filled("backup", old, DATABASE_URL="postgresql://u:p@127.0.0.1:1/x").failed("nothing listens")
+    assert old.read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.backup"]
+
+
+def test_nothing_to_back_up(program: Program) -> None:
+    program("backup", program.home.parent / "x").failed("nothing to back up")
+    assert not program.home.exists()

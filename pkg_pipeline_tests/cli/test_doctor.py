@@ -1,0 +1,98 @@
+"""doctor: what is in force, from where, and what is wrong; never a secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pkg_pipeline_tests.cli.processes import Program
+
+SECRETS = {
+    "ANTHROPIC_API_KEY": "sk-very-secret-1",
+    "ANTHROPIC_BASE_URL": "https://user:very-secret-2@model.example/v1",
+    "PKG_API_TOKENS": "me:read:" + "5ec2e7" * 10 + "abcd",
+}
+
+
+def settings_file(program: Program, text: str) -> Path:
+    program.home.mkdir(parents=True, exist_ok=True)
+    file = program.home / "pkg.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_fresh_home_is_well_and_nothing_is_made(program: Program) -> None:
+    said = program.ok("doctor", "--json").json
+    assert said["problems"] == []
+    assert any("no database yet" in remark for remark in said["remarks"])
+    assert said["llm"]["kind"] == "offline"
+    assert said["llm"]["leaves_the_machine"] == "nothing"
+    assert not program.home.exists()
+
+
+def test_every_setting_says_where_it_came_from(given: Program) -> None:
+    file = settings_file(given, 'hot_days = 5\nwarm_summaries = 4\ntimezone = "Asia/Shanghai"\n')
+    said = given.ok("doctor", "--json", PKG_WARM_SUMMARIES="6", PKG_TIMEZONE="UTC").json
+    found = {name: (entry["value"], entry["from"]) for name, entry in said["settings"].items()}
+    assert found["hot_days"] == (5, str(file))
+    assert found["warm_summaries"] == (6, "PKG_WARM_SUMMARIES")
+    assert found["timezone"] == ("UTC", "PKG_TIMEZONE")
+    assert found["warm_days"] == (90, "default")
+    assert found["database_url"] == ("set, not shown", "DATABASE_URL")
+    assert said["database"]["revision"] == said["database"]["head"]
+    shown = given.ok("doctor", PKG_TIMEZONE="UTC").out
+    assert str(file) in shown
+    assert "nothing is wrong" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "words"),
+    [
+        ("hot_days = 'many'\n", {}, ("hot_days in ", "pkg.toml", "number")),
+        ("hot_dayz = 5\n", {}, ("pkg.toml", "hot_dayz", "did you mean hot_days?")),
+        ("hot_days = \n", {}, ("pkg.toml", "line 1")),
+        ("home = '/elsewhere'\n", {}, ("pkg.toml", "PKG_HOME")),
+        ("hot_days = 100\n", {}, ("hot_days in ", "PKG_WARM_DAYS", "less than")),
+        ("", {"PKG_HOT_DAYS": "0"}, ("PKG_HOT_DAYS", "greater than 0")),
+        ("", {"PKG_TIMEZONE": "Europe/Atlantis"}, ("PKG_TIMEZONE", "Europe/Atlantis", "IANA")),
+        ("", {"PKG_NOW": "soon"}, ("PKG_NOW",)),
+        ("", {"PKG_NOW": "2999-01-01T00:00:00+00:00"}, ("PKG_NOW", "future")),
+        ("", {"PKG_LLM": "magic"}, ("PKG_LLM", "offline")),
+        ("", {"PKG_LLM": "anthropic"}, ("ANTHROPIC_API_KEY",)),
+        ("", {"PKG_API_PORT": "70000"}, ("PKG_API_PORT",)),
+        ("", {"DATABASE_URL": "mysql://x"}, ("DATABASE_URL", "postgresql://")),
+    ],
+)
+def test_what_is_wrong_is_named(program: Program, text: str, variables: dict[str, str], words: tuple[str, ...]) -> None:
+    settings_file(program, text)
+    said = program("doctor", "--json", **variables)
+    assert said.code == 1
+    (problem,) = said.json["problems"]
+    for word in words:
+        assert word in problem, (word, problem)
+    assert problem in " ".join(program("doctor", **variables).out.split("\n"))
+
+
+def test_a_misspelt_variable_is_remarked(given: Program) -> None:
+    remarks = given.ok("doctor", "--json", PKG_TIMEZON="UTC").json["remarks"]
+    assert any(
+        "PKG_TIMEZON is not known" in one or "PKG_TIMEZON (did you mean PKG_TIMEZONE?)" in one for one in remarks
+    )
+
+
+def test_another_time_zone_than_the_memory_was_made_with(given: Program) -> None:
+    given.ok("init")
+    said = given("doctor", "--json", PKG_TIMEZONE="Asia/Tokyo")
+    assert said.code == 1
+    assert any("PKG_TIMEZONE" in problem and "UTC" in problem for problem in said.json["problems"])
+    given("init", PKG_TIMEZONE="Asia/Tokyo").failed("PKG_TIMEZONE", "UTC")
+
+
+def test_no_secret_is_printed(given: Program) -> None:
+    for arguments in (("doctor",), ("doctor", "--json")):
+        said = given(*arguments, **SECRETS)
+        for secret in ("very-secret", "5ec2e7", "sk-very"):
+            assert secret not in said.out + said.err
+        assert "set, not shown" in said.out
+        assert "model.example" in said.out
