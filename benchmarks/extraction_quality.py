@@ -237,9 +237,7 @@ def main(argv: list[str] | None = None) -> int:
         if not args.no_floors:
             reports |= judge.baselines(split)
         judge.show(f"{name}.{args.split}", split, reports)
-        print(
-            f"\n{len(seconds)} conversations, {sum(seconds):.2f} s, slowest {max(seconds):.2f} s, {len(problems)} problems"
-        )
+        print(f"\n{len(seconds)} talks, {sum(seconds):.2f} s, slowest {max(seconds):.2f} s, {len(problems)} problems")
         for problem in problems[:20]:
             print("  PROBLEM", problem)
         failed += len(problems)

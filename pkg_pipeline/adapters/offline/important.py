@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pkg_pipeline.adapters.offline.centrality import term_weights
+from pkg_pipeline.adapters.offline.centrality import lexrank, term_weights
 from pkg_pipeline.adapters.offline.dates import find_dates
 from pkg_pipeline.adapters.offline.reading import Line, Reading
 from pkg_pipeline.adapters.offline.weighing import has_money, has_statistic
 
 FRAGMENT_SHARE = 0.14
 """Of speech in fragments, this share of the lines carries what was said; each is only a piece of a sentence."""
-MEETING_SHARE = 0.06
+MEETING_SHARE = 0.1
 CHAT_SHARE = 0.1
+LONG_TALK_WORDS = 1_000
+"""In longer talks numbers and days are mentioned too often for each to be kept."""
 
 
 def _concrete(line: Line) -> bool:
@@ -23,24 +25,27 @@ def _concrete(line: Line) -> bool:
 
 
 def _weights(reading: Reading) -> list[float]:
-    weights = term_weights([[t for s in line.sentences for t in s.terms] for line in reading.lines])
+    bags = [[t for s in line.sentences for t in s.terms] for line in reading.lines]
+    weights, central = term_weights(bags), lexrank(bags)
     out: list[float] = []
     for line in reading.lines:
         terms = {t for s in line.sentences for t in s.terms}
         value = sum(weights[t] for t in terms) * (0.0 if line.is_data else 1.0)
+        value *= 0.5 + float(central[line.index])
         value *= 1.0 + 0.2 * any(has_statistic(s.text) or has_money(s.text) for s in line.sentences)
         out.append(value)
     return out
 
 
-def important_lines(reading: Reading, cited: Iterable[int], with_contact: Iterable[int]) -> list[int]:
-    """Indices in order: what decisions and duties rest on, contacts, concrete lines, then the weightiest."""
+def important_lines(reading: Reading, cited: Iterable[int], always: Iterable[int]) -> list[int]:
+    """Indices in order: ``always``, then what items rest on and concrete lines (short talks), then the weightiest."""
     cited = set(cited)
     total = len(reading.lines)
     share = FRAGMENT_SHARE if reading.is_fragmentary else MEETING_SHARE if reading.is_meeting else CHAT_SHARE
     wanted = max(1, round(share * total))
-    chosen = cited | set(with_contact)
-    if not reading.is_fragmentary and not reading.is_meeting:
+    chosen = set(always)
+    if reading.words < LONG_TALK_WORDS:
+        chosen |= cited
         chosen |= {line.index for line in reading.lines if not line.is_data and _concrete(line)}
     weights = _weights(reading)
     for index in sorted(range(total), key=lambda i: (-weights[i], i)):

@@ -47,7 +47,8 @@ def answer(source: SummaryInput) -> Answer:
     cited = {line: d.score for d in decisions for line in d.lines} | {
         line: a.score for a in actions for line in a.lines
     }
-    important = important_lines(reading, cited, (f.sentence.line for f in facts))
+    held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
+    important = important_lines(reading, cited, held_to | {f.sentence.line for f in facts})
     number = [line.message.number for line in reading.lines]
     return Answer(
         summary=summarise(reading, topics, cited),

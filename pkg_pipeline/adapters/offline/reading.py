@@ -20,6 +20,8 @@ MAX_MESSAGE_CHARS = 20_000
 """How much of one message is read; what lies behind is a pasted file rather than speech."""
 MAX_SENTENCE_CHARS = 600
 """The longest quote an answer may hold (``prompts.interaction_summary``); longer pieces are cut at a space."""
+FRAGMENT_WORDS = 12
+"""Messages that are shorter than this on average are pieces of sentences."""
 MOST_NAMED = 50
 """More than this many names are not looked for in every sentence (P34: a larger group is not summarised anyway)."""
 
@@ -169,7 +171,7 @@ class Reading:
     def is_fragmentary(self) -> bool:
         """Messages are pieces of sentences, as a recogniser or a hurried typist sends them."""
         lengths = [sum(s.words for s in line.sentences) for line in self.lines] or [0]
-        return len(self.lines) > 100 and statistics.median(lengths) <= 9
+        return len(self.lines) > 100 and statistics.fmean(lengths) <= FRAGMENT_WORDS
 
     def position(self, line: int) -> float:
         """Where a line stands, 0 to 1."""

@@ -65,7 +65,7 @@ def conjugate(verb: str) -> str:
 
 
 def third_person(text: str, speaker: str, hearer: str | None) -> str:
-    """ "I'll call you" said by Ann to Tom → "Ann will call Tom". Without a hearer "you" stays."""
+    """Said by Ann to Tom, "I'll call you" becomes "Ann will call Tom"; without a hearer "you" stays."""
     seen = {"i": 0, "you": 0}
 
     def subject(m: re.Match[str]) -> str:

@@ -44,6 +44,9 @@ TOLD_GAIN = 1.6
 CENTRALITY_GAIN = 1.0
 SHORTNESS_POWER = 0.6
 CHAT_SHORTNESS_POWER = 0.2
+CHINESE_SHORTNESS_POWER = 1.0
+"""Chinese talk runs on in long sentences, of which the dense ones say as much; from this many characters on."""
+CHINESE_TALK_CHARACTERS = 400
 """0 takes the longest pieces, 1 the densest per word."""
 
 
@@ -179,13 +182,19 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
         pieces,
         budget=left,
         at_most=MOST_PIECES,
-        power=SHORTNESS_POWER if reading.is_meeting else CHAT_SHORTNESS_POWER,
+        power=_power(reading),
         fits=lambda chosen: len(_runs([told[i] for i in chosen])) <= at_most and all(map(sound, chosen)),
     )
     if not order:
         order = [min(range(len(units)), key=lambda i: pieces[i].cost)]
     parts += [sentence_of(run, reading) for run in _runs([told[i] for i in sorted(order)])]
     return _joined(parts, reading)
+
+
+def _power(reading: Reading) -> float:
+    if reading.language == "zh" and reading.words >= CHINESE_TALK_CHARACTERS:
+        return CHINESE_SHORTNESS_POWER
+    return SHORTNESS_POWER if reading.is_meeting else CHAT_SHORTNESS_POWER
 
 
 def _piece_limit(reading: Reading, left: int) -> int:
