@@ -41,7 +41,6 @@ _Part = TypeVar("_Part")
 _Sized = tuple[SourceMessage, int]
 
 
-
 def windows(
     source: SummaryInput, *, most_messages: int, most_tokens: int, tokens: Sequence[int]
 ) -> tuple[SummaryInput, ...]:
@@ -99,9 +98,7 @@ def merge_windows(parts: Sequence[SummaryContent], source: SummaryInput) -> Summ
     )
 
 
-def _pieces(
-    messages: Sequence[SourceMessage], tokens: Sequence[int], most_tokens: int
-) -> list[_Sized]:
+def _pieces(messages: Sequence[SourceMessage], tokens: Sequence[int], most_tokens: int) -> list[_Sized]:
     found: list[_Sized] = []
     for message, size in zip(messages, tokens, strict=True):
         if size <= most_tokens:
@@ -125,9 +122,7 @@ def _cut(text: str, most_characters: int) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _evened(
-    before: list[_Sized], last: list[_Sized], most_tokens: int
-) -> list[list[_Sized]]:
+def _evened(before: list[_Sized], last: list[_Sized], most_tokens: int) -> list[list[_Sized]]:
     together = [*before, *last]
     middle = -(-len(together) // 2)
     even = [together[:middle], together[middle:]]

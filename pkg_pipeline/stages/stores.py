@@ -111,8 +111,8 @@ class Waiting:
     message_tokens: int
 
 
-class SummaryStore(Protocol):
-    """Claims due interactions and keeps their summaries. No transaction stays open across a call."""
+class LeaseStore(Protocol):
+    """Who works on what: due interactions under leases. No transaction stays open across a call."""
 
     def claim(
         self,
@@ -135,6 +135,10 @@ class SummaryStore(Protocol):
         """Gives back what was not worked on; leases that are no longer ours stay with their new holder."""
         ...
 
+
+class LedgerStore(Protocol):
+    """What was asked, answered and paid (B6, B8)."""
+
     def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
         """An answer already paid for: (text, usage, stop reason) (B8)."""
         ...
@@ -143,6 +147,14 @@ class SummaryStore(Protocol):
 
     def refuse(self, request_hash: str, *, reason: str) -> None:
         """The answer kept under this hash did not pass: it is never replayed."""
+        ...
+
+
+class SummaryStore(LeaseStore, LedgerStore, Protocol):
+    """All that the summaries stage needs; kept together because publication releases the lease it is made under."""
+
+    def revive(self, *, prompt_version: str, model: str) -> int:
+        """What failed under another prompt or model is due again (P19); how many interactions."""
         ...
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:

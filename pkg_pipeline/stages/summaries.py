@@ -147,6 +147,7 @@ def summarize_days(
     written to.
     """
     eligibility = eligibility_of(deps, params, prompt_version, retry_failed=retry_failed)
+    deps.store.revive(prompt_version=prompt_version, model=deps.llm.model)
     keys = _keys(days)
     marks = deps.partitions.begin(ASSET, keys, now=eligibility.now)
     before = deps.partitions.counts(days, eligibility=eligibility)
@@ -301,14 +302,15 @@ def _keys(days: tuple[date, date]) -> list[str]:
 
 # ── what it would cost ────────────────────────────────────────────────────────────────────────
 
-PROMPT_TOKENS = 900
-"""Instructions around the conversation, measured on the prompts in force."""
+PROMPT_TOKENS = 2_200
+"""Instructions, participants and schema around the conversation, fitted on the 196 prompts of the demo account."""
 
-MESSAGE_TOKENS = 40
-"""Number, speaker, time and JSON around each message of the prompt, measured likewise."""
+MESSAGE_TOKENS = 45
+"""Number, speaker, time and JSON around each message of the prompt, and what a model's own tokenizer makes more of its
+text than ours, fitted likewise."""
 
-ANSWER_TOKENS = 450
-"""A usual answer; replies of a real model vary by half of it either way."""
+ANSWER_TOKENS = 300
+"""A usual answer: the local server's have 195, a talkative model's half as many again and more."""
 
 
 @dataclass(frozen=True, slots=True)

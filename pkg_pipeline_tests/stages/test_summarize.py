@@ -144,6 +144,17 @@ def test_failed_is_tried_again_when_what_failed_is_no_longer_the_same(rig: Summa
     assert rig.status_of("c")[-1] == "completed"
 
 
+def test_a_changed_prompt_makes_the_days_of_what_failed_due_once(rig: SummaryRig) -> None:
+    rig.say("c")
+    rig.load()
+    fail_for_good(rig)
+    assert rig.partitions.due("interaction_summaries", now=NOW) == []
+    assert rig.store.revive(prompt_version="interaction_summary/1", model="scripted-1") == 0
+    assert rig.store.revive(prompt_version="another/1", model="scripted-1") == 1
+    assert [due.key for due in rig.partitions.due("interaction_summaries", now=NOW)] == [OLD.date().isoformat()]
+    assert rig.store.revive(prompt_version="another/1", model="scripted-1") == 0
+
+
 def test_the_old_summary_stays_served_while_a_new_one_fails(rig: SummaryRig) -> None:
     rig.say("c")
     rig.load()

@@ -158,6 +158,12 @@ class PostgresSummaryStore:
                 },
             )
 
+    def revive(self, *, prompt_version: str, model: str) -> int:
+        parameters = {"prompt_version": prompt_version, "model": model}
+        with self._connections.connection() as connection:
+            found = connection.execute(query("summaries", "revive"), parameters).fetchone()
+        return int(found[0]) if found else 0
+
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
         parameters = {**_columns(row), "token": token, "fact_confidence": fact_confidence}
         # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it

@@ -179,6 +179,19 @@ ON CONFLICT (interaction_id) DO UPDATE SET
     attempts = excluded.attempts, deferrals = excluded.deferrals, state = excluded.state, retry_at = excluded.retry_at, last_error = excluded.last_error,
     updated_at = clock_timestamp()
 
+-- name: revive
+-- What was given up under another prompt or model starts anew, and its day is due. A second look finds nothing.
+WITH again AS (
+    DELETE FROM summary_attempts
+    WHERE state = 'failed' AND (prompt_version, model_version) <> (%(prompt_version)s, %(model)s)
+    RETURNING interaction_id
+), marked AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'interaction_summaries', to_char(i.day, 'YYYY-MM-DD'), 'prompt or model changed'
+    FROM again JOIN interactions i ON i.id = again.interaction_id GROUP BY i.day
+)
+SELECT count(*) FROM again
+
 -- name: quarantine
 -- The refused answer, for people to look at; it is served to nobody.
 INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status, input_hash, prompt_version, model_version,
