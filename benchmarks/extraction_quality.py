@@ -211,6 +211,26 @@ def run_labelled(chosen: Callable[[int], bool] = lambda _n: True) -> None:
             print(kinds[language, kind].row(language, fields))
 
 
+def run_short_chats(judge: Any) -> None:
+    """ROUGE-1 on short English chats with third-person summaries, written for this purpose, beside the floors."""
+    talks = json.loads((ROOT / "pkg_pipeline_tests/adapters/offline/short_chats.json").read_text(encoding="utf-8"))
+    scores: dict[str, list[float]] = defaultdict(list)
+    for n, talk in enumerate(talks):
+        rows = [
+            {"chat_id": f"short-{n}", "sender_id": name, "sender_name": name, "is_self": name == talk["lines"][0][0]}
+            | {"sent_at": "2024-01-01T09:00:00+00:00", "message_id": f"m{k}", "text": text}
+            for k, (name, text) in enumerate(talk["lines"])
+        ]
+        reply = OfflineLlm().complete(request_of(source_of(f"short-{n}", rows)))
+        summaries = {"offline": Answer.model_validate_json(reply.text).summary}
+        summaries |= {name: judge.BASELINES[name](rows)["summary"] for name in ("lead-3", "longest-3", "lexrank-3")}
+        for name, summary in summaries.items():
+            scores[name].append(judge.rouge(summary, [talk["summary"]])["R1"])
+    print(f"\n### Summary: {len(talks)} short English chats of our own, R1\n")
+    for name, values in scores.items():
+        print(f"| {name} | {sum(values) / len(values):.1f} |")
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", help="without it, only the labelled chats")
@@ -225,6 +245,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     sys.path.insert(0, str(args.folder))
     judge = importlib.import_module("extraction_judge")
+    run_short_chats(judge)
     written: list[Row] = []
     failed = 0
     for name in args.set or judge.SETS:
