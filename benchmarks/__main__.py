@@ -3,7 +3,7 @@
     python -m benchmarks [NAME …] [--full]
 
 Without ``--full`` the sizes are small enough for a few minutes on two cores; with it they are those of docs/figures.md.
-Benchmarks that judge against public data look for it beside the checkout and are left out, with a word, where it is not.
+What is judged against public data looks for it beside the checkout; where it is not, only our own labels are used.
 """
 
 from __future__ import annotations
