@@ -61,6 +61,8 @@ class PostgresIngestStore:
         with transaction(self._connections) as connection:
             selves = _lock_selves(connection, batch.entities)
             _insert_entities(connection, batch.entities)
+            if selves:
+                connection.execute(query("ingest", "lock_entities"), {"ids": selves})
             _write_chats(connection, batch, selves)
             if selves:
                 connection.execute(query("ingest", "adopt_self"), {"selves": selves})

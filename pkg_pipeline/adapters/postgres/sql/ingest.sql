@@ -1,5 +1,5 @@
 -- One order of locks for every transaction, so that imports never wait for one another in a circle: the lock of the
--- selves, new entities, new chats, existing chats by id, messages; titles and names: entities by id, chats by id.
+-- selves, new entities, existing entities by id, new chats, existing chats by id, messages.
 
 -- name: known_selves
 -- External ids of me on one source.
