@@ -180,8 +180,7 @@ def launch(folder: Path) -> None:
 
 def _launch_once(folder: Path, *, seconds: float) -> None:
     _let_server_in(folder)
-    # the process it names is not the server, but a server that finds it alive would refuse to start
-    (folder / "postmaster.pid").unlink(missing_ok=True)
+    _forget_the_dead(folder)
     log = folder / "log"
     if log.exists() and log.stat().st_size > LARGEST_LOG_BYTES:
         log.replace(folder / "log.1")
@@ -199,6 +198,13 @@ def _launch_once(folder: Path, *, seconds: float) -> None:
     except ServerFailed as failure:
         if state(folder) == "gone":
             raise ServerFailed(_last_words(log, said_before) or str(failure)) from failure
+
+
+def _forget_the_dead(folder: Path) -> None:
+    """Remove a dead server's marks: the process they name is not the server, but one found alive would stop a start."""
+    if (found := pid_file(folder)) is not None:
+        found.socket.with_name(found.socket.name + ".lock").unlink(missing_ok=True)
+    (folder / "postmaster.pid").unlink(missing_ok=True)
 
 
 def end(folder: Path, *, mode: str, seconds: float = 120) -> bool:

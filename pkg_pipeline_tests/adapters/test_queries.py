@@ -19,7 +19,7 @@ FILES = sorted(path.name[:-4] for path in (PACKAGE / "adapters" / "postgres" / "
 def used() -> Iterator[tuple[str, str, str]]:
     """(module, file, name) of every ``query("file", "name")`` in the package.
 
-    Where a helper hands the name on, every string of that module that names a statement of the file counts.
+    Where a helper hands file or name on, every string of that module that names one counts.
     """
     for path in PACKAGE.rglob("*.py"):
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
@@ -28,14 +28,12 @@ def used() -> Iterator[tuple[str, str, str]]:
         for node in nodes:
             if not isinstance(node, ast.Call) or _called(node) != "query" or path.name == "queries.py":
                 continue
-            file, name = node.args
-            assert isinstance(file, ast.Constant), f"{module}:{node.lineno}: the file is a plain string"
-            assert isinstance(file.value, str), f"{module}:{node.lineno}"
-            if isinstance(name, ast.Constant):
-                assert isinstance(name.value, str), f"{module}:{node.lineno}"
-                yield module, file.value, name.value
-            else:
-                yield from ((module, file.value, found) for found in strings & set(queries.names(file.value)))
+            file, name = (one.value if isinstance(one, ast.Constant) else None for one in node.args)
+            for possible in strings & set(FILES) if file is None else {str(file)}:
+                if name is not None:
+                    yield module, possible, str(name)
+                else:
+                    yield from ((module, possible, found) for found in strings & set(queries.names(possible)))
 
 
 def _called(node: ast.Call) -> str:

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from psycopg import sql
 
 from pkg_pipeline.adapters import postmaster
 
-PASSWORD = "p@ss/w#rd?%:& 'ü"
+PASSWORD = "g@h/e#im?%:& 'ü"
 OLDER = 16
 """The package brings this major version beside the one that the program embeds."""
 
@@ -40,9 +41,11 @@ class Cluster:
         with psycopg.connect(self.url(user="postgres", database=database), autocommit=True) as connection:
             connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))  # type: ignore[arg-type]
 
-    def create_database(self, name: str, *, owner: str = "owner") -> str:
-        """An empty database; returns the URL of its owner."""
+    def create_database(self, name: str, *, owner: str = "owner", extension: bool = True) -> str:
+        """A database with pgvector and nothing else; returns the URL of its owner."""
         self.execute("CREATE DATABASE {} OWNER {}", name, owner)
+        if extension:
+            self.execute("CREATE EXTENSION vector", database=name)
         return self.url(user=owner, database=name)
 
 
@@ -53,7 +56,8 @@ def cluster(folder: Path, *, major: int = int(postmaster.MAJOR_VERSION), vector:
     if major != int(postmaster.MAJOR_VERSION):
         programs = programs.parents[1] / "pginstall" / "bin"
     if not vector:
-        programs = _without_vector(programs.parent, folder / "installed") / "bin"
+        # not beside the data: programs may not be run from there
+        programs = _without_vector(programs.parent, Path(tempfile.mkdtemp(prefix="pkgc-"))) / "bin"
     data = folder / f"given-{major}"
     data.mkdir(parents=True)
     word = folder / "word"
@@ -78,12 +82,15 @@ def cluster(folder: Path, *, major: int = int(postmaster.MAJOR_VERSION), vector:
         found = Cluster(port)
         with psycopg.connect(found.admin, autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE ROLE owner LOGIN PASSWORD {}").format(PASSWORD))
-        found.create_database("memory")
+        found.create_database("memory", extension=vector)
         yield found
     finally:
         run("pg_ctl", "-w", "-m", "immediate", "stop")
+        if not vector:
+            shutil.rmtree(programs.parent)
 
 
 def _without_vector(installed: Path, copy: Path) -> Path:
-    shutil.copytree(installed, copy, ignore=shutil.ignore_patterns("vector*", "include"))
+    shutil.copytree(installed, copy, ignore=shutil.ignore_patterns("vector*", "include"), dirs_exist_ok=True)
+    copy.chmod(0o755)
     return copy

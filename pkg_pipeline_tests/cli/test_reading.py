@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, writt
 
 TIERS = ["permanent", "hot", "warm", "cold"]
 CONTEXT = {
-    "receipt_id", "entity", "as_of", "text", "tokens", "max_tokens", "hypothetical_tokens", "tiers", "left_out", "brief",
+    "receipt_id", "entity", "as_of", "text", "tokens", "max_tokens", "hypothetical_tokens", "tiers", "left_out",
+    "brief",
 }  # fmt: skip
 SUMMARY = {
     "id", "interaction_id", "chat", "started_at", "ended_at", "status", "revision", "summary", "key_points", "tone",
@@ -25,7 +25,7 @@ ACTION = {"id", "description", "owner", "status", "due_date", "closed_at", "quot
 
 
 @pytest.fixture
-def told(given: Program) -> Iterator[Program]:
+def told(given: Program) -> Program:
     """Two Olgas and one Wei; the first Olga's conversation is summarised, offline."""
     folder = given.home.parent / "exports"
     written(folder / "one.jsonl", dialogue())
@@ -40,7 +40,7 @@ def told(given: Program) -> Iterator[Program]:
     )
     with wiring.open_memory(settings) as memory:
         memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), lane="backfill")
-    yield given
+    return given
 
 
 def test_entities_by_page_and_by_name(told: Program) -> None:

@@ -107,6 +107,11 @@ def _clear_words(url: str) -> Iterator[None]:
 
 def _lacks_rights(user: str, database: str, error: Exception) -> DatabaseUnavailable:
     said = str(error).splitlines()[0]
+    if "extension" in said:
+        return DatabaseUnavailable(
+            f"the role {user!r} may not install pgvector in database {database!r}; an administrator does it there by:"
+            " CREATE EXTENSION vector"
+        )
     return DatabaseUnavailable(
         f"the role {user!r} lacks a right in database {database!r} ({said}); its owner gives it by:"
         f' GRANT CREATE ON DATABASE "{database}" TO "{user}"'

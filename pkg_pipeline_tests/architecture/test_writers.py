@@ -1,0 +1,86 @@
+"""Each table has one writing stage: which SQL file may insert, update or delete, table by table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pkg_pipeline
+
+POSTGRES = Path(pkg_pipeline.__file__).parent / "adapters" / "postgres"
+WRITES = re.compile(
+    r"\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM|MERGE\s+INTO)\s+(?:ONLY\s+)?(?:pkg\.)?([a-z_]+)\b", re.IGNORECASE
+)
+CREATED = re.compile(r"^CREATE TABLE (?:IF NOT EXISTS )?([a-z_]+)", re.MULTILINE)
+
+WRITERS: dict[str, set[str]] = {
+    "installation": set(),
+    "organizations": set(),
+    "entities": {"ingest"},
+    "entity_identities": {"ingest"},
+    "entity_facts": {"ingest", "interactions", "summaries"},
+    "chats": {"ingest", "interactions"},
+    "chat_members": {"ingest"},
+    "import_batches": {"ingest"},
+    "messages": {"ingest", "interactions"},
+    "message_revisions": {"ingest"},
+    "message_entities": {"interactions"},
+    "interactions": {"interactions"},
+    "interaction_participants": {"interactions"},
+    "entity_days": {"interactions"},
+    "interaction_summaries": {"ingest", "interactions", "summaries"},
+    "summary_items": {"ingest", "interactions", "summaries"},
+    "summary_attempts": {"interactions", "summaries"},
+    "llm_calls": {"summaries"},
+    "llm_call_subjects": {"summaries"},
+    "budgets": {"partitions"},
+    "leases": {"summaries"},
+    "dirty_partitions": {"ingest", "interactions", "summaries", "partitions"},
+    "partition_states": {"partitions"},
+    "context_receipts": {"receipts"},
+}
+"""Table → the files of ``sql/`` that may write it. A new line here is a decision, not a formality.
+
+What rests on a deleted message is withheld at once (P29), and an interaction that was cut anew takes what hangs on it
+along: so the earlier stages reach into the tables of summaries, to withhold and to move, never to say anything.
+"""
+
+
+def tables() -> set[str]:
+    text = "".join(path.read_text(encoding="utf-8") for path in (POSTGRES / "migrations" / "versions").glob("*.sql"))
+    return set(CREATED.findall(text))
+
+
+def code(path: Path) -> str:
+    return "\n".join(line.partition("--")[0] for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def written() -> dict[str, set[str]]:
+    known, found = tables(), dict[str, set[str]]()
+    for path in (POSTGRES / "sql").glob("*.sql"):
+        # FOR UPDATE OF x and ON CONFLICT DO UPDATE SET write nothing of that name
+        text = re.sub(r"\b(?:FOR\s+(?:NO\s+KEY\s+)?UPDATE|DO\s+UPDATE)\b", "", code(path), flags=re.IGNORECASE)
+        for table in WRITES.findall(text):
+            if table.lower() in known:
+                found.setdefault(table.lower(), set()).add(path.stem)
+    return found
+
+
+def test_every_table_is_on_the_list() -> None:
+    assert tables() == set(WRITERS)
+
+
+def test_no_file_writes_a_table_that_is_not_its_own() -> None:
+    assert {table: files - WRITERS[table] for table, files in written().items() if files - WRITERS[table]} == {}
+
+
+def test_the_list_allows_nothing_that_is_not_needed() -> None:
+    found = written()
+    assert {table: files - found.get(table, set()) for table, files in WRITERS.items()} == {
+        table: set() for table in WRITERS
+    }
+
+
+def test_what_is_read_by_the_api_writes_nothing() -> None:
+    for file in ("context", "history"):
+        assert not [table for table, files in written().items() if file in files]

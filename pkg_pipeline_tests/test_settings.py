@@ -1,0 +1,146 @@
+"""Settings: environment over file over default, each with its origin, each mistake with its place."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkg_pipeline.settings import (
+    ENVIRONMENT,
+    Settings,
+    SettingsError,
+    load,
+    load_with_origins,
+    unknown_variables,
+    variable_of,
+)
+
+OTHER_VALUES: dict[str, Any] = {
+    "database_url": "postgresql://h/d", "api_tokens": "a:read:b", "now": "2025-01-02T03:04:05+00:00",
+    "timezone": "Asia/Tokyo", "partitions_start": "2010-01-01", "llm": "offline", "llm_model": "another",
+    "anthropic_api_key": "k", "anthropic_base_url": "http://x", "embedder": "none", "gap_hours": 1.5,
+    "summary_min_age_days": 1.5, "summary_min_messages": 4, "mass_senders": 9, "attempt_limit": 2,
+    "attempt_backoff_seconds": 1.5, "lease_seconds": 9, "llm_concurrency": 2, "window_messages": 99,
+    "live_summaries_per_day": 9, "live_usd_per_day": 9.5, "backfill_usd_per_day": 9.5, "context_tokens": 999,
+    "hot_days": 3, "hot_messages": 9, "warm_days": 40, "warm_summaries": 9, "permanent_share": 9, "hot_share": 9,
+    "warm_share": 9, "cold_share": 9, "relevant_share": 9, "fact_confirm_confidence": 0.5, "receipts": False,
+    "api_host": "::1", "api_port": 9, "dagster_port": 9,
+}  # fmt: skip
+"""For every field a value that is not its default."""
+
+
+def home_with(folder: Path, text: str) -> dict[str, str]:
+    (folder / "pkg.toml").write_text(text, encoding="utf-8")
+    return {"PKG_HOME": str(folder)}
+
+
+def toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def test_defaults_without_anything(tmp_path: Path) -> None:
+    settings, origins = load_with_origins({"HOME": str(tmp_path), "PKG_HOME": str(tmp_path / "none")})
+    assert set(origins) == set(Settings.model_fields)
+    assert {name for name, origin in origins.items() if origin != "default"} == {"home"}
+    assert settings.home == tmp_path / "none"
+    assert not settings.home.exists()
+
+
+def test_the_table_of_values_covers_every_field() -> None:
+    assert set(OTHER_VALUES) == set(Settings.model_fields) - {"home"}
+
+
+@pytest.mark.parametrize("field", sorted(OTHER_VALUES))
+def test_every_field_by_file_and_by_variable(tmp_path: Path, field: str) -> None:
+    value, default = OTHER_VALUES[field], load({"PKG_HOME": str(tmp_path)})
+    environment = home_with(tmp_path, f"{field} = {toml(value)}\n")
+    settings, origins = load_with_origins(environment)
+    assert getattr(settings, field) != getattr(default, field)
+    assert origins[field] == str(tmp_path / "pkg.toml")
+    (tmp_path / "pkg.toml").unlink()
+    by_variable, origins = load_with_origins(environment | {variable_of(field): toml(value).strip("'")})
+    assert getattr(by_variable, field) == getattr(settings, field)
+    assert origins[field] == variable_of(field)
+
+
+def test_the_environment_wins_and_an_empty_variable_is_none(tmp_path: Path) -> None:
+    environment = home_with(tmp_path, "hot_days = 3\nwarm_days = 30\n")
+    settings, origins = load_with_origins(environment | {"PKG_HOT_DAYS": "5", "PKG_WARM_DAYS": ""})
+    assert (settings.hot_days, settings.warm_days) == (5, 30)
+    assert origins["hot_days"] == "PKG_HOT_DAYS"
+    assert origins["warm_days"] == str(tmp_path / "pkg.toml")
+
+
+def test_dates_of_the_file_may_be_tomls_own(tmp_path: Path) -> None:
+    settings = load(home_with(tmp_path, "now = 2025-01-02T03:04:05Z\npartitions_start = 2010-01-01\n"))
+    assert settings.now == datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_the_named_variables_are_fields() -> None:
+    assert set(ENVIRONMENT.values()) <= set(Settings.model_fields)
+    assert variable_of("database_url") == "DATABASE_URL"
+    assert variable_of("hot_days") == "PKG_HOT_DAYS"
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "words"),
+    [
+        ("hot_days = -1\n", {}, ("hot_days in ", "pkg.toml: ", "greater than 0")),
+        ("", {"PKG_HOT_DAYS": "-1"}, ("PKG_HOT_DAYS: ",)),
+        ("hot_days = 50\n", {"PKG_WARM_DAYS": "40"}, ("hot_days in ", "PKG_WARM_DAYS", "(50) must be less")),
+        ("api_port = 'x'\nhot_days = 'y'\n", {}, ("api_port in ", "hot_days in ")),
+        ("api_prot = 1\n", {}, ("unknown settings: api_prot (did you mean api_port?)",)),
+        ("xyzzy = 1\n", {}, ("unknown settings: xyzzy",)),
+        ("api_port = 1\napi_port = 2\n", {}, ("pkg.toml cannot be read",)),
+        ("home = '/x'\n", {}, ("set PKG_HOME",)),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(
+    tmp_path: Path, text: str, variables: dict[str, str], words: tuple[str, ...]
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load(home_with(tmp_path, text) | variables)
+    for word in words:
+        assert word in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "Value error" not in str(refused.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "pkg.toml").write_bytes(b"llm_model = '\xff'\n")
+    with pytest.raises(SettingsError, match="not UTF-8"):
+        load({"PKG_HOME": str(tmp_path)})
+    with pytest.raises(SettingsError, match="not a folder"):
+        load({"PKG_HOME": str(tmp_path / "pkg.toml")})
+    with pytest.raises(SettingsError, match="PKG_HOME"):
+        load({"PKG_HOME": "~nobody-of-that-name/x"})
+
+
+def test_secrets_are_in_no_representation_and_no_error(tmp_path: Path) -> None:
+    secrets = {
+        "ANTHROPIC_API_KEY": "sk-hidden",
+        "DATABASE_URL": "postgresql://u:hidden@h/d",
+        "PKG_API_TOKENS": "hidden",
+    }
+    settings = load({"PKG_HOME": str(tmp_path), **secrets})
+    assert "hidden" not in repr(settings) + settings.model_dump_json()
+    with pytest.raises(SettingsError) as refused:
+        load({"PKG_HOME": str(tmp_path), **secrets, "PKG_HOT_DAYS": "x"})
+    assert "hidden" not in str(refused.value)
+
+
+def test_misspelt_variables_are_found_and_our_own_are_not() -> None:
+    environment = {"PKG_HOT_DAYZ": "1", "PKG_HOT_DAYS": "1", "PKG_DBT_HOST": "x", "PKG_DAGSTER_URL": "x", "PKGX": "x"}
+    assert unknown_variables(environment) == ["PKG_HOT_DAYZ (did you mean PKG_HOT_DAYS?)"]
+
+
+def test_numbers_of_the_file_are_read_as_written(tmp_path: Path) -> None:
+    text = "".join(f"{name} = {toml(value)}\n" for name, value in OTHER_VALUES.items())
+    assert tomllib.loads(text)["gap_hours"] == 1.5
+    settings = load(home_with(tmp_path, text))
+    assert settings.gap_hours == 1.5
+    assert settings.receipts is False
