@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.inbox import Inbox, Refused
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.interactions import InteractionsReport
-from pkg_pipeline.stages.stores import DuePartition, Eligibility, Lane, PartitionCounts
+from pkg_pipeline.stages.stores import DuePartition, Eligibility, FinishedPartition, Lane, PartitionCounts
 from pkg_pipeline.stages.summaries import DayReport
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
@@ -40,10 +40,11 @@ class FakePartitions:
     def begin(self, asset: str, keys: Sequence[str], *, now: datetime) -> Mapping[str, tuple[int, ...]]:
         return dict.fromkeys(keys, (7,))
 
-    def finish(self, asset: str, key: str, *, marks: Sequence[int], pending: int, due_at: datetime | None) -> None:
-        self.attempts[key] = self.attempts.get(key, 0) + 1
-        if key in self.due_keys.get(asset, []):
-            self.due_keys[asset].remove(key)
+    def finish(self, asset: str, done: Sequence[FinishedPartition]) -> None:
+        for one in done:
+            self.attempts[one.key] = self.attempts.get(one.key, 0) + 1
+            if one.key in self.due_keys.get(asset, []):
+                self.due_keys[asset].remove(one.key)
 
     def counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, PartitionCounts]:
         return {}
@@ -103,7 +104,7 @@ class FakeMemory:
                 date.fromisoformat(key), summarized=2, pending=1, failed=0, calls=2, input_tokens=100, output_tokens=20
             )
             report.cost_usd, report.seconds = 0.25, 0.5
-            self.partitions.finish(SUMMARIES, key, marks=(7,), pending=1, due_at=None)
+            self.partitions.finish(SUMMARIES, [FinishedPartition(key, marks=(7,), pending=1, due_at=None)])
             reports.append(report)
             on_day(report)
         return reports
