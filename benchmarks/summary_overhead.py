@@ -151,13 +151,15 @@ def measure(settings: Settings, options: argparse.Namespace) -> int:
             for name, llm in (("run", InstantLlm(is_paid=False)), ("paid", InstantLlm(is_paid=True))):
                 reset(connection)
                 seconds = three_commits(connection, options.interactions)
-                profile = cProfile.Profile() if options.profile and number == options.rounds else None
+                profile = cProfile.Profile(time.process_time) if options.profile and number == options.rounds else None
                 if profile:
                     profile.enable()
                 made, spent = run_of(memory, llm, (START.date(), last))
                 if profile:
                     profile.disable()
-                    pstats.Stats(profile).sort_stats("tottime").print_stats(22)
+                    pstats.Stats(profile).sort_stats("cumulative").print_stats(
+                        "pkg_pipeline|psycopg.connection|pool", 36
+                    )
                 assert made == options.interactions, f"{made} of {options.interactions} were summarised"
                 if number:
                     floor.append(seconds / options.interactions)

@@ -119,9 +119,11 @@ def _joins(left: str, right: str) -> bool:
 
 def plain(text: str) -> str:
     """``text`` folded harder, to look for patterns: compatibility forms, no invisibles, spaced-out letters joined."""
-    visible = "".join(
-        character for character in unicodedata.normalize("NFKC", text) if unicodedata.category(character) != "Cf"
-    )
+    visible = text
+    if not text.isascii():
+        visible = "".join(
+            character for character in unicodedata.normalize("NFKC", text) if unicodedata.category(character) != "Cf"
+        )
     joined = re.sub(r"\b(?:[^\W\d_][ .\-_*]){3,}[^\W\d_]\b", lambda match: re.sub(r"\W|_", "", match.group()), visible)
     return " ".join(joined.casefold().split())
 
@@ -173,6 +175,8 @@ def sentences(text: str) -> list[str]:
 
 def script_share(text: str, language: Language) -> float:
     """How much of the letters is in the language's script, 0–1; 1 for a text without letters."""
+    if text.isascii():
+        return 1.0 if language == "en" or not any(map(str.isalpha, text)) else 0.0
     weights = {"latin": 0, "cyrillic": 0, "han": 0, "other": 0}
     for character in text:
         if character.isalpha():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -11,4 +10,4 @@ import orjson
 
 def rows_of(records: Iterable[Any]) -> list[dict[str, Any]]:
     """One object a record, with the record's own field names."""
-    return orjson.loads(orjson.dumps([asdict(record) for record in records]))
+    return orjson.loads(orjson.dumps(list(records)))

@@ -269,6 +269,7 @@ def _staleness(row: SummaryRow, said: Sequence[tuple[str, str]]) -> str | None:
 
 def _columns(row: SummaryRow) -> dict[str, Any]:
     content = row.content
+    decisions, actions = rows_of(content.decisions), rows_of(content.action_items)
     return {
         "id": row.id,
         "interaction": row.source.interaction_id,
@@ -280,8 +281,8 @@ def _columns(row: SummaryRow) -> dict[str, Any]:
         "summary": content.summary,
         "key_points": Jsonb(list(content.key_points)),
         "tone": content.tone,
-        "decisions": Jsonb(rows_of(content.decisions)),
-        "action_items": Jsonb(rows_of(content.action_items)),
+        "decisions": Jsonb(decisions),
+        "action_items": Jsonb(actions),
         "facts": Jsonb(rows_of(content.extracted_facts)),
         "fact_ids": [fact.id for fact in content.extracted_facts],
         "important": Jsonb(rows_of(content.important_messages)),
@@ -293,13 +294,11 @@ def _columns(row: SummaryRow) -> dict[str, Any]:
         "cost_usd": row.cost_usd,
         "seconds": row.generation_seconds,
         "revision": row.revision_count,
-        "items": Jsonb(_items(row)),
+        "items": Jsonb(_items(decisions, actions)),
     }
 
 
-def _items(row: SummaryRow) -> list[dict[str, Any]]:
-    decisions = rows_of(row.content.decisions)
-    actions = rows_of(row.content.action_items)
+def _items(decisions: list[dict[str, Any]], actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         *({**item, "kind": "decision", "item_id": item["id"], "decided_on": item["date"]} for item in decisions),
         *({**item, "kind": "action_item", "item_id": item["id"]} for item in actions),
