@@ -25,7 +25,7 @@ def rig(database_url: str) -> Iterator[Rig]:
     rig.close()
 
 
-def talk(**changed: dict[str, object]) -> list[dict[str, object]]:
+def talk(**changed: Mapping[str, object]) -> list[dict[str, object]]:
     """Four messages of one interaction; ``m2={"text": …}`` changes the second."""
     lines = [line("c", number, minute=number, sender="ann" if number % 2 else "bob") for number in (1, 2, 3, 4)]
     return [{**one, **changed.get(f"m{one['message_id']}", {})} for one in lines]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -24,7 +25,7 @@ def rig(database_url: str) -> Iterator[Rig]:
     rig.close()
 
 
-def at_hours(*hours: float, first: int = 1) -> list[dict[str, object]]:
+def at_hours(*hours: float, first: int = 1) -> list[dict[str, Any]]:
     """Messages of one direct chat, taking turns; the gap is 4 hours."""
     return [
         line("c", number, minute=60 * hour, sender=("ann", "bob")[number % 2])
@@ -150,9 +151,7 @@ def test_an_interaction_longer_than_a_chunk_is_one(rig: Rig, count: int) -> None
 # ── groups ────────────────────────────────────────────────────────────────────────────────────
 
 
-def group(
-    senders: Sequence[str], texts: Sequence[str], replies: dict[int, int] | None = None
-) -> list[dict[str, object]]:
+def group(senders: Sequence[str], texts: Sequence[str], replies: dict[int, int] | None = None) -> list[dict[str, Any]]:
     answered = replies or {}
     return [
         line("g", number, minute=number, sender=sender, text=text, chat_kind="group")
