@@ -44,7 +44,7 @@ _MAGNITUDE = re.compile(
     r"тыс|млн|млрд|миллион|миллиард|лям|косар|thousand|million|billion|\bmln\b|\d\s?[kкmм]\b|hundred|сот|[万千百亿]",
     re.IGNORECASE,
 )
-_CAPITALISED = re.compile(r"[A-ZÀ-ÞА-ЯЁ][a-zà-ÿа-яё]{2,}")
+_CAPITALISED = re.compile(r"(?<![A-Za-zÀ-ÿА-яЁё])[A-ZÀ-ÞА-ЯЁ][a-zà-ÿа-яё]{2,}")
 _BEFORE_A_CAPITAL = "«\"'“(—–-•*:;.!?…"
 _COMMON_CAPITALISED = stems(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
