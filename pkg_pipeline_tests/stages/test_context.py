@@ -75,9 +75,9 @@ def test_an_item_closed_later_was_open_then(memory: Remembered) -> None:
 def test_figures_are_those_of_then(memory: Remembered) -> None:
     for ago in (100, 50, 1):
         memory.build.conversation("Anna", NOW - days(ago), [Said("Anna", "a"), Said("Me", "b", 1)])
-    # two messages of ten tokens each in every conversation
+    # two messages of ten tokens each in every conversation, and ten more for time and speaker of each
     asked = {ago: memory.ask(as_of=NOW - days(ago)) for ago in (101, 100, 60, 0.5)}
-    assert {ago: answer["hypothetical_tokens"] for ago, answer in asked.items()} == {101: 0, 100: 20, 60: 20, 0.5: 60}
+    assert {ago: answer["hypothetical_tokens"] for ago, answer in asked.items()} == {101: 0, 100: 40, 60: 40, 0.5: 120}
     assert "no contact yet" in asked[101]["text"]
     assert "messages: 2 (since 5 December 2025) · last contact 5 December 2025 (40 days ago)" in asked[60]["text"]
 

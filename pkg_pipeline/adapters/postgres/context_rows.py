@@ -20,6 +20,7 @@ from pkg_pipeline.memory.context_records import (
     Unsummarised,
 )
 from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.lines import in_full
 
 KEPT_KEYS = 16_384
 """The same messages are named again and again, and encoding a name costs more than looking it up."""
@@ -57,7 +58,7 @@ def _entity(given: Mapping[str, Any]) -> ContextEntity:
         sources=tuple(given["sources"] or ()),
         language=given["language"],
         messages=int(given["messages"]),
-        hypothetical_tokens=int(given["tokens"]),
+        hypothetical_tokens=in_full(messages=int(given["messages"]), text_tokens=int(given["tokens"])),
         first_contact=_moment(given["first_contact"]),
         last_contact=_moment(given["last_contact"]),
     )

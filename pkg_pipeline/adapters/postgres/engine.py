@@ -157,17 +157,21 @@ def require(connection: Connection) -> None:
 
 
 def pool(url: str, *, size: int, search_path: str = f"{SCHEMA},public", readonly: bool = False) -> ConnectionPool:
-    """A pool of ``size`` connections, opened; the caller closes it."""
+    """A pool of ``size`` connections, opened; the caller closes it.
+
+    A ``readonly`` pool is for reads that are repeated many times: it plans each statement once, and whoever uses it
+    tries again on a broken connection, which saves the round trip that would look first.
+    """
     url = libpq_url(url)
     options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off")
     if readonly:
-        options += " -cdefault_transaction_read_only=on"
+        options += " -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan"
     return ConnectionPool(
         url,
         min_size=1,
         max_size=size,
         open=True,
-        check=ConnectionPool.check_connection,
+        check=None if readonly else ConnectionPool.check_connection,
         kwargs={
             "options": options,
             "application_name": "pkg_pipeline",

@@ -64,6 +64,14 @@ class PostgresReadStore:
             raise StoreUnavailable("the database does not answer") from error
 
     def _rows(self, file: str, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self._asked(file, name, parameters)
+        except StoreUnavailable:
+            # a restarted server leaves idle connections broken, which only using them tells: replace those, ask again
+            self._connections.check()
+            return self._asked(file, name, parameters)
+
+    def _asked(self, file: str, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         text, names = numbered(file, name)
         with self._connection() as connection, psycopg.RawCursor(connection) as cursor:
             return cursor.execute(text, [parameters[name] for name in names], prepare=True).fetchall()
