@@ -45,6 +45,7 @@ def child(export: str, url: str, home: str) -> None:
 
 def measure(counts: list[int], *, huge: bool) -> None:
     from import_rate import write_messages
+    from psycopg import sql
 
     from pkg_pipeline.adapters import embedded
     from pkg_pipeline.adapters.postgres import engine, migrate
@@ -58,7 +59,7 @@ def measure(counts: list[int], *, huge: bool) -> None:
             export = Path(folder) / "messages.jsonl"
             write_messages(export, count, chats=1 if one_chat else 200, one_chat=one_chat)
             with engine.connect(server, search_path="public", autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE bench{number}")
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(f"bench{number}")))
             url = engine.with_database(server, f"bench{number}")
             migrate.upgrade(url)
             # a fork inherits the peak of its parent, so the child is started anew by a small process

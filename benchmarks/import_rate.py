@@ -111,9 +111,8 @@ def measure(messages: int, *, profile: bool) -> None:
         memory.close()
     if profile:
         pstats.Stats(profiler).sort_stats("tottime").print_stats(28)
-    print(
-        f"\n| {messages:,} messages | seconds | messages/s | times the bare COPY | own CPU seconds |\n| --- | ---: | ---: | ---: | ---: |"
-    )
+    print(f"\n| {messages:,} messages | seconds | messages/s | times the bare COPY | own CPU seconds |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for name, seconds, cpu in (
         ("bare COPY", floor, 0.0),
         ("import", imported - begin, cpu_imported - cpu_begin),
