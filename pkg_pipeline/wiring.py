@@ -10,7 +10,6 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +17,13 @@ from pathlib import Path
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
+from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
 from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
 from pkg_pipeline.adapters.postgres.partition_store import PostgresBudgetStore, PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
 from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
@@ -42,24 +44,6 @@ NO_USAGE = (0, 0)
 
 class ImportFailed(Exception):
     """Nothing was taken in; one line says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class SystemClock:
-    """The real time."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class PinnedClock:
-    """``PKG_NOW``: age, tiers and eligibility are reckoned from one moment."""
-
-    moment: datetime
-
-    def now(self) -> datetime:
-        return self.moment
 
 
 def clock_of(settings: Settings) -> Clock:
@@ -106,10 +90,8 @@ def open_memory(settings: Settings) -> Iterator[Memory]:
 def _keep_time_zone(url: str, settings: Settings) -> None:
     """Partitions are local days: another zone would file old interactions under other days."""
     with engine.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO installation (key, value) VALUES ('timezone', %s) ON CONFLICT DO NOTHING", (settings.timezone,)
-        )
-        found = connection.execute("SELECT value FROM installation WHERE key = 'timezone'").fetchone()
+        connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
+        found = connection.execute(query("work", "kept_setting"), {"key": "timezone"}).fetchone()
     if found is not None and found[0] != settings.timezone:
         raise SettingsError(
             f"PKG_TIMEZONE: this memory was made with {found[0]} and its days are cut there; set it back, "
@@ -276,6 +258,15 @@ class Memory:
             settings=context_settings(self.settings),
             receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
         )
+
+    @property
+    def model_name(self) -> str:
+        """What the settings ask for, known without loading it."""
+        return self.settings.llm_model if self.settings.uses_anthropic else OFFLINE_MODEL
+
+    def revive_failed(self) -> int:
+        """What was given up under another prompt or model is due again (P19); returns how many."""
+        return self._summaries.revive(prompt_version=interaction_summary.VERSION, model=self.model_name)
 
     def estimate(self) -> Estimate:
         """What summarising all that waits would take, before anything is paid."""

@@ -121,4 +121,5 @@ def opened(settings: Settings) -> Iterator[PipelineMemory]:
     from pkg_pipeline import wiring
 
     with wiring.open_memory(settings) as memory:
+        memory.revive_failed()  # before anybody asks what is due
         yield OpenedMemory(memory)

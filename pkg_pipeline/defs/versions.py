@@ -8,7 +8,7 @@ from __future__ import annotations
 
 def summaries_code_version() -> str:
     """``PROMPT+MODEL``; changes with either."""
-    from pkg_pipeline.adapters.offline.llm import MODEL as OFFLINE_MODEL  # its word lists take most of a second
+    from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
     from pkg_pipeline.prompts import interaction_summary
 
     return f"{interaction_summary.VERSION}+{OFFLINE_MODEL}"

@@ -20,7 +20,7 @@ _BROKEN_WORD_CHARS: Final = 15
 
 
 LINE_TOKENS: Final = 10
-"""What a printed message costs beside its text: dash, time, speaker, newline. Measured: 8 for me, 11 to 13 for a name."""
+"""What a printed message costs beside its text: dash, time, speaker, newline. Measured: 8 for me, 11–13 for names."""
 
 
 def in_full(*, messages: int, text_tokens: int) -> int:

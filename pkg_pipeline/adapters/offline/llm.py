@@ -19,6 +19,7 @@ from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words
 from pkg_pipeline.adapters.offline.retelling import clipped, first_name, retell, sentence_of
 from pkg_pipeline.adapters.offline.summary import overview, summarise
 from pkg_pipeline.adapters.offline.tone import tone_of
+from pkg_pipeline.adapters.offline.version import MODEL
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.prompts.interaction_summary import (
     Answer,
@@ -28,8 +29,6 @@ from pkg_pipeline.prompts.interaction_summary import (
 )
 from pkg_pipeline.stages.ports import LlmRejected, LlmReply, LlmRequest, TokenCounter
 
-MODEL = "offline-extractive-1"
-"""Goes into summaries and replay keys: bump it whenever the same input gives another output."""
 WINDOW_TOKENS = 10_000_000
 DESCRIPTION_WORDS = 60
 DESCRIPTION_CHARS = 480

@@ -5,3 +5,10 @@ SELECT count(*) FROM interactions WHERE status = 'active' AND ended_at < %(befor
 -- name: pending
 -- What attempts left undone, over all partitions of an asset.
 SELECT coalesce(sum(pending), 0)::bigint FROM partition_states WHERE asset = %(asset)s
+
+-- name: keep_setting
+-- What is fixed when the memory is made.
+INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT DO NOTHING
+
+-- name: kept_setting
+SELECT value FROM installation WHERE key = %(key)s
