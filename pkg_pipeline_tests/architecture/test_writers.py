@@ -14,7 +14,7 @@ WRITES = re.compile(
 CREATED = re.compile(r"^CREATE TABLE (?:IF NOT EXISTS )?([a-z_]+)", re.MULTILINE)
 
 WRITERS: dict[str, set[str]] = {
-    "installation": set(),
+    "installation": {"work"},
     "organizations": set(),
     "entities": {"ingest"},
     "entity_identities": {"ingest"},

@@ -83,20 +83,21 @@ def test_one_that_dies_later_is_noticed_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_waiting_and_the_handlers_come_back(tmp_path: Path, number: signal.Signals) -> None:
-    before = signal.getsignal(number)
+    before, children = signal.getsignal(number), mine()
     with supervised(tmp_path) as group:
         group.start([program("a", SERVER, str(tmp_path / "a"), ready=socket_answers(tmp_path / "a"))], lambda _: None)
         threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
         group.wait()
     assert signal.getsignal(number) == before
-    assert mine() == []
+    assert mine() == children
 
 
 def test_a_signal_while_starting_stops_the_start(tmp_path: Path) -> None:
+    children = mine()
     with supervised(tmp_path) as group, pytest.raises(Stopped):  # noqa: PT012
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
         group.start([program("never", "import time; time.sleep(600)", ready=lambda: False)], lambda _: None)
-    assert mine() == []
+    assert mine() == children
 
 
 def test_what_a_child_started_ends_with_it(tmp_path: Path) -> None:
@@ -117,10 +118,10 @@ def test_one_that_ignores_politeness_is_killed(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(supervise, "POLITE_SECONDS", 0.2)
     monkeypatch.setattr(supervise, "FIRM_SECONDS", 0.5)
-    note = tmp_path / "up"
+    note, children = tmp_path / "up", mine()
     with supervised(tmp_path) as group:
         group.start([program("stubborn", STUBBORN, str(note), ready=note.exists)], lambda _: None)
-    assert mine() == []
+    assert mine() == children
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: only Linux ends children with a killed parent")
