@@ -1,7 +1,7 @@
-"""Which messages of a group belong to whom (P34): written by, replying to, or naming an entity, and their neighbours.
+"""Which messages of a group belong to whom (P34): those that name an entity, and the neighbours of what belongs.
 
-Here: name forms, their Russian inflections, and the rule over one stretch of one chat. Not here: which chats are
-groups, where names come from, what the messages are used for.
+Here: name forms, their Russian inflections, neighbours. Who wrote and who is answered stands in the messages. Not here:
+which chats are groups, where names come from, what the messages are used for.
 """
 
 from __future__ import annotations
@@ -39,39 +39,6 @@ class _Names(Generic[E]):
     han: re.Pattern[str] | None
 
 
-def belonging(
-    senders: Sequence[E | None],
-    reply_to: NDArray[np.int64],
-    texts: Sequence[str],
-    names: Mapping[E, Sequence[str]],
-    *,
-    neighbours: int = NEIGHBOURS,
-) -> dict[E, NDArray[np.int64]]:
-    """For every entity of ``names`` the sorted indexes of the messages that belong to it (P34).
-
-    One stretch of one chat in order: ``senders`` (n,) the writing entity or None, ``reply_to`` (n,) index of the
-    message replied to or -1, ``texts`` (n,). ``names`` has all participants, since a first name counts alone only if
-    no other of them has it. Neighbours reach no farther than the stretch. ``ValueError`` on unequal lengths or a reply
-    to an index outside.
-    """
-    count = len(texts)
-    if not len(senders) == len(reply_to) == count:
-        raise ValueError(f"{len(senders)} senders and {len(reply_to)} replies for {count} texts")
-    if count and (reply_to.min() < -1 or reply_to.max() >= count):
-        raise ValueError("reply_to must be -1 or an index of the stretch")
-    marks: dict[E, list[int]] = {entity: [] for entity in names}
-    for index, sender in enumerate(senders):
-        if sender in marks:
-            marks[sender].append(index)
-    for index in np.flatnonzero(reply_to >= 0).tolist():
-        answered = senders[int(reply_to[index])]
-        if answered in marks:
-            marks[answered].append(index)
-    for entity, indexes in named_in(texts, names).items():
-        marks[entity].extend(indexes.tolist())
-    return {entity: _with_neighbours(indexes, count, neighbours) for entity, indexes in marks.items()}
-
-
 def named_in(texts: Sequence[str], names: Mapping[E, Sequence[str]]) -> dict[E, NDArray[np.int64]]:
     """For every entity the sorted indexes of the texts that name it: whole words, in any case and Russian case ending.
 
@@ -95,7 +62,8 @@ def named_in(texts: Sequence[str], names: Mapping[E, Sequence[str]]) -> dict[E, 
     }
 
 
-def _with_neighbours(indexes: Sequence[int], count: int, neighbours: int) -> NDArray[np.int64]:
+def with_neighbours(indexes: Sequence[int], count: int, neighbours: int = NEIGHBOURS) -> NDArray[np.int64]:
+    """``indexes`` and those next to them among ``count`` messages of one interaction, sorted, each once (P34)."""
     belongs = np.zeros(count, np.bool_)
     for shift in range(-neighbours, neighbours + 1):
         shifted = np.array(indexes, np.int64) + shift

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 from typing import Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -19,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.belonging import NEIGHBOURS, named_in
+from pkg_pipeline.memory.belonging import named_in, with_neighbours
 from pkg_pipeline.memory.language import detect
-from pkg_pipeline.memory.sessionise import is_completed
+from pkg_pipeline.memory.sessionise import is_completed, stretches
 from pkg_pipeline.stages.message_stores import (
     Belongings,
     ChatInfo,
@@ -87,7 +86,8 @@ def _build_chat(segment: ChatSegment, *, now: datetime, params: InteractionParam
     """Save the interactions of the stretch in pieces; returns how many messages it has."""
     rows: list[InteractionRow] = []
     messages = unsaved = 0
-    for stretch in _stretches(_read(segment), gap=timedelta(seconds=params.gap_seconds)):
+    gap = timedelta(seconds=params.gap_seconds)
+    for stretch in stretches(_read(segment), sent_at=lambda read: read[0].sent_at, gap=gap):
         tally = _Tally(segment.chat)
         rows.append(_interaction(tally, stretch, now=now, params=params))
         messages += tally.seen
@@ -118,23 +118,6 @@ def _read(segment: ChatSegment) -> Iterator[_Read]:
                     named.setdefault(index, []).append(entity)
         for index, message in enumerate(chunk):
             yield message, named.get(index, ())
-
-
-def _stretches(messages: Iterable[_Read], *, gap: timedelta) -> Iterator[Iterator[_Read]]:
-    """The messages of one interaction after the other, as they are read: even the longest is never held."""
-    number = 0
-    last: datetime | None = None
-
-    def number_of(read: _Read) -> int:
-        nonlocal number, last
-        sent_at = read[0].sent_at
-        if last is not None and is_completed(last, sent_at, gap):
-            number += 1
-        last = sent_at
-        return number
-
-    for _, stretch in groupby(messages, number_of):
-        yield stretch
 
 
 class _Tally:
@@ -193,15 +176,7 @@ class _Tally:
         for place, entity, answered_at in self.answers:
             if self.first.sent_at <= answered_at <= self.last.sent_at:
                 self.marks[entity].append(place)
-        count = len(self.ids)
-        found: dict[UUID, NDArray[np.int64]] = {}
-        for entity, places in self.marks.items():
-            belongs = np.zeros(count, np.bool_)
-            for shift in range(-NEIGHBOURS, NEIGHBOURS + 1):
-                shifted = np.array(places, np.int64) + shift
-                belongs[shifted[(shifted >= 0) & (shifted < count)]] = True
-            found[entity] = np.flatnonzero(belongs).astype(np.int64)
-        return found
+        return {entity: with_neighbours(places, len(self.ids)) for entity, places in self.marks.items()}
 
 
 def _interaction(

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.belonging import belonging, named_in
+from pkg_pipeline.memory.belonging import named_in
 from pkg_pipeline.memory.name_forms import inflections
+from pkg_pipeline_tests.memory.belonging_oracle import belonging
 
 PEOPLE = {
     "masha": ("Маша Иванова", "@masha_iv"),

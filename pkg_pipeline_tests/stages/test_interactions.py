@@ -11,9 +11,9 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from pkg_pipeline.memory.belonging import belonging
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage
-from pkg_pipeline_tests.stages.import_rig import START, ItemsExport, Rig, line
+from pkg_pipeline_tests.memory.belonging_oracle import belonging
+from pkg_pipeline_tests.stages.import_rig import NOW, START, ItemsExport, Rig, line
 from pkg_pipeline_tests.stages.recount import assert_recounts
 from pkg_pipeline_tests.stages.summary_rows import add_summary
 
@@ -228,6 +228,19 @@ def test_service_entries_are_no_speech_and_topics_stay(rig: Rig) -> None:
     assert rig.rows("SELECT message_count FROM interactions") == [(1,)]
     assert rig.rows("SELECT e.name FROM chat_members m JOIN entities e ON e.id = m.entity_id") == [("Ann",)]
     assert_recounts(rig)
+
+
+@pytest.mark.parametrize("whole_first", [True, False])
+def test_an_export_without_the_topic_of_a_message_does_not_take_it_away(rig: Rig, *, whole_first: bool) -> None:
+    """An export of the last weeks lacks the entry that opened the topic months ago."""
+    said = ParsedMessage("g", "1", START, "hi", "ann", "Ann", topic="Money")
+    whole = ItemsExport([ParsedChat("telegram", "g", "group"), said], exported_at=NOW)
+    part = ItemsExport(
+        [ParsedChat("telegram", "g", "group"), replace(said, topic=None)], exported_at=NOW + timedelta(days=1)
+    )
+    for export in (whole, part) if whole_first else (part, whole):
+        rig.take_export(export)
+    assert rig.rows("SELECT topic FROM messages") == [("Money",)]
 
 
 def test_a_third_writer_makes_a_group_of_a_direct_chat_whatever_the_files_are_cut_like(rig: Rig) -> None:

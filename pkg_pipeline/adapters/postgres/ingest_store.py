@@ -138,7 +138,7 @@ def _write_messages(connection: Connection, rows: Sequence[MessageRow], exported
     run(query("ingest", "create_best"))
     run(query("ingest", "changed"), parameters)
     updated, gone = run(query("ingest", "count_changed")).fetchone() or (0, 0)
-    for step in ("mark_changed", "keep_replaced", "update_changed", "keep_late", "drop_standing"):
+    for step in ("mark_changed", "keep_replaced", "update_changed", "fill_topics", "keep_late", "drop_standing"):
         run(query("ingest", step), parameters)
     run("DROP TABLE changed, best")
     return IngestCounts(

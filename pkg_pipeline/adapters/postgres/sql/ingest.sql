@@ -172,7 +172,7 @@ CREATE TEMP TABLE changed ON COMMIT DROP AS
 SELECT m.id, i.*, m.sent_at AS old_sent_at, m.interaction_id,
        (i.content_hash, i.is_deleted) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL) AS is_other_text,
        (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at) AS is_other_version,
-       (i.content_hash, i.is_deleted, i.edited_at, i.sent_at, i.kind, i.sender_entity_id, i.reply_to, i.topic, i.forwarded_from,
+       (i.content_hash, i.is_deleted, i.edited_at, i.sent_at, i.kind, i.sender_entity_id, i.reply_to, coalesce(i.topic, m.topic), i.forwarded_from,
         i.role, i.is_time_assumed, i.parts, i.metadata)
        IS DISTINCT FROM
        (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at, m.sent_at, m.kind, m.sender_entity_id, m.reply_to, m.topic,
@@ -231,10 +231,15 @@ SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = %(
     token_count = c.token_count, importance_score = c.importance_score, importance_reason = c.importance_reason,
     is_outgoing = coalesce((SELECT e.is_self FROM entities e WHERE e.id = c.sender_entity_id), false),
     is_time_assumed = c.is_time_assumed, kind = c.kind, role = c.role, content = c.content,
-    content_hash = c.content_hash, reply_to = c.reply_to, topic = c.topic, forwarded_from = c.forwarded_from,
+    content_hash = c.content_hash, reply_to = c.reply_to, topic = coalesce(c.topic, m.topic), forwarded_from = c.forwarded_from,
     parts = c.parts, metadata = c.metadata,
     interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END
 FROM changed c WHERE c.id = m.id
+
+-- name: fill_topics
+-- An export of a part of a chat lacks the entries that open its topics: what another export knows of them stays, or comes.
+UPDATE messages m SET topic = i.topic FROM best i
+WHERE m.chat_id = i.chat_id AND m.external_id = i.external_id AND m.topic IS NULL AND i.topic IS NOT NULL
 
 -- name: keep_late
 -- And each that comes after the one that stands, whichever file it is in.
