@@ -18,7 +18,7 @@ EXTRACTION_DATA = HERE.parent.parent / "shared" / "eval" / "extraction"
 
 QUICK: dict[str, list[str]] = {
     "import_rate": ["--messages", "50000"],
-    "import_memory": ["--messages", "20000", "100000"],
+    "import_memory": ["--counts", "20000,100000"],
     "context_latency": ["--sizes", "10000", "100000", "--requests", "500"],
     "summary_overhead": [],
     "orchestration": ["--days", "120"],
@@ -27,7 +27,7 @@ QUICK: dict[str, list[str]] = {
 FULL: dict[str, list[str]] = {
     **QUICK,
     "import_rate": ["--messages", "200000"],
-    "import_memory": ["--messages", "100000", "1000000"],
+    "import_memory": ["--counts", "100000,1000000", "--huge"],
     "context_latency": ["--sizes", "10000", "1000000", "--requests", "2000"],
     "orchestration": ["--days", "731"],
 }
