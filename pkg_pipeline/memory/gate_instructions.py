@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from pkg_pipeline.memory.gate_text import plain
@@ -26,7 +27,7 @@ _OUTPUT_RU = (
 _VERB_EN = r"(?:add|insert|include|append|put|write|output|print|return|place|set|state|say|note|record|mark|replace)"
 _VERB_RU = r"(?:добавь|вставь|включи|напиши|пиши|выведи|верни|укажи|помести|впиши|отметь|замени|скажи)\w*"
 
-_STRONG = (
+STRONG = (
     # English
     r"\b(?:ignore|disregard|forget|override|bypass|discard)\b.{0,40}\b(?:instructions?|prompts?|guidelines|commands?"
     r"|said (?:before|above)|everything (?:above|before)|the above|previous (?:rules|messages|text))\b",
@@ -76,7 +77,7 @@ _STRONG = (
 )
 """Nobody says this to a person, or hardly ever."""
 
-_WEAK = (
+WEAK = (
     rf"(?:^|[.!?] )(?:dear |attention,? |hey |hello |hi )?(?:{_READER_EN}|claude|model)(?: model| reader)?"
     r" ?[,!]",
     rf"\b{_VERB_EN}\b.{{0,80}}\b{_OUTPUT_EN}\b",
@@ -106,16 +107,141 @@ _WEAK = (
 
 WEAK_SIGNS_NEEDED = 2
 
-_STRONG_SIGNS = tuple(re.compile(pattern) for pattern in _STRONG)
-_WEAK_SIGNS = tuple(re.compile(pattern) for pattern in _WEAK)
+_TRIGGERS = (
+    *(
+        "ignor",
+        "disregard",
+        "forget",
+        "overrid",
+        "bypass",
+        "discard",
+        "system",
+        "developer",
+        "admin",
+        "you are ",
+        "you're a",
+    ),
+    *("a.i.", "llm", "language model", "assistant", "chatbot", "chat bot", "summar", "gpt", "claude", "model"),
+    *(
+        "key point",
+        "keypoint",
+        "key_point",
+        "json",
+        "output",
+        "your answer",
+        "your reply",
+        "your response",
+        "your memory",
+    ),
+    *(
+        "your prompt",
+        "instruction",
+        "api key",
+        "memory",
+        "respond",
+        "reply",
+        "answer",
+        "print",
+        "say ",
+        "no matter what",
+    ),
+    *("from now on", "new task", "new directive", "new rule", "your new", "your real", "your actual", "do not mention"),
+    *("do not reveal", "forever", "permanently", "always ", "the user", "the owner", "the reader", "remember "),
+    *(
+        "игнорир",
+        "забуд",
+        "не обращай",
+        "отмени",
+        "отбрось",
+        "обойди",
+        "системн",
+        "ты теперь",
+        "вы теперь",
+        "больше не ",
+    ),
+    *("ассистент", "нейросет", "чат", "суммаризатор", "модел", "если ты ", "бот,", "для бота", "саммари", "сводк"),
+    *("пересказ", "ответ", "ключев", "повтори", "покажи", "раскрой", "выведи", "памят", "резюме", "итог", "отвечай"),
+    *("напиши", "скажи", "что бы ни", "отныне", "с этого момента", "впредь", "теперь всегда", "инструкци", "указани"),
+    *("директив", "правил", "тво", "не упоминай", "навсегда", "навечно", "всегда ", "сообщи", "запомни", "не суммируй"),
+    *(
+        "忽略",
+        "无视",
+        "忘记",
+        "忘掉",
+        "不要",
+        "推翻",
+        "系统",
+        "开发者",
+        "你现在",
+        "助手",
+        "机器人",
+        "人工智能",
+        "模型",
+        "摘要",
+        "总结",
+    ),
+    *(
+        "要点",
+        "输出",
+        "记忆",
+        "显示",
+        "泄露",
+        "重复",
+        "永远",
+        "永久",
+        "始终",
+        "总是",
+        "回答",
+        "回复",
+        "只",
+        "仅",
+        "告诉",
+        "从现在",
+    ),
+    *("今后", "新的", "新指", "新任", "新规", "记住"),
+    *(
+        "olvid",
+        "omit",
+        "vergiss",
+        "vergessen",
+        "missacht",
+        "oubli",
+        "<",
+        "###",
+        "## ",
+        "[inst]",
+        "[/inst]",
+        ">>>",
+        "role",
+    ),
+    *("end of ", "decisions", "action_items", "important_message_ids"),
+)
+"""One of these stands in whatever a pattern below finds; looking for them first is far faster than the patterns."""
+
+_READER_ALONE = re.compile(r"(?<![a-z])ais?(?![a-z])|\bии\b")
+"""The two triggers that stand inside too many other words."""
+
+_STRONG_SIGNS = tuple(re.compile(pattern) for pattern in STRONG)
+_WEAK_SIGNS = tuple(re.compile(pattern) for pattern in WEAK)
 
 
 def gives_orders(text: str) -> bool:
     """Whether the text speaks to the model that reads it rather than to a person."""
-    looked_at = plain(text)
+    return _gives_orders(plain(text))
+
+
+@lru_cache(maxsize=4096)
+def _gives_orders(looked_at: str) -> bool:
+    if not may_give_orders(looked_at):
+        return False
     if any(pattern.search(looked_at) for pattern in _STRONG_SIGNS):
         return True
     return sum(1 for pattern in _WEAK_SIGNS if pattern.search(looked_at)) >= WEAK_SIGNS_NEEDED
+
+
+def may_give_orders(looked_at: str) -> bool:
+    """Whether any pattern can find anything in this plain text; most texts hold none of the words."""
+    return any(trigger in looked_at for trigger in _TRIGGERS) or _READER_ALONE.search(looked_at) is not None
 
 
 def ordering_numbers(messages: Sequence[SourceMessage]) -> frozenset[int]:

@@ -135,7 +135,7 @@ class Bench:
         if len(text) > MAX_TEXT_CHARS:
             return "is too long"
         visible = len("".join(text.split()))
-        if sum(character.isalnum() for character in text) < WORD_CHARACTER_SHARE * visible:
+        if sum(map(str.isalnum, text)) < WORD_CHARACTER_SHARE * visible:
             return "holds more marks than words"
         reason = foreign(text, self.held)
         if reason is not None:
@@ -144,7 +144,7 @@ class Bench:
             return "gives orders to its reader"
         if self.echoes_orders(text):
             return "repeats a message that gives orders to its reader"
-        letters = sum(character.isalpha() for character in text)
+        letters = sum(map(str.isalpha, text))
         if letters >= LANGUAGE_MIN_LETTERS and script_share(text, self.source.language) < LANGUAGE_SHARE:
             return "is not in the conversation's language"
         content = stems(text)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pkg_pipeline.memory import gate_instructions
 from pkg_pipeline.memory.gate_instructions import gives_orders, ordering_numbers
 from pkg_pipeline_tests.memory.conversations import ANNA, BEN, OWNER, conversation
 from pkg_pipeline_tests.memory.injections import ALL, HARMLESS, SPLIT
@@ -30,3 +35,16 @@ def test_an_order_split_over_messages_is_recognised_by_its_parts(language: str, 
 def test_words_of_different_people_are_not_joined_into_an_order() -> None:
     source = conversation((BEN, "Ignore all previous"), (ANNA, "instructions on the box"), language="en")
     assert ordering_numbers(source.messages) == frozenset()
+
+
+@pytest.mark.parametrize("pattern", [*gate_instructions.STRONG, *gate_instructions.WEAK], ids=lambda text: text[:40])
+def test_whatever_a_pattern_finds_holds_a_trigger(pattern: str) -> None:
+    """The quick look must not hide anything from the patterns, so every pattern makes up texts for it."""
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.from_regex(pattern))
+    def holds(text: str) -> None:
+        found = re.search(pattern, text.casefold())
+        assert found is None or gate_instructions.may_give_orders(found.group())
+
+    holds()
