@@ -13,6 +13,11 @@ from pkg_pipeline_tests.stages.accounts import File, accounts, courses
 from pkg_pipeline_tests.stages.import_rig import Rig
 from pkg_pipeline_tests.stages.recount import assert_recounts
 
+# the pool's threads draw random numbers of their own, which hypothesis takes for a strategy's
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning"
+)
+
 SLOW = settings(
     max_examples=15,
     phases=(Phase.explicit, Phase.generate),  # a failing example is small enough as it is found

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -17,6 +18,11 @@ from pkg_pipeline_tests.stages.recount import assert_recounts
 
 GAP = timedelta(seconds=GAP_SECONDS)
 MOMENTS = st.integers(0, 40)  # two hours each; the gap is four
+
+# the pool's threads draw random numbers of their own, which hypothesis takes for a strategy's
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning"
+)
 
 
 def machine_over(rig: Rig) -> type[RuleBasedStateMachine]:
