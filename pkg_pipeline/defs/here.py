@@ -131,14 +131,14 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
             _tell(on_row, runs.asset(asset))
             continue
         due = memory.partitions.due(asset, now=memory.clock.now())
-        for batch in batches([one.key for one in due]):
+        for batch in batches([one.key for one in due], key=str):
             if not _tell(on_row, runs.days(batch, only_due=True)):
                 return  # what stopped one run would stop the next as well
 
 
 def run_days(runs: LocalRuns, keys: Sequence[str], on_row: OnRow) -> None:
     """Every day of ``keys``, due or not."""
-    for batch in batches(keys):
+    for batch in batches(keys, key=str):
         if not _tell(on_row, runs.days(batch, only_due=False)):
             return
 

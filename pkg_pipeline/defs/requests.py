@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from pkg_pipeline.defs import orphans
-from pkg_pipeline.defs.keys import DAYS_PER_RUN, batches
+from pkg_pipeline.defs.keys import batches
 from pkg_pipeline.defs.lanes import range_of, range_tags
 from pkg_pipeline.stages.stores import DuePartition, Lane
 
@@ -90,7 +90,7 @@ def for_days(
 ) -> list[dg.RunRequest]:
     """Run requests over batches of due days, oldest first; each run passes over what is not due in its range."""
     requests: list[dg.RunRequest] = []
-    for batch in batches(due, size=DAYS_PER_RUN):
+    for batch in batches(due, key=lambda one: one.key):
         if limit is not None and len(requests) == limit:
             break
         reason = describe([one.key for one in batch])

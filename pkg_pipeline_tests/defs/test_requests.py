@@ -20,13 +20,13 @@ def due(*keys: str, version: int = 7, attempt: int = 1) -> list[DuePartition]:
 
 
 def test_thirty_days_make_one_run_and_the_key_names_ends_and_maxima() -> None:
-    days = [*due(*(f"2024-01-{day:02}" for day in range(1, 32)), version=3), *due("2024-03-09", version=9, attempt=4)]
+    days = [*due(*(f"2024-01-{day:02}" for day in range(1, 32)), version=3), *due("2024-02-19", version=9, attempt=4)]
     first, second = requests.for_days(days, lane="live")
     assert range_of(first.tags) == ("2024-01-01", "2024-01-30")
     assert first.run_key == "2024-01-01...2024-01-30:3:1:30"
-    assert range_of(second.tags) == ("2024-01-31", "2024-03-09")
-    assert second.run_key == "2024-01-31...2024-03-09:9:4:2"
-    assert second.tags["pkg/reason"] == "2 days from 2024-01-31 to 2024-03-09"
+    assert range_of(second.tags) == ("2024-01-31", "2024-02-19")
+    assert second.run_key == "2024-01-31...2024-02-19:9:4:2"
+    assert second.tags["pkg/reason"] == "2 days from 2024-01-31 to 2024-02-19"
     assert {request.tags["pkg/lane"] for request in (first, second)} == {"live"}
 
 
