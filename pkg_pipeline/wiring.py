@@ -39,7 +39,6 @@ from pkg_pipeline.stages.stores import Lane, LedgerRow
 from pkg_pipeline.stages.summaries import DayReport, Estimate, SummaryDeps, SummaryParams
 
 POOL_CONNECTIONS = 6
-NO_USAGE = (0, 0)
 
 
 class ImportFailed(Exception):
@@ -324,7 +323,7 @@ class Memory:
                 prompt_version=attempt.prompt_version,
                 lane=lane,
                 outcome=attempt.outcome,
-                usage=attempt.usage or Usage(*NO_USAGE),
+                usage=attempt.usage or Usage(0, 0),
                 cost_usd=attempt.cost_usd,
                 duration_seconds=attempt.duration_seconds,
                 run_id=run_id,

@@ -7,12 +7,13 @@ What runs when is ``defs/``; which processes run is ``cli/``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, sqlalchemy_url
+from pkg_pipeline.adapters.process_environment import in_environment
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -112,18 +113,3 @@ def prepared(home: Path, url: str) -> Iterator[DagsterInstance]:
     with instance(home, url) as found:
         found.upgrade()
         yield found
-
-
-@contextmanager
-def in_environment(values: Mapping[str, str]) -> Iterator[None]:
-    """``values`` in this process's environment for a while: Dagster reads its storage from there."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pkg_pipeline.adapters.process_environment import in_environment
 
 MARTS_SCHEMA = "marts"
 
@@ -31,14 +32,5 @@ def variables(url: str) -> dict[str, str]:
 @contextmanager
 def environment(url: str) -> Iterator[None]:
     """The variables in this process's environment, which dbt inherits; afterwards as before."""
-    values = variables(url)
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
+    with in_environment(variables(url)):
         yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -156,18 +156,6 @@ class SummaryInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction:
-    """A bounded stretch of one chat (P11). ``external_id`` is that of its earliest message and gives the id."""
-
-    id: UUID
-    chat_id: UUID
-    started_at: datetime
-    ended_at: datetime
-    message_count: int
-    status: Literal["active", "completed"]
-
-
-@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one LLM call as the API reports them; ``estimated`` where it reported none and we counted (T5)."""
 

@@ -29,7 +29,6 @@ MEETING_THRESHOLD = 2.0
 BULLETIN_THRESHOLD = 0.8
 BULLETIN_QUESTION_SCORE = 0.9
 """A question to a reader who cannot answer in passing, as in a letter, is a request."""
-OPEN_QUESTION_SCORE = 0.6
 CAP_PER_DOUBLING = 0.9
 BULLETIN_SHARE = 0.6
 BULLETIN_MOST = 40
@@ -50,7 +49,6 @@ _FOR_NOW = ("imperative", "please", "can_you", "would_you_mind", "you_can", "let
 _ENDED = re.compile(r"[.!?。！？…]\s*$")
 TAKEN_UP_SCORE = 1.0
 REFUSED_SCORE = -1.5
-ANSWERED_SCORE = -0.8
 
 
 @dataclass(frozen=True, slots=True)
