@@ -59,8 +59,26 @@ class Settings(BaseModel):
 
     # budget (P12, P32)
     live_summaries_per_day: int = Field(default=20, ge=0)
+    live_profiles_per_week: int = Field(default=50, ge=0)
     live_usd_per_day: float = Field(default=1, ge=0)
     backfill_usd_per_day: float = Field(default=5, ge=0)
+    backfill_older_than_days: float = Field(default=7, ge=0, description="P31")
+    backfill_limit: int = Field(default=100, ge=1, description="P31: interactions in one backfill")
+
+    # increments (P27)
+    update_max_messages: int = Field(default=10, ge=0, description="P27: more new messages than this: made anew")
+
+    # profiles (P20-P22)
+    profile_min_age_days: float = Field(default=90, ge=0, description="P20: since the first interaction")
+    profile_lag_days: float = Field(default=7, ge=0, description="P22: from the end of an interaction to the week's")
+
+    # archive (P24-P26)
+    archive_after_days: float = Field(default=180, ge=0)
+    archive_keep_months: int | None = Field(default=None, ge=1, description="P26: what is older is dropped")
+
+    # operation
+    purge_runs_after_days: float = Field(default=30, gt=0, description="Dagster's runs; the newest of a partition stay")
+    failure_webhook: SecretStr | None = None
 
     # context (P1-P6)
     context_tokens: int = Field(default=4000, ge=1)

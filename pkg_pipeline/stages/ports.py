@@ -61,6 +61,9 @@ class LlmRefused(LlmError):
         self.category = category
 
 
+LlmTask = Literal["interaction_summary", "interaction_summary_update", "relationship_profile"]
+
+
 @dataclass(frozen=True, slots=True)
 class LlmRequest:
     """One question to a model.
@@ -70,7 +73,7 @@ class LlmRequest:
     ``subject`` names what the call is about in the ledger (``interaction:UUID``).
     """
 
-    task: Literal["interaction_summary"]
+    task: LlmTask
     prompt_version: str
     system: str
     user: str

@@ -51,11 +51,25 @@ class Claimed:
     deferrals: int = 0
 
 
+SubjectKind = Literal["interaction", "profile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a call is about; forget follows it (B3). A profile's id is that of its row, one entity in one week."""
+
+    kind: SubjectKind
+    id: UUID
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.id}"
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
     """One attempted LLM call (B6), written in its own transaction before its result is used."""
 
-    interaction_id: UUID
+    subject: Subject
     request_hash: str
     task: str
     model: str
@@ -69,6 +83,7 @@ class LedgerRow:
     request_id: str | None = None
     error: str | None = None
     reply: str | None = None
+    backfill_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +211,8 @@ class BudgetStore(Protocol):
         """Take one call and the most it can cost, or say why not."""
         ...
 
-    def settle(self, reservation: Reservation, *, lane: Lane, task: str, interaction_id: UUID) -> float:
-        """Replace the reservation by what the ledger says was billed for the interaction since; that sum in USD."""
+    def settle(self, reservation: Reservation, *, lane: Lane, task: str, subject: Subject) -> float:
+        """Replace the reservation by what the ledger says was billed for the subject since; that sum in USD."""
         ...
 
 

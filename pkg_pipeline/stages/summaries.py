@@ -151,13 +151,12 @@ def summarize_days(
     keys = _keys(days)
     marks = deps.partitions.begin(ASSET, keys, now=eligibility.now)
     before = deps.partitions.counts(days, eligibility=eligibility)
-    run = Run(deps.budgets, lane=lane, calls_cap=params.calls_cap, usd_cap=params.usd_cap)
+    run = Run(deps.budgets, lane=lane, calls_cap=params.calls_cap, usd_cap=params.usd_cap, run_id=run_id)
     one = SummarizeDeps(
         store=deps.store,
         llm=deps.llm,
         counter=deps.counter,
         run=run,
-        run_id=run_id,
         fact_confidence=params.fact_confidence,
         backoff_seconds=params.backoff_seconds,
         window_messages=params.window_messages,

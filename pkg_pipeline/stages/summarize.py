@@ -12,11 +12,11 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.merging import halves, merge_windows, windows
 from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
 from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.stages.asking import WORST_TOKENIZER
 from pkg_pipeline.stages.ports import LlmMisconfigured, LlmRefused, LlmRejected, LlmTooLong, LlmUnavailable
 from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, SummaryRow
 from pkg_pipeline.stages.summary_call import (
     ANSWER_LIMIT_TOKENS,
-    WORST_TOKENIZER,
     Attempt,
     Content,
     Made,

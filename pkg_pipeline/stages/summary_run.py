@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from uuid import UUID
 
-from pkg_pipeline.stages.stores import BudgetStore, Lane, Refusal, Reservation
+from pkg_pipeline.stages.stores import BudgetStore, Lane, Refusal, Reservation, Subject
 
 TASK = "interaction_summary"
 
@@ -30,7 +30,20 @@ class Run:
     ``stop_reason`` is set once nothing more is to be asked; ``rest_seconds`` is how long it stays so.
     """
 
-    def __init__(self, budgets: BudgetStore, *, lane: Lane, calls_cap: int | None, usd_cap: float) -> None:
+    def __init__(
+        self,
+        budgets: BudgetStore,
+        *,
+        lane: Lane,
+        calls_cap: int | None,
+        usd_cap: float,
+        task: str = TASK,
+        run_id: str | None = None,
+        backfill_id: UUID | None = None,
+    ) -> None:
+        self.task = task
+        self.run_id = run_id
+        self.backfill_id = backfill_id
         self.lane: Lane = lane
         self.stop_reason: str | None = None
         self.rest_seconds = 0.0
@@ -47,7 +60,7 @@ class Run:
     def take(self, usd: float) -> Reservation:
         """One call and the most it may cost. Raises ``OutOfBudget``."""
         found = self._budgets.reserve(
-            lane=self.lane, task=TASK, usd=usd, calls_cap=self._calls_cap, usd_cap=self._usd_cap
+            lane=self.lane, task=self.task, usd=usd, calls_cap=self._calls_cap, usd_cap=self._usd_cap
         )
         if isinstance(found, Reservation):
             return found
@@ -55,9 +68,9 @@ class Run:
             self._stop(found.reason, found.retry_after_seconds)
         raise OutOfBudget(found)
 
-    def settle(self, reservation: Reservation, *, interaction_id: UUID) -> float:
+    def settle(self, reservation: Reservation, *, subject: Subject) -> float:
         """What it did cost, by the ledger."""
-        return self._budgets.settle(reservation, lane=self.lane, task=TASK, interaction_id=interaction_id)
+        return self._budgets.settle(reservation, lane=self.lane, task=self.task, subject=subject)
 
     def answered(self) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.stores import LedgerRow, Refusal, Reservation
+from pkg_pipeline.stages.stores import LedgerRow, Refusal, Reservation, Subject
 from pkg_pipeline_tests.stages.summary_rig import SummaryRig
 
 TASK = "interaction_summary"
@@ -32,12 +32,23 @@ def reserve(rig: SummaryRig, usd: float = 0.1, *, calls: int | None = None, cap:
 
 def bill(rig: SummaryRig, usd: float, *, tokens: int = 10, lane="live", outcome: str = "ok") -> None:
     rig.store.record(
-        LedgerRow(SUBJECT, "h", TASK, "m", "p/1", lane, outcome, Usage(tokens, tokens), usd, duration_seconds=0.1)
+        LedgerRow(
+            Subject("interaction", SUBJECT),
+            "h",
+            TASK,
+            "m",
+            "p/1",
+            lane,
+            outcome,
+            Usage(tokens, tokens),
+            usd,
+            duration_seconds=0.1,
+        )
     )
 
 
 def settle(rig: SummaryRig, reservation: Reservation, lane="live") -> float:
-    return rig.budgets.settle(reservation, lane=lane, task=TASK, interaction_id=SUBJECT)
+    return rig.budgets.settle(reservation, lane=lane, task=TASK, subject=Subject("interaction", SUBJECT))
 
 
 # calls cap, USD cap, USD a call → calls that get through

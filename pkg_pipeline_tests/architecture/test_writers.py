@@ -31,13 +31,19 @@ WRITERS: dict[str, set[str]] = {
     "interaction_summaries": {"ingest", "interactions", "summaries"},
     "summary_items": {"ingest", "interactions", "summaries"},
     "summary_attempts": {"interactions", "summaries"},
-    "llm_calls": {"summaries"},
-    "llm_call_subjects": {"summaries"},
+    "llm_calls": {"ledger"},
+    "llm_call_subjects": {"ledger"},
     "budgets": {"partitions"},
     "leases": {"summaries"},
     "dirty_partitions": {"ingest", "interactions", "summaries", "partitions"},
     "partition_states": {"partitions"},
     "context_receipts": {"receipts"},
+    "entity_relationship_profiles": set(),
+    "profile_attempts": set(),
+    "archived_messages": set(),
+    "archive_months": set(),
+    "backfills": set(),
+    "backfill_interactions": set(),
 }
 """Table → the files of ``sql/`` that may write it. A new line here is a decision, not a formality.
 

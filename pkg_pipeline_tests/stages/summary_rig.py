@@ -195,8 +195,7 @@ class SummaryRig:
         """The real SDK; tries without an answer go into the ledger as ``wiring`` writes them."""
 
         def record(attempt: LlmAttempt) -> None:
-            self.memory._summaries = self.store
-            self.memory._ledger_context = (lane, None)
+            self.memory.paying(lane, None)
             self.memory._record_attempt(attempt)
 
         options = {"sleep": lambda _: None, "draw": lambda: 0.0, **options}

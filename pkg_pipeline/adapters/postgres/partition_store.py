@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from uuid import UUID
 
 from psycopg_pool import ConnectionPool
 
@@ -19,6 +18,7 @@ from pkg_pipeline.stages.stores import (
     PartitionCounts,
     Refusal,
     Reservation,
+    Subject,
 )
 
 
@@ -98,7 +98,7 @@ class PostgresBudgetStore:
         reason = f"the {lane} lane's {usd_cap:.2f} USD of today do not cover the next call ({float(spent):.4f} taken)"
         return Refusal(reason, seconds)
 
-    def settle(self, reservation: Reservation, *, lane: Lane, task: str, interaction_id: UUID) -> float:
+    def settle(self, reservation: Reservation, *, lane: Lane, task: str, subject: Subject) -> float:
         with self._connections.connection() as connection:
             row = connection.execute(
                 query("partitions", "settle"),
@@ -108,7 +108,8 @@ class PostgresBudgetStore:
                     "reserved": reservation.usd,
                     "lane": lane,
                     "task": task,
-                    "interaction": interaction_id,
+                    "subject_kind": subject.kind,
+                    "subject_id": subject.id,
                 },
             ).fetchone()
         return 0.0 if row is None else float(row[0])

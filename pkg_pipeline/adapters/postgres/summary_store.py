@@ -15,20 +15,21 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput, Usage
-from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, LedgerRow, SummaryRow, Waiting
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, SummaryRow, Waiting
 
 STORED_ANSWER_CHARACTERS = 20_000
 """Of a quarantined answer: enough to see what went wrong."""
 
 
-class PostgresSummaryStore:
+class PostgresSummaryStore(PostgresLedgerStore):
     """Implements ``stages.stores.SummaryStore``; ``timezone`` goes into every input, for words such as tomorrow."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
-        self._connections = connections
+        super().__init__(connections)
         self._timezone = timezone
 
     def claim(
@@ -121,42 +122,6 @@ class PostgresSummaryStore:
             parent_revision=revision,
             deferrals=deferrals,
         )
-
-    def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
-        with self._connections.connection() as connection:
-            found = connection.execute(query("summaries", "replay"), {"hash": request_hash}).fetchone()
-        return None if found is None else (found[0], Usage(found[1], found[2]), "replayed")
-
-    def refuse(self, request_hash: str, *, reason: str) -> None:
-        with self._connections.connection() as connection:
-            connection.execute(query("summaries", "refuse"), {"hash": request_hash, "reason": reason})
-
-    def record(self, row: LedgerRow) -> None:
-        usage = row.usage
-        with self._connections.connection() as connection:
-            connection.execute(
-                query("summaries", "record"),
-                {
-                    "request_hash": row.request_hash,
-                    "task": row.task,
-                    "model": row.model,
-                    "prompt_version": row.prompt_version,
-                    "lane": row.lane,
-                    "outcome": row.outcome,
-                    "error": row.error,
-                    "request_id": row.request_id,
-                    "run_id": row.run_id,
-                    "input_tokens": usage.input_tokens,
-                    "output_tokens": usage.output_tokens,
-                    "cache_read_tokens": usage.cache_read_tokens,
-                    "cache_write_tokens": usage.cache_write_tokens,
-                    "estimated": usage.estimated,
-                    "cost_usd": row.cost_usd,
-                    "duration_seconds": row.duration_seconds,
-                    "reply": row.reply,
-                    "interaction": row.interaction_id,
-                },
-            )
 
     def revive(self, *, prompt_version: str, model: str) -> int:
         parameters = {"prompt_version": prompt_version, "model": model}

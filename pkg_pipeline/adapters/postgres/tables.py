@@ -1,7 +1,8 @@
 """The tables of the schema ``pkg`` as SQLAlchemy Core: the shape of record, which a test holds against the migrations.
 
 Columns, types, keys and indexes are here. Which values a text column takes, fill factors and what a column means stand
-in the migrations; statements are in ``sql/``, the tables of the work itself in ``work_tables``.
+in the migrations; statements are in ``sql/``, the tables of the work itself in ``work_tables``, profiles,
+archive and backfills in ``process_tables``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres import work_tables
+from pkg_pipeline.adapters.postgres import process_tables, work_tables
 from pkg_pipeline.adapters.postgres.table_parts import (
     METADATA,
     MOMENT,
@@ -36,7 +37,7 @@ from pkg_pipeline.adapters.postgres.table_parts import (
     refers_to,
 )
 
-__all__ = ["METADATA", "SCHEMA", "work_tables"]  # whoever compares needs every table registered
+__all__ = ["METADATA", "SCHEMA", "process_tables", "work_tables"]  # whoever compares needs every table registered
 
 ORGANIZATIONS = Table(
     "organizations",
@@ -92,6 +93,12 @@ ENTITY_FACTS = Table(
         postgresql_where=text("status = 'confirmed' AND valid_to IS NULL"),
     ),
     Index("entity_facts_interaction", "interaction_id"),
+    Index(
+        "entity_facts_interval",
+        "entity_id",
+        text("valid_from DESC"),
+        postgresql_where=text("status = 'confirmed'"),
+    ),
 )
 
 CHATS = Table(
@@ -152,6 +159,7 @@ MESSAGES = Table(
     *columns_of(Text, "external_id content content_hash"),
     *columns_of(Text, "reply_to topic forwarded_from", null=True),
     *columns_of(JSONB, "parts metadata", null=True),
+    *columns_of(Date, "archived_month", null=True),
     PrimaryKeyConstraint("id"),
     refers_to("chat_id", "chats"),
     Index("messages_chat_time", "chat_id", "sent_at", "id"),
@@ -195,6 +203,7 @@ INTERACTIONS = Table(
     *columns_of(Integer, "message_count"),
     *columns_of(BigInteger, "token_count"),
     *columns_of(Text, "language first_external_id input_hash"),
+    *columns_of(Integer, "important_count", default="0"),
     PrimaryKeyConstraint("id"),
     refers_to("chat_id", "chats"),
     Index("interactions_active", "ended_at", postgresql_where=text("status = 'active'")),
@@ -248,7 +257,8 @@ INTERACTION_SUMMARIES = Table(
     *columns_of(RATIO, "compression_ratio"),
     *columns_of(USD, "cost_usd"),
     *columns_of(REAL, "generation_seconds"),
-    *columns_of(Integer, "revision_count", default="1"),
+    *columns_of(Integer, "revision_count schema_version window_count", default="1"),
+    *columns_of(Text, "method", default="'whole'"),
     *columns_of(MOMENT, "generated_at", default="clock_timestamp()"),
     *columns_of(MOMENT, "updated_at", null=True),
     PrimaryKeyConstraint("id"),

@@ -47,7 +47,9 @@ LLM_CALLS = Table(
     *columns_of(REAL, "duration_seconds"),
     *columns_of(Text, "reply", null=True),
     *columns_of(MOMENT, "created_at", default="clock_timestamp()"),
+    *columns_of(Uuid, "backfill_id", null=True),
     PrimaryKeyConstraint("id"),
+    Index("llm_calls_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
     Index("llm_calls_replay", "request_hash", postgresql_where=text("outcome = 'ok'")),
     Index("llm_calls_time", "created_at"),
 )

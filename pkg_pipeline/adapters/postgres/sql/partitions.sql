@@ -57,7 +57,7 @@ LEFT JOIN budgets b ON b.day = t.day AND b.lane = %(lane)s AND b.task = %(task)s
 WITH billed AS (
     SELECT coalesce(sum(c.cost_usd), 0) AS usd, count(*) FILTER (WHERE c.input_tokens + c.output_tokens > 0) AS calls
     FROM llm_call_subjects s JOIN llm_calls c ON c.id = s.call_id
-    WHERE s.subject_kind = 'interaction' AND s.subject_id = %(interaction)s
+    WHERE s.subject_kind = %(subject_kind)s AND s.subject_id = %(subject_id)s
       AND c.created_at >= %(taken_at)s AND c.task = %(task)s AND c.lane = %(lane)s
 )
 UPDATE budgets b SET reserved_usd = greatest(b.reserved_usd - %(reserved)s::numeric(12, 6), 0),

@@ -1,101 +1,37 @@
-"""The composition root: builds the adapters that the settings ask for and hands them to the stages.
-
-The only place where a stage meets its adapters. No rule, no SQL, no Dagster.
-"""
+"""Everything one process does with the memory: adapters are built when first asked for and handed to the stages."""
 
 from __future__ import annotations
 
-import os
-import socket
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from collections.abc import Callable
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
 from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
-from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
+from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.partition_store import PostgresBudgetStore, PostgresPartitionStore
-from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
-from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
-from pkg_pipeline.prompts import interaction_summary
+from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.settings import Settings, SettingsError
-from pkg_pipeline.stages import ingest, interactions, owner, summaries
+from pkg_pipeline.stages import ingest, interactions, owner
 from pkg_pipeline.stages.context import ContextRequest, ContextSettings, EntityContext, entity_context
 from pkg_pipeline.stages.ingest import ImportReport
 from pkg_pipeline.stages.interactions import InteractionsReport
 from pkg_pipeline.stages.message_stores import ExportSource
 from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
-from pkg_pipeline.stages.stores import Lane, LedgerRow
-from pkg_pipeline.stages.summaries import DayReport, Estimate, SummaryDeps, SummaryParams
-
-POOL_CONNECTIONS = 6
+from pkg_pipeline.stages.stores import Lane, LedgerRow, Subject
+from pkg_pipeline.stages.summaries import DayReport, Estimate
+from pkg_pipeline.wiring.summaries import SummaryWork
 
 
 class ImportFailed(Exception):
     """Nothing was taken in; one line says why and what to do."""
-
-
-def clock_of(settings: Settings) -> Clock:
-    """The memory's clock. Raises SettingsError for a pinned time that has not come yet."""
-    if settings.now is None:
-        return SystemClock()
-    if settings.now > datetime.now(UTC):
-        raise SettingsError(f"PKG_NOW: {settings.now.isoformat()} lies in the future")
-    return PinnedClock(settings.now)
-
-
-def database_url(settings: Settings, *, start: bool = True) -> str:
-    """The libpq URL in force; the embedded server is started if need be."""
-    if settings.database_url is not None:
-        return engine.libpq_url(settings.database_url.get_secret_value())
-    return embedded.start(settings.database_folder) if start else embedded.dsn(settings.database_folder)
-
-
-@contextmanager
-def database(settings: Settings) -> Iterator[str]:
-    """The URL for as long as the caller needs the server; an embedded one ends with its last user."""
-    if settings.database_url is not None:
-        yield engine.libpq_url(settings.database_url.get_secret_value())
-    else:
-        with embedded.running(settings.database_folder) as url:
-            yield url
-
-
-@contextmanager
-def open_memory(settings: Settings) -> Iterator[Memory]:
-    """The memory, migrated and ready. Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line."""
-    clock = clock_of(settings)
-    with database(settings) as url:
-        migrate.upgrade(url)
-        _keep_time_zone(url, settings)
-        connections = engine.pool(url, size=POOL_CONNECTIONS)
-        memory = Memory(settings, url=url, connections=connections, clock=clock)
-        try:
-            yield memory
-        finally:
-            memory.close()
-
-
-def _keep_time_zone(url: str, settings: Settings) -> None:
-    """Partitions are local days: another zone would file old interactions under other days."""
-    with engine.connect(url, autocommit=True) as connection:
-        connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
-        found = connection.execute(query("work", "kept_setting"), {"key": "timezone"}).fetchone()
-    if found is not None and found[0] != settings.timezone:
-        raise SettingsError(
-            f"PKG_TIMEZONE: this memory was made with {found[0]} and its days are cut there; set it back, "
-            f"or begin a new PKG_HOME with {settings.timezone}"
-        )
 
 
 def context_settings(settings: Settings) -> ContextSettings:
@@ -126,8 +62,9 @@ class Memory:
         self.clock = clock
         self.connections = connections
         self.partitions = PostgresPartitionStore(connections)
-        self._summaries = PostgresSummaryStore(connections, timezone=settings.timezone)
-        self._ledger_context: tuple[Lane, str | None] = ("backfill", None)
+        self.budgets = PostgresBudgetStore(connections, timezone=settings.timezone)
+        self._ledger = PostgresLedgerStore(connections)
+        self._ledger_context: tuple[Lane, str | None, uuid.UUID | None] = ("backfill", None, None)
         self._closers: list[Callable[[], None]] = []
 
     def close(self) -> None:
@@ -213,7 +150,7 @@ class Memory:
             clock=self.clock,
             params=interactions.InteractionParams(
                 gap_seconds=settings.gap_hours * 3600,
-                due_after_seconds=self._due_after_seconds,
+                due_after_seconds=self.due_after_seconds,
                 minimum_messages=settings.summary_min_messages,
                 mass_senders=settings.mass_senders,
                 timezone=settings.timezone,
@@ -230,18 +167,11 @@ class Memory:
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
         """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail."""
-        self._ledger_context = (lane, run_id)
-        return summaries.summarize_days(
-            days,
-            deps=self._summary_deps,
-            params=self._summary_params(lane),
-            prompt_version=interaction_summary.VERSION,
-            lane=lane,
-            holder=f"{socket.gethostname()}:{os.getpid()}",
-            run_id=run_id,
-            retry_failed=retry_failed,
-            on_day=on_day,
-        )
+        return self.summaries.summarize(days, lane=lane, run_id=run_id, retry_failed=retry_failed, on_day=on_day)
+
+    @cached_property
+    def summaries(self) -> SummaryWork:
+        return SummaryWork(self)
 
     @cached_property
     def reads(self) -> PostgresReadStore:
@@ -265,58 +195,30 @@ class Memory:
 
     def revive_failed(self) -> int:
         """What was given up under another prompt or model is due again (P19); returns how many."""
-        return self._summaries.revive(prompt_version=interaction_summary.VERSION, model=self.model_name)
+        return self.summaries.revive()
 
     def estimate(self) -> Estimate:
         """What summarising all that waits would take, before anything is paid."""
-        waiting = self._summaries.waiting(
-            minimum_messages=self.settings.summary_min_messages, window_messages=self.settings.window_messages
-        )
-        return summaries.estimate(self.llm, waiting)
-
-    @cached_property
-    def _summary_deps(self) -> SummaryDeps:
-        return SummaryDeps(
-            store=self._summaries,
-            partitions=self.partitions,
-            budgets=PostgresBudgetStore(self.connections, timezone=self.settings.timezone),
-            llm=self.llm,
-            counter=self.counter,
-            clock=self.clock,
-        )
-
-    def _summary_params(self, lane: Lane) -> SummaryParams:
-        settings = self.settings
-        return SummaryParams(
-            due_after_seconds=self._due_after_seconds,
-            minimum_messages=settings.summary_min_messages,
-            attempt_limit=settings.attempt_limit,
-            backoff_seconds=settings.attempt_backoff_seconds,
-            lease_seconds=settings.lease_seconds,
-            window_messages=settings.window_messages,
-            fact_confidence=settings.fact_confirm_confidence,
-            timezone=settings.timezone,
-            calls_cap=settings.live_summaries_per_day if lane == "live" else None,
-            usd_cap=settings.live_usd_per_day if lane == "live" else settings.backfill_usd_per_day,
-            concurrency=settings.llm_concurrency if self.llm.is_paid else 1,
-            gap_seconds=settings.gap_hours * 3_600,
-        )
+        return self.summaries.estimate()
 
     @property
-    def _due_after_seconds(self) -> float:
+    def due_after_seconds(self) -> float:
         """P12: due at the end plus the minimum age; nothing is complete before the gap has passed."""
         return max(self.settings.summary_min_age_days * 86_400, self.settings.gap_hours * 3_600)
+
+    def paying(self, lane: Lane, run_id: str | None, backfill_id: uuid.UUID | None = None) -> None:
+        """On whose account the calls from here on are: for the tries that bring no answer."""
+        self._ledger_context = (lane, run_id, backfill_id)
 
     def _record_attempt(self, attempt: LlmAttempt) -> None:
         """Tries that brought no answer; the one that did is recorded by the stage, with its answer."""
         if attempt.outcome == "ok":
             return
-        from pkg_pipeline.memory.records import Usage
-
-        lane, run_id = self._ledger_context
-        self._summaries.record(
+        lane, run_id, backfill_id = self._ledger_context
+        kind, _, subject_id = attempt.subject.partition(":")
+        self._ledger.record(
             LedgerRow(
-                interaction_id=uuid.UUID(attempt.subject),
+                subject=Subject("profile" if kind == "profile" else "interaction", uuid.UUID(subject_id)),
                 request_hash=attempt.request_hash,
                 task=attempt.task,
                 model=attempt.model,
@@ -327,6 +229,7 @@ class Memory:
                 cost_usd=attempt.cost_usd,
                 duration_seconds=attempt.duration_seconds,
                 run_id=run_id,
+                backfill_id=backfill_id,
                 request_id=attempt.request_id,
                 error=f"HTTP {attempt.status_code}" if attempt.status_code else attempt.stop_reason,
             )

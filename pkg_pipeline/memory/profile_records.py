@@ -1,0 +1,123 @@
+"""What a relationship profile is made of (P21). Data only: counted parts come from tables, words from the synthesis.
+
+Weeks are named by the Sunday on which they begin. All moments are timezone-aware UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal
+from uuid import UUID
+
+from pkg_pipeline.memory.records import Language, Owner, Person
+
+RelationshipType = Literal["client", "partner", "colleague", "friend", "acquaintance", "vendor", "other"]
+Frequency = Literal["daily", "weekly", "monthly", "quarterly", "rare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What was talked about, under its commonest spelling. ``mentions`` counts interactions."""
+
+    name: str
+    mentions: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDecision:
+    """A HIGH decision with where it was made; ``id`` is that of the summary's item."""
+
+    id: UUID
+    interaction_id: UUID
+    decided_on: date
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An open action item. ``since`` is the day its interaction ended on."""
+
+    id: UUID
+    interaction_id: UUID
+    since: date
+    description: str
+    owner: Owner
+    due_date: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileAggregate:
+    """Everything about the relationship that is counted, not worded. Facts of it never come from a model (P21, P22).
+
+    ``mean_gap_days`` is that between the starts of consecutive interactions; None for a single one.
+    """
+
+    first_interaction_at: datetime
+    last_interaction_at: datetime
+    last_meaningful_contact_at: datetime | None
+    total_interactions: int
+    total_messages: int
+    summarized_interactions: int
+    frequency: Frequency
+    mean_gap_days: float | None
+    top_topics: tuple[Topic, ...]
+    key_decisions: tuple[KeyDecision, ...]
+    open_action_items: tuple[OpenItem, ...]
+
+    @property
+    def coverage(self) -> float:
+        """Share of interactions that are summarised, 0 to 1."""
+        return self.summarized_interactions / self.total_interactions if self.total_interactions else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class DatedSummary:
+    """One summary as the synthesis reads it: ``number`` counts from 1 in the prompt and is what the model cites."""
+
+    number: int
+    interaction_id: UUID
+    day: date
+    text: str
+    tone: str | None
+    decisions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileInput:
+    """One person in one week. ``summaries`` are the ones that fit the prompt, oldest first: the newest, and of older
+    times those with decisions; ``omitted_summaries`` counts the rest. ``facts`` are confirmed ones: "type: value".
+    """
+
+    profile_id: UUID
+    entity: Person
+    self_person: Person | None
+    week: date
+    aggregate: ProfileAggregate
+    summaries: tuple[DatedSummary, ...]
+    omitted_summaries: int
+    facts: tuple[str, ...]
+    language: Language
+    timezone: str
+    input_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A turning point, with the interactions it rests on."""
+
+    day: date
+    title: str
+    importance: Literal["high", "medium"]
+    interaction_ids: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileContent:
+    """The worded part of a profile after the gate: what may be published."""
+
+    relationship_type: RelationshipType
+    summary: str
+    timeline: str
+    milestones: tuple[Milestone, ...]

@@ -1,0 +1,128 @@
+"""One question to the model, whatever it is about: replay, budget, call, ledger. What the words mean is the asker's.
+
+Every paid answer is in the ledger before anybody looks at it (B6); what was paid for before is not asked again (B8).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from pkg_pipeline.memory.cleaning import clean_text
+from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.stages.ports import (
+    Llm,
+    LlmRefused,
+    LlmRejected,
+    LlmReply,
+    LlmRequest,
+    LlmTooLong,
+    LlmUnavailable,
+    TokenCounter,
+)
+from pkg_pipeline.stages.stores import LedgerRow, LedgerStore, Subject
+from pkg_pipeline.stages.summary_run import Run
+
+WORST_TOKENIZER = 2.0
+"""A model may count up to twice the tokens that we do (B12); window and budget are reckoned with that."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What questions took so far. ``cost_usd`` is what the ledger says."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def count(self, usage: Usage) -> None:
+        self.calls += 1
+        self.input_tokens += usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        self.output_tokens += usage.output_tokens
+
+
+def answer(
+    request: LlmRequest,
+    *,
+    subject: Subject,
+    ledger: LedgerStore,
+    llm: Llm,
+    counter: TokenCounter,
+    run: Run,
+    tally: Tally,
+) -> tuple[str, str]:
+    """The model's words, and the hash they are kept under (``LedgerStore.refuse`` takes it when they do not pass).
+
+    Raises an ``LlmError``, or ``OutOfBudget`` before anything is sent.
+    """
+    request_hash = hash_of(llm.model, request)
+    if not llm.is_paid:
+        return _booked(request, request_hash, llm.complete(request), subject, ledger, llm, run, tally), request_hash
+    if (kept := ledger.replay(request_hash)) is not None:
+        return kept[0], request_hash
+    reservation = run.take(most_usd(request, llm=llm, counter=counter))
+    try:
+        text = _booked(request, request_hash, llm.complete(request), subject, ledger, llm, run, tally)
+    except (LlmRefused, LlmTooLong, LlmRejected, LlmUnavailable) as error:
+        if error.usage is not None:
+            tally.count(error.usage)
+        raise
+    finally:
+        tally.cost_usd += run.settle(reservation, subject=subject)
+    run.answered()
+    return text, request_hash
+
+
+def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
+    """The most that a question can cost: its prompt by the worst tokenizer, asked again for an answer cut at its
+    limit, with twice the room. Raises ``LlmTooLong`` before anything is sent for what cannot fit.
+    """
+    limit = request.max_output_tokens
+    schema = json.dumps(request.schema, sort_keys=True)
+    tokens = sum(counter.count(text) for text in (request.system, request.user, schema))
+    if tokens + limit > llm.window_tokens:
+        raise LlmTooLong(f"the prompt has {tokens} tokens, the model's window {llm.window_tokens}")
+    worst = int(tokens * WORST_TOKENIZER)
+    return sum(llm.price(Usage(worst, room)) for room in (limit, 2 * limit))
+
+
+def hash_of(model: str, request: LlmRequest) -> str:
+    """What is asked, by content: the replay key, and the adapter's name for all tries of it."""
+    asked = [model, request.prompt_version, request.system, request.user, dict(request.schema)]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def _booked(
+    request: LlmRequest,
+    request_hash: str,
+    reply: LlmReply,
+    subject: Subject,
+    ledger: LedgerStore,
+    llm: Llm,
+    run: Run,
+    tally: Tally,
+) -> str:
+    text = clean_text(reply.text)
+    tally.count(reply.usage)
+    ledger.record(
+        LedgerRow(
+            subject=subject,
+            request_hash=request_hash,
+            task=request.task,
+            model=reply.model,
+            prompt_version=request.prompt_version,
+            lane=run.lane,
+            outcome="ok",
+            usage=reply.usage,
+            cost_usd=llm.price(reply.usage),
+            duration_seconds=reply.duration_seconds,
+            run_id=run.run_id,
+            request_id=reply.request_id,
+            # an offline answer can be made again at no cost; a paid one is kept (B8)
+            reply=text if llm.is_paid else None,
+            backfill_id=run.backfill_id,
+        )
+    )
+    return text

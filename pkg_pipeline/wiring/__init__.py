@@ -1,0 +1,20 @@
+"""The composition root: builds the adapters that the settings ask for and hands them to the stages.
+
+The only place where a stage meets its adapters. No rule, no SQL, no Dagster.
+"""
+
+from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
+from pkg_pipeline.wiring.memory import ImportFailed, Memory, context_settings
+from pkg_pipeline.wiring.opening import clock_of, database, database_url, open_memory
+
+__all__ = [
+    "ImportFailed",
+    "Memory",
+    "PinnedClock",
+    "SystemClock",
+    "clock_of",
+    "context_settings",
+    "database",
+    "database_url",
+    "open_memory",
+]

@@ -1,0 +1,70 @@
+"""From settings to an open memory: the clock, the server, the schema, the time zone that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
+from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.stages.ports import Clock
+from pkg_pipeline.wiring.memory import Memory
+
+POOL_CONNECTIONS = 6
+
+
+def clock_of(settings: Settings) -> Clock:
+    """The memory's clock. Raises SettingsError for a pinned time that has not come yet."""
+    if settings.now is None:
+        return SystemClock()
+    if settings.now > datetime.now(UTC):
+        raise SettingsError(f"PKG_NOW: {settings.now.isoformat()} lies in the future")
+    return PinnedClock(settings.now)
+
+
+def database_url(settings: Settings, *, start: bool = True) -> str:
+    """The libpq URL in force; the embedded server is started if need be."""
+    if settings.database_url is not None:
+        return engine.libpq_url(settings.database_url.get_secret_value())
+    return embedded.start(settings.database_folder) if start else embedded.dsn(settings.database_folder)
+
+
+@contextmanager
+def database(settings: Settings) -> Iterator[str]:
+    """The URL for as long as the caller needs the server; an embedded one ends with its last user."""
+    if settings.database_url is not None:
+        yield engine.libpq_url(settings.database_url.get_secret_value())
+    else:
+        with embedded.running(settings.database_folder) as url:
+            yield url
+
+
+@contextmanager
+def open_memory(settings: Settings) -> Iterator[Memory]:
+    """The memory, migrated and ready. Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line."""
+    clock = clock_of(settings)
+    with database(settings) as url:
+        migrate.upgrade(url)
+        _keep_time_zone(url, settings)
+        connections = engine.pool(url, size=POOL_CONNECTIONS)
+        memory = Memory(settings, url=url, connections=connections, clock=clock)
+        try:
+            yield memory
+        finally:
+            memory.close()
+
+
+def _keep_time_zone(url: str, settings: Settings) -> None:
+    """Partitions are local days: another zone would file old interactions under other days."""
+    with engine.connect(url, autocommit=True) as connection:
+        connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
+        found = connection.execute(query("work", "kept_setting"), {"key": "timezone"}).fetchone()
+    if found is not None and found[0] != settings.timezone:
+        raise SettingsError(
+            f"PKG_TIMEZONE: this memory was made with {found[0]} and its days are cut there; set it back, "
+            f"or begin a new PKG_HOME with {settings.timezone}"
+        )

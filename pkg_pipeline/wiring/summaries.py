@@ -1,0 +1,96 @@
+"""The summaries' part of the composition root: the stage's ports and parameters from the settings in force."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
+from pkg_pipeline.prompts import interaction_summary
+from pkg_pipeline.stages import summaries
+from pkg_pipeline.stages.stores import Lane
+from pkg_pipeline.stages.summaries import DayReport, Estimate, SummaryDeps, SummaryParams
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+
+class SummaryWork:
+    """What ``Memory`` does with summaries."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._store = PostgresSummaryStore(memory.connections, timezone=memory.settings.timezone)
+
+    def summarize(
+        self,
+        days: tuple[date, date],
+        *,
+        lane: Lane,
+        run_id: str | None = None,
+        retry_failed: bool = False,
+        on_day: Callable[[DayReport], None] = lambda _: None,
+    ) -> list[DayReport]:
+        """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail."""
+        self._memory.paying(lane, run_id)
+        return summaries.summarize_days(
+            days,
+            deps=self._deps,
+            params=self._params(lane),
+            prompt_version=interaction_summary.VERSION,
+            lane=lane,
+            holder=holder(),
+            run_id=run_id,
+            retry_failed=retry_failed,
+            on_day=on_day,
+        )
+
+    def revive(self) -> int:
+        """What was given up under another prompt or model is due again (P19); returns how many."""
+        return self._store.revive(prompt_version=interaction_summary.VERSION, model=self._memory.model_name)
+
+    def estimate(self) -> Estimate:
+        """What summarising all that waits would take, before anything is paid."""
+        settings = self._memory.settings
+        waiting = self._store.waiting(
+            minimum_messages=settings.summary_min_messages, window_messages=settings.window_messages
+        )
+        return summaries.estimate(self._memory.llm, waiting)
+
+    @cached_property
+    def _deps(self) -> SummaryDeps:
+        memory = self._memory
+        return SummaryDeps(
+            store=self._store,
+            partitions=memory.partitions,
+            budgets=memory.budgets,
+            llm=memory.llm,
+            counter=memory.counter,
+            clock=memory.clock,
+        )
+
+    def _params(self, lane: Lane) -> SummaryParams:
+        settings = self._memory.settings
+        return SummaryParams(
+            due_after_seconds=self._memory.due_after_seconds,
+            minimum_messages=settings.summary_min_messages,
+            attempt_limit=settings.attempt_limit,
+            backoff_seconds=settings.attempt_backoff_seconds,
+            lease_seconds=settings.lease_seconds,
+            window_messages=settings.window_messages,
+            fact_confidence=settings.fact_confirm_confidence,
+            timezone=settings.timezone,
+            calls_cap=settings.live_summaries_per_day if lane == "live" else None,
+            usd_cap=settings.live_usd_per_day if lane == "live" else settings.backfill_usd_per_day,
+            concurrency=settings.llm_concurrency if self._memory.llm.is_paid else 1,
+            gap_seconds=settings.gap_hours * 3_600,
+        )
+
+
+def holder() -> str:
+    """Whose leases these are: this process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
