@@ -18,6 +18,7 @@ from pkg_pipeline.cli.programs import MODULE, without_secrets
 from pkg_pipeline.settings import Settings, SettingsError
 
 CODE_PORT = 4000
+CODE_PORT_VARIABLE = "PKG_CODE_PORT"
 CODE_HOST_VARIABLE = "PKG_CODE_HOST"
 """Where webserver and daemon find the code server; in docker-compose.yml the service's name."""
 
@@ -31,14 +32,15 @@ def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tup
     url = wiring.database_url(settings, start=False)
     environment = {**environ, **dagster_home.environment(settings.dagster_home, url), "PKG_HOME": str(settings.home)}
     python = sys.executable
+    port = environ.get(CODE_PORT_VARIABLE, str(CODE_PORT))
     if service == "code":
-        grpc = [python, "-m", "dagster", "api", "grpc", "-m", MODULE, "--host", "0.0.0.0", "--port", str(CODE_PORT)]
+        grpc = [python, "-m", "dagster", "api", "grpc", "-m", MODULE, "--host", "0.0.0.0", "--port", port]
         return [*grpc, "--use-python-environment-entry-point", "--empty-working-directory"], environment
     if service == "api":
         listen = ["--host", settings.api_host, "--port", str(settings.api_port)]
         return [python, "-c", "from pkg_pipeline.cli.app import main; main()", "serve", *listen], environment
     host = environ.get(CODE_HOST_VARIABLE, "127.0.0.1")
-    workspace = ["--grpc-host", host, "--grpc-port", str(CODE_PORT)]
+    workspace = ["--grpc-host", host, "--grpc-port", port]
     if service == "webserver":
         listen = ["-h", "0.0.0.0", "-p", str(settings.dagster_port)]
         return [python, "-m", "dagster_webserver", *workspace, *listen], without_secrets(environment)

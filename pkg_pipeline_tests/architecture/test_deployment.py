@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,31 @@ from pkg_pipeline.cli import service
 from pkg_pipeline.settings import ENVIRONMENT, Settings, SettingsError, variable_of
 
 ROOT = Path(__file__).resolve().parents[2]
-OTHERS = {service.CODE_HOST_VARIABLE, "DAGSTER_DISABLE_TELEMETRY", "DBT_SEND_ANONYMOUS_USAGE_STATS"}
+OTHERS = {
+    service.CODE_HOST_VARIABLE,
+    service.CODE_PORT_VARIABLE,
+    "DAGSTER_DISABLE_TELEMETRY",
+    "DBT_SEND_ANONYMOUS_USAGE_STATS",
+}
 
 
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+
+
+def test_the_file_keeps_to_the_compose_specification() -> None:
+    """By the schema of the specification, which the checker brings along."""
+    checker = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    found = subprocess.run([*checker, str(ROOT / "docker-compose.yml")], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
+
+
+def test_the_schema_refuses_what_compose_would_refuse(tmp_path: Path) -> None:
+    wrong = tmp_path / "docker-compose.yml"
+    wrong.write_text("services: {a: {image: x, restart: 3, no_such_key: 1}}", encoding="utf-8")
+    checker = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    assert subprocess.run([*checker, str(wrong)], capture_output=True, check=False).returncode == 1
 
 
 def programs(compose: dict[str, Any]) -> dict[str, Any]:
