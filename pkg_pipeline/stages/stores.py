@@ -17,6 +17,9 @@ from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInpu
 
 Lane = Literal["live", "backfill"]
 
+Period = Literal["day", "week"]
+"""What a cap of calls is counted over: a local day, or a local week that begins on Sunday."""
+
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
@@ -192,7 +195,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing was taken. ``retry_after_seconds`` is the time to the next budget day.
+    """Why nothing was taken. ``retry_after_seconds`` is the time to the next budget day, or week where that is used up.
 
     ``is_for_all`` is False where this one call alone costs more than a whole day's cap: others may still fit.
     """
@@ -206,9 +209,18 @@ class BudgetStore(Protocol):
     """One row a day, lane and task, taken atomically by every path (P12, P32). Days are the database clock's."""
 
     def reserve(
-        self, *, lane: Lane, task: str, usd: float, calls_cap: int | None, usd_cap: float
+        self,
+        *,
+        lane: Lane,
+        task: str,
+        usd: float,
+        calls_cap: int | None,
+        usd_cap: float,
+        period: Period = "day",
     ) -> Reservation | Refusal:
-        """Take one call and the most it can cost, or say why not."""
+        """Take one call and the most it can cost, or say why not. ``usd_cap`` holds for all tasks of the lane's day
+        together, ``calls_cap`` for this task's calls of the ``period``.
+        """
         ...
 
     def settle(self, reservation: Reservation, *, lane: Lane, task: str, subject: Subject) -> float:

@@ -1,4 +1,4 @@
-"""What one run of the summaries may still do: the lane's budget, and whether the model is there at all.
+"""What one run that asks a model may still do: the lane's budget, and whether the model is there at all.
 
 Shared by the run's threads. What an interaction means by it is in ``summarize``, who is next in ``summaries``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from uuid import UUID
 
-from pkg_pipeline.stages.stores import BudgetStore, Lane, Refusal, Reservation, Subject
+from pkg_pipeline.stages.stores import BudgetStore, Lane, Period, Refusal, Reservation, Subject
 
 TASK = "interaction_summary"
 
@@ -17,7 +17,7 @@ TROUBLE_LIMIT = 3
 
 
 class OutOfBudget(Exception):
-    """A cap of the day is reached: work stops, nothing fails (P32)."""
+    """A cap of the day or week is reached: work stops, nothing fails (P32)."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
@@ -25,7 +25,8 @@ class OutOfBudget(Exception):
 
 
 class Run:
-    """The caps of one lane as this run sees them, and how the model answers it.
+    """The caps of one lane as this run sees them, and how the model answers it. ``usd_cap`` is a day's over all tasks
+    of the lane, ``calls_cap`` this task's over a ``period``.
 
     ``stop_reason`` is set once nothing more is to be asked; ``rest_seconds`` is how long it stays so.
     """
@@ -37,6 +38,7 @@ class Run:
         lane: Lane,
         calls_cap: int | None,
         usd_cap: float,
+        period: Period = "day",
         task: str = TASK,
         run_id: str | None = None,
         backfill_id: UUID | None = None,
@@ -50,6 +52,7 @@ class Run:
         self._budgets = budgets
         self._calls_cap = calls_cap
         self._usd_cap = usd_cap
+        self._period: Period = period
         self._trouble = 0
         self._lock = threading.Lock()
 
@@ -60,7 +63,12 @@ class Run:
     def take(self, usd: float) -> Reservation:
         """One call and the most it may cost. Raises ``OutOfBudget``."""
         found = self._budgets.reserve(
-            lane=self.lane, task=self.task, usd=usd, calls_cap=self._calls_cap, usd_cap=self._usd_cap
+            lane=self.lane,
+            task=self.task,
+            usd=usd,
+            calls_cap=self._calls_cap,
+            usd_cap=self._usd_cap,
+            period=self._period,
         )
         if isinstance(found, Reservation):
             return found

@@ -11,10 +11,11 @@ from pathlib import Path
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
+from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
 from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
 from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
-from pkg_pipeline.adapters.postgres.partition_store import PostgresBudgetStore, PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
 from pkg_pipeline.memory.records import Usage

@@ -33,7 +33,7 @@ WRITERS: dict[str, set[str]] = {
     "summary_attempts": {"interactions", "summaries"},
     "llm_calls": {"ledger"},
     "llm_call_subjects": {"ledger"},
-    "budgets": {"partitions"},
+    "budgets": {"budgets"},
     "leases": {"summaries"},
     "dirty_partitions": {"ingest", "interactions", "summaries", "partitions"},
     "partition_states": {"partitions"},

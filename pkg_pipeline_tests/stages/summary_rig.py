@@ -13,7 +13,8 @@ from pydantic import SecretStr
 
 from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.partition_store import PostgresBudgetStore, PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
+from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.prompts import interaction_summary as prompt

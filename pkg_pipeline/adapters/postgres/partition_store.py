@@ -1,4 +1,4 @@
-"""Partitions that need work and the day's budget: the two things every path has to agree on."""
+"""Partitions that need work: what every path has to agree on. Money is ``budget_store``'s business."""
 
 from __future__ import annotations
 
@@ -10,16 +10,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.summary_store import eligible
-from pkg_pipeline.stages.stores import (
-    DuePartition,
-    Eligibility,
-    FinishedPartition,
-    Lane,
-    PartitionCounts,
-    Refusal,
-    Reservation,
-    Subject,
-)
+from pkg_pipeline.stages.stores import DuePartition, Eligibility, FinishedPartition, PartitionCounts
 
 
 class PostgresPartitionStore:
@@ -63,53 +54,3 @@ class PostgresPartitionStore:
         with self._connections.connection() as connection:
             rows = connection.execute(query("summaries", "counts"), eligible(eligibility, days))
             return {row[0]: PartitionCounts(*row[1:]) for row in rows}
-
-
-class PostgresBudgetStore:
-    """Implements ``stages.stores.BudgetStore``. The day is the database clock's in the memory's time zone."""
-
-    def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
-        self._connections = connections
-        self._timezone = timezone
-
-    def reserve(
-        self, *, lane: Lane, task: str, usd: float, calls_cap: int | None, usd_cap: float
-    ) -> Reservation | Refusal:
-        parameters = {
-            "lane": lane,
-            "task": task,
-            "usd": usd,
-            "calls_cap": calls_cap,
-            "usd_cap": usd_cap,
-            "timezone": self._timezone,
-        }
-        with self._connections.connection() as connection:
-            taken = connection.execute(query("partitions", "reserve"), parameters).fetchone()
-            if taken is not None:
-                return Reservation(day=taken[0], usd=usd, taken_at=taken[1])
-            found = connection.execute(query("partitions", "budget_today"), parameters).fetchone()
-        assert found is not None, "the statement always gives a row"
-        calls, spent, seconds = found
-        if calls_cap is not None and calls >= calls_cap:
-            return Refusal(f"the {lane} lane's {calls_cap} calls of today are used up", seconds)
-        if usd > usd_cap > 0:
-            reason = f"one call may cost {usd:.4f} USD, more than the {lane} lane's {usd_cap:.2f} USD of a day"
-            return Refusal(reason, seconds, is_for_all=False)
-        reason = f"the {lane} lane's {usd_cap:.2f} USD of today do not cover the next call ({float(spent):.4f} taken)"
-        return Refusal(reason, seconds)
-
-    def settle(self, reservation: Reservation, *, lane: Lane, task: str, subject: Subject) -> float:
-        with self._connections.connection() as connection:
-            row = connection.execute(
-                query("partitions", "settle"),
-                {
-                    "day": reservation.day,
-                    "taken_at": reservation.taken_at,
-                    "reserved": reservation.usd,
-                    "lane": lane,
-                    "task": task,
-                    "subject_kind": subject.kind,
-                    "subject_id": subject.id,
-                },
-            ).fetchone()
-        return 0.0 if row is None else float(row[0])

@@ -34,33 +34,3 @@ ORDER BY g.key
 ON CONFLICT (asset, partition_key) DO UPDATE SET
     processed_version = greatest(s.processed_version, excluded.processed_version), attempts = s.attempts + 1,
     pending = excluded.pending, due_at = excluded.due_at, resume_at = excluded.resume_at, attempted_at = clock_timestamp()
-
--- name: reserve
--- One call and the most it can cost, or no row: the caps are looked at and taken in one statement.
-INSERT INTO budgets AS b (day, lane, task, calls, reserved_usd)
-SELECT (clock_timestamp() AT TIME ZONE %(timezone)s)::date, %(lane)s, %(task)s, 1, %(usd)s
-WHERE coalesce(%(calls_cap)s::int, 1) >= 1 AND %(usd)s::numeric(12, 6) <= %(usd_cap)s::numeric
-ON CONFLICT (day, lane, task) DO UPDATE SET calls = b.calls + 1, reserved_usd = b.reserved_usd + excluded.reserved_usd
-WHERE (%(calls_cap)s::int IS NULL OR b.calls < %(calls_cap)s::int)
-  AND b.reserved_usd + b.spent_usd + excluded.reserved_usd <= %(usd_cap)s::numeric
-RETURNING day, clock_timestamp()
-
--- name: budget_today
--- What is taken today, and the seconds to the next budget day (a day may have 23 or 25 hours).
-SELECT coalesce(b.calls, 0), coalesce(b.reserved_usd + b.spent_usd, 0),
-       extract(epoch FROM (t.day + 1)::timestamp AT TIME ZONE %(timezone)s - clock_timestamp())::float8
-FROM (SELECT (clock_timestamp() AT TIME ZONE %(timezone)s)::date AS day) t
-LEFT JOIN budgets b ON b.day = t.day AND b.lane = %(lane)s AND b.task = %(task)s
-
--- name: settle
--- The reservation gives way to what the ledger holds, on the day it was taken: budget and ledger cannot disagree.
-WITH billed AS (
-    SELECT coalesce(sum(c.cost_usd), 0) AS usd, count(*) FILTER (WHERE c.input_tokens + c.output_tokens > 0) AS calls
-    FROM llm_call_subjects s JOIN llm_calls c ON c.id = s.call_id
-    WHERE s.subject_kind = %(subject_kind)s AND s.subject_id = %(subject_id)s
-      AND c.created_at >= %(taken_at)s AND c.task = %(task)s AND c.lane = %(lane)s
-)
-UPDATE budgets b SET reserved_usd = greatest(b.reserved_usd - %(reserved)s::numeric(12, 6), 0),
-    spent_usd = b.spent_usd + billed.usd, calls = b.calls - 1 + billed.calls
-FROM billed WHERE b.day = %(day)s AND b.lane = %(lane)s AND b.task = %(task)s
-RETURNING billed.usd::float8
