@@ -176,7 +176,11 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class DecisionItem:
-    """P13. ``message_ids`` are external ids inside the interaction's chat; ``quote`` is verbatim from one of them."""
+    """P13. ``message_ids`` are external ids inside the interaction's chat; ``quote`` is verbatim from one of them.
+
+    ``text_hashes`` say what those messages said when the item was published (``carrying``); ``is_carried`` marks what a
+    later summary did not say again and was kept from the one before (P28).
+    """
 
     id: UUID
     description: str
@@ -184,11 +188,17 @@ class DecisionItem:
     importance: Literal["high", "medium", "low"]
     quote: str
     message_ids: tuple[str, ...]
+    text_hashes: tuple[str, ...] = ()
+    is_carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ActionItem:
-    """P13, P34. ``owner_entity_id`` names who of ``them`` it is where that is known."""
+    """P13, P34. ``owner_entity_id`` names who of ``them`` it is where that is known.
+
+    What was closed by a later message names it: ``closed_by`` are those of ``message_ids`` that say it is done, with
+    ``closed_quote`` from one of them. Should they go, it is open again.
+    """
 
     id: UUID
     description: str
@@ -199,6 +209,10 @@ class ActionItem:
     quote: str
     message_ids: tuple[str, ...]
     owner_entity_id: UUID | None = None
+    closed_by: tuple[str, ...] = ()
+    closed_quote: str = ""
+    text_hashes: tuple[str, ...] = ()
+    is_carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +226,8 @@ class FactCandidate:
     quote: str
     message_ids: tuple[str, ...]
     entity_id: UUID | None = None
+    text_hashes: tuple[str, ...] = ()
+    is_carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
