@@ -66,6 +66,11 @@ def summary_id(
     return _derived("summary", str(interaction_id), input_hash, prompt_version, model, parent)
 
 
+def profile_id(entity_id: UUID, week: str) -> UUID:
+    """Id of the profile of one entity in the week that begins on the Sunday ``week`` (ISO), whatever it says."""
+    return _derived("profile", str(entity_id), week)
+
+
 def item_id(owner_id: UUID, kind: str, *parts: str) -> UUID:
     """Id of something extracted (decision, action item, fact) from ``owner_id``, by what it says and rests on (P17).
 

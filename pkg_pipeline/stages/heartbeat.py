@@ -5,44 +5,53 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Generic, Protocol, Self, TypeVar
 from uuid import UUID
-
-from pkg_pipeline.stages.stores import Claimed
 
 BEATS_A_LEASE = 3
 """Two beats may fail before a lease runs out."""
 
 
-class Renewing(Protocol):
-    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None: ...
+class Leased(Protocol):
+    """Something under a lease."""
+
+    @property
+    def lease_id(self) -> UUID: ...
 
 
-class Heartbeat:
+Held = TypeVar("Held", bound=Leased)
+HeldContra = TypeVar("HeldContra", bound=Leased, contravariant=True)
+
+
+class Renewing(Protocol[HeldContra]):
+    def renew(self, claimed: Sequence[HeldContra], *, lease_seconds: float) -> None: ...
+
+
+class Heartbeat(Generic[Held]):
     """A thread that renews every held lease three times within its length. Context manager.
 
     A beat that fails is no failure of the work: whether a lease was lost is decided when the result is saved.
     """
 
-    def __init__(self, store: Renewing, *, lease_seconds: float) -> None:
+    def __init__(self, store: Renewing[Held], *, lease_seconds: float) -> None:
         self._store = store
         self._lease_seconds = lease_seconds
-        self._held: dict[UUID, Claimed] = {}
+        self._held: dict[UUID, Held] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def hold(self, claimed: Iterable[Claimed]) -> None:
+    def hold(self, claimed: Iterable[Held]) -> None:
         """From now on these are renewed; the thread starts with the first of them."""
         with self._lock:
-            self._held.update({one.source.interaction_id: one for one in claimed})
+            self._held.update({one.lease_id: one for one in claimed})
         if self._thread is None and self._held:
             self._thread = threading.Thread(target=self._beat, name="lease heartbeat", daemon=True)
             self._thread.start()
 
-    def let_go(self, claimed: Claimed) -> None:
+    def let_go(self, claimed: Held) -> None:
         with self._lock:
-            self._held.pop(claimed.source.interaction_id, None)
+            self._held.pop(claimed.lease_id, None)
 
     def __enter__(self) -> Self:
         return self

@@ -53,6 +53,10 @@ class Claimed:
     parent_revision: int
     deferrals: int = 0
 
+    @property
+    def lease_id(self) -> UUID:
+        return self.source.interaction_id
+
 
 SubjectKind = Literal["interaction", "profile"]
 

@@ -186,7 +186,7 @@ class _Work:
     eligibility: Eligibility
     params: SummaryParams
     holder: str
-    heartbeat: Heartbeat
+    heartbeat: Heartbeat[Claimed]
     threads: ThreadPoolExecutor | None
 
     def off(self, reports: Mapping[date, DayReport], before: Mapping[date, PartitionCounts]) -> None:
