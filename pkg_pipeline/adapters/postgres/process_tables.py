@@ -96,6 +96,14 @@ ARCHIVE_MONTHS = Table(
     PrimaryKeyConstraint("month"),
 )
 
+ARCHIVE_HOLDS = Table(
+    "archive_holds",
+    METADATA,
+    *columns_of(Uuid, "interaction_id"),
+    *columns_of(MOMENT, "held_until"),
+    PrimaryKeyConstraint("interaction_id"),
+)
+
 BACKFILLS = Table(
     "backfills",
     METADATA,

@@ -18,7 +18,7 @@ END $$;
 UPDATE messages m SET content = a.content, parts = a.parts, is_archived = false, archived_at = NULL
 FROM archived_messages a WHERE a.month = m.archived_month AND a.message_id = m.id;
 DROP VIEW message_texts, current_relationship_profiles;
-DROP TABLE backfill_interactions, backfills, archive_months, archived_messages, profile_attempts,
+DROP TABLE backfill_interactions, backfills, archive_holds, archive_months, archived_messages, profile_attempts,
     entity_relationship_profiles;
 DROP INDEX entity_facts_interval, llm_calls_backfill;
 ALTER TABLE messages DROP COLUMN archived_month;

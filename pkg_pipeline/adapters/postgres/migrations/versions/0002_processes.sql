@@ -111,14 +111,23 @@ CREATE TABLE archive_months (
     dropped_at timestamptz
 );
 
--- Live and archive together: what re-reads old messages reads here. A dropped month leaves the mark.
+CREATE TABLE archive_holds (
+    interaction_id uuid PRIMARY KEY,             -- somebody restored texts of it
+    held_until timestamptz NOT NULL              -- by the memory's clock: not archived again before
+);
+
+-- Live and archive together: what re-reads old messages reads here. A dropped month leaves the mark. The LIMIT keeps each
+-- lookup a lookup: joined as a whole, the planner may read all of the archive for a few messages.
 CREATE VIEW message_texts AS
 SELECT m.id, m.chat_id, m.external_id, m.sender_entity_id, m.interaction_id, m.sent_at, m.imported_at, m.edited_at,
        m.deleted_at, m.token_count, m.importance_score, m.importance_reason, m.is_outgoing, m.kind, m.role, m.reply_to,
        m.content_hash, m.is_archived, m.archived_at, m.archived_month,
        coalesce(a.content, m.content) AS content, coalesce(a.parts, m.parts) AS parts
 FROM messages m
-LEFT JOIN archived_messages a ON a.month = m.archived_month AND a.message_id = m.id;
+LEFT JOIN LATERAL (
+    SELECT content, parts FROM archived_messages
+    WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
+) a ON true;
 
 -- ── backfills ──────────────────────────────────────────────────────────────────────────────
 
