@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from pkg_pipeline.memory.gate_records import (
     CandidateActionItem,
@@ -24,10 +23,15 @@ from pkg_pipeline.memory.gate_records import (
 from pkg_pipeline.memory.importance import MARKED_ABOVE
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.prompts import fencing
+from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid
+from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, plain_problem, read_answer
 from pkg_pipeline.prompts.interaction_summary_text import TEXTS, Wording
 
 VERSION = "interaction_summary/1"
 """Part of the input hash and of the asset's code version: a change makes what it made stale (B5)."""
+
+SCHEMA_VERSION = 1
+"""Raised with every change of the answer's form, and stored beside what was made with it (B5)."""
 
 MAX_OUTPUT_TOKENS = 3000
 """Room for one answer: 200 words of summary and some dozens of items with their quotes."""
@@ -36,11 +40,7 @@ PARTICIPANTS_BLOCK = "PARTICIPANTS"
 MESSAGES_BLOCK = "MESSAGES"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class AnswerDecision(_Strict):
+class AnswerDecision(Strict):
     description: str = Field(min_length=1, max_length=500)
     date: str = Field(description="ISO date on which it was decided")
     importance: Literal["high", "medium", "low"] = Field(
@@ -50,7 +50,7 @@ class AnswerDecision(_Strict):
     message_ids: list[int] = Field(min_length=1, description="numbers of the messages it rests on")
 
 
-class AnswerActionItem(_Strict):
+class AnswerActionItem(Strict):
     description: str = Field(min_length=1, max_length=500)
     owner: Literal["self", "them", "both"]
     owner_name: str | None = Field(default=None, description="who of them, as named in the list of participants")
@@ -61,7 +61,7 @@ class AnswerActionItem(_Strict):
     message_ids: list[int] = Field(min_length=1)
 
 
-class AnswerFact(_Strict):
+class AnswerFact(Strict):
     fact_type: str = Field(min_length=1, max_length=60, description="phone, email, birthday, position, address …")
     value: str = Field(min_length=1, max_length=300)
     about: str | None = Field(default=None, description="whom it is about, as named in the list of participants")
@@ -70,7 +70,7 @@ class AnswerFact(_Strict):
     message_ids: list[int] = Field(min_length=1)
 
 
-class Answer(_Strict):
+class Answer(Strict):
     """What a model has to answer. Messages are cited by their number in the prompt."""
 
     summary: str = Field(
@@ -84,22 +84,6 @@ class Answer(_Strict):
     important_message_ids: list[int] = Field(
         description="numbers of messages with concrete dates, deadlines, sums, prices, agreements, contact data"
     )
-
-
-class AnswerInvalid(ValueError):
-    """An answer that is no JSON of the schema (B9). ``problem`` names the broken places and none of its words."""
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedPrompt:
-    """``system`` holds our words only; ``user`` holds theirs, fenced."""
-
-    system: str
-    user: str
 
 
 def schema() -> dict[str, Any]:
@@ -141,7 +125,9 @@ def render(source: SummaryInput, *, strict: bool = False, problem: str | None = 
     ]
     if strict:
         schema_text = json.dumps(schema(), ensure_ascii=False, separators=(",", ":"))
-        parts.append(wording.strict.format(problem=_plain(problem) or wording.unnamed_problem, schema=schema_text))
+        parts.append(
+            wording.strict.format(problem=plain_problem(problem) or wording.unnamed_problem, schema=schema_text)
+        )
     return RenderedPrompt(system=system, user="\n\n".join(parts))
 
 
@@ -150,12 +136,7 @@ def parse(text: str) -> Answer:
 
     Nothing is repaired: what cannot be read is a failure, never "no facts" (B9).
     """
-    try:
-        return Answer.model_validate_json(text)
-    except ValidationError as error:
-        raise AnswerInvalid(_problem_of(error)) from None
-    except UnicodeEncodeError:
-        raise AnswerInvalid("the answer holds half a character (a lone surrogate)") from None
+    return read_answer(text, Answer, AnswerDecision, AnswerActionItem, AnswerFact)
 
 
 def to_candidate(answer: Answer) -> CandidateSummary:
@@ -225,24 +206,3 @@ def _message_line(message: SourceMessage, zone: ZoneInfo, wording: Wording) -> s
 def _local(moment: datetime, zone: ZoneInfo, wording: Wording) -> str:
     local = moment.astimezone(zone)
     return f"{wording.weekdays[local.weekday()]} {local:%Y-%m-%d %H:%M}"
-
-
-def _plain(problem: str | None) -> str:
-    """One short line: a problem is ours to word, and nothing that an answer said may ride on it."""
-    return " ".join((problem or "").replace("<", "").replace(">", "").split())[:500]
-
-
-def _problem_of(error: ValidationError) -> str:
-    """Where and what, without the answer's own words: an unknown key could be an injected sentence."""
-    known = _known_fields()
-    places: list[str] = []
-    for entry in error.errors(include_input=False, include_url=False, include_context=False)[:8]:
-        path = ".".join(str(part) if isinstance(part, int) or part in known else "?" for part in entry["loc"])
-        kind = "is no valid JSON" if entry["type"] == "json_invalid" else entry["type"].replace("_", " ")
-        places.append(f"{path or 'the answer'}: {kind}")
-    return "; ".join(places)
-
-
-def _known_fields() -> frozenset[str]:
-    models = (Answer, AnswerDecision, AnswerActionItem, AnswerFact)
-    return frozenset(name for model in models for name in model.model_fields)
