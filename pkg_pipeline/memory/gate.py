@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pkg_pipeline.memory.gate_foreign import known
+from pkg_pipeline.memory.gate_foreign import Known, known
 from pkg_pipeline.memory.gate_instructions import ordering_numbers
 from pkg_pipeline.memory.gate_items import (
     MAX_TEXT_CHARS,
@@ -58,13 +58,15 @@ _Item = TypeVar("_Item")
 _Candidate = TypeVar("_Candidate")
 
 
-def check(candidate: CandidateSummary, source: SummaryInput) -> GateResult:
+def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | None = None) -> GateResult:
     """The publishable part of an answer about ``source``, or the reason why nothing of it is.
+
+    ``held`` is what its words may draw on where that is more than ``source`` shows: an update retells what is known.
 
     Whatever the answer says: published items cite existing messages, their quotes stand letter by letter in one of
     them, and no text brings in a link, long number, name or key that the conversation does not hold.
     """
-    bench = Bench(source, held=known(source), ordering=ordering_numbers(source.messages))
+    bench = Bench(source, held=known(source) if held is None else held, ordering=ordering_numbers(source.messages))
     ledger = Ledger()
     reason = _summary_reason(candidate, bench)
     if reason is not None:

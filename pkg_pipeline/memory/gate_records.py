@@ -14,6 +14,7 @@ from pkg_pipeline.memory.records import Owner, Quarantined, SummaryContent
 Importance = Literal["high", "medium", "low"]
 Tone = Literal["positive", "neutral", "negative", "formal", "informal"]
 ItemStatus = Literal["open", "closed"]
+KnownState = Literal["kept", "changed", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,28 @@ class CandidateSummary:
     action_items: tuple[CandidateActionItem, ...] = ()
     facts: tuple[CandidateFact, ...] = ()
     important_numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateKnown:
+    """What an update's answer says of one known item, by its short id. Empty fields change nothing."""
+
+    ref: str
+    state: KnownState
+    description: str | None = None
+    importance: Importance | None = None
+    due_date: str | None = None
+    closed_at: str | None = None
+    quote: str = ""
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateUpdate:
+    """A whole answer to an update (P27): the known items one by one, and ``summary`` with what is new in it."""
+
+    known: tuple[CandidateKnown, ...]
+    summary: CandidateSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,26 @@
-"""How one becomes parts and parts become one: windows of a long interaction, and their summaries merged (P18, P28).
+"""How summaries become one: those of a long interaction's windows, and key points old and new (P18, P28).
 
-Pure: no message is left out, what is said twice becomes one, nothing known is lost, and every item keeps its evidence.
-Making the windows' summaries is the stage's business, checking them the gate's.
+Pure: what is said twice becomes one, nothing known is lost, and every item keeps its evidence. Where windows begin and
+end is in ``windows``, what is kept of an earlier summary in ``carrying``; checking answers is the gate's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeVar
+from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.gate_text import fold, sentences, word_count
+from pkg_pipeline.memory.carrying import NEAR_SHARE
+from pkg_pipeline.memory.gate_text import fold, sentences, stems, word_count
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
     FactCandidate,
     ImportantMessage,
+    Person,
     SourceMessage,
     SummaryContent,
     SummaryInput,
@@ -26,63 +30,24 @@ MAX_KEY_POINTS = 15
 """P13: at most this many are kept over all windows."""
 
 MAX_WORDS = 200
-"""P13."""
+MAX_SENTENCES = 4
+"""P13, for the merged text too."""
 
-SHORT_LAST_SHARE = 0.25
-"""A last window below this share of a full one evens out with the one before: three messages say too little."""
-
-SMALLEST_CUT_CHARACTERS = 2_000
-"""A single message shorter than this is not cut in two."""
+MERGED_AT_ONCE = 20
+"""So many windows' summaries are told as one by one question; more are told in several and those once more."""
 
 _IMPORTANCE = {"high": 0, "medium": 1, "low": 2}
 
 _Item = TypeVar("_Item", DecisionItem, ActionItem, FactCandidate)
 _Part = TypeVar("_Part")
-_Sized = tuple[SourceMessage, int]
-
-
-def windows(
-    source: SummaryInput, *, most_messages: int, most_tokens: int, tokens: Sequence[int]
-) -> tuple[SummaryInput, ...]:
-    """``source`` in windows of at most ``most_messages`` messages and about ``most_tokens`` tokens (P18).
-
-    ``tokens`` are those of each message's text. Windows are filled from the start, so that a message more at the end
-    changes only the last of them; a message longer than a window is cut into pieces that all bear its id. Each
-    window's messages are numbered from 1, and its input hash is made from its own texts, so that its answer can be
-    replayed whatever happens to the others (B8).
-    """
-    groups: list[list[_Sized]] = []
-    filled = 0
-    for piece, size in _pieces(source.messages, tokens, most_tokens):
-        if not groups or len(groups[-1]) >= most_messages or filled + size > most_tokens:
-            groups.append([])
-            filled = 0
-        groups[-1].append((piece, size))
-        filled += size
-    if len(groups) < 2:
-        return (source,)
-    if len(groups[-1]) < SHORT_LAST_SHARE * len(groups[-2]):
-        groups[-2:] = _evened(groups[-2], groups[-1], most_tokens)
-    return tuple(_window(source, [piece for piece, _ in group]) for group in groups)
-
-
-def halves(source: SummaryInput) -> tuple[SummaryInput, ...]:
-    """``source`` in two windows; a single long message is cut in two. Fewer than two where nothing can be cut."""
-    messages = source.messages
-    if len(messages) == 1:
-        text = messages[0].text
-        if len(text) < SMALLEST_CUT_CHARACTERS:
-            return (source,)
-        messages = tuple(replace(messages[0], text=part) for part in _cut(text, -(-len(text) // 2)))
-    middle = -(-len(messages) // 2)
-    return tuple(_window(source, part) for part in (messages[:middle], messages[middle:]))
 
 
 def merge_windows(parts: Sequence[SummaryContent], source: SummaryInput) -> SummaryContent:
     """One content from those of consecutive windows of ``source``; needs at least one.
 
-    Text and key points take from all windows in turn, first ones first, while 200 words and 15 points last, and stand
-    in the order of the conversation. An action item closed in a later window is closed.
+    Text and key points take from all windows in turn, first ones first, while four sentences, 200 words and 15 points
+    last, and stand in the order of the conversation; of more windows than that those evenly spread over it are heard.
+    An action item that a later window says is done is closed.
     """
     if len(parts) == 1:
         return parts[0]
@@ -92,53 +57,64 @@ def merge_windows(parts: Sequence[SummaryContent], source: SummaryInput) -> Summ
         key_points=_points([part.key_points for part in parts]),
         tone=max(parts, key=lambda part: tones.count(part.tone)).tone,
         decisions=_united([part.decisions for part in parts], _decision_key, _same_decision),
-        action_items=_united([part.action_items for part in parts], _action_key, _later_state),
+        action_items=_closed_later(_united([part.action_items for part in parts], _action_key, _later_state)),
         extracted_facts=_united([part.extracted_facts for part in parts], _fact_key, _same_fact),
         important_messages=_important(parts, source),
     )
 
 
-def _pieces(messages: Sequence[SourceMessage], tokens: Sequence[int], most_tokens: int) -> list[_Sized]:
-    found: list[_Sized] = []
-    for message, size in zip(messages, tokens, strict=True):
-        if size <= most_tokens:
-            found.append((message, size))
-            continue
-        parts = _cut(message.text, max(1, len(message.text) * most_tokens // size))
-        found += [(replace(message, text=part), -(-size * len(part) // len(message.text))) for part in parts]
-    return found
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was made of one window, or of several told as one, and the time it covers."""
+
+    content: SummaryContent
+    started_at: datetime
+    ended_at: datetime
 
 
-def _cut(text: str, most_characters: int) -> list[str]:
-    """Pieces that joined give ``text`` again, cut after white space where the last fifth of a piece has any."""
-    parts: list[str] = []
-    start = 0
-    while len(text) - start > most_characters:
-        end = start + most_characters
-        spaces = [at for at in range(end - 1, end - 1 - most_characters // 5, -1) if text[at].isspace()]
-        end = spaces[0] + 1 if spaces else end
-        parts.append(text[start:end])
-        start = end
-    return [*parts, text[start:]]
+@dataclass(frozen=True, slots=True)
+class MergeInput:
+    """Summaries of consecutive windows to be told as one. ``source`` holds one message a part, its words as text."""
+
+    source: SummaryInput
+    parts: tuple[Part, ...]
 
 
-def _evened(before: list[_Sized], last: list[_Sized], most_tokens: int) -> list[list[_Sized]]:
-    together = [*before, *last]
-    middle = -(-len(together) // 2)
-    even = [together[:middle], together[middle:]]
-    fits = all(sum(size for _, size in group) <= most_tokens for group in even)
-    return even if fits else [before, last]
-
-
-def _window(source: SummaryInput, messages: Sequence[SourceMessage]) -> SummaryInput:
-    texts = [(message.external_id, hashing.content_hash(message.text)) for message in messages]
-    return replace(
-        source,
-        messages=tuple(replace(message, number=number) for number, message in enumerate(messages, 1)),
-        started_at=messages[0].sent_at,
-        ended_at=messages[-1].sent_at,
-        input_hash=hashing.input_hash(texts, "window"),
+def merge_input(source: SummaryInput, parts: Sequence[Part]) -> MergeInput:
+    """``parts`` of the conversation ``source``; its own messages are not used."""
+    nobody = Person(UUID(int=0), "?", is_self=False)
+    texts = ["\n".join((part.content.summary, *part.content.key_points)) for part in parts]
+    messages = tuple(
+        SourceMessage(number, f"part {number}", nobody, part.started_at, text)
+        for number, (part, text) in enumerate(zip(parts, texts, strict=True), 1)
     )
+    input_hash = hashing.input_hash(enumerate(map(hashing.content_hash, texts)), "merge")
+    return MergeInput(replace(source, messages=messages, input_hash=input_hash), tuple(parts))
+
+
+def in_groups(parts: Sequence[Part]) -> list[Sequence[Part]]:
+    """``parts`` in order, in as few groups of nearly equal size as hold at most ``MERGED_AT_ONCE``."""
+    count = -(-len(parts) // MERGED_AT_ONCE)
+    bounds = [round(index * len(parts) / count) for index in range(count + 1)]
+    return [parts[bounds[index] : bounds[index + 1]] for index in range(count)]
+
+
+def united_points(known: Sequence[str], new: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """P28: both, each said once, at most 15: all new ones, of the known the first. And how many of those gave way."""
+    seen = {fold(point).text for point in known}
+    fresh = list({fold(point).text: point for point in new if fold(point).text not in seen}.values())[-MAX_KEY_POINTS:]
+    kept = tuple(dict.fromkeys(known))
+    room = MAX_KEY_POINTS - len(fresh)
+    return (*kept[:room], *fresh), max(0, len(kept) - room)
+
+
+def whole_texts(content: SummaryContent, texts: Mapping[str, str]) -> SummaryContent:
+    """Important messages with their whole text, where a window held only a piece of it (P16)."""
+    whole = tuple(
+        replace(message, content=texts.get(message.message_id, message.content))
+        for message in content.important_messages
+    )
+    return replace(content, important_messages=whole)
 
 
 def _in_turn(parts: Sequence[Sequence[_Part]], fits: Callable[[_Part], bool]) -> list[_Part]:
@@ -149,6 +125,14 @@ def _in_turn(parts: Sequence[Sequence[_Part]], fits: Callable[[_Part], bool]) ->
     return [parts[index][depth] for index, depth in sorted(chosen)]
 
 
+def _spread(parts: Sequence[Sequence[_Part]], most: int) -> Sequence[Sequence[_Part]]:
+    """At most ``most`` of the parts, the first, the last and evenly between: together they tell of the whole."""
+    said = [part for part in parts if part]
+    if len(said) <= most:
+        return said
+    return [said[round(index * (len(said) - 1) / (most - 1))] for index in range(most)]
+
+
 def _joined(texts: Sequence[str], space: str) -> str:
     words = 0
     seen: set[str] = set()
@@ -157,13 +141,14 @@ def _joined(texts: Sequence[str], space: str) -> str:
         nonlocal words
         count = word_count(sentence)
         key = fold(sentence).text
-        if key in seen or words + count > MAX_WORDS:
+        if key in seen or words + count > MAX_WORDS or len(seen) == MAX_SENTENCES:
             return False
         seen.add(key)
         words += count
         return True
 
-    return space.join(sentence.strip() for sentence in _in_turn([sentences(text) for text in texts], fits))
+    told = _in_turn(_spread([sentences(text) for text in texts], MAX_SENTENCES), fits)
+    return space.join(sentence.strip() for sentence in told)
 
 
 def _points(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -176,7 +161,7 @@ def _points(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
         seen.add(key)
         return True
 
-    return tuple(_in_turn(parts, fits))
+    return tuple(_in_turn(_spread(parts, MAX_KEY_POINTS), fits))
 
 
 def _united(
@@ -220,8 +205,42 @@ def _later_state(earlier: ActionItem, later: ActionItem) -> ActionItem:
         earlier,
         status=closed.status,
         closed_at=closed.closed_at,
+        closed_by=closed.closed_by,
+        closed_quote=closed.closed_quote,
         due_date=later.due_date or earlier.due_date,
     )
+
+
+def _closed_later(items: tuple[ActionItem, ...]) -> tuple[ActionItem, ...]:
+    """A duty and the later item that says in nearly the same words that it is done become one, closed."""
+    kept: list[ActionItem] = []
+    still_open: dict[Hashable, dict[int, frozenset[str]]] = {}
+    for item in items:
+        said = stems(item.description)
+        mine = still_open.setdefault((item.owner, item.owner_entity_id), {})
+        if item.status == "open":
+            mine[len(kept)] = said
+            kept.append(item)
+            continue
+        twin = next((at for at in reversed(mine) if _is_near(mine[at], said)), None)
+        if twin is None:
+            kept.append(item)
+            continue
+        opened = kept[twin]
+        ids = tuple(dict.fromkeys((*opened.message_ids, *item.message_ids)))
+        closed_by = tuple(key for key in item.message_ids if key not in opened.message_ids)
+        kept[twin] = replace(
+            _later_state(opened, item),
+            message_ids=ids,
+            closed_by=closed_by,
+            closed_quote=item.quote if closed_by else "",
+        )
+        del mine[twin]
+    return tuple(kept)
+
+
+def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one) and len(one & other) >= NEAR_SHARE * len(one | other)
 
 
 def _same_fact(earlier: FactCandidate, later: FactCandidate) -> FactCandidate:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.gate_text import word_count
-from pkg_pipeline.memory.merging import MAX_KEY_POINTS, MAX_WORDS, halves, merge_windows, windows
+from pkg_pipeline.memory.merging import MAX_KEY_POINTS, MAX_WORDS, merge_windows
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
@@ -19,6 +19,7 @@ from pkg_pipeline.memory.records import (
     SummaryContent,
     SummaryInput,
 )
+from pkg_pipeline.memory.windows import halves, windows
 from pkg_pipeline_tests.memory.conversations import ANNA, ENGLISH, ME, RUSSIAN, START, conversation
 
 
@@ -112,12 +113,15 @@ def test_one_part_stays_as_it_is() -> None:
     assert merge_windows([only := content()], ENGLISH) is only
 
 
+NAMES = ("alpha", "beta", "gamma")
+
+
 def test_texts_and_points_take_from_all_windows_in_turn() -> None:
-    parts = [content(f"First of {n}. Second of {n}.", key_points=tuple(f"{n}-{i}" for i in range(7))) for n in "ABC"]
+    parts = [content(f"First of {n}. Second of {n}.", key_points=tuple(f"{n}-{i}" for i in range(7))) for n in NAMES]
     merged = merge_windows(parts, ENGLISH)
-    assert merged.summary == "First of A. Second of A. First of B. Second of B. First of C. Second of C."
+    assert merged.summary == "First of alpha. Second of alpha. First of beta. First of gamma."
     assert len(merged.key_points) == MAX_KEY_POINTS
-    assert [sum(point.startswith(n) for point in merged.key_points) for n in "ABC"] == [5, 5, 5]
+    assert [sum(point.startswith(n) for point in merged.key_points) for n in NAMES] == [5, 5, 5]
 
 
 # (earlier, later) → (status, due day)
