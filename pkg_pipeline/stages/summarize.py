@@ -9,8 +9,9 @@ import time
 from collections.abc import Sequence
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.merging import halves, merge_windows, windows
+from pkg_pipeline.memory.merging import merge_windows
 from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
+from pkg_pipeline.memory.windows import halves, windows
 from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline.stages.asking import WORST_TOKENIZER
 from pkg_pipeline.stages.ports import LlmMisconfigured, LlmRefused, LlmRejected, LlmTooLong, LlmUnavailable
