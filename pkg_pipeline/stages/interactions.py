@@ -125,7 +125,7 @@ class _Tally:
 
     def __init__(self, chat: ChatInfo) -> None:
         self.chat = chat
-        self.seen = self.live = self.tokens = 0
+        self.seen = self.live = self.tokens = self.important = 0
         self.first: SegmentMessage | None = None
         self.last: SegmentMessage | None = None
         self.wrote: Counter[UUID] = Counter()
@@ -146,6 +146,7 @@ class _Tally:
                 continue
             self.live += 1
             self.tokens += message.token_count
+            self.important += message.is_important
             if len(self.texts) < LANGUAGE_MESSAGES:
                 self.texts.append(message.content)
             if message.sender_entity_id is not None:
@@ -196,6 +197,7 @@ def _interaction(
         status="completed" if is_silent else "active",
         message_count=tally.live,
         token_count=tally.tokens,
+        important_count=tally.important,
         language=detect(tally.texts),
         first_external_id=first.external_id,
         input_hash=input_hash,

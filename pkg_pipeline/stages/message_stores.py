@@ -180,6 +180,7 @@ class SegmentMessage(NamedTuple):
     is_deleted: bool
     content_hash: str
     token_count: int
+    is_important: bool
     content: str
     answers: UUID | None
     answered_at: datetime | None
@@ -213,6 +214,7 @@ class InteractionRow:
     status: Literal["active", "completed"]
     message_count: int
     token_count: int
+    important_count: int
     language: Language
     first_external_id: str
     input_hash: str

@@ -18,15 +18,18 @@ STRETCHES = f"""
         SELECT chat_id, stretch, min(sent_at) AS started_at, max(sent_at) AS ended_at,
                (array_agg(external_id ORDER BY place))[1] AS first_external_id,
                count(*) FILTER (WHERE deleted_at IS NULL) AS message_count,
-               coalesce(sum(token_count) FILTER (WHERE deleted_at IS NULL), 0) AS token_count
+               coalesce(sum(token_count) FILTER (WHERE deleted_at IS NULL), 0) AS token_count,
+               count(*) FILTER (WHERE deleted_at IS NULL AND importance_score >= 0.5) AS important_count
         FROM numbered GROUP BY 1, 2
     )"""
 
 CHECKS = {
     "interactions are the stretches between silences": f"""{STRETCHES}, there AS (
-            SELECT chat_id, started_at, ended_at, first_external_id, message_count, token_count FROM stretches
+            SELECT chat_id, started_at, ended_at, first_external_id, message_count, token_count, important_count
+            FROM stretches
         ), here AS (
-            SELECT chat_id, started_at, ended_at, first_external_id, message_count, token_count FROM interactions
+            SELECT chat_id, started_at, ended_at, first_external_id, message_count, token_count, important_count
+            FROM interactions
         )
         (TABLE there EXCEPT ALL TABLE here) UNION ALL (TABLE here EXCEPT ALL TABLE there)""",
     "every message is in the interaction of its stretch, a service entry in none": f"""{STRETCHES}

@@ -115,7 +115,7 @@ class PostgresChatSegment:
             return
         run = self._connection.execute
         columns = _columns(rows, "id", "day", "started_at", "ended_at", "status", "message_count", "token_count")
-        columns |= _columns(rows, "language", "first_external_id", "input_hash")
+        columns |= _columns(rows, "important_count", "language", "first_external_id", "input_hash")
         run(query("interactions", "insert_planned"), columns)
         found = run(
             query("interactions", "upsert_interactions"),

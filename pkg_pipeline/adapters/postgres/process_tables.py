@@ -113,7 +113,8 @@ BACKFILLS = Table(
     *columns_of(JSONB, "request forecast"),
     *columns_of(Text, "requested_by"),
     *columns_of(MOMENT, "requested_at", default="clock_timestamp()"),
-    *columns_of(MOMENT, "finished_at", null=True),
+    *columns_of(MOMENT, "finished_at resume_at", null=True),
+    *columns_of(Text, "waits_for", null=True),
     PrimaryKeyConstraint("id"),
     Index("backfills_open", "requested_at", postgresql_where=text("state IN ('requested', 'running')")),
 )

@@ -28,6 +28,7 @@ WHERE chat_id = %(chat)s AND ended_at >= %(from_at)s::timestamptz - make_interva
 -- Service entries are kept but are no speech; deleted messages still mark that the talk went on. Of a group the texts are
 -- whole, since they are searched for names, and replies say whom they answer and when that was said.
 SELECT m.id, m.external_id, m.sent_at, m.sender_entity_id, m.deleted_at IS NOT NULL, m.content_hash, m.token_count,
+       m.importance_score >= 0.5,
        CASE WHEN %(is_group)s THEN m.content ELSE left(m.content, 400) END, r.sender_entity_id, r.sent_at
 FROM messages m
 LEFT JOIN messages r ON %(is_group)s AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
@@ -46,25 +47,27 @@ INSERT INTO planned SELECT * FROM unnest(%(id)s::uuid[], %(started_at)s::timesta
 -- Returns the days whose eligible interactions are new or say something else now, with the moment they are due.
 WITH given AS (
     SELECT * FROM unnest(%(id)s::uuid[], %(day)s::date[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[],
-        %(status)s::text[], %(message_count)s::int[], %(token_count)s::bigint[], %(language)s::text[],
-        %(first_external_id)s::text[], %(input_hash)s::text[])
-        AS g (id, day, started_at, ended_at, status, message_count, token_count, language, first_external_id, input_hash)
+        %(status)s::text[], %(message_count)s::int[], %(token_count)s::bigint[], %(important_count)s::int[],
+        %(language)s::text[], %(first_external_id)s::text[], %(input_hash)s::text[])
+        AS g (id, day, started_at, ended_at, status, message_count, token_count, important_count, language,
+              first_external_id, input_hash)
 ), before AS (
     SELECT i.id, i.day FROM interactions i JOIN given g USING (id) WHERE i.day <> g.day
 ), saved AS (
-    INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count, language,
-                              first_external_id, input_hash)
-    SELECT id, %(chat)s, day, started_at, ended_at, status, message_count, token_count, language, first_external_id, input_hash
+    INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count,
+                              language, first_external_id, input_hash)
+    SELECT id, %(chat)s, day, started_at, ended_at, status, message_count, token_count, important_count, language,
+           first_external_id, input_hash
     FROM given
     ON CONFLICT (id) DO UPDATE SET
         day = excluded.day, started_at = excluded.started_at, ended_at = excluded.ended_at, status = excluded.status,
-        message_count = excluded.message_count, token_count = excluded.token_count, language = excluded.language,
-        input_hash = excluded.input_hash
+        message_count = excluded.message_count, token_count = excluded.token_count,
+        important_count = excluded.important_count, language = excluded.language, input_hash = excluded.input_hash
     WHERE (interactions.day, interactions.started_at, interactions.ended_at, interactions.status, interactions.message_count,
-           interactions.token_count, interactions.language, interactions.input_hash)
+           interactions.token_count, interactions.important_count, interactions.language, interactions.input_hash)
        IS DISTINCT FROM
           (excluded.day, excluded.started_at, excluded.ended_at, excluded.status, excluded.message_count,
-           excluded.token_count, excluded.language, excluded.input_hash)
+           excluded.token_count, excluded.important_count, excluded.language, excluded.input_hash)
     RETURNING id, day, ended_at, message_count
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, due_at)

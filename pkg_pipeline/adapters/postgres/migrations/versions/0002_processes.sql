@@ -16,6 +16,10 @@ ALTER TABLE interaction_summaries
     ADD COLUMN method text NOT NULL DEFAULT 'whole' CHECK (method IN ('whole', 'windows', 'update')),
     ADD COLUMN window_count integer NOT NULL DEFAULT 1;
 
+-- what is served, by what made it: which of it is stale is told without a look at each
+CREATE INDEX interaction_summaries_versions ON interaction_summaries (prompt_version, model_version, schema_version)
+    WHERE status IN ('completed', 'dirty');
+
 ALTER TABLE llm_calls ADD COLUMN backfill_id uuid;
 CREATE INDEX llm_calls_backfill ON llm_calls (backfill_id) WHERE backfill_id IS NOT NULL;
 
@@ -139,7 +143,9 @@ CREATE TABLE backfills (
     forecast jsonb NOT NULL,                     -- interactions, tokens, calls and USD told before
     requested_by text NOT NULL,
     requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    finished_at timestamptz
+    finished_at timestamptz,
+    resume_at timestamptz,                       -- a cap or the service stopped it: not asked for again before
+    waits_for text
 );
 CREATE INDEX backfills_open ON backfills (requested_at) WHERE state IN ('requested', 'running');
 
