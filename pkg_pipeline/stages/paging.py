@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from uuid import UUID
 
 MOST_ROWS = 200
 DEFAULT_ROWS = 50
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no text of the database holds these
 _YEARS = (2, 9998)  # a zone's offset must not push a time out of the calendar
 
 
@@ -50,6 +52,11 @@ def name_position(cursor: str | None) -> tuple[str, UUID] | None:
     return name, _uuid(identity)
 
 
+def text_position(cursor: str | None) -> tuple[str, str] | None:
+    """The two texts of a cursor. Raises BadCursor."""
+    return None if cursor is None else _parts(cursor)
+
+
 def time_position(cursor: str | None) -> tuple[datetime, UUID] | None:
     """The (time, id) of a cursor. Raises BadCursor."""
     if cursor is None:
@@ -70,7 +77,7 @@ def _parts(cursor: str) -> tuple[str, str]:
     except (binascii.Error, ValueError):  # JSON and Unicode errors are ValueErrors
         raise BadCursor from None
     match found:
-        case [str(first), str(second)] if "\0" not in first:
+        case [str(first), str(second)] if not _UNSTORABLE.search(first + second):
             return first, second
         case _:
             raise BadCursor

@@ -47,6 +47,31 @@ def test_revision_0002_goes_down_and_up_and_puts_archived_texts_back(database_ur
     assert migrate.current(database_url) == migrate.head()
 
 
+def test_revision_0003_goes_down_and_up_and_marks_every_day_that_is_there(database_url: str) -> None:
+    migrate.downgrade(database_url, "0002")
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'direct', now());
+            INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count,
+                language, first_external_id, input_hash)
+            VALUES ('00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', '2020-01-05',
+                '2020-01-05', '2020-01-05', 'completed', 3, 9, 'en', 'm', 'h');
+            INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, input_tokens,
+                output_tokens, cost_usd, duration_seconds, created_at)
+            VALUES ('h', 't', 'm', 'p', 'live', 'ok', 1, 1, 0, 0, '2020-02-01T10:59:59.5Z')
+            """
+        )
+        assert connection.execute("SELECT to_regproc('pkg.count_days')").fetchone() == (None,)
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT day::text FROM day_statistics_marks").fetchall() == [("2020-01-05",)]
+        found = connection.execute("SELECT hour::text FROM ledger_statistics_marks").fetchall()
+        assert found == [("2020-02-01 10:00:00+00",)]
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -2,7 +2,7 @@
 
 Columns, types, keys and indexes are here. Which values a text column takes, fill factors and what a column means stand
 in the migrations; statements are in ``sql/``, the tables of the work itself in ``work_tables``, profiles,
-archive and backfills in ``process_tables``.
+archive and backfills in ``process_tables``, figures in ``monitoring_tables``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres import process_tables, work_tables
+from pkg_pipeline.adapters.postgres import monitoring_tables, process_tables, work_tables
 from pkg_pipeline.adapters.postgres.table_parts import (
     METADATA,
     MOMENT,
@@ -37,7 +37,8 @@ from pkg_pipeline.adapters.postgres.table_parts import (
     refers_to,
 )
 
-__all__ = ["METADATA", "SCHEMA", "process_tables", "work_tables"]  # whoever compares needs every table registered
+# whoever compares needs every table registered
+__all__ = ["METADATA", "SCHEMA", "monitoring_tables", "process_tables", "work_tables"]
 
 ORGANIZATIONS = Table(
     "organizations",
@@ -270,6 +271,13 @@ INTERACTION_SUMMARIES = Table(
         unique=True,
         postgresql_where=text("status IN ('completed', 'dirty')"),
     ),
+    Index(
+        "interaction_summaries_versions",
+        "prompt_version",
+        "model_version",
+        "schema_version",
+        postgresql_where=text("status IN ('completed', 'dirty')"),
+    ),
 )
 
 SUMMARY_ITEMS = Table(
@@ -325,4 +333,5 @@ SUMMARY_ATTEMPTS = Table(
     *columns_of(Text, "last_error"),
     *columns_of(MOMENT, "updated_at", default="clock_timestamp()"),
     PrimaryKeyConstraint("interaction_id"),
+    Index("summary_attempts_failed", "updated_at", "interaction_id", postgresql_where=text("state = 'failed'")),
 )

@@ -95,8 +95,8 @@ DIRTY_PARTITIONS = Table(
     *columns_of(MOMENT, "from_at to_at", null=True),
     *columns_of(MOMENT, "marked_at", default="clock_timestamp()"),
     PrimaryKeyConstraint("id"),
-    Index("dirty_partitions_due", "asset", "due_at"),
-    Index("dirty_partitions_key", "asset", "partition_key"),
+    Index("dirty_partitions_due", "asset", "partition_key", "due_at"),
+    Index("dirty_partitions_key", "asset", "partition_key", "id"),
 )
 
 PARTITION_STATES = Table(

@@ -1,0 +1,50 @@
+"""Monitoring's part of the composition root: what the figures are measured against, and who counts them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
+from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore, PostgresStatisticsKeeper
+from pkg_pipeline.prompts import interaction_summary
+from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.monitoring import CallsCap, MonitoringParams
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+SUMMARIES_TASK = "interaction_summary"
+PROFILES_TASK = "entity_profile"
+
+
+def monitoring_params(settings: Settings) -> MonitoringParams:
+    """P11, P12, P32 and what is in force (B5). Where nothing is paid there are no caps."""
+    paid = settings.uses_anthropic
+    return MonitoringParams(
+        minimum_messages=settings.summary_min_messages,
+        due_after_seconds=max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600),
+        gap_seconds=settings.gap_hours * 3_600,
+        prompts=frozenset((interaction_summary.VERSION,)),
+        model=settings.llm_model if paid else OFFLINE_MODEL,
+        schema_version=interaction_summary.SCHEMA_VERSION,
+        usd_caps={"live": settings.live_usd_per_day, "backfill": settings.backfill_usd_per_day} if paid else {},
+        calls_caps=(
+            CallsCap(SUMMARIES_TASK, settings.live_summaries_per_day, "day"),
+            CallsCap(PROFILES_TASK, settings.live_profiles_per_week, "week"),
+        )
+        if paid
+        else (),
+    )
+
+
+class MonitoringWork:
+    """What ``Memory`` does with figures."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.params = monitoring_params(memory.settings)
+        self.store = PostgresMonitoringStore(memory.connections, zone=memory.settings.zone)
+        self._keeper = PostgresStatisticsKeeper(memory.connections, timezone=memory.settings.timezone)
+
+    def recount(self) -> int:
+        """Count what changed since the last recount; how many days. Readers are exact without it, but slower."""
+        return self._keeper.recount(minimum_messages=self.params.minimum_messages)
