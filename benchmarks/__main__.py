@@ -23,6 +23,7 @@ QUICK: dict[str, list[str]] = {
     "summary_overhead": [],
     "orchestration": ["--days", "120"],
     "extraction_quality": [],
+    "year": ["--days", "60"],
 }
 FULL: dict[str, list[str]] = {
     **QUICK,
@@ -30,6 +31,7 @@ FULL: dict[str, list[str]] = {
     "import_memory": ["--counts", "100000,1000000", "--huge"],
     "context_latency": ["--sizes", "10000", "1000000", "--requests", "2000"],
     "orchestration": ["--days", "731"],
+    "year": ["--days", "365", "--plot", "docs/figures/year.png"],
 }
 
 

@@ -62,7 +62,7 @@ class FakeAnthropic:
 
     @property
     def journal(self) -> list[Record]:
-        """Every call of the protocol so far: number, method, path, status, fault and body."""
+        """Every call of the protocol so far: number, method, path, status, usage and body."""
         with self._lock:
             return list(self._journal)
 
@@ -175,6 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Refused as refusal:
             status, answer = refusal.status, error_body(refusal.status, str(refusal), request_id=self._request_id)
         entry["status"] = status
+        entry["usage"] = answer.get("usage") if isinstance(answer, dict) else None
         self._send(status, answer, fault)
 
     def _answer(self, method: str, path: str, body: Any, fault: Fault) -> tuple[int, Any]:
