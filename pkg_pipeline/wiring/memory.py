@@ -28,6 +28,7 @@ from pkg_pipeline.stages.message_stores import ExportSource
 from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
 from pkg_pipeline.stages.stores import Lane, LedgerRow, Subject
 from pkg_pipeline.stages.summaries import DayReport, Estimate
+from pkg_pipeline.wiring.archive import ArchiveWork
 from pkg_pipeline.wiring.summaries import SummaryWork
 
 
@@ -173,6 +174,10 @@ class Memory:
     @cached_property
     def summaries(self) -> SummaryWork:
         return SummaryWork(self)
+
+    @cached_property
+    def archive(self) -> ArchiveWork:
+        return ArchiveWork(self)
 
     @cached_property
     def reads(self) -> PostgresReadStore:

@@ -1,0 +1,233 @@
+-- Locks, always in this order: the month (shared to move, alone to drop), the making of partitions, chats by id (as imports
+-- take them: nobody changes a text while it moves), the month's row in archive_months.
+--
+-- ready: completed, ended before the age, with a current summary, nobody's restored one, its chat not changed around it.
+-- movable: not archived, below the score of P16 and not listed as important by the summary.
+
+-- name: unattempted
+-- Months that begin with something old enough and were never looked at. From month to month by one probe of the index over
+-- days each, however many interactions a month has.
+WITH RECURSIVE months AS (
+    SELECT date_trunc('month', min(day))::date AS month FROM interactions
+    UNION ALL
+    SELECT (SELECT date_trunc('month', min(i.day))::date FROM interactions i WHERE i.day >= (m.month + interval '1 month')::date)
+    FROM months m WHERE m.month <= (%(ended_before)s::timestamptz + interval '1 day')::date
+)
+SELECT m.month FROM months m
+CROSS JOIN LATERAL (
+    SELECT i.ended_at FROM interactions i
+    WHERE i.day >= m.month AND i.day < (m.month + interval '1 month')::date
+    ORDER BY i.day, i.ended_at LIMIT 1
+) first
+WHERE first.ended_at < %(ended_before)s AND NOT EXISTS (
+    SELECT FROM partition_states p WHERE p.asset = 'archived_messages' AND p.partition_key = to_char(m.month, 'YYYY-MM-DD'))
+ORDER BY m.month
+
+-- name: ready
+SELECT i.id, i.chat_id, i.message_count
+FROM interactions i
+JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
+WHERE i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
+  AND i.status = 'completed' AND i.ended_at < %(ended_before)s
+  AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
+  AND NOT EXISTS (
+      SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+        AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
+  AND EXISTS (
+      SELECT FROM messages m
+      WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+        AND NOT m.is_archived AND m.importance_score < %(kept_from)s
+        AND NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)))
+ORDER BY i.day, i.ended_at, i.id
+
+-- name: lock_month
+SELECT pg_advisory_xact_lock_shared(hashtextextended('archive ' || %(month)s::date, 3))
+
+-- name: lock_partitions
+SELECT pg_advisory_xact_lock(hashtextextended('archive partitions', 3))
+
+-- name: partition_missing
+SELECT to_regclass(%(partition)s) IS NULL
+
+-- name: partition_ddl
+-- Made beside the archive and attached: making it inside would shut out every read of the archive for that moment.
+SELECT format('CREATE TABLE %%1$I (LIKE archived_messages INCLUDING ALL);'
+              ' ALTER TABLE archived_messages ATTACH PARTITION %%1$I FOR VALUES FROM (%%2$L) TO (%%3$L)',
+              %(partition)s::text, %(month)s::date, (%(month)s::date + interval '1 month')::date)
+
+-- name: lock_chats
+SELECT id FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
+
+-- name: copy
+-- Looked at again under the lock: an edit or a restore may have come in since the batch was chosen.
+INSERT INTO archived_messages AS a
+    (month, message_id, chat_id, interaction_id, external_id, sent_at, content, content_hash, parts)
+SELECT %(month)s, m.id, m.chat_id, i.id, m.external_id, m.sent_at, m.content, m.content_hash, m.parts
+FROM interactions i
+JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
+JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+WHERE i.id = ANY(%(interactions)s)
+  AND i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
+  AND i.status = 'completed' AND i.ended_at < %(ended_before)s
+  AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
+  AND NOT EXISTS (
+      SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+        AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
+  AND NOT m.is_archived AND m.importance_score < %(kept_from)s
+  AND NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id))
+ORDER BY m.chat_id, m.sent_at, m.id
+ON CONFLICT (month, message_id) DO UPDATE SET
+    chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, external_id = excluded.external_id,
+    sent_at = excluded.sent_at, content = excluded.content, content_hash = excluded.content_hash, parts = excluded.parts,
+    archived_at = excluded.archived_at
+
+-- name: blank
+-- The copy as it is stored now, its bytes hashed here: only where that is the message's hash does the text leave its row.
+WITH blanked AS (
+    UPDATE messages m SET content = %(mark)s, parts = NULL, is_archived = true, archived_at = clock_timestamp(),
+        archived_month = a.month
+    FROM archived_messages a
+    WHERE a.month = %(month)s AND a.interaction_id = ANY(%(interactions)s) AND m.id = a.message_id AND NOT m.is_archived
+      AND encode(sha256(convert_to(a.content, 'UTF8')), 'hex') = m.content_hash
+      AND a.parts::text IS NOT DISTINCT FROM m.parts::text
+    RETURNING m.interaction_id, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
+)
+SELECT count(DISTINCT interaction_id), count(*), coalesce(sum(bytes), 0) FROM blanked
+
+-- name: drop_unverified
+DELETE FROM archived_messages a USING messages m
+WHERE a.month = %(month)s AND a.interaction_id = ANY(%(interactions)s) AND m.id = a.message_id AND NOT m.is_archived
+RETURNING m.id
+
+-- name: kept_important
+SELECT count(*) FROM interactions i
+JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed'
+JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+WHERE i.id = ANY(%(interactions)s) AND NOT m.is_archived
+  AND (m.importance_score >= %(kept_from)s
+       OR s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)))
+
+-- name: count_moved
+-- A dropped month that gets texts again (late exports) begins at nothing.
+INSERT INTO archive_months AS k (month, state, message_count, content_bytes)
+VALUES (%(month)s, 'kept', %(messages)s, %(bytes)s)
+ON CONFLICT (month) DO UPDATE SET state = 'kept',
+    message_count = CASE WHEN k.state = 'kept' THEN k.message_count ELSE 0 END + excluded.message_count,
+    content_bytes = CASE WHEN k.state = 'kept' THEN k.content_bytes ELSE 0 END + excluded.content_bytes
+
+-- name: end_holds
+DELETE FROM archive_holds WHERE interaction_id = ANY(%(interactions)s) AND held_until <= %(now)s
+
+-- name: left
+-- Interactions of the months that will be archived and are not ready, by reason, and when time alone makes one ready.
+SELECT w.month, w.reason, count(*),
+       min(CASE w.reason WHEN 'too young' THEN w.ended_at + make_interval(secs => %(after)s) + interval '1 microsecond'
+                         WHEN 'restored' THEN w.held_until END)
+FROM (
+    SELECT g.month, i.ended_at, h.held_until,
+           CASE WHEN i.status <> 'completed' OR i.ended_at >= %(ended_before)s THEN 'too young'
+                WHEN s.id IS NULL AND a.state = 'failed' THEN 'failed'
+                WHEN s.id IS NULL THEN 'no summary'
+                WHEN s.status = 'dirty' OR s.input_hash <> i.input_hash THEN 'dirty'
+                WHEN h.held_until > %(now)s THEN 'restored'
+                WHEN d.id IS NOT NULL THEN 'chat changed' END AS reason
+    FROM unnest(%(months)s::date[]) AS g (month)
+    JOIN interactions i ON i.day >= g.month AND i.day < (g.month + interval '1 month')::date
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+    LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+    LEFT JOIN summary_attempts a ON a.interaction_id = i.id
+    LEFT JOIN archive_holds h ON h.interaction_id = i.id
+    LEFT JOIN LATERAL (
+        SELECT id FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+          AND d.from_at <= i.ended_at AND d.to_at >= i.started_at LIMIT 1
+    ) d ON true
+    WHERE i.message_count >= %(minimum)s
+) w WHERE w.reason IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
+
+-- name: waiting
+SELECT partition_key FROM partition_states WHERE asset = 'archived_messages' AND pending > 0 ORDER BY 1
+
+-- name: vacuum
+VACUUM messages
+
+-- name: months
+SELECT month, state = 'dropped', message_count, content_bytes FROM archive_months ORDER BY month
+
+-- name: wait_briefly
+SET LOCAL lock_timeout = '3s'
+
+-- name: lock_month_alone
+SELECT pg_advisory_xact_lock(hashtextextended('archive ' || %(month)s::date, 3))
+
+-- name: drop_month
+-- Earlier versions of what is dropped go with it; their rows stay, so that an old export does not bring the texts back.
+WITH versions AS (
+    UPDATE message_revisions r SET content = %(mark)s FROM archived_messages a
+    WHERE a.month = %(month)s AND r.message_id = a.message_id
+)
+UPDATE archive_months SET state = 'dropped', dropped_at = clock_timestamp() WHERE month = %(month)s RETURNING message_count
+
+-- name: drop_ddl
+SELECT format('DROP TABLE IF EXISTS %%I', %(partition)s::text)
+
+-- name: archived_message
+SELECT m.id, m.is_archived FROM chats c JOIN messages m ON m.chat_id = c.id
+WHERE c.source = %(source)s AND c.external_id = %(chat)s AND m.external_id = %(message)s
+
+-- name: archived_of_interaction
+SELECT m.id, coalesce(m.is_archived, false) FROM interactions i
+LEFT JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+    AND m.interaction_id = i.id AND m.is_archived
+WHERE i.id = %(interaction)s ORDER BY m.sent_at, m.id
+
+-- name: archived_of_chat
+SELECT m.id, coalesce(m.is_archived, false) FROM chats c LEFT JOIN messages m ON m.chat_id = c.id AND m.is_archived
+WHERE c.source = %(source)s AND c.external_id = %(chat)s ORDER BY m.sent_at, m.id
+
+-- name: archived_of_month
+SELECT a.message_id, true FROM archived_messages a WHERE a.month = %(month)s ORDER BY a.chat_id, a.sent_at, a.message_id
+
+-- name: chats_of
+SELECT DISTINCT chat_id FROM messages WHERE id = ANY(%(ids)s)
+
+-- name: give_back
+UPDATE messages m SET content = a.content, parts = a.parts, is_archived = false, archived_at = NULL, archived_month = NULL
+FROM archived_messages a
+WHERE m.id = ANY(%(ids)s) AND m.is_archived AND a.month = m.archived_month AND a.message_id = m.id
+  AND encode(sha256(convert_to(a.content, 'UTF8')), 'hex') = m.content_hash
+RETURNING m.id, a.month, m.interaction_id, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0)
+
+-- name: remove_copies
+WITH gone AS (
+    DELETE FROM archived_messages a USING unnest(%(months)s::date[], %(ids)s::bigint[]) AS g (month, id)
+    WHERE a.month = g.month AND a.message_id = g.id
+    RETURNING a.month, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
+), locked AS MATERIALIZED (
+    SELECT month FROM archive_months WHERE month = ANY(%(months)s::date[]) ORDER BY month FOR UPDATE
+)
+UPDATE archive_months k SET message_count = k.message_count - g.messages, content_bytes = k.content_bytes - g.bytes
+FROM locked JOIN (SELECT month, count(*) AS messages, sum(bytes) AS bytes FROM gone GROUP BY month) g USING (month)
+WHERE k.month = locked.month
+
+-- name: hold
+-- And the months of what is held are due when the holds end.
+WITH held AS (
+    INSERT INTO archive_holds AS h (interaction_id, held_until)
+    SELECT DISTINCT id, %(held_until)s::timestamptz FROM unnest(%(interactions)s::uuid[]) AS g (id) ORDER BY id
+    ON CONFLICT (interaction_id) DO UPDATE SET held_until = greatest(h.held_until, excluded.held_until)
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason, due_at)
+SELECT DISTINCT 'archived_messages', to_char(i.day, 'YYYY-MM-01'), 'restored', %(held_until)s::timestamptz
+FROM interactions i WHERE i.id = ANY(%(interactions)s)
+
+-- name: still_archived
+-- A copy that is there and was not given back has not its hash.
+SELECT m.id, EXISTS (SELECT FROM archived_messages a WHERE a.month = m.archived_month AND a.message_id = m.id)
+FROM messages m WHERE m.id = ANY(%(ids)s) AND m.is_archived ORDER BY m.id
+
+-- name: sizes
+SELECT pg_total_relation_size('messages')
+     + coalesce((SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('archived_messages')), 0)::bigint
+
+-- name: compact
+VACUUM (FULL, ANALYZE) messages, archived_messages

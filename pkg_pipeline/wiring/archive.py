@@ -1,0 +1,71 @@
+"""The archive's part of the composition root: the stage's ports and parameters from the settings in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pkg_pipeline.adapters.postgres.archive_store import PostgresArchiveStore
+from pkg_pipeline.stages import archive
+from pkg_pipeline.stages.archive import ArchiveDeps, ArchiveParams, ArchiveStatus, MonthReport, RestoreReport
+from pkg_pipeline.stages.archive_stores import RestoreScope
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+
+class ArchiveWork:
+    """What ``Memory`` does with the archive."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._store = PostgresArchiveStore(memory.connections)
+
+    def due_months(self) -> list[date]:
+        """First days of the months to archive or to drop now, oldest first."""
+        return archive.due_months(self._deps, self._params)
+
+    def archive_months(
+        self,
+        months: Sequence[date],
+        *,
+        run_id: str | None = None,
+        on_month: Callable[[MonthReport], None] = lambda _: None,
+    ) -> list[MonthReport]:
+        """Archive what is ready in each month and drop what is over its time. ``run_id``: nothing is paid for it."""
+        del run_id
+        return archive.archive_months(months, deps=self._deps, params=self._params, on_month=on_month)
+
+    def status(self) -> ArchiveStatus:
+        """Every month the archive holds or waits for, and what the next run would do."""
+        return archive.status(self._deps, self._params)
+
+    def restore(self, scope: RestoreScope) -> RestoreReport:
+        """Give texts back, byte for byte. Raises ``stages.archive.NothingThere``."""
+        after_days = self._memory.settings.archive_after_days
+        return archive.restore(scope, store=self._store, clock=self._memory.clock, after_days=after_days)
+
+    def compact(self) -> tuple[int, int]:
+        """Bytes of messages and archive before and after the rewrite. Raises ``ArchiveBusy``."""
+        return self._store.compact()
+
+    @cached_property
+    def _deps(self) -> ArchiveDeps:
+        return ArchiveDeps(
+            store=self._store,
+            retention=self._store,
+            partitions=self._memory.partitions,
+            clock=self._memory.clock,
+        )
+
+    @cached_property
+    def _params(self) -> ArchiveParams:
+        settings = self._memory.settings
+        return ArchiveParams(
+            after_days=settings.archive_after_days,
+            keep_months=settings.archive_keep_months,
+            minimum_messages=settings.summary_min_messages,
+            zone=settings.zone,
+        )
