@@ -87,9 +87,11 @@ def _known(candidate: CandidateUpdate, update: UpdateInput, bench: Bench, ledger
     decisions: list[DecisionItem] = []
     actions: list[ActionItem] = []
     facts: list[FactCandidate] = []
+    shown = update.shown
     for ref, item in update.refs.items():
         said = answers.get(ref)
-        if said is None and not (isinstance(item, ActionItem) and item.status == "closed"):
+        is_done = isinstance(item, ActionItem) and item.status == "closed"
+        if said is None and ref in shown and not is_done:
             ledger.note(f"known.{ref}", "was not answered; it is kept")
         match item:
             case DecisionItem():

@@ -34,6 +34,9 @@ MANY_NEW = "made anew: too many new messages for an update"
 FEW_NEW = "updated: few new messages"
 NOT_PASSED = "made anew: no update passed"
 
+MOST_SHOWN = {"d": 30, "a": 40, "f": 10}
+"""So many known items of each kind are listed for the model, where there are more than all these together."""
+
 KnownItem = DecisionItem | ActionItem | FactCandidate
 
 
@@ -130,6 +133,20 @@ class UpdateInput:
     new_numbers: frozenset[int]
     refs: Mapping[str, KnownItem] = field(compare=False)
     """Short ids for the prompt (d1, a1, f1 …) → known items, in the order of ``known``."""
+
+    @property
+    def shown(self) -> Mapping[str, KnownItem]:
+        """What the prompt lists: all, or of very many the newest, open duties first; the others are kept unasked."""
+        if len(self.refs) <= sum(MOST_SHOWN.values()):
+            return self.refs
+        left = dict(MOST_SHOWN)
+        shown: dict[str, KnownItem] = {}
+        for ref, item in reversed([*self.refs.items()]):
+            is_done = isinstance(item, ActionItem) and item.status == "closed"
+            if left[ref[0]] and not is_done:
+                left[ref[0]] -= 1
+                shown[ref] = item
+        return dict(reversed([*shown.items()]))
 
     @property
     def new_messages(self) -> tuple[SourceMessage, ...]:

@@ -111,16 +111,14 @@ def render(source: SummaryInput, *, strict: bool = False, problem: str | None = 
     parts = [
         wording.opening.format(
             count=len(source.messages),
-            started=_local(source.started_at, zone, wording),
-            ended=_local(source.ended_at, zone, wording),
+            started=local_time(source.started_at, zone, wording),
+            ended=local_time(source.ended_at, zone, wording),
             timezone=source.timezone,
         ),
         wording.participants_with_me if names_me else wording.participants_without_me,
-        fencing.fence(PARTICIPANTS_BLOCK, (_participant_line(person) for person in source.participants), seed=seed),
+        fencing.fence(PARTICIPANTS_BLOCK, (participant_line(person) for person in source.participants), seed=seed),
         wording.messages,
-        fencing.fence(
-            MESSAGES_BLOCK, (_message_line(message, zone, wording) for message in source.messages), seed=seed
-        ),
+        fencing.fence(MESSAGES_BLOCK, (message_line(message, zone, wording) for message in source.messages), seed=seed),
         wording.closing,
     ]
     if strict:
@@ -183,26 +181,30 @@ def to_candidate(answer: Answer) -> CandidateSummary:
     )
 
 
-def _participant_line(person: Person) -> str:
+def participant_line(person: Person) -> str:
+    """One who took part, as a fenced line."""
     return fencing.encode(
         {"name": person.name, "is_me": person.is_self, "type": person.type, "organization": person.organization}
     )
 
 
-def _message_line(message: SourceMessage, zone: ZoneInfo, wording: Wording) -> str:
+def message_line(message: SourceMessage, zone: ZoneInfo, wording: Wording, **fields: bool) -> str:
+    """One message, as a fenced line under its number; ``fields`` are said of it besides."""
     important = message.importance_score > MARKED_ABOVE
     record = fencing.encode(
         {
             "n": message.number,
             "speaker": message.sender.name,
-            "time": _local(message.sent_at, zone, wording),
+            "time": local_time(message.sent_at, zone, wording),
             "important": important,
+            **fields,
             "text": message.text,
         }
     )
     return f"[{message.number}] {'[!] ' if important else ''}{record}"
 
 
-def _local(moment: datetime, zone: ZoneInfo, wording: Wording) -> str:
+def local_time(moment: datetime, zone: ZoneInfo, wording: Wording) -> str:
+    """As messages are dated: by the local clock, with the day of the week."""
     local = moment.astimezone(zone)
     return f"{wording.weekdays[local.weekday()]} {local:%Y-%m-%d %H:%M}"
