@@ -9,7 +9,7 @@ answer's words. What is counted is not judged here: no answer holds it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Final, Literal, get_args
@@ -99,6 +99,12 @@ def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileG
         milestones=milestones,
     )
     return ProfileGateResult(content, tuple(ledger.entries), None)
+
+
+def publishable(source: ProfileInput) -> Callable[[str], bool]:
+    """Whether a text may stand in a profile of ``source``, for those who word one themselves. Lengths apart."""
+    prepared = _prepared(source)
+    return lambda text: _words(text, prepared) is None
 
 
 def _type(answered: str) -> RelationshipType | None:

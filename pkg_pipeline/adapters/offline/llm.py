@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
 
 from pkg_pipeline.adapters.offline.actions import FoundAction, find_actions, status_of
 from pkg_pipeline.adapters.offline.decisions import FoundDecision, find_decisions
@@ -15,11 +19,13 @@ from pkg_pipeline.adapters.offline.facts import FoundFact, find_facts
 from pkg_pipeline.adapters.offline.important import important_lines
 from pkg_pipeline.adapters.offline.keyphrases import key_phrases
 from pkg_pipeline.adapters.offline.phrases import phrases
+from pkg_pipeline.adapters.offline.profile import profile_answer
 from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words, read
 from pkg_pipeline.adapters.offline.retelling import clipped, first_name, retell, sentence_of
 from pkg_pipeline.adapters.offline.summary import overview, summarise
 from pkg_pipeline.adapters.offline.tone import tone_of
 from pkg_pipeline.adapters.offline.version import MODEL
+from pkg_pipeline.memory.profile_records import ProfileInput
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.prompts.interaction_summary import (
     Answer,
@@ -105,6 +111,16 @@ def _fact(reading: Reading, found: FoundFact) -> AnswerFact:
     )
 
 
+def _summary(source: SummaryInput) -> Answer:
+    if not source.messages:
+        raise LlmRejected("the interaction has no messages")
+    return answer(source)
+
+
+_ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {SummaryInput: _summary, ProfileInput: profile_answer}
+"""What can be asked, by the type of ``LlmRequest.payload``."""
+
+
 class OfflineLlm:
     """Implements ``stages.ports.Llm`` without a model. ``counter`` counts usage; without one it is estimated."""
 
@@ -128,14 +144,14 @@ class OfflineLlm:
         return 0.0
 
     def complete(self, request: LlmRequest) -> LlmReply:
-        """Answers from ``request.payload`` alone; ``LlmRejected`` where that is no ``SummaryInput`` with messages."""
+        """Answers from ``request.payload`` alone; ``LlmRejected`` where that is none of ``_ANSWERS`` or has no text."""
         source = request.payload
-        if not isinstance(source, SummaryInput):
-            raise LlmRejected(f"the offline summariser reads a SummaryInput, not {type(source).__name__}")
-        if not source.messages:
-            raise LlmRejected("the interaction has no messages")
+        made = _ANSWERS.get(type(source))
+        if made is None:
+            known = ", ".join(kind.__name__ for kind in _ANSWERS)
+            raise LlmRejected(f"the offline model reads {known}, not {type(source).__name__}")
         begun = time.perf_counter()
-        text = json.dumps(answer(source).model_dump(mode="json"), ensure_ascii=False)
+        text = json.dumps(made(source).model_dump(mode="json"), ensure_ascii=False)
         return LlmReply(
             text=text,
             model=MODEL,
