@@ -61,7 +61,9 @@ class LlmRefused(LlmError):
         self.category = category
 
 
-LlmTask = Literal["interaction_summary", "interaction_summary_update", "relationship_profile"]
+LlmTask = Literal[
+    "interaction_summary", "interaction_summary_update", "interaction_summary_merge", "relationship_profile"
+]
 
 
 @dataclass(frozen=True, slots=True)

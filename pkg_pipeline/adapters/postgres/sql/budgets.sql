@@ -44,11 +44,12 @@ FROM period p
 
 -- name: settle
 -- The reservation gives way to what the ledger holds, on the day it was taken: budget and ledger cannot disagree.
+-- An update or a merge is paid by the budget of what it is a part of: its task begins with that one's name.
 WITH billed AS (
     SELECT coalesce(sum(c.cost_usd), 0) AS usd, count(*) FILTER (WHERE c.input_tokens + c.output_tokens > 0) AS calls
     FROM llm_call_subjects s JOIN llm_calls c ON c.id = s.call_id
     WHERE s.subject_kind = %(subject_kind)s AND s.subject_id = %(subject_id)s
-      AND c.created_at >= %(taken_at)s AND c.task = %(task)s AND c.lane = %(lane)s
+      AND c.created_at >= %(taken_at)s AND starts_with(c.task, %(task)s) AND c.lane = %(lane)s
 )
 UPDATE budgets b SET reserved_usd = greatest(b.reserved_usd - %(reserved)s::numeric(12, 6), 0),
     spent_usd = b.spent_usd + billed.usd, calls = b.calls - 1 + billed.calls
