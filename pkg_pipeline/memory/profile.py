@@ -35,7 +35,7 @@ NEWEST_SHARE = 0.5
 LINE_TOKENS = 30
 """Number, day and tone around a summary of the prompt."""
 
-ITEMS_IN_PROMPT = 40
+ITEMS_IN_PROMPT = 60
 """Decisions, open items and facts that the synthesis reads of each, newest first; the row holds all of them."""
 
 

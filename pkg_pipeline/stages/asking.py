@@ -27,6 +27,13 @@ from pkg_pipeline.stages.summary_run import Run
 WORST_TOKENIZER = 2.0
 """A model may count up to twice the tokens that we do (B12); window and budget are reckoned with that."""
 
+UNAVAILABLE_SECONDS = 60.0
+MOST_REST_SECONDS = 3_600.0
+"""Work rests 60 s × 2ⁿ after transport or quota trouble that named no time itself, at most an hour."""
+
+MOST_OBEYED_SECONDS = 86_400.0
+"""A ``retry-after`` beyond a day is looked at again after a day."""
+
 
 @dataclass(slots=True)
 class Tally:
@@ -73,6 +80,14 @@ def answer(
         tally.cost_usd += run.settle(reservation, subject=subject)
     run.answered()
     return text, request_hash
+
+
+def rest_after(error: LlmUnavailable, deferrals: int) -> float:
+    """Seconds until a question that was put off ``deferrals`` times already is asked again (P19)."""
+    asked = error.retry_after_seconds
+    if asked is not None:
+        return min(max(asked, 1.0), MOST_OBEYED_SECONDS)
+    return min(UNAVAILABLE_SECONDS * 2**deferrals, MOST_REST_SECONDS)
 
 
 def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:

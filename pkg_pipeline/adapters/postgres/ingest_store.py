@@ -12,10 +12,22 @@ import orjson
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.profile_marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.stages.message_stores import ChatNames, EntityRow, IngestBatch, IngestCounts, MessageRow
+
+REPLACING = (
+    "mark_changed",
+    "keep_replaced",
+    "leave_archive",
+    "update_changed",
+    "fill_topics",
+    "keep_late",
+    "drop_standing",
+)
+"""What is done, in this order, about messages that were there."""
 
 
 class PostgresIngestStore:
@@ -138,8 +150,10 @@ def _write_messages(connection: Connection, rows: Sequence[MessageRow], exported
     run(query("ingest", "create_best"))
     run(query("ingest", "changed"), parameters)
     updated, gone = run(query("ingest", "count_changed")).fetchone() or (0, 0)
-    for step in ("mark_changed", "keep_replaced", "update_changed", "fill_topics", "keep_late", "drop_standing"):
+    for step in REPLACING:
         run(query("ingest", step), parameters)
+    if updated or gone:
+        dirty_changed(connection)
     run("DROP TABLE changed, best")
     return IngestCounts(
         new=new - deleted, updated=updated, deleted=deleted + gone, unchanged=len(rows) - new - updated - gone

@@ -1,0 +1,286 @@
+-- Relationship profiles (P20-P23): who is due, what they are made from, the rows, and what makes a week due again.
+-- Everything about one person is a range of an index over that person's interactions or items; mass chats do not count.
+
+-- name: persons
+-- P20, as of the week: persons first met before known_before with something summarised. Attempts last, then those without
+-- any profile, then the most recent contact first.
+SELECT e.id, e.name, o.name
+FROM entities e
+LEFT JOIN organizations o ON o.id = e.organization_id
+LEFT JOIN profile_attempts a ON a.entity_id = e.id AND a.week = %(week)s
+CROSS JOIN LATERAL (
+    SELECT p.started_at FROM interaction_participants p
+    JOIN interactions i ON i.id = p.interaction_id
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+    WHERE p.entity_id = e.id AND p.role = 'other' ORDER BY p.started_at LIMIT 1
+) first
+CROSS JOIN LATERAL (
+    SELECT p.ended_at FROM interaction_participants p
+    WHERE p.entity_id = e.id AND p.role = 'other' AND p.ended_at <= %(ends_at)s ORDER BY p.ended_at DESC LIMIT 1
+) last
+WHERE e.type = 'person' AND NOT e.is_self AND first.started_at < %(known_before)s
+  AND EXISTS (
+      SELECT FROM interaction_participants p
+      JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+          AND s.dirty_reason IS DISTINCT FROM 'deleted'
+      WHERE p.entity_id = e.id AND p.role = 'other' AND p.ended_at <= %(covers_until)s)
+ORDER BY coalesce(a.attempts, 0),
+         EXISTS (SELECT FROM entity_relationship_profiles r WHERE r.entity_id = e.id AND r.week <= %(week)s),
+         last.ended_at DESC, e.id
+
+-- name: snapshot
+-- All of a profile's material is of one moment.
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
+
+-- name: me
+SELECT e.id, e.name, e.type, o.name FROM entities e LEFT JOIN organizations o ON o.id = e.organization_id
+WHERE e.is_self ORDER BY e.id LIMIT 1
+
+-- name: covered
+-- P22: the summaries that go in, newest first. What rests on a deleted message does not (P29).
+SELECT s.id, p.interaction_id, i.day, p.ended_at, i.language, p.message_count, s.summary_token_count, s.key_points,
+       s.status = 'dirty'
+FROM interaction_participants p
+JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+    AND s.dirty_reason IS DISTINCT FROM 'deleted'
+JOIN interactions i ON i.id = p.interaction_id
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(covers_until)s
+ORDER BY p.ended_at DESC, p.interaction_id
+
+-- name: extents
+-- P22: how much there was up to the week's end, and up to the end of the newest covered interaction.
+SELECT count(*), coalesce(sum(p.message_count), 0), min(p.started_at), max(p.started_at), max(p.ended_at),
+       count(*) FILTER (WHERE p.ended_at <= %(newest)s), coalesce(sum(p.message_count) FILTER (WHERE p.ended_at <= %(newest)s), 0),
+       min(p.started_at) FILTER (WHERE p.ended_at <= %(newest)s), max(p.started_at) FILTER (WHERE p.ended_at <= %(newest)s),
+       max(p.ended_at) FILTER (WHERE p.ended_at <= %(newest)s)
+FROM interaction_participants p
+JOIN interactions i ON i.id = p.interaction_id
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)s
+
+-- name: last_meaningful
+-- P22: the last interaction by then with a decision or an open item of this person, or so many messages of each side.
+-- Backwards from the newest one, so that it ends at the first that is meaningful. Where nobody is me, everybody else is the
+-- other side.
+SELECT greatest(
+    (SELECT p.ended_at FROM interaction_participants p
+     JOIN interactions i ON i.id = p.interaction_id AND i.message_count >= 2 * %(each)s
+     JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+     WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(until)s
+       AND (SELECT count(*) FILTER (WHERE m.sender_entity_id = p.entity_id) >= %(each)s
+                   AND count(*) FILTER (WHERE m.is_outgoing OR (NOT %(knows_me)s AND m.sender_entity_id <> p.entity_id)) >= %(each)s
+            FROM messages m
+            WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+              AND m.kind = 'message' AND m.deleted_at IS NULL)
+     ORDER BY p.ended_at DESC LIMIT 1),
+    (SELECT max(s.at) FROM summary_items s
+     WHERE s.entity_id = %(entity)s AND s.kind = 'decision' AND NOT s.is_withheld AND s.at <= least(%(until)s, %(covers_until)s)),
+    (SELECT max(s.at) FROM summary_items s
+     WHERE s.entity_id = %(entity)s AND s.kind = 'action_item' AND NOT s.is_withheld AND s.at <= least(%(until)s, %(covers_until)s)
+       AND (s.status = 'open' OR s.closed_at > %(last_day)s))
+)
+
+-- name: decisions
+SELECT s.item_id, s.interaction_id, coalesce(s.decided_on, (s.at AT TIME ZONE %(timezone)s)::date), s.importance = 'high', s.description
+FROM summary_items s
+WHERE s.entity_id = %(entity)s AND s.kind = 'decision' AND NOT s.is_withheld AND s.at <= %(covers_until)s
+ORDER BY 3 DESC, s.item_id
+
+-- name: open_items
+-- What was open at the week's end: what was closed later was open still.
+SELECT s.item_id, s.interaction_id, (s.at AT TIME ZONE %(timezone)s)::date, s.description, s.owner, s.due_date
+FROM summary_items s
+WHERE s.entity_id = %(entity)s AND s.kind = 'action_item' AND NOT s.is_withheld AND s.at <= %(covers_until)s
+  AND (s.status = 'open' OR s.closed_at > %(last_day)s)
+ORDER BY s.due_date NULLS LAST, s.at DESC, s.item_id
+
+-- name: facts
+SELECT f.fact_type || ': ' || f.value FROM (
+    SELECT fact_type, value, valid_from FROM entity_facts
+    WHERE entity_id = %(entity)s AND status = 'confirmed' AND coalesce(valid_from, '-infinity') <= %(covers_until)s
+      AND (valid_to IS NULL OR valid_to > %(covers_until)s)
+    ORDER BY valid_from DESC NULLS LAST, id LIMIT %(limit)s
+) f GROUP BY f.fact_type, f.value ORDER BY 1
+
+-- name: texts
+SELECT id, summary, tone FROM interaction_summaries WHERE id = ANY(%(ids)s)
+
+-- name: words
+-- What was said of this very input before: in this week's row, else in the newest of another week.
+SELECT relationship_type, summary, timeline, milestones, quarantined, summary_token_count, cost_usd::float8, generation_seconds,
+       is_carried_over, week = %(week)s
+FROM entity_relationship_profiles
+WHERE entity_id = %(entity)s AND input_hash = %(input_hash)s AND prompt_version = %(prompt_version)s
+  AND model_version = %(model)s AND schema_version = %(schema_version)s
+ORDER BY week = %(week)s DESC, week DESC LIMIT 1
+
+-- name: past_attempt
+SELECT attempts, deferrals, state = 'failed', coalesce(retry_at <= clock_timestamp(), true) FROM profile_attempts
+WHERE entity_id = %(entity)s AND week = %(week)s AND input_hash = %(input_hash)s
+  AND prompt_version = %(prompt_version)s AND model_version = %(model)s
+
+-- name: claim
+INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
+SELECT 'profile', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s)
+FROM (SELECT unnest(%(ids)s::uuid[]) AS id ORDER BY 1) g
+ON CONFLICT (kind, subject_id) DO UPDATE
+    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
+    WHERE l.expires_at <= clock_timestamp()
+RETURNING subject_id, token
+
+-- name: renew
+UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
+FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = 'profile' AND l.subject_id = g.id AND l.token = g.token
+
+-- name: give_back
+DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = 'profile' AND l.subject_id = g.id AND l.token = g.token
+
+-- name: release
+DELETE FROM leases WHERE kind = 'profile' AND subject_id = %(id)s AND token = %(token)s RETURNING subject_id
+
+-- name: lock_alone
+-- A run that begins, and a row that is saved, wait for transactions that delete, edit or publish, and they for it: then
+-- each of them either is seen here or sees what was written here. A statement of its own: the next one must see it all.
+SELECT pg_advisory_xact_lock(7310527)
+
+-- name: lock_shared
+SELECT pg_advisory_xact_lock_shared(7310527)
+
+-- name: rests_on_deleted
+-- Whether a message was deleted, since it was read, on which something of the row rests (P29).
+SELECT EXISTS (SELECT FROM interaction_summaries WHERE id = ANY(%(based_on)s) AND dirty_reason = 'deleted')
+    OR EXISTS (SELECT FROM summary_items WHERE entity_id = %(entity)s AND item_id = ANY(%(items)s) AND is_withheld)
+
+-- name: save
+-- The row of the week, or nothing where it stands like that already. What it cost and when are not compared.
+INSERT INTO entity_relationship_profiles AS p (entity_id, week, id, as_of, covers_until, status, dirty_reason, input_hash,
+    prompt_version, model_version, schema_version, language, relationship_type, frequency, mean_gap_days, summary, timeline,
+    first_interaction_at, last_interaction_at, last_meaningful_contact_at, total_interactions, total_messages,
+    summarized_interactions, coverage, top_topics, milestones, key_decisions, open_action_items, quarantined, is_carried_over,
+    source_token_count, summary_token_count, cost_usd, generation_seconds)
+VALUES (%(entity)s, %(week)s, %(id)s, %(as_of)s, %(covers_until)s, %(status)s, %(dirty_reason)s, %(input_hash)s,
+    %(prompt_version)s, %(model)s, %(schema_version)s, %(language)s, %(relationship_type)s, %(frequency)s, %(mean_gap_days)s,
+    %(summary)s, %(timeline)s, %(first_at)s, %(last_at)s, %(meaningful_at)s, %(interactions)s, %(messages)s, %(summarized)s,
+    %(coverage)s, %(topics)s, %(milestones)s, %(decisions)s, %(open_items)s, %(quarantined)s, %(is_carried_over)s,
+    %(source_tokens)s, %(summary_tokens)s, %(cost_usd)s, %(seconds)s)
+ON CONFLICT (entity_id, week) DO UPDATE SET
+    as_of = excluded.as_of, covers_until = excluded.covers_until, status = excluded.status, dirty_reason = excluded.dirty_reason,
+    input_hash = excluded.input_hash, prompt_version = excluded.prompt_version, model_version = excluded.model_version,
+    schema_version = excluded.schema_version, language = excluded.language, relationship_type = excluded.relationship_type,
+    frequency = excluded.frequency, mean_gap_days = excluded.mean_gap_days, summary = excluded.summary, timeline = excluded.timeline,
+    first_interaction_at = excluded.first_interaction_at, last_interaction_at = excluded.last_interaction_at,
+    last_meaningful_contact_at = excluded.last_meaningful_contact_at, total_interactions = excluded.total_interactions,
+    total_messages = excluded.total_messages, summarized_interactions = excluded.summarized_interactions,
+    coverage = excluded.coverage, top_topics = excluded.top_topics, milestones = excluded.milestones,
+    key_decisions = excluded.key_decisions, open_action_items = excluded.open_action_items, quarantined = excluded.quarantined,
+    is_carried_over = excluded.is_carried_over, source_token_count = excluded.source_token_count,
+    summary_token_count = excluded.summary_token_count, cost_usd = excluded.cost_usd,
+    generation_seconds = excluded.generation_seconds, generated_at = clock_timestamp()
+WHERE (p.as_of, p.covers_until, p.status, p.dirty_reason, p.input_hash, p.prompt_version, p.model_version, p.schema_version,
+       p.language, p.relationship_type, p.frequency, p.mean_gap_days, p.summary, p.timeline, p.first_interaction_at,
+       p.last_interaction_at, p.last_meaningful_contact_at, p.total_interactions, p.total_messages, p.summarized_interactions,
+       p.coverage, p.top_topics, p.milestones, p.key_decisions, p.open_action_items, p.quarantined, p.source_token_count,
+       p.summary_token_count)
+   IS DISTINCT FROM
+      (excluded.as_of, excluded.covers_until, excluded.status, excluded.dirty_reason, excluded.input_hash, excluded.prompt_version,
+       excluded.model_version, excluded.schema_version, excluded.language, excluded.relationship_type, excluded.frequency,
+       excluded.mean_gap_days, excluded.summary, excluded.timeline, excluded.first_interaction_at, excluded.last_interaction_at,
+       excluded.last_meaningful_contact_at, excluded.total_interactions, excluded.total_messages, excluded.summarized_interactions,
+       excluded.coverage, excluded.top_topics, excluded.milestones, excluded.key_decisions, excluded.open_action_items,
+       excluded.quarantined, excluded.source_token_count, excluded.summary_token_count)
+RETURNING entity_id
+
+-- name: forget_attempt
+DELETE FROM profile_attempts WHERE entity_id = %(entity)s AND week = %(week)s
+
+-- name: record_attempt
+INSERT INTO profile_attempts (entity_id, week, input_hash, prompt_version, model_version, attempts, deferrals, state, retry_at, last_error)
+VALUES (%(entity)s, %(week)s, %(input_hash)s, %(prompt_version)s, %(model)s, %(attempts)s, %(deferrals)s, %(state)s,
+        clock_timestamp() + make_interval(secs => %(retry_after)s), %(error)s)
+ON CONFLICT (entity_id, week) DO UPDATE SET
+    input_hash = excluded.input_hash, prompt_version = excluded.prompt_version, model_version = excluded.model_version,
+    attempts = excluded.attempts, deferrals = excluded.deferrals, state = excluded.state, retry_at = excluded.retry_at,
+    last_error = excluded.last_error, updated_at = clock_timestamp()
+
+-- name: revive
+-- What was given up under another prompt or model starts anew, and its week is due. A second look finds nothing.
+WITH again AS (
+    DELETE FROM profile_attempts
+    WHERE state = 'failed' AND (prompt_version, model_version) <> (%(prompt_version)s, %(model)s) RETURNING week
+), marked AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'entity_relationship_profiles', to_char(week, 'YYYY-MM-DD'), 'prompt or model changed' FROM again GROUP BY week
+)
+SELECT count(*) FROM again
+
+-- name: begin
+-- The marks of the week are in work from now on, so that a change that comes meanwhile makes one of its own; a week that
+-- nobody attempted before gets one, so that it is the newest there is for such changes. Whether it was attempted.
+WITH taken AS (
+    UPDATE dirty_partitions SET reason = 'in work'
+    WHERE asset = 'entity_relationship_profiles' AND partition_key = %(key)s AND reason <> 'in work'
+), begun AS (
+    SELECT EXISTS (SELECT FROM partition_states
+                   WHERE asset = 'entity_relationship_profiles' AND partition_key = %(key)s) AS is_attempted
+), opened AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'entity_relationship_profiles', %(key)s, 'in work' FROM begun
+    WHERE NOT is_attempted AND NOT EXISTS (
+        SELECT FROM dirty_partitions WHERE asset = 'entity_relationship_profiles' AND partition_key = %(key)s)
+)
+SELECT is_attempted FROM begun
+
+-- name: drop_marks
+DELETE FROM dirty_partitions WHERE id = ANY(%(marks)s) AND asset = 'entity_relationship_profiles'
+
+-- name: is_attempted
+SELECT EXISTS (SELECT FROM partition_states WHERE asset = 'entity_relationship_profiles' AND partition_key = %(key)s)
+
+-- name: resume_at
+SELECT min(greatest(clock_timestamp(), a.retry_at, l.expires_at))
+FROM unnest(%(profiles)s::uuid[], %(entities)s::uuid[]) AS g (id, entity)
+LEFT JOIN profile_attempts a ON a.entity_id = g.entity AND a.week = %(week)s AND a.state = 'waiting'
+LEFT JOIN leases l ON l.kind = 'profile' AND l.subject_id = g.id
+
+-- name: mark_newest
+-- Summaries changed. Where the newest week that was begun covers one of their interactions it is due again; older weeks
+-- stay as they were. One mark is enough, however many summaries change before the next run.
+WITH newest AS (
+    SELECT greatest(
+        (SELECT max(partition_key) FROM partition_states WHERE asset = 'entity_relationship_profiles'),
+        (SELECT max(partition_key) FROM dirty_partitions WHERE asset = 'entity_relationship_profiles')) AS key
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT 'entity_relationship_profiles', n.key, %(reason)s
+FROM newest n
+WHERE EXISTS (
+    SELECT FROM interactions i
+    WHERE i.id = ANY(%(interactions)s::uuid[]) AND i.ended_at <= coalesce(
+        (SELECT r.covers_until FROM entity_relationship_profiles r WHERE r.week = n.key::date LIMIT 1), n.key::date::timestamptz)
+) AND NOT EXISTS (
+    SELECT FROM dirty_partitions d
+    WHERE d.asset = 'entity_relationship_profiles' AND d.partition_key = n.key AND d.reason <> 'in work')
+
+-- name: dirty_changed
+-- P29: profiles that cover an interaction in which a message was edited or deleted are dirty at once, in every week; what
+-- rests on a deleted one is withheld by whoever reads. In an order of their own: imports run side by side. Returns the
+-- interactions, and whether something of them is gone.
+WITH touched AS (
+    SELECT interaction_id, bool_or(is_deleted) AS is_deleted FROM changed
+    WHERE is_changed AND is_other_text AND interaction_id IS NOT NULL GROUP BY interaction_id
+), covering AS (
+    SELECT r.entity_id, r.week, t.is_deleted FROM touched t
+    JOIN interaction_participants p ON p.interaction_id = t.interaction_id
+    JOIN entity_relationship_profiles r ON r.entity_id = p.entity_id AND r.covers_until >= p.ended_at
+    ORDER BY r.entity_id, r.week FOR NO KEY UPDATE OF r
+), wanted AS (
+    SELECT entity_id, week, bool_or(is_deleted) AS is_deleted FROM covering GROUP BY entity_id, week
+), dirty AS (
+    UPDATE entity_relationship_profiles r SET status = 'dirty',
+        dirty_reason = CASE WHEN w.is_deleted OR r.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
+    FROM wanted w WHERE r.entity_id = w.entity_id AND r.week = w.week
+)
+SELECT interaction_id, is_deleted FROM touched

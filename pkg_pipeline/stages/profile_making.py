@@ -1,0 +1,289 @@
+"""One claimed profile: carried over where its input is known, else up the ladder of P19 and saved or recorded.
+
+The rungs are as usual, stricter, with fewer summaries. Who is claimed, and in what order, is ``profiles``; what goes in
+is ``profile_input``. No transaction is open while a model answers, and no count comes from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.profile import Week, halved
+from pkg_pipeline.memory.profile_gate import check_profile
+from pkg_pipeline.memory.profile_records import ProfileContent, ProfileInput
+from pkg_pipeline.memory.records import Quarantined
+from pkg_pipeline.prompts import relationship_profile as prompt
+from pkg_pipeline.stages.asking import Tally, answer, rest_after
+from pkg_pipeline.stages.ports import (
+    Llm,
+    LlmMisconfigured,
+    LlmRefused,
+    LlmRejected,
+    LlmRequest,
+    LlmTooLong,
+    LlmUnavailable,
+    TokenCounter,
+)
+from pkg_pipeline.stages.profile_input import Prepared, prepare
+from pkg_pipeline.stages.profile_stores import (
+    ClaimedProfile,
+    PastAttempt,
+    ProfilePrompt,
+    ProfileReads,
+    ProfileRow,
+    ProfileWrites,
+    Words,
+)
+from pkg_pipeline.stages.stores import Failure, LedgerStore, Subject
+from pkg_pipeline.stages.summary_run import OutOfBudget, Run
+
+TASK = "relationship_profile"
+
+
+class Outcome(Enum):
+    """What became of one person in one week. Only ``PROFILED`` took words from a model."""
+
+    PROFILED = "profiled"
+    CARRIED_OVER = "carried over"
+    UNCHANGED = "unchanged"
+    DEFERRED = "deferred"
+    QUARANTINED = "quarantined"
+    FAILED = "failed"
+    NOTHING = "nothing summarised"
+
+
+@dataclass(slots=True)
+class MadeProfile(Tally):
+    """What became of one profile, and what it took. ``is_given_up``: not tried again before something changes."""
+
+    outcome: Outcome = Outcome.DEFERRED
+    reason: str = ""
+    is_given_up: bool = False
+    source_tokens: int = 0
+    summary_tokens: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_pending(self) -> bool:
+        return self.outcome is Outcome.DEFERRED or (self.outcome is Outcome.QUARANTINED and not self.is_given_up)
+
+
+@dataclass(frozen=True, slots=True)
+class MakingDeps:
+    """The ports and parameters of one run over profiles."""
+
+    reads: ProfileReads
+    writes: ProfileWrites
+    ledger: LedgerStore
+    llm: Llm
+    counter: TokenCounter
+    run: Run
+    zone: ZoneInfo
+    attempt_limit: int
+    backoff_seconds: float
+    retry_failed: bool = False
+
+    @property
+    def prompt(self) -> ProfilePrompt:
+        return prompt_of(self.llm.model)
+
+
+class _NotPublishable(Exception):
+    """An answer came and did not pass; the message holds none of its words."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    claimed: ClaimedProfile
+    week: Week
+    prepared: Prepared
+    past: PastAttempt | None
+    deps: MakingDeps
+    made: MadeProfile = field(default_factory=MadeProfile)
+
+
+def prompt_of(model: str) -> ProfilePrompt:
+    """What words are made with when ``model`` is asked today."""
+    return ProfilePrompt(prompt.VERSION, model, prompt.SCHEMA_VERSION)
+
+
+def make_one(claimed: ClaimedProfile, week: Week, *, deps: MakingDeps) -> MadeProfile:
+    """The row of one person in one week, or why there is none. Raises ``LlmMisconfigured`` only.
+
+    Whatever the outcome, saved rows and recorded attempts have given the lease back; the caller releases the rest.
+    """
+    started = time.perf_counter()
+    entity = claimed.entity
+    prepared = prepare(deps.reads, entity, week, profile_id=claimed.profile_id, zone=deps.zone)
+    if prepared is None:
+        return MadeProfile(outcome=Outcome.NOTHING)
+    input_hash = prepared.source.input_hash
+    known = deps.reads.words(entity.entity_id, week, input_hash=input_hash, prompt=deps.prompt)
+    past = None
+    if known is None:
+        past = deps.reads.attempt(entity.entity_id, week, input_hash=input_hash, prompt=deps.prompt)
+    attempt = _Attempt(claimed, week, prepared, past, deps)
+    made = attempt.made
+    if known is not None:
+        _save(attempt, known, Outcome.CARRIED_OVER)
+    elif past is not None and past.is_failed and not deps.retry_failed:
+        made.outcome, made.is_given_up = Outcome.FAILED, True
+    elif past is not None and not past.is_due:
+        made.reason = "is tried again later"
+    elif deps.run.is_stopped:
+        made.reason = deps.run.stop_reason or ""
+    else:
+        _word(attempt, started)
+    made.seconds = time.perf_counter() - started
+    return made
+
+
+def _word(attempt: _Attempt, started: float) -> None:
+    """Asks for the words and saves them, or records why there are none."""
+    deps, made = attempt.deps, attempt.made
+    try:
+        content, dropped = _climb(attempt)
+    except OutOfBudget as stop:
+        wait = 0.0 if stop.refusal.is_for_all else stop.refusal.retry_after_seconds
+        _give_back(attempt, Failure(str(stop), wait, counts=False))
+    except LlmUnavailable as error:
+        wait = rest_after(error, attempt.past.deferrals if attempt.past else 0)
+        deps.run.unavailable(str(error), wait)
+        _give_back(attempt, Failure(f"the model is unavailable: {error}", wait, counts=False))
+    except LlmMisconfigured as error:
+        deps.run.misconfigured(str(error))
+        _give_back(attempt, Failure(str(error), 0.0, counts=False))
+        raise
+    except (_NotPublishable, LlmRefused, LlmRejected, LlmTooLong) as error:
+        backoff = deps.backoff_seconds * 2 ** (attempt.past.attempts if attempt.past else 0)
+        _give_back(attempt, Failure(str(error), backoff, counts=True, cost_usd=made.cost_usd))
+        made.outcome = Outcome.QUARANTINED
+    else:
+        words = Words(
+            content=content,
+            quarantined=dropped,
+            summary_tokens=sum(deps.counter.count_many(_printed(content))),
+            cost_usd=made.cost_usd,
+            seconds=time.perf_counter() - started,
+            is_carried_over=False,
+        )
+        _save(attempt, words, Outcome.PROFILED)
+
+
+def _climb(attempt: _Attempt) -> tuple[ProfileContent, tuple[Quarantined, ...]]:
+    """P19: as usual, stricter, with fewer summaries. Raises what the last rung raised."""
+    source, problem = attempt.prepared.source, None
+    try:
+        return _ask(attempt, source)
+    except LlmTooLong as too_long:
+        last: Exception = too_long
+    except _NotPublishable as failure:
+        problem = str(failure)
+        try:
+            return _ask(attempt, source, problem=problem)
+        except (_NotPublishable, LlmTooLong) as again:
+            last = again
+    fewer = halved(source)
+    if fewer is None:
+        raise last
+    return _ask(attempt, fewer, problem=problem)
+
+
+def _ask(
+    attempt: _Attempt, source: ProfileInput, *, problem: str | None = None
+) -> tuple[ProfileContent, tuple[Quarantined, ...]]:
+    deps = attempt.deps
+    subject = Subject("profile", source.profile_id)
+    rendered = prompt.render(source, strict=problem is not None, problem=problem)
+    request = LlmRequest(
+        task=TASK,
+        prompt_version=prompt.VERSION,
+        system=rendered.system,
+        user=rendered.user,
+        schema=_schema(),
+        max_output_tokens=prompt.MAX_OUTPUT_TOKENS,
+        payload=source,
+        subject=str(subject),
+    )
+    text, request_hash = answer(
+        request,
+        subject=subject,
+        ledger=deps.ledger,
+        llm=deps.llm,
+        counter=deps.counter,
+        run=deps.run,
+        tally=attempt.made,
+    )
+    content, dropped, verdict = _judged(text, source)
+    if content is None:
+        deps.ledger.refuse(request_hash, reason=verdict)
+        raise _NotPublishable(verdict)
+    return content, dropped
+
+
+def _judged(text: str, source: ProfileInput) -> tuple[ProfileContent | None, tuple[Quarantined, ...], str]:
+    """The gate's word. An answer that the checks themselves stumble over does not pass either: it stops nobody else."""
+    if "\\u0000" in text:
+        return None, (), "the answer holds a character that cannot be stored"
+    try:
+        result = check_profile(prompt.to_candidate(prompt.parse(text)), source)
+    except prompt.AnswerInvalid as invalid:
+        return None, (), f"the answer is no JSON of the schema: {invalid.problem}"
+    except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
+        return None, (), f"the answer could not be checked ({type(error).__name__})"
+    return result.content, result.dropped, result.quarantine_reason or "the gate let nothing pass"
+
+
+def _save(attempt: _Attempt, words: Words, outcome: Outcome) -> None:
+    """The row. Words that stand there already and counts that did not change are no news."""
+    claimed, prepared, made = attempt.claimed, attempt.prepared, attempt.made
+    row = ProfileRow(
+        profile_id=claimed.profile_id,
+        entity_id=claimed.entity.entity_id,
+        week=attempt.week,
+        aggregate=prepared.aggregate,
+        words=words,
+        input_hash=prepared.source.input_hash,
+        prompt=attempt.deps.prompt,
+        language=prepared.language,
+        source_tokens=prepared.source_tokens,
+        is_dirty=prepared.is_dirty,
+        based_on=prepared.based_on,
+        items=prepared.items,
+    )
+    saved = attempt.deps.writes.save(row, token=claimed.token)
+    if saved == "lost":
+        made.outcome, made.reason = Outcome.DEFERRED, "another worker had taken it over"
+        return
+    made.outcome = Outcome.UNCHANGED if saved == "unchanged" else outcome
+    made.source_tokens, made.summary_tokens = prepared.source_tokens, words.summary_tokens
+
+
+def _give_back(attempt: _Attempt, failure: Failure) -> None:
+    made = attempt.made
+    made.outcome, made.reason = Outcome.DEFERRED, failure.error
+    made.is_given_up = attempt.deps.writes.fail(
+        attempt.claimed,
+        failure,
+        week=attempt.week,
+        input_hash=attempt.prepared.source.input_hash,
+        prompt=attempt.deps.prompt,
+        past=attempt.past,
+        attempt_limit=attempt.deps.attempt_limit,
+    )
+
+
+def _printed(content: ProfileContent) -> list[str]:
+    return [content.summary, content.timeline, *(milestone.title for milestone in content.milestones)]
+
+
+@cache
+def _schema() -> Mapping[str, Any]:
+    """Made once: pydantic needs milliseconds for it."""
+    return prompt.schema()

@@ -1,0 +1,268 @@
+"""The fourth hop: published summaries → one profile of each person a week (P20–P23), as of the week's end.
+
+Here: which weeks are due, who of a week is worked on in what order, leases, caps and reports. One person is
+``profile_making``. As of means: interactions count and summaries go in by when they ended, never by when they were
+made, so that a week built a year later says what it would have said then. The versions of summaries served now are
+used: what was corrected, edited or deleted since is so in every week that is built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory import profile as rules
+from pkg_pipeline.memory.profile import Week
+from pkg_pipeline.memory.records import Person
+from pkg_pipeline.stages.heartbeat import Heartbeat
+from pkg_pipeline.stages.ports import Clock, Llm, LlmMisconfigured, TokenCounter
+from pkg_pipeline.stages.profile_making import TASK, MadeProfile, MakingDeps, Outcome, make_one, prompt_of
+from pkg_pipeline.stages.profile_stores import ClaimedProfile, ProfileReads, ProfileWrites, WeekStore
+from pkg_pipeline.stages.stores import BudgetStore, FinishedPartition, Lane, LedgerStore, PartitionStore
+from pkg_pipeline.stages.summary_run import Run
+
+ASSET = "entity_relationship_profiles"
+
+CLAIMED_AT_ONCE = 8
+"""Leases taken together, and twice the threads at least: few enough that a killed worker delays little."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileParams:
+    """P19, P20, P22, P32 and the lease. ``calls_cap`` is a local week's; None does not apply."""
+
+    min_age_days: float
+    lag_days: float
+    attempt_limit: int
+    backoff_seconds: float
+    lease_seconds: float
+    timezone: str
+    calls_cap: int | None
+    usd_cap: float
+    concurrency: int = 1
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    def week(self, sunday: date) -> Week:
+        """Raises ``ValueError`` for a day that is no Sunday."""
+        return rules.week(sunday, self.zone, lag_days=self.lag_days, min_age_days=self.min_age_days)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDeps:
+    """The ports this stage works with."""
+
+    reads: ProfileReads
+    writes: ProfileWrites
+    weeks: WeekStore
+    ledger: LedgerStore
+    partitions: PartitionStore
+    budgets: BudgetStore
+    llm: Llm
+    counter: TokenCounter
+    clock: Clock
+
+
+@dataclass(slots=True)
+class WeekReport:
+    """What an attempt at one week did; numbers only, so that it can become metadata.
+
+    ``persons`` = ``profiled`` + ``carried_over`` (words of an equal input, no call) + ``unchanged`` (the row stood like
+    that) + ``pending`` + ``failed``. ``deferred`` and ``quarantined`` are of this attempt. ``source_tokens`` are of the
+    summaries behind the rows, ``summary_tokens`` of their words.
+    """
+
+    week: date
+    persons: int = 0
+    profiled: int = 0
+    carried_over: int = 0
+    unchanged: int = 0
+    pending: int = 0
+    failed: int = 0
+    quarantined: int = 0
+    deferred: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    source_tokens: int = 0
+    summary_tokens: int = 0
+    seconds: float = 0.0
+    reasons: list[str] = field(default_factory=list[str])
+
+    @property
+    def compression_ratio(self) -> float:
+        return round(self.source_tokens / self.summary_tokens, 2) if self.summary_tokens else 0.0
+
+    def add(self, made: MadeProfile) -> None:
+        self.calls += made.calls
+        self.input_tokens += made.input_tokens
+        self.output_tokens += made.output_tokens
+        self.cost_usd += made.cost_usd
+        self.seconds += made.seconds
+        self.source_tokens += made.source_tokens
+        self.summary_tokens += made.summary_tokens
+        self.profiled += made.outcome is Outcome.PROFILED
+        self.carried_over += made.outcome is Outcome.CARRIED_OVER
+        self.unchanged += made.outcome is Outcome.UNCHANGED
+        self.deferred += made.outcome is Outcome.DEFERRED
+        self.quarantined += made.outcome is Outcome.QUARANTINED
+        self.persons -= made.outcome is Outcome.NOTHING
+        self.pending += made.is_pending
+        self.failed += made.is_given_up
+        self.add_reason(made.reason)
+
+    def add_reason(self, reason: str | None) -> None:
+        if reason and reason not in self.reasons:
+            self.reasons.append(reason)
+
+
+def due_weeks(weeks: WeekStore, partitions: PartitionStore, *, now: datetime, zone: ZoneInfo, model: str) -> list[date]:
+    """Sundays of the weeks that need work now, ascending: the newest complete one if nobody attempted it yet, and any
+    with marks or leftovers that are due. A week that is not over is never among them. ``model`` is the one that would
+    be asked: what was given up under another one is due again.
+    """
+    newest = rules.newest_complete_week(now, zone)
+    weeks.revive(prompt_of(model))
+    due = {date.fromisoformat(partition.key) for partition in partitions.due(ASSET, now=now)}
+    if not weeks.is_attempted(newest):
+        due.add(newest)
+    return sorted(sunday for sunday in due if sunday <= newest)
+
+
+def build_weeks(
+    weeks: Sequence[date],
+    *,
+    deps: ProfileDeps,
+    params: ProfileParams,
+    lane: Lane,
+    holder: str,
+    run_id: str | None = None,
+    retry_failed: bool = False,
+    on_week: Callable[[WeekReport], None] = lambda _: None,
+) -> list[WeekReport]:
+    """The profiles of each week, oldest first; ``on_week`` hears of each when done.
+
+    One person failing fails nobody else. Raises ``ValueError`` for a week that is not over or no week, and
+    ``LlmMisconfigured`` when every further call would fail alike; what was saved by then stays. A week that was
+    attempted, has neither marks nor leftovers and gives no other row is not written to.
+    """
+    newest = rules.newest_complete_week(deps.clock.now(), params.zone)
+    chosen = [params.week(sunday) for sunday in sorted(set(weeks))]
+    if chosen and chosen[-1].sunday > newest:
+        raise ValueError(f"the week {chosen[-1].key} is not over: the newest complete one is {newest.isoformat()}")
+    deps.weeks.revive(prompt_of(deps.llm.model))
+    run = Run(
+        deps.budgets,
+        lane=lane,
+        calls_cap=params.calls_cap,
+        usd_cap=params.usd_cap,
+        period="week",
+        task=TASK,
+        run_id=run_id,
+    )
+    making = MakingDeps(
+        reads=deps.reads,
+        writes=deps.writes,
+        ledger=deps.ledger,
+        llm=deps.llm,
+        counter=deps.counter,
+        run=run,
+        zone=params.zone,
+        attempt_limit=params.attempt_limit,
+        backoff_seconds=params.backoff_seconds,
+        retry_failed=retry_failed,
+    )
+    reports: list[WeekReport] = []
+    with ExitStack() as open_things:
+        heartbeat = open_things.enter_context(Heartbeat(deps.writes, lease_seconds=params.lease_seconds))
+        threads = None
+        if params.concurrency > 1:
+            threads = open_things.enter_context(ThreadPoolExecutor(max_workers=params.concurrency))
+        work = _Work(making, params, holder, heartbeat, threads)
+        for week in chosen:
+            report = _build(week, work=work, deps=deps)
+            reports.append(report)
+            on_week(report)
+    return reports
+
+
+def _build(week: Week, *, work: _Work, deps: ProfileDeps) -> WeekReport:
+    was_attempted = deps.weeks.begin(week)
+    marks = deps.partitions.begin(ASSET, [week.key], now=deps.clock.now())
+    persons = deps.reads.persons(week)
+    report = WeekReport(week.sunday, persons=len(persons))
+    left = work.off(week, persons, report)
+    has_news = report.profiled + report.carried_over + report.pending + report.failed > 0
+    if was_attempted and not has_news and week.key not in marks:
+        return report
+    run, resume_at, rest = work.deps.run, None, 0.0
+    if left:
+        resume_at = deps.weeks.resume_at(week, left)
+        if run.is_stopped:
+            rest = run.rest_seconds
+            report.add_reason(run.stop_reason)
+    finished = FinishedPartition(week.key, marks.get(week.key, ()), report.pending, None, resume_at, rest)
+    deps.partitions.finish(ASSET, [finished])
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Claims and makes, a few at a time, the most important first."""
+
+    deps: MakingDeps
+    params: ProfileParams
+    holder: str
+    heartbeat: Heartbeat[ClaimedProfile]
+    threads: ThreadPoolExecutor | None
+
+    def off(self, week: Week, persons: Sequence[Person], report: WeekReport) -> dict[UUID, UUID]:
+        """All persons of the week; returns what is still pending, as profile id → entity id."""
+        left: dict[UUID, UUID] = {}
+        named = [(hashing.profile_id(person.entity_id, week.key), person) for person in persons]
+        size = max(CLAIMED_AT_ONCE, 2 * self.params.concurrency)
+        for start in range(0, len(named), size):
+            batch = named[start : start + size]
+            claimed = self.deps.writes.claim(batch, holder=self.holder, lease_seconds=self.params.lease_seconds)
+            mine = {one.profile_id for one in claimed}
+            for key, person in batch:
+                if key not in mine:
+                    report.add(MadeProfile(reason="another worker is at it"))
+                    left[key] = person.entity_id
+            for one, made in zip(claimed, self._made(claimed, week), strict=True):
+                report.add(made)
+                if made.is_pending:
+                    left[one.profile_id] = one.entity.entity_id
+        return left
+
+    def _made(self, claimed: Sequence[ClaimedProfile], week: Week) -> list[MadeProfile]:
+        """Whatever happens, no lease of these is left behind."""
+
+        def make(one: ClaimedProfile) -> MadeProfile:
+            try:
+                return make_one(one, week, deps=self.deps)
+            finally:
+                self.heartbeat.let_go(one)
+
+        self.heartbeat.hold(claimed)
+        try:
+            if self.threads is None:
+                return [make(one) for one in claimed]
+            futures = [self.threads.submit(make, one) for one in claimed]
+            errors = [error for future in futures if (error := future.exception()) is not None]
+            if errors:
+                raise next((error for error in errors if isinstance(error, LlmMisconfigured)), errors[0])
+            return [future.result() for future in futures]
+        finally:
+            for one in claimed:
+                self.heartbeat.let_go(one)
+            self.deps.writes.release(claimed)
