@@ -29,6 +29,7 @@ from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
 from pkg_pipeline.stages.stores import Lane, LedgerRow, Subject
 from pkg_pipeline.stages.summaries import DayReport, Estimate
 from pkg_pipeline.wiring.archive import ArchiveWork
+from pkg_pipeline.wiring.profiles import ProfileWork
 from pkg_pipeline.wiring.summaries import SummaryWork
 
 
@@ -174,6 +175,10 @@ class Memory:
     @cached_property
     def summaries(self) -> SummaryWork:
         return SummaryWork(self)
+
+    @cached_property
+    def profiles(self) -> ProfileWork:
+        return ProfileWork(self)
 
     @cached_property
     def archive(self) -> ArchiveWork:

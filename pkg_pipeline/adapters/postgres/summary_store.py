@@ -16,6 +16,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
+from pkg_pipeline.adapters.postgres.profile_marks import mark_newest_week
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
@@ -145,6 +146,7 @@ class PostgresSummaryStore(PostgresLedgerStore):
                 connection.execute(query("summaries", "insert_items"), parameters)
             if parameters["facts"].obj:
                 connection.execute(query("summaries", "insert_facts"), parameters)
+            mark_newest_week(connection, [row.source.interaction_id], reason="summaries changed")
             if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
                 raise psycopg.Rollback(here)
             if (stale := _staleness(row, said.fetchall())) is not None:
