@@ -87,9 +87,14 @@ class PostgresReadStore:
     # ── context ───────────────────────────────────────────────────────────────────────────────
 
     def read_context(self, query: ContextQuery) -> ContextRows | None:
-        """One round trip; None where there is no such entity."""
-        found = self._rows("context", "context", context_parameters(query))
-        return context_rows(orjson.loads(found[0][0]))
+        """One round trip, and one more where texts are in the archive; None where there is no such entity."""
+        found = orjson.loads(self._rows("context", "context", context_parameters(query))[0][0])
+        texts = found["texts"] or {}
+        if archived := [int(key) for key, given in texts.items() if given["is_archived"]]:
+            asked = {"ids": archived, "text_chars": query.text_chars}
+            for key, text, is_cut in self._rows("context", "archived_texts", asked):
+                texts[str(key)] |= {"text": text, "is_cut": is_cut}
+        return context_rows(found)
 
     # ── entities ──────────────────────────────────────────────────────────────────────────────
 

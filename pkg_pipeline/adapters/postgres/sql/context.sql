@@ -108,7 +108,8 @@ excerpts AS (
 texts AS (
     SELECT m.id, m.chat_id, m.external_id, m.sent_at, coalesce(s.is_self, m.is_outgoing) AS is_self, s.name AS speaker,
            left(coalesce(past.content, m.content), %(text_chars)s) AS text,
-           length(coalesce(past.content, m.content)) > %(text_chars)s AS is_cut
+           length(coalesce(past.content, m.content)) > %(text_chars)s AS is_cut,
+           m.is_archived AND past.content IS NULL AS is_archived
     FROM (SELECT id FROM hot UNION SELECT id FROM excerpts) AS wanted
     JOIN messages m ON m.id = wanted.id
     LEFT JOIN entities s ON s.id = m.sender_entity_id
@@ -234,3 +235,7 @@ SELECT json_build_object(
     'items', (SELECT json_agg(items ORDER BY due_date, at DESC, item_id) FROM items),
     'facts', (SELECT json_agg(facts ORDER BY fact_type, at DESC, id) FROM facts)
 )::text
+
+-- name: archived_texts
+-- only where the statement above met messages whose text is in the archive: an old as_of, or a restored hole
+SELECT id, left(content, %(text_chars)s), length(content) > %(text_chars)s FROM message_texts WHERE id = ANY(%(ids)s)

@@ -167,7 +167,8 @@ SELECT count(*), count(deleted_at) FROM inserted
 -- name: changed
 -- Messages that were there and of which a greater version came in. The greatest of all versions ever seen stands (deleted
 -- before live, later edit, later export, greater hash, then the rest in a fixed order), so that no order of files makes a
--- difference. is_changed: more than the export's time is new.
+-- difference. is_changed: more than the export's time is new. stays_archived: the text that is in the archive, or was
+-- dropped with its month, is the one that stands now.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
 SELECT m.id, i.*, m.sent_at AS old_sent_at, m.interaction_id,
        (i.content_hash, i.is_deleted) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL) AS is_other_text,
@@ -176,16 +177,24 @@ SELECT m.id, i.*, m.sent_at AS old_sent_at, m.interaction_id,
         i.role, i.is_time_assumed, i.parts, i.metadata)
        IS DISTINCT FROM
        (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at, m.sent_at, m.kind, m.sender_entity_id, m.reply_to, m.topic,
-        m.forwarded_from, m.role, m.is_time_assumed, m.parts, m.metadata) AS is_changed,
-       i.is_deleted AND m.deleted_at IS NULL AS is_newly_deleted
+        m.forwarded_from, m.role, m.is_time_assumed, p.parts, m.metadata) AS is_changed,
+       i.is_deleted AND m.deleted_at IS NULL AS is_newly_deleted,
+       m.is_archived AND i.content_hash = m.content_hash AND i.parts IS NOT DISTINCT FROM p.parts AS stays_archived
 FROM best i JOIN messages m USING (chat_id, external_id)
+LEFT JOIN LATERAL (
+    SELECT true AS is_there, parts FROM archived_messages
+    WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
+) a ON true
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN NOT m.is_archived THEN m.parts WHEN a.is_there THEN a.parts ELSE i.parts END AS parts
+) p
 WHERE (i.is_deleted, coalesce(i.edited_at, '-infinity'), %(exported_at)s::timestamptz, i.content_hash COLLATE "C", i.sent_at, i.kind,
      coalesce(i.sender_entity_id::text, ''), coalesce(i.reply_to, '') COLLATE "C", coalesce(i.topic, '') COLLATE "C",
      coalesce(i.forwarded_from, '') COLLATE "C", coalesce(i.role, ''), i.is_time_assumed, coalesce(i.parts::text, '') COLLATE "C",
      coalesce(i.metadata::text, '') COLLATE "C")
     > (m.deleted_at IS NOT NULL, coalesce(m.edited_at, '-infinity'), m.exported_at, m.content_hash COLLATE "C", m.sent_at, m.kind,
      coalesce(m.sender_entity_id::text, ''), coalesce(m.reply_to, '') COLLATE "C", coalesce(m.topic, '') COLLATE "C",
-     coalesce(m.forwarded_from, '') COLLATE "C", coalesce(m.role, ''), m.is_time_assumed, coalesce(m.parts::text, '') COLLATE "C",
+     coalesce(m.forwarded_from, '') COLLATE "C", coalesce(m.role, ''), m.is_time_assumed, coalesce(p.parts::text, '') COLLATE "C",
      coalesce(m.metadata::text, '') COLLATE "C")
 
 -- name: mark_changed
@@ -221,8 +230,23 @@ WHERE t.is_deleted AND s.interaction_id = t.interaction_id AND s.message_ids @> 
 -- Every version that does not stand is kept: here the one that is about to be replaced.
 INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
 SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL, m.content
-FROM changed c JOIN messages m ON m.id = c.id WHERE c.is_other_version
+FROM changed c JOIN message_texts m ON m.id = c.id WHERE c.is_other_version
 ON CONFLICT DO NOTHING
+
+-- name: leave_archive
+-- A message that says something else now stands in its row again, until its conversation is summarised and archived anew.
+WITH gone AS (
+    DELETE FROM archived_messages a USING changed c, messages m
+    WHERE m.id = c.id AND m.is_archived AND NOT c.stays_archived AND a.month = m.archived_month AND a.message_id = m.id
+    RETURNING a.month, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
+), locked AS MATERIALIZED (
+    SELECT month FROM archive_months WHERE month IN (
+        SELECT m.archived_month FROM changed c JOIN messages m ON m.id = c.id WHERE m.is_archived AND NOT c.stays_archived
+    ) ORDER BY month FOR UPDATE
+)
+UPDATE archive_months k SET message_count = k.message_count - g.messages, content_bytes = k.content_bytes - g.bytes
+FROM locked JOIN (SELECT month, count(*) AS messages, sum(bytes) AS bytes FROM gone GROUP BY month) g USING (month)
+WHERE k.month = locked.month
 
 -- name: update_changed
 UPDATE messages m
@@ -230,9 +254,13 @@ SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = %(
     deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, clock_timestamp()) END,
     token_count = c.token_count, importance_score = c.importance_score, importance_reason = c.importance_reason,
     is_outgoing = coalesce((SELECT e.is_self FROM entities e WHERE e.id = c.sender_entity_id), false),
-    is_time_assumed = c.is_time_assumed, kind = c.kind, role = c.role, content = c.content,
+    is_time_assumed = c.is_time_assumed, kind = c.kind, role = c.role,
+    content = CASE WHEN c.stays_archived THEN m.content ELSE c.content END,
+    parts = CASE WHEN c.stays_archived THEN m.parts ELSE c.parts END, is_archived = c.stays_archived,
+    archived_at = CASE WHEN c.stays_archived THEN m.archived_at END,
+    archived_month = CASE WHEN c.stays_archived THEN m.archived_month END,
     content_hash = c.content_hash, reply_to = c.reply_to, topic = coalesce(c.topic, m.topic), forwarded_from = c.forwarded_from,
-    parts = c.parts, metadata = c.metadata,
+    metadata = c.metadata,
     interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END
 FROM changed c WHERE c.id = m.id
 

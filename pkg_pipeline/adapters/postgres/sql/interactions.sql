@@ -30,7 +30,7 @@ WHERE chat_id = %(chat)s AND ended_at >= %(from_at)s::timestamptz - make_interva
 SELECT m.id, m.external_id, m.sent_at, m.sender_entity_id, m.deleted_at IS NOT NULL, m.content_hash, m.token_count,
        m.importance_score >= 0.5,
        CASE WHEN %(is_group)s THEN m.content ELSE left(m.content, 400) END, r.sender_entity_id, r.sent_at
-FROM messages m
+FROM message_texts m
 LEFT JOIN messages r ON %(is_group)s AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
     AND r.kind = 'message' AND r.deleted_at IS NULL
 WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(from_at)s AND %(to_at)s AND m.kind = 'message'
@@ -78,6 +78,12 @@ WITH given AS (
         UNION ALL
         SELECT before.day, '-infinity' FROM before
     ) days GROUP BY day
+), months AS (
+    -- a month that the archive has looked at already; one it has not comes of age by time alone
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT p.asset, p.partition_key, 'interactions changed'
+    FROM (SELECT DISTINCT to_char(day, 'YYYY-MM-01') AS month FROM saved) t
+    JOIN partition_states p ON p.asset = 'archived_messages' AND p.partition_key = t.month
 )
 SELECT count(*) FROM saved
 

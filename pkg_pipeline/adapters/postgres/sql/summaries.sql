@@ -57,7 +57,7 @@ WHERE l.kind = 'summary' AND l.subject_id = g.id AND l.token = g.token
 -- name: messages
 SELECT g.id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
 FROM unnest(%(ids)s::uuid[], %(chats)s::uuid[], %(started)s::timestamptz[], %(ended)s::timestamptz[]) AS g (id, chat_id, started_at, ended_at)
-JOIN messages m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AND g.ended_at
+JOIN message_texts m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AND g.ended_at
 WHERE m.kind = 'message' AND m.deleted_at IS NULL
 ORDER BY m.chat_id, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
@@ -90,6 +90,13 @@ WITH items AS (
     WHERE interaction_id = %(interaction)s AND status <> 'rejected' AND id <> ALL (%(fact_ids)s::uuid[])
 ), attempts AS (
     DELETE FROM summary_attempts WHERE interaction_id = %(interaction)s
+), months AS (
+    -- what was held back from the archive for want of a summary
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT p.asset, p.partition_key, 'summarised'
+    FROM interactions i JOIN partition_states p ON p.asset = 'archived_messages' AND p.pending > 0
+        AND p.partition_key = to_char(i.day, 'YYYY-MM-01')
+    WHERE i.id = %(interaction)s
 )
 UPDATE interaction_summaries SET status = 'superseded', updated_at = clock_timestamp()
 WHERE interaction_id = %(interaction)s AND status IN ('completed', 'dirty') AND id <> %(id)s

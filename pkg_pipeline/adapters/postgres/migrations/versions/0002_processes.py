@@ -11,7 +11,7 @@ depends_on = None
 
 TAKEN_BACK = """
 DO $$ BEGIN
-    IF EXISTS (SELECT FROM archive_months WHERE state = 'dropped') THEN
+    IF EXISTS (SELECT FROM archive_months WHERE dropped_at IS NOT NULL) THEN
         RAISE EXCEPTION 'months of the archive were dropped; what they held cannot be put back';
     END IF;
 END $$;
