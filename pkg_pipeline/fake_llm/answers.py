@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pkg_pipeline.fake_llm import profile_manners
+from pkg_pipeline.fake_llm.profiles import PROFILE_KEYS, profile
 from pkg_pipeline.fake_llm.summaries import language_of, summarise
 from pkg_pipeline.memory.gate_instructions import gives_orders
 from pkg_pipeline.prompts import fencing
@@ -57,7 +59,13 @@ def good(schema: Mapping[str, Any], prompt: str) -> Any:
         blocks = {}
     if set(schema.get("properties", {})) >= SUMMARY_KEYS and blocks.get("MESSAGES"):
         return summarise(blocks.get("PARTICIPANTS", []), blocks["MESSAGES"])
+    if _asks_for_profile(schema, blocks):
+        return profile(blocks)
     return conforming(schema)
+
+
+def _asks_for_profile(schema: Mapping[str, Any], blocks: Mapping[str, Any]) -> bool:
+    return set(schema.get("properties", {})) >= PROFILE_KEYS and bool(blocks.get("SUMMARIES"))
 
 
 def _messages(prompt: str) -> list[Record]:
@@ -186,6 +194,7 @@ _BENT: dict[str, Callable[[Record, str], Record]] = {
     "wrong_types": _wrong_types,
     "extra_field": _extra_field,
 }
+_PROFILE_BENT = profile_manners.BENT | profile_manners.obeying(payload)
 MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *_BENT)
 """Ways of answering that a script can ask for."""
 
@@ -198,7 +207,8 @@ def answer_text(mode: str, schema: Mapping[str, Any] | None, prompt: str) -> str
         return "I am a local stand-in and answer in plain words."
     value = good(schema, prompt)
     if mode in _BENT and isinstance(value, dict):
-        value = _BENT[mode](value, prompt)
+        manners = _PROFILE_BENT if set(value) >= PROFILE_KEYS else _BENT
+        value = manners[mode](value, prompt)
     elif mode == "no_facts":
         value = conforming(schema)
     text = json.dumps(value, ensure_ascii=False)

@@ -102,9 +102,14 @@ def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileG
 
 
 def publishable(source: ProfileInput) -> Callable[[str], bool]:
-    """Whether a text may stand in a profile of ``source``, for those who word one themselves. Lengths apart."""
+    """Whether a part of a text may stand in a profile of ``source``, for those who word one themselves.
+
+    A part need not share a word with the input ("rarely in touch"); that is asked of a whole text. Lengths apart.
+    """
     prepared = _prepared(source)
-    return lambda text: _words(text, prepared) is None
+    subjects = (source.entity.name, *(topic.name for topic in source.aggregate.top_topics))
+    subject = next((f"{name} " for name in subjects if _words(name, prepared) is None), "")
+    return lambda text: _words(text, prepared) is None or _words(f"{subject}{text}", prepared) is None
 
 
 def _type(answered: str) -> RelationshipType | None:

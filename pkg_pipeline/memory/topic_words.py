@@ -44,15 +44,26 @@ _RUSSIAN = """
 """
 STOPWORDS: Final = frozenset(f"{_ENGLISH} {_RUSSIAN}".split())
 
-HAN_BREAK: Final = re.compile(
+_HAN_BREAK = re.compile(
     r"双方|我们|你们|他们|她们|大家|咱们|讨论|商量|商定|谈到|谈了|决定|同意|确认|约定|说好|希望|需要|计划|打算|准备|已经|可以|应该|之前|之后|以后"
-    r"|以及|关于|对于|因为|所以|但是|如果|这个|那个|一个|两个|今天|明天|昨天|下周|上周|本周|周[一二三四五六日天]|星期.|[上下]午|[一二三四五六七八九十\d]+[点月日号]"
-    r"|[的了在是和与把被将到给对从向为于也都就还要能让请由及或且并其之我你他她它这那]"
+    r"|以及|关于|对于|因为|所以|但是|如果|这个|那个|一个|两个|今天|明天|昨天|下周|上周|本周|负责|提醒|介绍|邀请|答应|告诉|两人|周[一二三四五六日天]|星期.|[上下]午|[一二三四五六七八九十\d]+[点月日号]"
+    r"|[的了在是和与把被将到给对从向为于也都就还要能让请由及或且并其之说问想去来约我你他她它这那]"
 )
 """Between these stand the subjects of a Chinese sentence."""
 
-_VERB = re.compile(r"(?:ться|тся|лся|лась|лись|али|или|яли|ели|ала|ила|яла|ает|ают|ует|уют|яет|яют|ировать|овать)$")
-"""Russian verbs: a talk is named by its nouns."""
+_VERB = re.compile(
+    r"(?:ться|тся|лся|лась|лись|али|или|яли|ели|ала|ила|яла|ает|ают|ует|уют|яет|яют|ировать|овать|ит|ят|ет|ут|ют"
+    r"|дим|тим|рим|ним|лим|вим)$"
+)
+_NOUNS_LIKE_VERBS = frozenset(
+    (
+        *("кредит", "лимит", "визит", "депозит", "аудит", "дефицит", "гранит", "магнит", "бюджет", "билет", "пакет"),
+        *("ответ", "отчет", "расчет", "совет", "кабинет", "интернет", "предмет", "макет", "банкет", "буклет", "паркет"),
+        *("портрет", "авторитет", "факультет", "комитет", "институт", "маршрут", "атрибут", "салют", "минут", "грамм"),
+        *("валют", "мебели", "неделя", "недели", "модели", "цели", "школа", "сила", "могила", "акула"),
+    )
+)
+"""A talk is named by its nouns. Most Russian words with such endings are verbs; these are not."""
 
 _RU_ENDINGS = re.compile(
     r"(?:иями|ями|ами|иях|иям|ием|ией|ого|его|ому|ему|ыми|ими|ях|ах|ов|ев|ей|ой|ий|ый|ая|яя|ое|ее|ые|ие|ых|их|ую|юю"
@@ -72,9 +83,25 @@ _ALIKE = (
 )
 
 
+def is_han(word: str) -> bool:
+    """Whether a word is written in Chinese characters."""
+    return "\u3400" <= word[0] <= "\u9fff"
+
+
+def han_breaks(text: str, excluded: frozenset[str]) -> list[tuple[int, int]]:
+    """Where a Chinese run is cut: words that name nothing, and the names of those who took part."""
+    found = [match.span() for match in _HAN_BREAK.finditer(text)]
+    for name in excluded:
+        at = text.find(name) if is_han(name) else -1
+        while at >= 0:
+            found.append((at, at + len(name)))
+            at = text.find(name, at + 1)
+    return sorted(found)
+
+
 def is_verb(word: str) -> bool:
     """Whether a case-folded Russian word has a verb's ending that few nouns have."""
-    return len(word) > SHORTEST_ALIKE and _VERB.search(word) is not None
+    return len(word) > SHORTEST_ALIKE and word not in _NOUNS_LIKE_VERBS and _VERB.search(word) is not None
 
 
 @lru_cache(maxsize=65_536)

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from pkg_pipeline.memory import name_forms
 from pkg_pipeline.memory.profile_records import Topic
-from pkg_pipeline.memory.topic_words import HAN_BREAK, SHORTEST_ALIKE, STOPWORDS, is_verb, skeleton, stem
+from pkg_pipeline.memory.topic_words import SHORTEST_ALIKE, STOPWORDS, han_breaks, is_han, is_verb, skeleton, stem
 
 SHORT_WORDS: Final = 4
 MOST_WORDS_OF_A_PHRASE: Final = 6
@@ -32,6 +32,7 @@ MOST_HAN_CHARACTERS: Final = 6
 """A longer unbroken piece of Chinese is a clause; its pieces of two to four characters are looked at."""
 ALIKE: Final = 0.5
 """From this share of common stems on, two topics are one."""
+LONG_HAN_NAME: Final = 3
 MOST_ELEMENTS: Final = 14
 """So many content words of one key point are looked at."""
 MOST_LEADERS: Final = 2_000
@@ -45,6 +46,7 @@ _TOKEN: Final = re.compile(
     r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)|(?P<word>[^\W_\u3400-\u4dbf\u4e00-\u9fff]+(?:[-'’.][^\W_\u3400-\u4dbf\u4e00-\u9fff]+)*)"
     r"|(?P<mark>[,.;:!?()\"«»“”，。；：！？、（）…\n]|\s[-–—]\s)"
 )
+_MARK_INSIDE: Final = re.compile(r"[,.;!?。，；！？]\s*\w")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _SMALLEST_NUMBER_DIGITS: Final = 4
 
@@ -102,7 +104,7 @@ def merge_topics(
         newest = sorted(moments, key=lambda text: (-max(moments[text]).timestamp(), text))[:MOST_TEXTS]
         moments = {text: moments[text] for text in newest}
     excluded = frozenset(
-        stem(form) for name in besides for word in _words(name) for form in name_forms.inflections(word)
+        form_of for name in besides for word in _words(name) for form in _forms(word) for form_of in (form, stem(form))
     )
     read = {text: _elements(text, excluded) for text in moments}
     names = _sure_names(read.values())
@@ -127,6 +129,13 @@ def merge_topics(
 
 def _words(text: str) -> list[str]:
     return [_folded(match.group()) for match in _TOKEN.finditer(text) if match["mark"] is None]
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    """How a name of one word may stand in a text; of three Chinese characters the last two are the given name."""
+    if is_han(name):
+        return (name, name[1:]) if len(name) == LONG_HAN_NAME else (name,)
+    return name_forms.inflections(name)
 
 
 def _folded(word: str) -> str:
@@ -169,14 +178,14 @@ def _han_elements(match: re.Match[str], run: int, excluded: frozenset[str], foun
     """Pieces of a Chinese run of at least two characters, with pairs of characters as stems. Gives the next run."""
     text, at = match.group(), match.start()
     start = 0
-    for broken in (*HAN_BREAK.finditer(text), None):
-        end = len(text) if broken is None else broken.start()
+    for broken in (*han_breaks(text, excluded), None):
+        end = len(text) if broken is None else max(start, broken[0])
         piece = text[start:end]
         if len(piece) >= 2 and piece not in excluded:
             pairs = tuple(piece[index : index + 2] for index in range(len(piece) - 1))
             found.append(_Element(piece, pairs, at + start, at + end, run))
         if broken is not None:
-            start, run = broken.end(), run + 1
+            start, run = max(start, broken[1]), run + 1
     return run
 
 
@@ -223,20 +232,18 @@ def _phrases(read: dict[str, list[_Element]], moments: dict[str, set[datetime]])
 
 
 def _is_short(elements: Sequence[_Element], text: str) -> bool:
-    if any(_is_han(element.word) for element in elements):
-        return sum(len(element.word) for element in elements if _is_han(element.word)) <= SHORT_HAN_CHARACTERS
+    if _MARK_INSIDE.search(text):
+        return False
+    if any(is_han(element.word) for element in elements):
+        return sum(len(element.word) for element in elements if is_han(element.word)) <= SHORT_HAN_CHARACTERS
     return len(elements) <= SHORT_WORDS and text.count(" ") < MOST_WORDS_OF_A_PHRASE
-
-
-def _is_han(word: str) -> bool:
-    return "\u3400" <= word[0] <= "\u9fff"
 
 
 def _runs(elements: Sequence[_Element]) -> list[tuple[_Element, ...]]:
     """Single words and neighbours; long pieces of Chinese in smaller ones."""
     found: list[tuple[_Element, ...]] = []
     for index, element in enumerate(elements):
-        if len(element.word) > MOST_HAN_CHARACTERS and _is_han(element.word):
+        if len(element.word) > MOST_HAN_CHARACTERS and is_han(element.word):
             found += [(piece,) for size in (2, 3, 4) for piece in _pieces(element, size)]
             continue
         if not element.is_verb:

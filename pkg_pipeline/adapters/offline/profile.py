@@ -30,6 +30,8 @@ PHASE_WORDS = 14
 TITLE_WORDS = 12
 CHINESE_FACTOR = 1.5
 """A Chinese character counts as a word here, and the gate takes two thirds of one for it."""
+FEW_WORDS = 3
+"""A first sentence of fewer says nothing by itself ("Deal!"): what follows it is told too."""
 MOST_PHASES = 6
 MOST_QUARTERS = 5
 """A relationship of more quarters than this is told by years."""
@@ -62,7 +64,7 @@ class _Telling:
         """Who it is and what it is about, since when and how often, what was decided last, what is open."""
         parts = [self._about(kind), self._often(), self._decided(), self._open()]
         kept = [part for part in parts if part and self.may_say(part)]
-        text = self.words["joint"].join(kept)
+        text = self._joined(kept)
         is_short = len(sentences(text)) <= MAX_SUMMARY_SENTENCES and word_count(text) <= MAX_SUMMARY_WORDS
         return text if kept and is_short and self.may_say(text) else self._least()
 
@@ -72,7 +74,7 @@ class _Telling:
         parts = [self.words["met"].format(first=self._day(counted.first_interaction_at))]
         parts += self._phases()
         parts.append(self.words["now"].format(last=self._day(counted.last_interaction_at)))
-        text = self.words["joint"].join(part for part in parts if self.may_say(part))
+        text = self._joined([part for part in parts if self.may_say(part)])
         return text if text and self.may_say(text) else self._least()
 
     def milestones(self) -> list[AnswerMilestone]:
@@ -88,13 +90,15 @@ class _Telling:
         if person.organization and (org := self._plain(person.organization)):
             name = self.words["org"].format(name=name, org=org)
         label = TYPES[self.source.language][kind]
-        topics = [self._plain(topic.name) for topic in counted.top_topics]
-        topics = [topic for topic in topics if self._is_own_language(topic) and self.may_say(topic)][:TOPICS_NAMED]
-        if topics:
-            text = self.words["about"].format(name=name, kind=label, topics=self.words["and"].join(topics))
-            if self.may_say(text):
-                return text
-        return self.words["bare"].format(name=name, kind=label)
+        said = self.words["bare"].format(name=name, kind=label)
+        named: list[str] = []
+        for topic in counted.top_topics:
+            tried = self.words["and"].join([*named, self._plain(topic.name)])
+            text = self.words["about"].format(name=name, kind=label, topics=tried)
+            if len(named) < TOPICS_NAMED and self._plain(topic.name) and self.may_say(text):
+                said = text
+                named.append(self._plain(topic.name))
+        return said
 
     def _often(self) -> str:
         counted = self.source.aggregate
@@ -221,8 +225,13 @@ class _Telling:
         """The beginning of a text as a part of a sentence; None where it may not be said here."""
         budget = round(words * CHINESE_FACTOR) if self.source.language == "zh" else words
         first = next(iter(sentences(text)), "")
-        shown = self._plain(clipped(first if count_words(first) >= 3 else text, budget))
+        whole = self._plain(first if count_words(first) >= FEW_WORDS else text)
+        shown = clipped(whole, budget)
         return shown if shown and self._is_own_language(shown) and self.may_say(shown) else None
+
+    def _joined(self, parts: Sequence[str]) -> str:
+        ended = "。" if self.source.language == "zh" else "."
+        return self.words["joint"].join(part.replace(f"…{ended}", "…") for part in parts)
 
     def _plain(self, text: str) -> str:
         """Without marks that would end a sentence in the middle of ours."""

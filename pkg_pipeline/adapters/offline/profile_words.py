@@ -140,7 +140,7 @@ FREQUENCIES: Mapping[str, Mapping[str, str]] = {
 }
 TEMPLATES: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "about": "{name} is {kind}: the talk is about {topics}.", "bare": "{name} is {kind}.", "org": "{name} ({org})",
+        "about": "{name} is {kind}; they talk about {topics}.", "bare": "{name} is {kind}.", "org": "{name} ({org})",
         "often": "In touch since {first}, {often}, {count} conversations; the last was on {last}.",
         "decided": "Latest important decision ({day}): {what}.", "open": "Open now ({count}): {what}.", "due": "{what}, due {due}", "nothing": "Nothing is open.",
         "least": "Conversations: {count}, since {first}.", "and": ", ",
@@ -148,7 +148,7 @@ TEMPLATES: Mapping[str, Mapping[str, str]] = {
         "first": "First conversation: {what}", "again": "In touch again after {days} days: {what}", "joint": " ",
     },
     "ru": {
-        "about": "{name} — {kind}: разговоры о том, что касается: {topics}.", "bare": "{name} — {kind}.", "org": "{name} ({org})",
+        "about": "{name} — {kind}; темы разговоров: {topics}.", "bare": "{name} — {kind}.", "org": "{name} ({org})",
         "often": "На связи с {first}, {often}, разговоров: {count}; последний был {last}.",
         "decided": "Последнее важное решение ({day}): {what}.", "open": "Сейчас открыто ({count}): {what}.", "due": "{what}, срок {due}", "nothing": "Открытых дел нет.",
         "least": "Разговоры: {count}, с {first}.", "and": ", ",
