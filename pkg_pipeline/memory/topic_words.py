@@ -47,9 +47,14 @@ STOPWORDS: Final = frozenset(f"{_ENGLISH} {_RUSSIAN}".split())
 _HAN_BREAK = re.compile(
     r"双方|我们|你们|他们|她们|大家|咱们|讨论|商量|商定|谈到|谈了|决定|同意|确认|约定|说好|希望|需要|计划|打算|准备|已经|可以|应该|之前|之后|以后"
     r"|以及|关于|对于|因为|所以|但是|如果|这个|那个|一个|两个|今天|明天|昨天|下周|上周|本周|负责|提醒|介绍|邀请|答应|告诉|两人|周[一二三四五六日天]|星期.|[上下]午|[一二三四五六七八九十\d]+[点月日号]"
-    r"|[的了在是和与把被将到给对从向为于也都就还要能让请由及或且并其之说问想去来约我你他她它这那]"
+    r"|[的了在是和与把被将到给对从向为于也都就还要能让请由及或且并其之说问想去来约改我你他她它这那]"
 )
 """Between these stand the subjects of a Chinese sentence."""
+
+FALSE_COGNATES: Final = frozenset(
+    ("magazin", "fabrik", "inteligent", "famil", "aktual", "kabinet", "receipt", "resept")
+)
+"""Spelt alike in both scripts and not the same thing: магазин is no magazine."""
 
 _VERB = re.compile(
     r"(?:ться|тся|лся|лась|лись|али|или|яли|ели|ала|ила|яла|ает|ают|ует|уют|яет|яют|ировать|овать|ит|ят|ет|ут|ют"
@@ -83,6 +88,11 @@ _ALIKE = (
 )
 
 
+def is_cyrillic(word: str) -> bool:
+    """Whether a word is written in Cyrillic letters."""
+    return "\u0400" <= word[0] <= "\u052f"
+
+
 def is_han(word: str) -> bool:
     """Whether a word is written in Chinese characters."""
     return "\u3400" <= word[0] <= "\u9fff"
@@ -107,7 +117,7 @@ def is_verb(word: str) -> bool:
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """What the forms of a case-folded word (``е`` for ``ё``) have in common. Other scripts have one form."""
-    if "\u0400" <= word[0] <= "\u052f":
+    if is_cyrillic(word):
         return _russian(word)
     return _english(word) if word.isascii() else word
 

@@ -18,11 +18,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
-from pkg_pipeline.memory import name_forms
 from pkg_pipeline.memory.profile_records import Topic
-from pkg_pipeline.memory.topic_words import SHORTEST_ALIKE, STOPWORDS, han_breaks, is_han, is_verb, skeleton, stem
+from pkg_pipeline.memory.topic_reading import Element, elements_of, forms_of_names, spellings_of
+from pkg_pipeline.memory.topic_words import is_han
 
 SHORT_WORDS: Final = 4
 MOST_WORDS_OF_A_PHRASE: Final = 6
@@ -32,9 +32,6 @@ MOST_HAN_CHARACTERS: Final = 6
 """A longer unbroken piece of Chinese is a clause; its pieces of two to four characters are looked at."""
 ALIKE: Final = 0.5
 """From this share of common stems on, two topics are one."""
-LONG_HAN_NAME: Final = 3
-MOST_ELEMENTS: Final = 14
-"""So many content words of one key point are looked at."""
 MOST_LEADERS: Final = 2_000
 """So many topics are kept apart while merging; what is mentioned less joins one of them or is dropped."""
 MOST_TEXTS: Final = 10_000
@@ -42,13 +39,7 @@ MOST_TEXTS: Final = 10_000
 topic, and the time stays below a second."""
 MOST_NAME_CHARACTERS: Final = 60
 
-_TOKEN: Final = re.compile(
-    r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)|(?P<word>[^\W_\u3400-\u4dbf\u4e00-\u9fff]+(?:[-'’.][^\W_\u3400-\u4dbf\u4e00-\u9fff]+)*)"
-    r"|(?P<mark>[,.;:!?()\"«»“”，。；：！？、（）…\n]|\s[-–—]\s)"
-)
 _MARK_INSIDE: Final = re.compile(r"[,.;!?。，；！？]\s*\w")
-_YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_SMALLEST_NUMBER_DIGITS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +48,6 @@ class TopicMention:
 
     text: str
     at: datetime
-
-
-class _Element(NamedTuple):
-    """A content word, or a piece of Chinese, at its place in the text. ``run`` counts unbroken runs."""
-
-    word: str
-    stems: tuple[str, ...]
-    start: int
-    end: int
-    run: int
-    is_capital: bool = False
-    is_inside: bool = False
-    is_verb: bool = False
 
 
 @dataclass(slots=True)
@@ -103,12 +81,10 @@ def merge_topics(
     if len(moments) > MOST_TEXTS:
         newest = sorted(moments, key=lambda text: (-max(moments[text]).timestamp(), text))[:MOST_TEXTS]
         moments = {text: moments[text] for text in newest}
-    excluded = frozenset(
-        form_of for name in besides for word in _words(name) for form in _forms(word) for form_of in (form, stem(form))
-    )
-    read = {text: _elements(text, excluded) for text in moments}
-    names = _sure_names(read.values())
-    read = {text: [_with_name(element, names) for element in elements] for text, elements in read.items()}
+    excluded = forms_of_names(besides)
+    read = {text: elements_of(text, excluded) for text in moments}
+    spellings = spellings_of(read.values())
+    read = {text: [spellings.common(element) for element in elements] for text, elements in read.items()}
     groups: dict[frozenset[str], _Group] = {}
     for text, phrase in _phrases(read, moments).items():
         key = frozenset(found for element in phrase for found in element.stems)
@@ -124,102 +100,13 @@ def merge_topics(
     return tuple(topics[:limit])
 
 
-# ── reading a key point ──────────────────────────────────────────────────────────────────────
-
-
-def _words(text: str) -> list[str]:
-    return [_folded(match.group()) for match in _TOKEN.finditer(text) if match["mark"] is None]
-
-
-def _forms(name: str) -> tuple[str, ...]:
-    """How a name of one word may stand in a text; of three Chinese characters the last two are the given name."""
-    if is_han(name):
-        return (name, name[1:]) if len(name) == LONG_HAN_NAME else (name,)
-    return name_forms.inflections(name)
-
-
-def _folded(word: str) -> str:
-    return word.casefold().replace("ё", "е").replace("’", "'")
-
-
-def _elements(text: str, excluded: frozenset[str]) -> list[_Element]:
-    """The content words of a key point; a stopword or a mark ends a run."""
-    found: list[_Element] = []
-    run, is_inside = 0, False
-    for match in _TOKEN.finditer(text):
-        if match["mark"] is not None:
-            run, is_inside = run + 1, False
-            continue
-        if match["han"] is not None:
-            run = _han_elements(match, run, excluded, found)
-            is_inside = True
-            continue
-        word = _folded(match.group())
-        root = stem(word)
-        if word in STOPWORDS or root in excluded or len(word) < 2 or _is_small_number(word):
-            run += 1
-        else:
-            shown = match.group()
-            is_capital = shown[0].isupper() or any(letter.isupper() for letter in shown[1:])
-            place = (match.start(), match.end(), run)
-            found.append(_Element(word, (root,), *place, is_capital, is_inside, is_verb(word)))
-        is_inside = True
-        if len(found) >= MOST_ELEMENTS:
-            break
-    return found
-
-
-def _is_small_number(word: str) -> bool:
-    """Counts, days and years name nothing; an order number or a model does."""
-    return word.isdigit() and (len(word) < _SMALLEST_NUMBER_DIGITS or _YEAR.fullmatch(word) is not None)
-
-
-def _han_elements(match: re.Match[str], run: int, excluded: frozenset[str], found: list[_Element]) -> int:
-    """Pieces of a Chinese run of at least two characters, with pairs of characters as stems. Gives the next run."""
-    text, at = match.group(), match.start()
-    start = 0
-    for broken in (*han_breaks(text, excluded), None):
-        end = len(text) if broken is None else max(start, broken[0])
-        piece = text[start:end]
-        if len(piece) >= 2 and piece not in excluded:
-            pairs = tuple(piece[index : index + 2] for index in range(len(piece) - 1))
-            found.append(_Element(piece, pairs, at + start, at + end, run))
-        if broken is not None:
-            start, run = max(start, broken[1]), run + 1
-    return run
-
-
-def _sure_names(read: Iterable[Sequence[_Element]]) -> frozenset[str]:
-    """Spellings, common to both scripts, of what is surely a name somewhere: capital inside a text, or digits in it."""
-    return frozenset(
-        skeleton(element.stems[0])
-        for elements in read
-        for element in elements
-        if element.is_capital
-        and (element.is_inside or element.word[1:].upper() != element.word[1:].lower())
-        and (element.is_inside or any(sign.isdigit() for sign in element.word))
-    )
-
-
-def _with_name(element: _Element, names: frozenset[str]) -> _Element:
-    """A name's stem is its common spelling, marked as a name."""
-    root = element.stems[0]
-    if len(element.stems) > 1 or not (element.word.isascii() or "\u0400" <= element.word[0] <= "\u052f"):
-        return element
-    common = skeleton(root)
-    is_name = common in names and (element.is_capital or len(element.word) >= SHORTEST_ALIKE)
-    if not is_name:
-        return element
-    return element._replace(stems=(f"@{common}",), is_verb=False)
-
-
 # ── what a key point is about ────────────────────────────────────────────────────────────────
 
 
-def _phrases(read: dict[str, list[_Element]], moments: dict[str, set[datetime]]) -> dict[str, tuple[_Element, ...]]:
+def _phrases(read: dict[str, list[Element]], moments: dict[str, set[datetime]]) -> dict[str, tuple[Element, ...]]:
     """The topic of each key point, as a run of its words; key points without content have none."""
     spoken: Counter[tuple[str, ...]] = Counter()
-    candidates: dict[str, list[tuple[_Element, ...]]] = {}
+    candidates: dict[str, list[tuple[Element, ...]]] = {}
     for text, elements in read.items():
         if not elements:
             continue
@@ -231,7 +118,7 @@ def _phrases(read: dict[str, list[_Element]], moments: dict[str, set[datetime]])
     return {text: _best(runs, spoken, len(moments[text])) for text, runs in candidates.items()}
 
 
-def _is_short(elements: Sequence[_Element], text: str) -> bool:
+def _is_short(elements: Sequence[Element], text: str) -> bool:
     if _MARK_INSIDE.search(text):
         return False
     if any(is_han(element.word) for element in elements):
@@ -239,9 +126,9 @@ def _is_short(elements: Sequence[_Element], text: str) -> bool:
     return len(elements) <= SHORT_WORDS and text.count(" ") < MOST_WORDS_OF_A_PHRASE
 
 
-def _runs(elements: Sequence[_Element]) -> list[tuple[_Element, ...]]:
+def _runs(elements: Sequence[Element]) -> list[tuple[Element, ...]]:
     """Single words and neighbours; long pieces of Chinese in smaller ones."""
-    found: list[tuple[_Element, ...]] = []
+    found: list[tuple[Element, ...]] = []
     for index, element in enumerate(elements):
         if len(element.word) > MOST_HAN_CHARACTERS and is_han(element.word):
             found += [(piece,) for size in (2, 3, 4) for piece in _pieces(element, size)]
@@ -253,10 +140,10 @@ def _runs(elements: Sequence[_Element]) -> list[tuple[_Element, ...]]:
     return found or [(element,) for element in elements]
 
 
-def _pieces(element: _Element, size: int) -> list[_Element]:
+def _pieces(element: Element, size: int) -> list[Element]:
     word, at = element.word, element.start
     return [
-        _Element(
+        Element(
             word[index : index + size],
             tuple(word[place : place + 2] for place in range(index, index + size - 1)),
             *(at + index, at + index + size, element.run),
@@ -265,14 +152,14 @@ def _pieces(element: _Element, size: int) -> list[_Element]:
     ]
 
 
-def _key(run: Sequence[_Element]) -> tuple[str, ...]:
+def _key(run: Sequence[Element]) -> tuple[str, ...]:
     return run[0].stems if len(run) == 1 else tuple(sorted({found for element in run for found in element.stems}))
 
 
-def _best(runs: list[tuple[_Element, ...]], spoken: Counter[tuple[str, ...]], own: int) -> tuple[_Element, ...]:
+def _best(runs: list[tuple[Element, ...]], spoken: Counter[tuple[str, ...]], own: int) -> tuple[Element, ...]:
     """The run that most others share; what is longer counts a little more, and wins where nobody shares anything."""
 
-    def worth(run: tuple[_Element, ...]) -> tuple[float, int, int]:
+    def worth(run: tuple[Element, ...]) -> tuple[float, int, int]:
         others = spoken[_key(run)] - own
         length = sum(len(element.word) for element in run)
         return others * (1.0 if len(run) == 1 else 1.5), length, -run[0].start
@@ -323,7 +210,7 @@ def _is_same_chinese(first: str, second: str, pairs: frozenset[str], others: fro
 
 def _script(words: frozenset[str]) -> str:
     """The script of what is no name: names say nothing about it."""
-    firsts = {word[0] for word in words}
+    firsts = {word[0] for word in words if word[0] != "~"}
     if any("\u3400" <= first <= "\u9fff" for first in firsts):
         return "han"
     if any("\u0400" <= first <= "\u052f" for first in firsts):
