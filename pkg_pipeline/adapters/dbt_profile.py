@@ -1,4 +1,7 @@
-"""The variables that dbt's profile reads, made from the memory's database URL. dbt itself is not run here."""
+"""What a dbt build needs around it: the variables that its profile reads, and the place to itself.
+
+dbt itself is not run here.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,16 @@ def variables(url: str) -> dict[str, str]:
 
 
 @contextmanager
-def environment(url: str) -> Iterator[None]:
-    """The variables in this process's environment, which dbt inherits; afterwards as before."""
-    with in_environment(variables(url)):
+def building(url: str) -> Iterator[None]:
+    """The variables in this process's environment, which dbt inherits; afterwards as before.
+
+    Waits until no other build is under way: two that make the same view or table for the first time would meet.
+    """
+    import psycopg
+
+    from pkg_pipeline.adapters.postgres.engine import libpq_url
+    from pkg_pipeline.adapters.postgres.queries import query
+
+    with psycopg.connect(libpq_url(url), autocommit=True) as connection, in_environment(variables(url)):
+        connection.execute(query("marts", "build_alone"))  # let go with the connection, whatever ends it
         yield

@@ -29,6 +29,6 @@ def test_the_parts_of_a_url(url: str, expected: tuple[str, ...]) -> None:
 
 
 def test_the_password_leaves_the_environment_again() -> None:
-    with dbt_profile.environment("postgresql://me:secret@db/memory"):
+    with dbt_profile.building("postgresql://me:secret@db/memory"):
         assert os.environ["PKG_DBT_PASSWORD"] == "secret"
     assert "PKG_DBT_PASSWORD" not in os.environ

@@ -12,6 +12,8 @@ from typing import Any
 
 import dagster as dg
 
+from pkg_pipeline.defs import mart_schedules
+
 PROJECT = Path(__file__).resolve().parents[3] / "dbt"
 MANIFEST = PROJECT / "target" / "manifest.json"
 
@@ -22,13 +24,17 @@ class MartsMissing(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Marts:
-    """What the definitions take in; empty without dbt."""
+    """What the definitions take in; empty without dbt. The job of the unpartitioned marts is among ``jobs.py``."""
 
     assets: Sequence[dg.AssetsDefinition] = ()
+    jobs: Sequence[Any] = ()
+    schedules: Sequence[dg.ScheduleDefinition] = ()
     resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def build(manifest: Path = MANIFEST) -> Marts:
+def build(
+    *, daily: dg.DailyPartitionsDefinition, weekly: dg.WeeklyPartitionsDefinition, manifest: Path = MANIFEST
+) -> Marts:
     """The dbt assets, or nothing and a warning."""
     if importlib.util.find_spec("dagster_dbt") is None:
         warnings.warn("dbt is not installed: no marts; install pkg-pipeline[dbt]", MartsMissing, stacklevel=2)
@@ -38,7 +44,11 @@ def build(manifest: Path = MANIFEST) -> Marts:
         return Marts()
     from pkg_pipeline.defs.assets import dbt_assets  # imports dagster_dbt, which takes seconds
 
+    assets = dbt_assets.build(json.loads(manifest.read_text(encoding="utf-8")), daily=daily, weekly=weekly)
+    _, by_day, by_week = assets
     return Marts(
-        assets=[dbt_assets.build(json.loads(manifest.read_text(encoding="utf-8")))],
+        assets=assets,
+        jobs=mart_schedules.jobs(by_day=by_day, by_week=by_week),
+        schedules=mart_schedules.build(by_day=by_day, by_week=by_week, timezone=daily.timezone),
         resources={"dbt": dbt_assets.resource(PROJECT)},
     )

@@ -1,0 +1,15 @@
+{{ config(meta={'dagster': {'ref': {'name': 'action_items'}}}) }}
+-- What the memory withholds, and what rests on a message deleted at its source, is nowhere in the mart.
+select mart.item_id
+from {{ ref('action_items') }} as mart
+where exists (
+    select 1
+    from {{ source('memory', 'summary_items') }} as items
+    where items.item_id = mart.item_id and items.is_withheld
+)
+or exists (
+    select 1
+    from {{ source('memory', 'messages') }} as messages
+    where messages.chat_id = mart.chat_id and messages.deleted_at is not null
+      and messages.external_id = any(mart.message_ids)
+)
