@@ -13,6 +13,7 @@ from typing import Literal
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.carrying import Item
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
@@ -44,8 +45,7 @@ KnownItem = DecisionItem | ActionItem | FactCandidate
 class KnownSummary:
     """The summary that is served before another is made, as far as the next one has to know it.
 
-    ``message_ids`` are the external ids of what it was made from, ``input_hash`` that of their texts. ``adopted`` are
-    summaries of interactions that were joined to this one since: what they knew is kept too.
+    ``message_ids`` are the external ids of what it was made from, ``input_hash`` that of their texts.
     """
 
     id: UUID
@@ -56,11 +56,6 @@ class KnownSummary:
     model: str
     schema_version: int
     is_dirty: bool
-    adopted: tuple[SummaryContent, ...] = ()
-
-    @property
-    def contents(self) -> tuple[SummaryContent, ...]:
-        return (self.content, *self.adopted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,24 +173,23 @@ def refs_of(known: SummaryContent) -> dict[str, KnownItem]:
     return {f"{letter}{at}": item for letter, items in groups for at, item in enumerate(items, 1)}
 
 
-def joined(known: KnownSummary) -> SummaryContent:
-    """The known content with what was adopted, each item once."""
-
-    def once(group: str) -> tuple[KnownItem, ...]:
-        items = [item for content in known.contents for item in getattr(content, group)]
-        return tuple({item.id: item for item in items}.values())
-
+def joined(content: SummaryContent, adopted: Sequence[SummaryContent]) -> SummaryContent:
+    """``content`` with the items of ``adopted``, summaries of what was joined to its interaction; each item once."""
+    several = (content, *adopted)
     important: dict[str, ImportantMessage] = {}
-    for content in known.contents:
-        for message in content.important_messages:
-            important.setdefault(message.message_id, message)
+    for message in (message for one in several for message in one.important_messages):
+        important.setdefault(message.message_id, message)
     return replace(
-        known.content,
-        decisions=once("decisions"),
-        action_items=once("action_items"),
-        extracted_facts=once("extracted_facts"),
+        content,
+        decisions=_once(item for one in several for item in one.decisions),
+        action_items=_once(item for one in several for item in one.action_items),
+        extracted_facts=_once(item for one in several for item in one.extracted_facts),
         important_messages=tuple(important.values()),
     )
+
+
+def _once(items: Iterable[Item]) -> tuple[Item, ...]:
+    return tuple({item.id: item for item in items}.values())
 
 
 def _words(item: KnownItem) -> str:

@@ -42,6 +42,10 @@ def timeline(store: HistoryStore, entity_id: UUID, *, limit: int, cursor: str | 
     return Page(tuple(_timeline_json(row) for row in shown), following)
 
 
+KEYED = ("message_ids", "closed_by")
+"""Fields of stored items that hold external ids of messages."""
+
+
 def summary_json(one: StoredSummary) -> dict[str, Any]:
     """One row of ``summaries``. ``withheld``: its text rests on a deleted message and is not shown (P29)."""
     is_withheld = one.status == "dirty" and one.dirty_reason == "deleted"
@@ -67,10 +71,14 @@ def summary_json(one: StoredSummary) -> dict[str, Any]:
 
 
 def _items(one: StoredSummary, stored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Stored objects with message keys instead of external ids, without what is withheld."""
+    """Stored objects with message keys instead of external ids, without what is withheld or kept for checks only."""
     shown = [given for given in stored if str(given.get("id")) not in one.withheld_items]
     return [
-        {**given, "message_ids": [_key(one, external) for external in given.get("message_ids", ())]} for given in shown
+        {
+            **{name: value for name, value in given.items() if name != "text_hashes"},
+            **{name: [_key(one, key) for key in given.get(name, ())] for name in KEYED if name in given},
+        }
+        for given in shown
     ]
 
 

@@ -11,9 +11,13 @@ from datetime import date, datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
+from pkg_pipeline.memory.increments import KnownSummary
 from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput, Usage
+from pkg_pipeline.stages.source_stores import SourceStore, TooSmall
 
 # ── summaries ─────────────────────────────────────────────────────────────────────────────────
+
+NOBODY = UUID(int=0)
 
 Lane = Literal["live", "backfill"]
 
@@ -22,9 +26,24 @@ Period = Literal["day", "week"]
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run takes besides, or of, what is due: given-up ones again, stale ones again (B5), or nothing but what one
+    backfill chose and has not done (P31).
+    """
+
+    retry_failed: bool = False
+    redo_stale: bool = False
+    backfill_id: UUID | None = None
+
+
+ALL_DUE = Scope()
+
+
+@dataclass(frozen=True, slots=True)
 class Eligibility:
     """What counts as due (P11, P12, P19). Age is reckoned from ``now``, the memory's clock; leases, ``retry_at`` and
-    budgets follow the database's. ``gap_seconds``: an interaction is complete when the silence is longer.
+    budgets follow the database's. ``gap_seconds``: an interaction is complete when the silence is longer. A summary is
+    stale that none of ``current_versions``, ``model`` and ``schema_version`` made.
     """
 
     now: datetime
@@ -33,15 +52,19 @@ class Eligibility:
     attempt_limit: int
     prompt_version: str
     model: str
-    retry_failed: bool = False
+    current_versions: tuple[str, ...]
+    schema_version: int
     gap_seconds: float = 0.0
+    scope: Scope = ALL_DUE
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """One interaction under a lease. ``token`` is the fencing token the result is saved with.
 
-    ``attempts`` and ``deferrals`` are those of this very input, prompt and model.
+    ``attempts`` and ``deferrals`` are those of this very input, prompt and model. A long one comes without its
+    messages: they are read through ``SourceStore``. ``known`` is the summary that stands, ``adopted``
+    are those that do not and whose items are still served here.
     """
 
     source: SummaryInput
@@ -52,10 +75,18 @@ class Claimed:
     parent_summary_id: UUID | None
     parent_revision: int
     deferrals: int = 0
+    chat_id: UUID = NOBODY
+    message_count: int = 0
+    known: KnownSummary | None = None
+    adopted: tuple[SummaryContent, ...] = ()
 
     @property
     def lease_id(self) -> UUID:
         return self.source.interaction_id
+
+    @property
+    def is_long(self) -> bool:
+        return self.message_count > 0 and not self.source.messages
 
 
 SubjectKind = Literal["interaction", "profile"]
@@ -93,8 +124,16 @@ class LedgerRow:
     backfill_id: UUID | None = None
 
 
+SummaryMethod = Literal["whole", "windows", "update"]
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
+    """What is published. ``source`` may lack the messages of a long interaction; ``message_ids`` are all of them.
+
+    ``cost_usd`` is this attempt's; of a paid model what earlier attempts paid and no row has is added (P14).
+    """
+
     id: UUID
     source: SummaryInput
     content: SummaryContent
@@ -107,6 +146,11 @@ class SummaryRow:
     cost_usd: float
     generation_seconds: float
     quarantined: tuple[Quarantined, ...]
+    message_ids: tuple[str, ...]
+    method: SummaryMethod = "whole"
+    window_count: int = 1
+    schema_version: int = 1
+    is_paid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +216,7 @@ class LedgerStore(Protocol):
         ...
 
 
-class SummaryStore(LeaseStore, LedgerStore, Protocol):
+class SummaryStore(LeaseStore, LedgerStore, SourceStore, Protocol):
     """All that the summaries stage needs; kept together because publication releases the lease it is made under."""
 
     def revive(self, *, prompt_version: str, model: str) -> int:
@@ -181,6 +225,16 @@ class SummaryStore(LeaseStore, LedgerStore, Protocol):
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
         """Save, link, release the lease in one transaction; False, and nothing saved, when another worker has it."""
+        ...
+
+    def too_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> list[TooSmall]:
+        """What is to be let go in the closed range of days."""
+        ...
+
+    def let_go(
+        self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
+    ) -> bool:
+        """Supersede it without a successor; of its items and facts only ``keep`` is served on. False if it changed."""
         ...
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:

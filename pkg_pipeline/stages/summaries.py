@@ -17,6 +17,7 @@ from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.heartbeat import Heartbeat
 from pkg_pipeline.stages.ports import Clock, Llm, LlmMisconfigured, TokenCounter
 from pkg_pipeline.stages.stores import (
+    ALL_DUE,
     BudgetStore,
     Claimed,
     Eligibility,
@@ -24,12 +25,14 @@ from pkg_pipeline.stages.stores import (
     Lane,
     PartitionCounts,
     PartitionStore,
+    Scope,
     SummaryStore,
     Waiting,
 )
 from pkg_pipeline.stages.summarize import summarize_one
 from pkg_pipeline.stages.summary_call import Made, Outcome, SummarizeDeps
 from pkg_pipeline.stages.summary_run import Run
+from pkg_pipeline.stages.summary_small import let_go_of_small
 
 ASSET = "interaction_summaries"
 
@@ -43,7 +46,9 @@ the fewest attempts come first (P12)."""
 
 @dataclass(frozen=True, slots=True)
 class SummaryParams:
-    """P11, P12, P19, P32 and the lease. Caps of None do not apply (the offline summariser has none)."""
+    """P11, P12, P19, P32 and the lease. Caps of None do not apply (the offline summariser has none). Summaries by the
+    prompts ``also_current`` are no more stale than those by the run's own.
+    """
 
     due_after_seconds: float
     minimum_messages: int
@@ -57,6 +62,9 @@ class SummaryParams:
     usd_cap: float
     concurrency: int = 1
     gap_seconds: float = 0.0
+    update_messages: int = 10
+    also_current: tuple[str, ...] = ()
+    schema_version: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +81,15 @@ class SummaryDeps:
 
 @dataclass(slots=True)
 class DayReport:
-    """What an attempt at one day did; numbers only, so that it can become metadata."""
+    """What an attempt at one day did; numbers only, so that it can become metadata. ``rest_seconds``: a cap or the
+    service stopped it, and for so long it stays so.
+    """
 
     day: date
     summarized: int = 0
+    updated: int = 0
+    carried: int = 0
+    lost: int = 0
     pending: int = 0
     failed: int = 0
     quarantined: int = 0
@@ -88,6 +101,8 @@ class DayReport:
     source_tokens: int = 0
     summary_tokens: int = 0
     seconds: float = 0.0
+    rest_seconds: float = 0.0
+    stop_reason: str = ""
     reasons: list[str] = field(default_factory=list[str])
 
     @property
@@ -102,6 +117,9 @@ class DayReport:
         self.seconds += made.seconds
         if made.outcome is Outcome.PUBLISHED:
             self.summarized += 1
+            self.updated += made.method == "update"
+            self.carried += made.carried
+            self.lost += made.lost
             self.source_tokens += made.source_tokens
             self.summary_tokens += made.summary_tokens
         elif made.outcome is Outcome.DEFERRED:
@@ -115,16 +133,21 @@ class DayReport:
             self.reasons.append(reason)
 
 
-def eligibility_of(deps: SummaryDeps, params: SummaryParams, prompt_version: str, *, retry_failed: bool) -> Eligibility:
+def eligibility_of(
+    deps: SummaryDeps, params: SummaryParams, prompt_version: str, *, scope: Scope = ALL_DUE
+) -> Eligibility:
+    """What a run may take. A backfill chose its interactions by their age: they only have to be complete still."""
     return Eligibility(
         now=deps.clock.now(),
-        due_after_seconds=params.due_after_seconds,
+        due_after_seconds=params.due_after_seconds if scope.backfill_id is None else 0.0,
         minimum_messages=params.minimum_messages,
         attempt_limit=params.attempt_limit,
         prompt_version=prompt_version,
         model=deps.llm.model,
-        retry_failed=retry_failed,
+        current_versions=(prompt_version, *params.also_current),
+        schema_version=params.schema_version,
         gap_seconds=params.gap_seconds,
+        scope=scope,
     )
 
 
@@ -137,21 +160,31 @@ def summarize_days(
     lane: Lane,
     holder: str,
     run_id: str | None = None,
-    retry_failed: bool = False,
+    scope: Scope = ALL_DUE,
     on_day: Callable[[DayReport], None] = lambda _: None,
 ) -> list[DayReport]:
     """Summarise what is due in each day of the closed range, oldest day first; ``on_day`` hears of each when done.
 
     One interaction failing fails nothing else. Raises ``LlmMisconfigured`` when every further call would fail alike;
     what was published by then stays, and the day can be run again. A day without marks, leftovers and work is not
-    written to.
+    written to. A backfill leaves the marks of its days: it looks at its own interactions only.
     """
-    eligibility = eligibility_of(deps, params, prompt_version, retry_failed=retry_failed)
+    eligibility = eligibility_of(deps, params, prompt_version, scope=scope)
     deps.store.revive(prompt_version=prompt_version, model=deps.llm.model)
+    let_go_of_small(days, store=deps.store, eligibility=eligibility)
     keys = _keys(days)
-    marks = deps.partitions.begin(ASSET, keys, now=eligibility.now)
+    marks: Mapping[str, tuple[int, ...]] = {}
+    if scope.backfill_id is None:
+        marks = deps.partitions.begin(ASSET, keys, now=eligibility.now)
     before = deps.partitions.counts(days, eligibility=eligibility)
-    run = Run(deps.budgets, lane=lane, calls_cap=params.calls_cap, usd_cap=params.usd_cap, run_id=run_id)
+    run = Run(
+        deps.budgets,
+        lane=lane,
+        calls_cap=params.calls_cap,
+        usd_cap=params.usd_cap,
+        run_id=run_id,
+        backfill_id=scope.backfill_id,
+    )
     one = SummarizeDeps(
         store=deps.store,
         llm=deps.llm,
@@ -160,6 +193,7 @@ def summarize_days(
         fact_confidence=params.fact_confidence,
         backoff_seconds=params.backoff_seconds,
         window_messages=params.window_messages,
+        update_messages=params.update_messages,
     )
     reports: list[DayReport] = []
     with ExitStack() as open_things:
@@ -171,7 +205,15 @@ def summarize_days(
         for group in _groups(keys, before):
             found = [DayReport(day) for day in group]
             work.off({report.day: report for report in found}, before)
-            _finish(found, deps=deps, run=run, eligibility=eligibility, marks=marks, before=before)
+            _finish(
+                found,
+                deps=deps,
+                run=run,
+                eligibility=eligibility,
+                due_after_seconds=params.due_after_seconds,
+                marks=marks,
+                before=before,
+            )
             for report in found:
                 reports.append(report)
                 on_day(report)
@@ -247,6 +289,7 @@ def _finish(
     deps: SummaryDeps,
     run: Run,
     eligibility: Eligibility,
+    due_after_seconds: float,
     marks: Mapping[str, tuple[int, ...]],
     before: Mapping[date, PartitionCounts],
 ) -> None:
@@ -261,8 +304,8 @@ def _finish(
         report.failed = known.failed if known else 0
     if not touched:
         return
-    # --failed is for this run only: what failed again is failed, not pending
-    plain = replace(eligibility, retry_failed=False)
+    # the scope is this run's only: what failed again is failed, and what is stale is served, neither is pending
+    plain = replace(eligibility, due_after_seconds=due_after_seconds, scope=ALL_DUE)
     after = deps.partitions.counts((touched[0].day, touched[-1].day), eligibility=plain)
     nothing = PartitionCounts(0, 0, 0, 0, None)
     done: list[FinishedPartition] = []
@@ -271,9 +314,12 @@ def _finish(
         report.pending, report.failed = left.pending, left.failed
         key = report.day.isoformat()
         rest = 0.0
-        if run.is_stopped and left.resume_at is not None:
-            rest = run.rest_seconds
-            report.add_reason(run.stop_reason)
+        if run.stop_reason is not None:
+            report.rest_seconds, report.stop_reason = run.rest_seconds, run.stop_reason
+            if left.resume_at is not None:
+                report.add_reason(run.stop_reason)
+                # the backfill lane's cap keeps nobody else from the day
+                rest = 0.0 if eligibility.scope.backfill_id else run.rest_seconds
         done.append(FinishedPartition(key, marks.get(key, ()), left.pending, left.due_at, left.resume_at, rest))
     deps.partitions.finish(ASSET, done)
 

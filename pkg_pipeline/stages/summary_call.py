@@ -1,22 +1,31 @@
-"""One question to the model about one window, and the gate's word on its answer. No ladder, no lease, no publication.
+"""One question to the model, and the gate's word on its answer: about a window, an update, summaries to be told as one.
+
+No ladder, no lease, no publication.
 
 An answer that does not pass is never "no facts" (B9).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from typing import Any
 
 from pkg_pipeline.memory.gate import check
+from pkg_pipeline.memory.gate_records import GateResult
+from pkg_pipeline.memory.gate_update import check_update
+from pkg_pipeline.memory.increments import UpdateInput
+from pkg_pipeline.memory.merging import MergeInput
 from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
 from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts import interaction_summary_merge as merge_prompt
+from pkg_pipeline.prompts import interaction_summary_update as update_prompt
+from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline.stages.asking import Tally, answer
 from pkg_pipeline.stages.ports import Llm, LlmRequest, TokenCounter
-from pkg_pipeline.stages.stores import Claimed, Subject, SummaryStore
+from pkg_pipeline.stages.stores import Claimed, Subject, SummaryMethod, SummaryStore
 from pkg_pipeline.stages.summary_run import TASK, Run
 
 ANSWER_LIMIT_TOKENS = prompt.MAX_OUTPUT_TOKENS
@@ -38,6 +47,10 @@ class Made(Tally):
     source_tokens: int = 0
     summary_tokens: int = 0
     seconds: float = 0.0
+    method: SummaryMethod = "whole"
+    windows: int = 0
+    carried: int = 0
+    lost: int = 0
 
 
 class NotPublishable(Exception):
@@ -58,6 +71,7 @@ class SummarizeDeps:
     fact_confidence: float
     backoff_seconds: float
     window_messages: int
+    update_messages: int = 10
 
 
 @dataclass(slots=True)
@@ -74,8 +88,7 @@ Content = tuple[SummaryContent, tuple[Quarantined, ...]]
 
 
 def ask(attempt: Attempt, source: SummaryInput, *, problem: str | None = None) -> Content:
-    deps = attempt.deps
-    subject = Subject("interaction", source.interaction_id)
+    """A summary of ``source``; ``problem`` is what was wrong with the last answer."""
     rendered = prompt.render(source, strict=problem is not None, problem=problem)
     request = LlmRequest(
         task=TASK,
@@ -85,31 +98,78 @@ def ask(attempt: Attempt, source: SummaryInput, *, problem: str | None = None) -
         schema=_schema(),
         max_output_tokens=ANSWER_LIMIT_TOKENS,
         payload=source,
-        subject=str(subject),
+        subject=_subject(source),
     )
+    return _asked(attempt, request, lambda text: check(prompt.to_candidate(prompt.parse(text)), source))
+
+
+def ask_update(attempt: Attempt, update: UpdateInput, *, problem: str | None = None) -> Content:
+    """The whole content after the new messages of ``update`` (P27)."""
+    rendered = update_prompt.render(update, strict=problem is not None, problem=problem)
+    request = LlmRequest(
+        task="interaction_summary_update",
+        prompt_version=update_prompt.VERSION,
+        system=rendered.system,
+        user=rendered.user,
+        schema=_update_schema(),
+        max_output_tokens=update_prompt.MAX_OUTPUT_TOKENS,
+        payload=update,
+        subject=_subject(update.source),
+    )
+    return _asked(
+        attempt, request, lambda text: check_update(update_prompt.to_candidate(update_prompt.parse(text)), update)
+    )
+
+
+def ask_merge(attempt: Attempt, merge: MergeInput) -> Content:
+    """One summary, without items, of the summaries of consecutive windows (P18)."""
+    rendered = merge_prompt.render(merge)
+    request = LlmRequest(
+        task="interaction_summary_merge",
+        prompt_version=merge_prompt.VERSION,
+        system=rendered.system,
+        user=rendered.user,
+        schema=_merge_schema(),
+        max_output_tokens=merge_prompt.MAX_OUTPUT_TOKENS,
+        payload=merge,
+        subject=_subject(merge.source),
+    )
+    return _asked(
+        attempt, request, lambda text: check(merge_prompt.to_candidate(merge_prompt.parse(text)), merge.source)
+    )
+
+
+def _subject(source: SummaryInput) -> str:
+    return str(Subject("interaction", source.interaction_id))
+
+
+def _asked(attempt: Attempt, request: LlmRequest, judge: Callable[[str], GateResult]) -> Content:
+    deps = attempt.deps
     text, request_hash = answer(
         request,
-        subject=subject,
+        subject=Subject("interaction", attempt.claimed.source.interaction_id),
         ledger=deps.store,
         llm=deps.llm,
         counter=deps.counter,
         run=deps.run,
         tally=attempt.made,
     )
-    content, dropped, verdict = _judged(text, source)
+    content, dropped, verdict = _judged(text, judge)
     if content is None:
         deps.store.refuse(request_hash, reason=verdict)
         raise NotPublishable(verdict, text)
     return content, dropped
 
 
-def _judged(text: str, source: SummaryInput) -> tuple[SummaryContent | None, tuple[Quarantined, ...], str]:
+def _judged(
+    text: str, judge: Callable[[str], GateResult]
+) -> tuple[SummaryContent | None, tuple[Quarantined, ...], str]:
     """The gate's word. An answer that the checks themselves stumble over does not pass either: it stops nobody else."""
     if "\\u0000" in text:
         return None, (), "the answer holds a character that cannot be stored"
     try:
-        result = check(prompt.to_candidate(prompt.parse(text)), source)
-    except prompt.AnswerInvalid as invalid:
+        result = judge(text)
+    except AnswerInvalid as invalid:
         return None, (), f"the answer is no JSON of the schema: {invalid.problem}"
     except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
         return None, (), f"the answer could not be checked ({type(error).__name__})"
@@ -120,3 +180,13 @@ def _judged(text: str, source: SummaryInput) -> tuple[SummaryContent | None, tup
 def _schema() -> Mapping[str, Any]:
     """Made once: pydantic needs milliseconds for it."""
     return prompt.schema()
+
+
+@cache
+def _update_schema() -> Mapping[str, Any]:
+    return update_prompt.schema()
+
+
+@cache
+def _merge_schema() -> Mapping[str, Any]:
+    return merge_prompt.schema()

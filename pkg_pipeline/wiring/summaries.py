@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
 from pkg_pipeline.prompts import interaction_summary
+from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages import summaries
-from pkg_pipeline.stages.stores import Lane
+from pkg_pipeline.stages.stores import ALL_DUE, Eligibility, Lane, Scope
 from pkg_pipeline.stages.summaries import DayReport, Estimate, SummaryDeps, SummaryParams
 
 if TYPE_CHECKING:
@@ -32,11 +33,19 @@ class SummaryWork:
         *,
         lane: Lane,
         run_id: str | None = None,
-        retry_failed: bool = False,
+        scope: Scope = ALL_DUE,
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
-        """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail."""
-        self._memory.paying(lane, run_id)
+        """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail.
+
+        On a backfill's account what it asked for counts, whatever else the scope says; ``BackfillUnknown`` if there is
+        none of that id.
+        """
+        backfill_id = scope.backfill_id
+        if backfill_id is not None:
+            scope = self._memory.backfills.scope_of(backfill_id)
+            on_day = self._memory.backfills.watched(backfill_id, on_day)
+        self._memory.paying(lane, run_id, backfill_id)
         return summaries.summarize_days(
             days,
             deps=self._deps,
@@ -45,8 +54,23 @@ class SummaryWork:
             lane=lane,
             holder=holder(),
             run_id=run_id,
-            retry_failed=retry_failed,
+            scope=scope,
             on_day=on_day,
+        )
+
+    def eligibility(self) -> Eligibility:
+        """What counts as due, failed and stale now; no model is loaded for it."""
+        settings = self._memory.settings
+        return Eligibility(
+            now=self._memory.clock.now(),
+            due_after_seconds=self._memory.due_after_seconds,
+            minimum_messages=settings.summary_min_messages,
+            attempt_limit=settings.attempt_limit,
+            prompt_version=interaction_summary.VERSION,
+            model=self._memory.model_name,
+            current_versions=tuple(sorted(CURRENT_VERSIONS)),
+            schema_version=interaction_summary.SCHEMA_VERSION,
+            gap_seconds=settings.gap_hours * 3_600,
         )
 
     def revive(self) -> int:
@@ -88,6 +112,9 @@ class SummaryWork:
             usd_cap=settings.live_usd_per_day if lane == "live" else settings.backfill_usd_per_day,
             concurrency=settings.llm_concurrency if self._memory.llm.is_paid else 1,
             gap_seconds=settings.gap_hours * 3_600,
+            update_messages=settings.update_max_messages,
+            also_current=tuple(sorted(CURRENT_VERSIONS - {interaction_summary.VERSION})),
+            schema_version=interaction_summary.SCHEMA_VERSION,
         )
 
 

@@ -16,12 +16,14 @@ from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
 from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
+from pkg_pipeline.memory.increments import UpdateInput
+from pkg_pipeline.memory.merging import MergeInput
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages import summaries
 from pkg_pipeline.stages.ports import Llm, LlmAttempt, LlmError, LlmReply, LlmRequest
-from pkg_pipeline.stages.stores import Lane, LedgerRow
+from pkg_pipeline.stages.stores import Lane, LedgerRow, Scope
 from pkg_pipeline.stages.summaries import DayReport, SummaryDeps, SummaryParams
 from pkg_pipeline.wiring import Memory, PinnedClock
 from pkg_pipeline_tests.adapters.anthropic_rig import LetterCounter
@@ -47,8 +49,13 @@ PARAMS = SummaryParams(
 USUAL = ("Hello, shall we meet on Friday?", "Yes, agreed: Friday at noon for 300 EUR.", "I will send the contract.")
 
 
-def good_answer(source: SummaryInput, **changes: Any) -> dict[str, Any]:
-    """An answer that passes the gate: everything in it stands in the conversation."""
+def good_answer(asked: SummaryInput | UpdateInput | MergeInput, **changes: Any) -> dict[str, Any]:
+    """An answer that passes the gate: everything in it stands in the conversation. An update keeps all that is known."""
+    source = asked if isinstance(asked, SummaryInput) else asked.source
+    if isinstance(asked, UpdateInput):
+        changes = {"known": [{"id": ref, "state": "kept"} for ref in asked.shown], **changes}
+    if isinstance(asked, MergeInput):
+        return {"summary": source.messages[0].text.split("\n")[0], "key_points": ["They talked"], "tone": "neutral"}
     said = next(message for message in source.messages if message.text.strip())
     words = " ".join(said.text.split()[:30])
     return {
@@ -177,6 +184,7 @@ class SummaryRig:
         days: tuple[date, date] = ALL_DAYS,
         lane: Lane = "backfill",
         retry_failed: bool = False,
+        scope: Scope | None = None,
         deps: SummaryDeps | None = None,
         prompt_version: str = prompt.VERSION,
         holder: str = "test",
@@ -189,7 +197,7 @@ class SummaryRig:
             prompt_version=prompt_version,
             lane=lane,
             holder=holder,
-            retry_failed=retry_failed,
+            scope=scope or Scope(retry_failed=retry_failed),
         )
 
     def anthropic(self, base_url: str, *, lane: Lane = "backfill", **options: Any) -> AnthropicLlm:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -18,15 +18,17 @@ from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.profile_marks import mark_newest_week
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.summary_sources import HASHES_AT_ONCE, LOADED_MESSAGES, SummarySources
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Quarantined
+from pkg_pipeline.stages.source_stores import TooSmall
 from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, SummaryRow, Waiting
 
 STORED_ANSWER_CHARACTERS = 20_000
 """Of a quarantined answer: enough to see what went wrong."""
 
 
-class PostgresSummaryStore(PostgresLedgerStore):
+class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
     """Implements ``stages.stores.SummaryStore``; ``timezone`` goes into every input, for words such as tomorrow."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
@@ -68,62 +70,6 @@ class PostgresSummaryStore(PostgresLedgerStore):
             with self._connections.connection() as connection:
                 connection.execute(query("summaries", "give_back"), _held(claimed))
 
-    def _loaded(self, connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Claimed]:
-        ids = [row[0] for row in rows]
-        messages: dict[UUID, list[tuple[Any, ...]]] = defaultdict(list)
-        for found in connection.execute(
-            query("summaries", "messages"),
-            {
-                "ids": ids,
-                "chats": [row[1] for row in rows],
-                "started": [row[3] for row in rows],
-                "ended": [row[4] for row in rows],
-            },
-        ):
-            messages[found[0]].append(found)
-        senders = {(key, found[2]) for key, several in messages.items() for found in several if found[2]}
-        people: dict[UUID, dict[UUID, Person]] = defaultdict(dict)
-        for interaction, entity, name, is_self, kind, organization in connection.execute(
-            query("summaries", "people"),
-            {
-                "ids": ids,
-                "wrote_in": [key for key, _ in senders],
-                "senders": [sender for _, sender in senders],
-            },
-        ):
-            people[interaction][entity] = Person(entity, name, is_self, kind, organization)
-        return [self._claimed(row, messages[row[0]], people[row[0]]) for row in rows]
-
-    def _claimed(
-        self, row: tuple[Any, ...], messages: Sequence[tuple[Any, ...]], people: dict[UUID, Person]
-    ) -> Claimed:
-        key, _, day, started_at, ended_at, tokens, language, input_hash = row[:8]
-        attempts, deferrals, token, source, chat, parent, revision = row[8:]
-        nobody = Person(UUID(int=0), "?", is_self=False)
-        return Claimed(
-            source=SummaryInput(
-                interaction_id=key,
-                chat_key=hashing.chat_key(source, chat),
-                started_at=started_at,
-                ended_at=ended_at,
-                participants=tuple(sorted(people.values(), key=lambda person: (not person.is_self, person.name))),
-                messages=tuple(
-                    SourceMessage(number, external_id, people.get(sender, nobody), sent_at, text, score, reason)
-                    for number, (_, external_id, sender, sent_at, text, score, reason) in enumerate(messages, 1)
-                ),
-                language=language,
-                timezone=self._timezone,
-                input_hash=input_hash,
-            ),
-            token=token,
-            attempts=attempts,
-            token_count=tokens,
-            day=day,
-            parent_summary_id=parent,
-            parent_revision=revision,
-            deferrals=deferrals,
-        )
-
     def revive(self, *, prompt_version: str, model: str) -> int:
         parameters = {"prompt_version": prompt_version, "model": model}
         with self._connections.connection() as connection:
@@ -132,14 +78,16 @@ class PostgresSummaryStore(PostgresLedgerStore):
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
         parameters = {**_columns(row), "token": token, "fact_confidence": fact_confidence}
+        is_long = len(row.message_ids) > LOADED_MESSAGES
         # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it
         with (
             self._connections.connection() as connection,
-            connection.pipeline(),
+            nullcontext() if is_long else connection.pipeline(),
             connection.transaction() as here,
         ):
             released = connection.execute(query("summaries", "release"), parameters)
-            said = connection.execute(query("summaries", "texts"), parameters)
+            texts = connection.execute(query("summaries", "texts"), parameters) if not is_long else None
+            stale = _staleness(row, _said(connection, parameters)) if is_long else None
             connection.execute(query("summaries", "make_room"), parameters)
             connection.execute(query("summaries", "insert_summary"), parameters)
             if parameters["items"].obj:
@@ -149,10 +97,27 @@ class PostgresSummaryStore(PostgresLedgerStore):
             mark_newest_week(connection, [row.source.interaction_id], reason="summaries changed")
             if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
                 raise psycopg.Rollback(here)
-            if (stale := _staleness(row, said.fetchall())) is not None:
+            if texts is not None:
+                stale = _staleness(row, texts)
+            if stale is not None:
                 connection.execute(query("summaries", "born_dirty"), {**parameters, "reason": stale})
             return True
         return False
+
+    def let_go(
+        self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
+    ) -> bool:
+        parameters = {
+            "id": found.summary_id,
+            "keep": list(keep),
+            "lost": Jsonb([asdict(entry) for entry in lost]),
+            "minimum": minimum_messages,
+        }
+        with transaction(self._connections) as connection:
+            gone = connection.execute(query("summaries", "let_go"), parameters).fetchone()
+            if gone is not None:
+                mark_newest_week(connection, [found.interaction_id], reason="summaries changed")
+            return gone is not None
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
         attempts = claimed.attempts + failure.counts
@@ -186,7 +151,7 @@ class PostgresSummaryStore(PostgresLedgerStore):
                         "answer": answer[:STORED_ANSWER_CHARACTERS],
                         "reasons": Jsonb([{"part": "answer", "reason": reason}]),
                         "message_ids": [message.external_id for message in source.messages],
-                        "message_count": len(source.messages),
+                        "message_count": claimed.message_count,
                         "source_tokens": claimed.token_count,
                         "cost_usd": failure.cost_usd,
                     },
@@ -212,8 +177,12 @@ def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any
         "minimum": eligibility.minimum_messages,
         "prompt_version": eligibility.prompt_version,
         "model": eligibility.model,
-        "retry_failed": eligibility.retry_failed,
+        "retry_failed": eligibility.scope.retry_failed,
         "gap": eligibility.gap_seconds,
+        "redo_stale": eligibility.scope.redo_stale,
+        "current": list(eligibility.current_versions),
+        "schema": eligibility.schema_version,
+        "backfill": eligibility.scope.backfill_id,
     }
 
 
@@ -221,17 +190,31 @@ def _held(claimed: Sequence[Claimed]) -> dict[str, Any]:
     return {"ids": [one.source.interaction_id for one in claimed], "tokens": [one.token for one in claimed]}
 
 
-def _staleness(row: SummaryRow, said: Sequence[tuple[str, str]]) -> str | None:
+def _said(connection: Connection, parameters: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a long interaction says now, some thousand messages at a time."""
+    with connection.cursor("said") as cursor:
+        cursor.itersize = HASHES_AT_ONCE
+        cursor.execute(query("summaries", "texts"), parameters)
+        yield from cursor
+
+
+def _staleness(row: SummaryRow, said: Iterable[tuple[str, str]]) -> str | None:
     """What happened to the texts since they were claimed: deleted, edited, or None. Messages that came in later make
     the input another one, which is claimed anew; what was said of the others stays right.
     """
-    if hashing.input_hash(said) == row.source.input_hash:
+    covered = frozenset(row.message_ids)
+    left = 0
+
+    def still_said() -> Iterator[tuple[str, str]]:
+        nonlocal left
+        for key, text_hash in said:
+            if key in covered:
+                left += 1
+                yield key, text_hash
+
+    if hashing.input_hash(still_said()) == row.source.input_hash:
         return None
-    now = dict(said)
-    if any(message.external_id not in now for message in row.source.messages):
-        return "deleted"
-    then = {message.external_id: hashing.content_hash(message.text) for message in row.source.messages}
-    return "edited" if any(now[key] != text_hash for key, text_hash in then.items()) else None
+    return "deleted" if left < len(covered) else "edited"
 
 
 def _columns(row: SummaryRow) -> dict[str, Any]:
@@ -254,13 +237,17 @@ def _columns(row: SummaryRow) -> dict[str, Any]:
         "fact_ids": [fact.id for fact in content.extracted_facts],
         "important": Jsonb(rows_of(content.important_messages)),
         "quarantined": Jsonb([asdict(entry) for entry in row.quarantined]),
-        "message_ids": [message.external_id for message in row.source.messages],
-        "message_count": len(row.source.messages),
+        "message_ids": list(row.message_ids),
+        "message_count": len(row.message_ids),
         "source_tokens": row.source_token_count,
         "summary_tokens": row.summary_token_count,
         "cost_usd": row.cost_usd,
         "seconds": row.generation_seconds,
         "revision": row.revision_count,
+        "method": row.method,
+        "windows": row.window_count,
+        "schema": row.schema_version,
+        "is_paid": row.is_paid,
         "items": Jsonb(_items(decisions, actions)),
     }
 

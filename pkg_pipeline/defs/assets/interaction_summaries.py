@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.due import wanted
 from pkg_pipeline.defs.failures import translated
-from pkg_pipeline.defs.keys import DAYS_PER_RUN, contiguous
-from pkg_pipeline.defs.lanes import lane_of, wants_only_due
+from pkg_pipeline.defs.keys import DAY, contiguous
+from pkg_pipeline.defs.lanes import lane_of, scope_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _asset(partitions: dg.DailyPartitionsDefinition, code_version: str) -> dg.As
         name=NAME,
         deps=["interactions"],
         partitions_def=partitions,
-        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=DAYS_PER_RUN),
+        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=DAY.keys_per_run),
         code_version=code_version,
         group_name="memory",
         kinds={"postgres"},
@@ -47,7 +48,7 @@ def _asset(partitions: dg.DailyPartitionsDefinition, code_version: str) -> dg.As
     def interaction_summaries(
         context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[dg.AssetCheckResult]:
-        lane = lane_of(context.run.tags)
+        lane, scope = lane_of(context.run.tags), scope_of(context.run.tags)
         reports: list[DayReport] = []
 
         def on_day(report: "DayReport") -> None:
@@ -55,11 +56,12 @@ def _asset(partitions: dg.DailyPartitionsDefinition, code_version: str) -> dg.As
             context.log_event(_materialization(report, code_version))
 
         with translated("the summaries"):
-            for days in contiguous(_keys(context, memory)):
-                memory.summarize(days, lane=lane, run_id=context.run.run_id, on_day=on_day)
+            for days in contiguous(wanted(memory, NAME, context.partition_keys, context.run.tags)):
+                memory.summarize(days, lane=lane, run_id=context.run.run_id, scope=scope, on_day=on_day)
             left = memory.pending(NAME)
         yield checks.none_left(NAME, checks.PENDING, left, attempted_days=len(reports))
         yield checks.none_left(NAME, checks.FAILED, sum(day.failed for day in reports), attempted_days=len(reports))
+        yield from checks.verified(context, memory, NAME)
 
     return interaction_summaries
 
@@ -69,6 +71,9 @@ def metadata(report: "DayReport") -> dict[str, int | float]:
     return {
         "rows": report.summarized,
         "summarized": report.summarized,
+        "updated": report.updated,
+        "carried": report.carried,
+        "lost": report.lost,
         "pending": report.pending,
         "failed": report.failed,
         "quarantined": report.quarantined,
@@ -79,14 +84,6 @@ def metadata(report: "DayReport") -> dict[str, int | float]:
         "compression_ratio": float(report.compression_ratio),
         "seconds": round(report.seconds, 3),
     }
-
-
-def _keys(context: dg.AssetExecutionContext, memory: PipelineMemory) -> list[str]:
-    if not wants_only_due(context.run.tags):
-        return list(context.partition_keys)
-    span = context.partition_key_range
-    due = memory.partitions.due(NAME, now=memory.clock.now())
-    return sorted(partition.key for partition in due if span.start <= partition.key <= span.end)
 
 
 def _materialization(report: "DayReport", code_version: str) -> dg.AssetMaterialization:

@@ -1,6 +1,7 @@
 -- name: claim
--- Due interactions of the days, fewest attempts and oldest first, each under a lease with a fencing token. One whose
--- chat changed around it is left until it has been looked at again, else it would be summarised twice.
+-- Due interactions of the days, each under a lease with a fencing token: fewest attempts first, then the oldest day,
+-- then the most important. One whose chat changed around it is left until it has been looked at again, else it would be
+-- summarised twice. A backfill takes only what it chose; stale ones are due only where they are asked for (B5).
 WITH due AS (
     SELECT i.id
     FROM interactions i
@@ -12,7 +13,11 @@ WITH due AS (
       AND i.message_count >= %(minimum)s
       AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
       AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s)
-      AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)
+      AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
+           OR (%(redo_stale)s AND (s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s OR s.schema_version <> %(schema)s)))
+      AND (%(backfill)s::uuid IS NULL OR EXISTS (
+          SELECT FROM backfill_interactions b
+          WHERE b.backfill_id = %(backfill)s::uuid AND b.interaction_id = i.id AND b.done_at IS NULL))
       AND (a.interaction_id IS NULL OR (a.state = 'waiting' AND a.retry_at <= clock_timestamp())
            OR (a.state = 'failed' AND %(retry_failed)s))
       AND i.id <> ALL (%(without)s::uuid[])
@@ -21,7 +26,7 @@ WITH due AS (
           SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
             AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
             AND d.to_at >= i.started_at - make_interval(secs => %(gap)s))
-    ORDER BY coalesce(a.attempts, 0), i.ended_at, i.id
+    ORDER BY coalesce(a.attempts, 0), i.day, i.important_count DESC, i.ended_at, i.id
     LIMIT %(limit)s
     FOR UPDATE OF i SKIP LOCKED
 )
@@ -35,7 +40,7 @@ RETURNING subject_id, token
 -- name: claimed
 -- What was claimed, read after the lease was taken: another worker may have published while the claim was looked for.
 SELECT i.id, i.chat_id, i.day, i.started_at, i.ended_at, i.token_count, i.language, i.input_hash,
-       coalesce(a.attempts, 0), coalesce(a.deferrals, 0), g.token, c.source, c.external_id, s.id, coalesce(s.revision_count, 0)
+       coalesce(a.attempts, 0), coalesce(a.deferrals, 0), g.token, c.source, c.external_id, s.id, coalesce(s.revision_count, 0), i.message_count
 FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
 JOIN interactions i ON i.id = g.id
 JOIN chats c ON c.id = i.chat_id
@@ -43,7 +48,8 @@ LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('c
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
 WHERE s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
-ORDER BY coalesce(a.attempts, 0), i.ended_at, i.id
+   OR (%(redo_stale)s AND (s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s OR s.schema_version <> %(schema)s))
+ORDER BY coalesce(a.attempts, 0), i.day, i.important_count DESC, i.ended_at, i.id
 
 -- name: renew
 UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
@@ -105,17 +111,43 @@ WHERE interaction_id = %(interaction)s AND status IN ('completed', 'dirty') AND 
 INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status, dirty_reason, input_hash, prompt_version,
     model_version, language, summary, key_points, tone, decisions, action_items, extracted_facts, important_messages,
     quarantined, message_ids, message_count, source_token_count, summary_token_count, compression_ratio, cost_usd,
-    generation_seconds, revision_count)
+    generation_seconds, revision_count, method, window_count, schema_version)
 VALUES (%(id)s, %(interaction)s, %(parent)s, 'completed', NULL, %(input_hash)s, %(prompt_version)s, %(model)s,
     %(language)s, %(summary)s, %(key_points)s, %(tone)s, %(decisions)s, %(action_items)s, %(facts)s, %(important)s,
     %(quarantined)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
-    round(%(source_tokens)s::numeric / greatest(%(summary_tokens)s, 1), 2), %(cost_usd)s, %(seconds)s, %(revision)s)
+    round(%(source_tokens)s::numeric / greatest(%(summary_tokens)s, 1), 2), 
+    -- all that was billed for this interaction and that no earlier row has: windows of a killed run among it
+    CASE WHEN %(is_paid)s THEN greatest(%(cost_usd)s, (
+        SELECT coalesce(sum(l.cost_usd), 0) FROM llm_call_subjects x JOIN llm_calls l ON l.id = x.call_id
+        WHERE x.subject_kind = 'interaction' AND x.subject_id = %(interaction)s
+    ) - (
+        SELECT coalesce(sum(o.cost_usd), 0) FROM interaction_summaries o WHERE o.interaction_id = %(interaction)s AND o.id <> %(id)s
+    )) ELSE 0 END,
+    %(seconds)s, %(revision)s, %(method)s, %(windows)s, %(schema)s)
 ON CONFLICT (id) DO UPDATE SET
     status = excluded.status, dirty_reason = excluded.dirty_reason, summary = excluded.summary, key_points = excluded.key_points,
     tone = excluded.tone, decisions = excluded.decisions, action_items = excluded.action_items,
     extracted_facts = excluded.extracted_facts, important_messages = excluded.important_messages,
     quarantined = excluded.quarantined, message_ids = excluded.message_ids, summary_token_count = excluded.summary_token_count,
     compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
+
+-- name: let_go
+-- A summary that rests on what is said no more, and whose conversation is too small for another: it has no successor.
+-- Its items and facts that still stand are served on.
+WITH gone AS (
+    UPDATE interaction_summaries s SET status = 'superseded', quarantined = s.quarantined || %(lost)s, updated_at = clock_timestamp()
+    FROM interactions i
+    WHERE s.id = %(id)s AND s.status IN ('completed', 'dirty') AND i.id = s.interaction_id AND i.message_count < %(minimum)s
+    RETURNING s.interaction_id
+), items AS (
+    DELETE FROM summary_items t USING gone WHERE t.interaction_id = gone.interaction_id AND t.item_id <> ALL (%(keep)s::uuid[])
+), facts AS (
+    DELETE FROM entity_facts f USING gone
+    WHERE f.interaction_id = gone.interaction_id AND f.status <> 'rejected' AND f.id <> ALL (%(keep)s::uuid[])
+), attempts AS (
+    DELETE FROM summary_attempts a USING gone WHERE a.interaction_id = gone.interaction_id
+)
+SELECT interaction_id FROM gone
 
 -- name: born_dirty
 -- A message was edited or deleted between claim and publication (P29).
@@ -212,7 +244,8 @@ LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.inp
     AND NOT (a.state = 'failed' AND %(retry_failed)s)
 LEFT JOIN leases l ON l.kind = 'summary' AND l.subject_id = i.id
 CROSS JOIN LATERAL (
-    SELECT s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash AS waits,
+    SELECT s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
+           OR (%(redo_stale)s AND (s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s OR s.schema_version <> %(schema)s)) AS waits,
            coalesce(a.state = 'failed', false) AS failed,
            i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
            AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s) AS is_of_age
@@ -225,6 +258,9 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) d ON true
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(minimum)s
+  AND (%(backfill)s::uuid IS NULL OR EXISTS (
+      SELECT FROM backfill_interactions b
+      WHERE b.backfill_id = %(backfill)s::uuid AND b.interaction_id = i.id AND b.done_at IS NULL))
 GROUP BY i.day ORDER BY i.day
 
 -- name: waiting

@@ -1,0 +1,60 @@
+-- What a summary is made from, read only: long conversations page by page, cited messages, what was known before.
+
+-- name: page
+-- The next messages of a long interaction, in the order of its input hash; live and archive together.
+SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
+FROM message_texts m
+WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s AND m.kind = 'message' AND m.deleted_at IS NULL
+  AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s, %(after_length)s, %(after_id)s COLLATE "C")
+ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+LIMIT %(limit)s
+
+-- name: hashes
+-- The same order, without the texts.
+SELECT m.external_id, m.sent_at, m.content_hash FROM messages m
+WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s AND m.kind = 'message' AND m.deleted_at IS NULL
+  AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s, %(after_length)s, %(after_id)s COLLATE "C")
+ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+LIMIT %(limit)s
+
+-- name: cited
+-- Some messages of one interaction, in order.
+SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
+FROM message_texts m
+WHERE m.chat_id = %(chat)s AND m.external_id = ANY(%(ids)s) AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s
+  AND m.kind = 'message' AND m.deleted_at IS NULL
+ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+
+-- name: senders
+-- Who wrote in a long interaction.
+SELECT DISTINCT m.sender_entity_id FROM messages m
+WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s AND m.kind = 'message'
+  AND m.deleted_at IS NULL AND m.sender_entity_id IS NOT NULL
+
+-- name: known
+-- The summaries that stand now.
+SELECT s.interaction_id, s.id, s.message_ids, s.input_hash, s.prompt_version, s.model_version, s.schema_version,
+       s.status = 'dirty', s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
+FROM interaction_summaries s
+WHERE s.interaction_id = ANY(%(ids)s) AND s.status IN ('completed', 'dirty')
+
+-- name: adopted
+-- Summaries that stand no more and whose items are still served here: of interactions that were joined to this one, or
+-- of a time when this one had more messages.
+SELECT t.interaction_id, s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
+FROM (SELECT DISTINCT interaction_id, summary_id FROM summary_items WHERE interaction_id = ANY(%(ids)s)) t
+JOIN interaction_summaries s ON s.id = t.summary_id AND s.status = 'superseded'
+ORDER BY t.interaction_id, s.generated_at, s.id
+
+-- name: too_small
+-- Summaries that rest on what is said no more, of conversations with too few live messages to be summarised again.
+SELECT s.id, i.id, i.chat_id, i.started_at, i.ended_at, s.summary, s.key_points, s.tone, s.decisions, s.action_items,
+       s.extracted_facts, s.important_messages
+FROM interactions i JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count < %(minimum)s
+  AND (s.status = 'dirty' OR s.input_hash <> i.input_hash)
+  AND NOT EXISTS (
+      SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+        AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
+        AND d.to_at >= i.started_at - make_interval(secs => %(gap)s))
+ORDER BY i.ended_at, i.id
