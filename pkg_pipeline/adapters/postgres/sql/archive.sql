@@ -47,7 +47,10 @@ SELECT pg_advisory_xact_lock_shared(hashtextextended('archive ' || %(month)s::da
 SELECT pg_advisory_xact_lock(hashtextextended('archive partitions', 3))
 
 -- name: partition_missing
-SELECT to_regclass(%(partition)s) IS NULL
+-- Of the catalogue as it is now: to_regclass may remember from before the lock that there was none.
+SELECT NOT EXISTS (
+    SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'archived_messages'::regclass AND c.relname = %(partition)s)
 
 -- name: partition_ddl
 -- Made beside the archive and attached: making it inside would shut out every read of the archive for that moment.
