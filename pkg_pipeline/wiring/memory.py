@@ -26,9 +26,11 @@ from pkg_pipeline.stages.ingest import ImportReport
 from pkg_pipeline.stages.interactions import InteractionsReport
 from pkg_pipeline.stages.message_stores import ExportSource
 from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
-from pkg_pipeline.stages.stores import Lane, LedgerRow, Subject
+from pkg_pipeline.stages.stores import ALL_DUE, Lane, LedgerRow, Scope, Subject
 from pkg_pipeline.stages.summaries import DayReport, Estimate
 from pkg_pipeline.wiring.archive import ArchiveWork
+from pkg_pipeline.wiring.backfills import BackfillWork
+from pkg_pipeline.wiring.monitoring import MonitoringWork
 from pkg_pipeline.wiring.profiles import ProfileWork
 from pkg_pipeline.wiring.summaries import SummaryWork
 
@@ -148,7 +150,7 @@ class Memory:
     def build_interactions(self) -> InteractionsReport:
         """Interactions of every touched chat."""
         settings = self.settings
-        return interactions.build_interactions(
+        report = interactions.build_interactions(
             PostgresInteractionStore(self.connections),
             clock=self.clock,
             params=interactions.InteractionParams(
@@ -159,6 +161,8 @@ class Memory:
                 timezone=settings.timezone,
             ),
         )
+        self.monitoring.recount()
+        return report
 
     def summarize(
         self,
@@ -166,11 +170,13 @@ class Memory:
         *,
         lane: Lane,
         run_id: str | None = None,
-        retry_failed: bool = False,
+        scope: Scope = ALL_DUE,
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
         """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail."""
-        return self.summaries.summarize(days, lane=lane, run_id=run_id, retry_failed=retry_failed, on_day=on_day)
+        reports = self.summaries.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=on_day)
+        self.monitoring.recount()
+        return reports
 
     @cached_property
     def summaries(self) -> SummaryWork:
@@ -181,8 +187,16 @@ class Memory:
         return ProfileWork(self)
 
     @cached_property
+    def backfills(self) -> BackfillWork:
+        return BackfillWork(self)
+
+    @cached_property
     def archive(self) -> ArchiveWork:
         return ArchiveWork(self)
+
+    @cached_property
+    def monitoring(self) -> MonitoringWork:
+        return MonitoringWork(self)
 
     @cached_property
     def reads(self) -> PostgresReadStore:

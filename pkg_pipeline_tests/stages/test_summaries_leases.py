@@ -41,7 +41,7 @@ def talk(rig: SummaryRig, count: int) -> None:
 
 
 def claim(rig: SummaryRig, *, lease_seconds: float = 300, holder: str = "somebody") -> list[Claimed]:
-    eligibility = eligibility_of(rig.deps(ScriptedLlm()), PARAMS, "interaction_summary/1", retry_failed=False)
+    eligibility = eligibility_of(rig.deps(ScriptedLlm()), PARAMS, "interaction_summary/1")
     return rig.store.claim(ALL_DAYS, eligibility=eligibility, limit=8, holder=holder, lease_seconds=lease_seconds)
 
 
