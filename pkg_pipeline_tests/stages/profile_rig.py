@@ -112,7 +112,9 @@ class ProfileRig(SummaryRig):
 
     def settle(self, llm: Llm | None = None) -> None:
         """Import what was said, cut it, summarise what is due."""
-        self.load()
+        if self._lines:
+            self.take_in()
+        self.memory.build_interactions()
         self.summarize(llm or ScriptedLlm(summary_of), days=(date(2026, 1, 1), self.now.date()))
 
     def at(self, now: datetime) -> None:
