@@ -13,6 +13,7 @@ from typing import Any
 from pkg_pipeline.fake_llm import profile_manners
 from pkg_pipeline.fake_llm.profiles import PROFILE_KEYS, profile
 from pkg_pipeline.fake_llm.summaries import language_of, summarise
+from pkg_pipeline.fake_llm.updates import merge, update
 from pkg_pipeline.memory.gate_instructions import gives_orders
 from pkg_pipeline.prompts import fencing
 
@@ -57,7 +58,12 @@ def good(schema: Mapping[str, Any], prompt: str) -> Any:
         blocks = fencing.read(prompt)
     except ValueError:
         blocks = {}
-    if set(schema.get("properties", {})) >= SUMMARY_KEYS and blocks.get("MESSAGES"):
+    asked = set(schema.get("properties", {}))
+    if asked >= SUMMARY_KEYS and "known" in asked and blocks.get("MESSAGES"):
+        return update(blocks)
+    if blocks.get("PARTS"):
+        return merge(blocks["PARTS"])
+    if asked >= SUMMARY_KEYS and blocks.get("MESSAGES"):
         return summarise(blocks.get("PARTICIPANTS", []), blocks["MESSAGES"])
     if _asks_for_profile(schema, blocks):
         return profile(blocks)

@@ -262,12 +262,15 @@ def _decision(known: DecisionItem, again: DecisionItem) -> DecisionItem:
 def _action(known: ActionItem, again: ActionItem) -> ActionItem:
     """Open → closed is kept from whichever says so; what is closed does not open again by being mentioned."""
     closed = next((item for item in (known, again) if item.status == "closed"), again)
+    closed_by = closed.closed_by
+    if known.status == "open" and closed.status == "closed" and not closed_by:
+        closed_by = tuple(key for key in again.message_ids if key not in known.message_ids)
     return replace(
         again,
         id=known.id,
         status=closed.status,
         closed_at=closed.closed_at,
-        closed_by=closed.closed_by,
+        closed_by=closed_by,
         closed_quote=closed.closed_quote,
         due_date=again.due_date or known.due_date,
         owner_entity_id=again.owner_entity_id or known.owner_entity_id,

@@ -35,7 +35,7 @@ BULLETIN_MOST = 40
 ANSWER_REACH = 4
 DONE_REACH_WITHOUT_WORDS = 3
 ROOT_LETTERS = 5
-_HAN = re.compile(r"[\u4e00-\u9fff](?<![了已经都刚才我好完过给你您])")
+HAN_VERB = re.compile(r"[\u4e00-\u9fff](?<![了已经都刚才我好完过给你您])")
 LATE_WEIGHT = 3.5
 SPEECH_NAMED_SCORE = 0.8
 SPEECH_IMMEDIATE_SCORE = -1.0
@@ -167,14 +167,14 @@ def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
     return found
 
 
-def _roots(terms: Iterable[str]) -> set[str]:
+def roots_of(terms: Iterable[str]) -> set[str]:
     """Terms by their first letters: a noun and the verb made from it meet ("заказ", "заказала")."""
     return {term[:ROOT_LETTERS] for term in terms}
 
 
 def _completion(reading: Reading, item: FoundAction) -> Line | None:
     """The later line that says it is done: by words that recur, or by a bare "done" close by."""
-    roots = _roots(item.sentence.terms) | (_roots(item.helper.terms) if item.helper else set())
+    roots = roots_of(item.sentence.terms) | (roots_of(item.helper.terms) if item.helper else set())
     asked = item.lines[0]
     for later in reading.lines[asked + 1 :]:
         for sentence in later.sentences:
@@ -183,8 +183,8 @@ def _completion(reading: Reading, item: FoundAction) -> Line | None:
                 continue
             if item.owner_person is not None and later.speaker.entity_id != item.owner_person.entity_id:
                 continue
-            verbs = _HAN.findall(said.group()) if sentence.language == "zh" else []
-            shared = roots & _roots(sentence.terms) or any(v in item.sentence.text for v in verbs)
+            verbs = HAN_VERB.findall(said.group()) if sentence.language == "zh" else []
+            shared = roots & roots_of(sentence.terms) or any(v in item.sentence.text for v in verbs)
             if shared or (len(sentence.terms) <= 2 and later.index - asked <= DONE_REACH_WITHOUT_WORDS):
                 return later
     return None
@@ -194,7 +194,7 @@ def _same_duty(reading: Reading, a: FoundAction, b: FoundAction) -> bool:
     """Whether ``b``, said later, is the duty ``a`` again, or only the "I will" that answers it."""
     if a.owner != b.owner or a.owner_person != b.owner_person or abs(a.lines[0] - b.lines[0]) > ANSWER_REACH:
         return False
-    shared = _roots(a.sentence.terms) & _roots(b.sentence.terms)
+    shared = roots_of(a.sentence.terms) & roots_of(b.sentence.terms)
     if a.lines[0] == b.lines[0]:
         return bool(shared) or not b.sentence.terms
     if not reading.is_meeting and reading.lines[a.lines[0]].speaker == reading.lines[b.lines[0]].speaker:

@@ -24,7 +24,10 @@ from pkg_pipeline.adapters.offline.reading import Reading, Sentence, count_words
 from pkg_pipeline.adapters.offline.retelling import clipped, first_name, retell, sentence_of
 from pkg_pipeline.adapters.offline.summary import overview, summarise
 from pkg_pipeline.adapters.offline.tone import tone_of
+from pkg_pipeline.adapters.offline.updating import answer_merge, answer_update
 from pkg_pipeline.adapters.offline.version import MODEL
+from pkg_pipeline.memory.increments import UpdateInput
+from pkg_pipeline.memory.merging import MergeInput
 from pkg_pipeline.memory.profile_records import ProfileInput
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.prompts.interaction_summary import (
@@ -117,7 +120,12 @@ def _summary(source: SummaryInput) -> Answer:
     return answer(source)
 
 
-_ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {SummaryInput: _summary, ProfileInput: profile_answer}
+_ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
+    SummaryInput: _summary,
+    UpdateInput: lambda update: answer_update(update, answer),
+    MergeInput: answer_merge,
+    ProfileInput: profile_answer,
+}
 """What can be asked, by the type of ``LlmRequest.payload``."""
 
 
