@@ -75,11 +75,12 @@ def foretell(request: BackfillRequest, *, deps: BackfillDeps) -> Forecast:
 
 
 def ask(request: BackfillRequest, *, requested_by: str, deps: BackfillDeps) -> Asked:
-    """Write the request down with what it chose; the same request again is the open one. Raises ``BackfillWrong``."""
+    """Write the request down with what it chose. The same request again is the open one, even where a look at it shows
+    that it is done: who repeats a command that was killed asks for nothing new. Raises ``BackfillWrong``.
+    """
     check(request)
     if (found := deps.store.same(request)) is not None:
-        settle(found, deps=deps)  # one that nobody noticed is done makes room for the next
-    if (found := deps.store.same(request)) is not None:
+        settle(found, deps=deps)
         known = told(found, deps=deps)
         return Asked(known.forecast, known)
     chosen = _chosen(request, deps)

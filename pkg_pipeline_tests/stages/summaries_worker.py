@@ -14,7 +14,7 @@ from typing import Any
 from pkg_pipeline_tests.stages.summary_rig import SummaryRig
 
 
-class _Dying:
+class Dying:
     """Passes everything on, and dies before or after the first call of one method."""
 
     def __init__(self, inner: Any, method: str, *, after: bool) -> None:
@@ -49,7 +49,7 @@ def main(url: str, folder: str, base_url: str, point: str) -> None:
     rig = SummaryRig(url, Path(folder))
     deps = rig.deps(rig.anthropic(base_url))
     place, method, after = PLACES[point]
-    dying: Any = _Dying(getattr(deps, place), method, after=after)
+    dying: Any = Dying(getattr(deps, place), method, after=after)
     rig.summarize(deps=replace(deps, **{place: dying}))
 
 
