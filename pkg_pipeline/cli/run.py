@@ -1,4 +1,4 @@
-"""``pkg-pipeline run``: all that is due now, or a range of days, through Dagster, in this process."""
+"""``pkg-pipeline run``: all that is due now, or a range of partitions, through Dagster, in this process."""
 
 from __future__ import annotations
 
@@ -17,37 +17,47 @@ from rich.table import Table
 from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.cli.terminal import FAILED, JsonFlag, counted, notes, settings_in_force, show
 from pkg_pipeline.defs.due import ASSETS, has_work
+from pkg_pipeline.defs.keys import GRAIN_OF, Grain, existing, keys_between
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory, opened
 from pkg_pipeline.settings import Settings
 
 if TYPE_CHECKING:
-    from pkg_pipeline.defs.here import RunRow
+    from pkg_pipeline.defs.here import CheckRow, RunRow
 
-PARTITIONED = "interaction_summaries"
+SUMMARIES = "interaction_summaries"
 SETTLE_POLL_SECONDS = 0.25
 LONGEST_SETTLE_SECONDS = 5.0
 """A file copied in just before the command is waited for; one that is still growing is left to the next run."""
 
 SHOWN_ROWS = 40
+SHOWN_AS_COLUMNS = ("pending", "failed")
+"""Checks whose numbers the table shows anyway."""
 
 
 def run(
     only: Annotated[str | None, typer.Option("--only", help=f"One asset: {', '.join(ASSETS)}.")] = None,
     partition: Annotated[
-        str | None, typer.Option("--partition", help="One day (YYYY-MM-DD), due or not.", show_default=False)
+        str | None,
+        typer.Option(
+            "--partition",
+            help="One partition, due or not: a day (YYYY-MM-DD), a week by its Sunday, a month by its first.",
+            show_default=False,
+        ),
     ] = None,
     from_: Annotated[
-        str | None, typer.Option("--from", help="First day of a range, due or not.", show_default=False)
+        str | None,
+        typer.Option("--from", help="First day of a range: all partitions that begin in it.", show_default=False),
     ] = None,
     to: Annotated[str | None, typer.Option("--to", help="Last day of it.", show_default=False)] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show Dagster's own log on standard error.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Work off all that is due now, or a range of days, through Dagster, here."""
+    """Work off all that is due now, or a range of partitions, through Dagster, here."""
     settings = settings_in_force()
-    keys = _keys(settings, only=only, partition=partition, first=from_, last=to)
+    assets = _assets(only, has_keys=any(given is not None for given in (partition, from_, to)))
+    keys = _keys(settings, assets=assets, partition=partition, first=from_, last=to)
     with _progress(as_json=json) as on_row:
-        summary = work_off(settings, assets=_assets(only), keys=keys, on_row=on_row, verbose=verbose)
+        summary = work_off(settings, assets=assets, keys=keys, on_row=on_row, verbose=verbose)
     show(summary.to_json(), as_json=json, human=lambda screen: _print(screen, summary))
     if summary.failed:
         raise typer.Exit(FAILED)
@@ -55,11 +65,12 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What was worked off: attempted partitions, interactions that still wait, wall seconds."""
+    """What was worked off: attempted partitions, interactions that still wait, wall seconds, checks that fail."""
 
     rows: list[RunRow]
     waiting: int
     seconds: float
+    checks: Sequence[CheckRow] = ()
 
     @property
     def failed(self) -> int:
@@ -67,13 +78,18 @@ class RunSummary:
 
     def to_json(self) -> dict[str, Any]:
         """The shape of ``run --json``."""
-        return {"runs": [asdict(row) for row in self.rows], "failed": self.failed, "pending": self.waiting}
+        return {
+            "runs": [asdict(row) for row in self.rows],
+            "failed": self.failed,
+            "pending": self.waiting,
+            "checks": [asdict(row) for row in self.checks],
+        }
 
     def line(self) -> str:
         """One line for people."""
         if not self.rows:
             return "Nothing is due." if not self.waiting else f"Nothing is due now; {_left(self.waiting)}."
-        total = sum(row.rows for row in self.rows if row.asset == PARTITIONED)
+        total = sum(row.rows for row in self.rows if row.asset == SUMMARIES)
         runs = len({row.run_id for row in self.rows})
         cost = sum(row.cost_usd for row in self.rows)
         made = counted(total, "summary", "summaries")
@@ -88,8 +104,11 @@ def work_off(
     on_row: Callable[[RunRow], object] = lambda _: None,
     verbose: bool = False,
 ) -> RunSummary:
-    """Run what is due (or the days ``keys``) through Dagster in this process; nothing due starts nothing."""
+    """Run what is due through Dagster in this process, or the partitions ``keys`` of the one asset given; nothing due
+    starts nothing.
+    """
     rows: list[RunRow] = []
+    checks: Sequence[CheckRow] = ()
 
     def note(row: RunRow) -> None:
         rows.append(row)
@@ -100,9 +119,9 @@ def work_off(
         if "messages" in assets and not keys:
             _let_settle(memory.inbox)
         if keys or any(has_work(memory, asset) for asset in assets):
-            _execute(memory, assets, list(keys), note, verbose=verbose)
-        waiting = memory.pending(PARTITIONED)
-    return RunSummary(rows, waiting, time.monotonic() - started)
+            checks = _execute(memory, assets, list(keys), note, verbose=verbose)
+        waiting = memory.pending(SUMMARIES)
+    return RunSummary(rows, waiting, time.monotonic() - started, checks)
 
 
 def _execute(
@@ -112,60 +131,81 @@ def _execute(
     on_row: Callable[[RunRow], None],
     *,
     verbose: bool,
-) -> None:
-    """Dagster is loaded here and not before: it takes seconds."""
+) -> Sequence[CheckRow]:
+    """Dagster is loaded here and not before: it takes seconds. Returns the checks that fail."""
     from pkg_pipeline.adapters import dagster_home
     from pkg_pipeline.defs import here
 
     with dagster_home.instance(memory.settings.dagster_home, memory.database_url) as instance:
         runs = here.LocalRuns(memory, instance, log_level="DEBUG" if verbose else "CRITICAL")
         if keys:
-            here.run_days(runs, keys, on_row)
+            here.run_partitions(runs, assets[0], keys, on_row)
         else:
             here.run_due(runs, memory, assets, on_row)
+        return runs.failing_checks
 
 
-def _assets(only: str | None) -> tuple[str, ...]:
+def _assets(only: str | None, *, has_keys: bool) -> tuple[str, ...]:
+    """What is run: all assets, or one. Days alone are those of the summaries."""
     if only is None:
-        return ASSETS
+        return (SUMMARIES,) if has_keys else ASSETS
     if only not in ASSETS:
         raise typer.BadParameter(f"{only!r} is no asset; there are {', '.join(ASSETS)}", param_hint="--only")
     return (only,)
 
 
 def _keys(
-    settings: Settings, *, only: str | None, partition: str | None, first: str | None, last: str | None
+    settings: Settings, *, assets: tuple[str, ...], partition: str | None, first: str | None, last: str | None
 ) -> list[str]:
-    """The days asked for; none means what is due. Wrong usage ends with exit code 2."""
+    """The partitions asked for; none means what is due. Wrong usage ends with exit code 2."""
     if partition is None and first is None and last is None:
         return []
-    if only not in (None, PARTITIONED):
-        raise typer.BadParameter(f"{only} has no partitions; only {PARTITIONED} has", param_hint="--only")
+    grain = GRAIN_OF.get(assets[0])
+    if grain is None:
+        raise typer.BadParameter(f"{assets[0]} has no partitions; {', '.join(GRAIN_OF)} have", param_hint="--only")
     if partition is not None and (first is not None or last is not None):
-        raise typer.BadParameter("give one day, or a range by --from and --to", param_hint="--partition")
+        raise typer.BadParameter(f"give one {grain.noun}, or a range by --from and --to", param_hint="--partition")
     if partition is not None:
-        first = last = partition
+        return _one(settings, grain, _day(partition, hint="--partition"))
     if first is None or last is None:
         raise typer.BadParameter("a range needs both --from and --to", param_hint="--from/--to")
-    from pkg_pipeline.defs.keys import keys_between
+    return _range(settings, grain, _day(first, hint="--from"), _day(last, hint="--to"))
 
-    start, end = _day(first), _day(last)
-    today = datetime.now(settings.zone).date()
-    if end < start:
+
+def _one(settings: Settings, grain: Grain, key: date) -> list[str]:
+    begin = grain.begin(key)
+    if begin != key:
+        raise typer.BadParameter(
+            f"{key} is no {grain.noun}: it lies in that of {begin}, its first day", param_hint="--partition"
+        )
+    return _there(settings, grain, [key], hint="--partition")
+
+
+def _range(settings: Settings, grain: Grain, first: date, last: date) -> list[str]:
+    if last < first:
         raise typer.BadParameter(f"{last} is before {first}", param_hint="--to")
-    if start < settings.partitions_start or end > today:
-        limits = f"{settings.partitions_start} to {today}"
-        raise typer.BadParameter(f"days run from {limits} in {settings.timezone}", param_hint="--partition/--from/--to")
-    return keys_between(start, end)
+    begun = [date.fromisoformat(key) for key in keys_between(first, last, grain)]
+    if not begun:
+        raise typer.BadParameter(f"no {grain.noun} begins between {first} and {last}", param_hint="--from/--to")
+    return _there(settings, grain, begun, hint="--from/--to")
 
 
-def _day(text: str) -> date:
+def _there(settings: Settings, grain: Grain, keys: Sequence[date], *, hint: str) -> list[str]:
+    """``keys``, all of which have to exist: weeks and months do once they are over."""
+    today = datetime.now(settings.zone).date()
+    found = existing(keys, grain, start=settings.partitions_start, today=today)
+    if len(found) < len(keys):
+        ends = f"{grain.begin(settings.partitions_start)} to {grain.last(today)}"
+        over = "" if grain.has_current else ", once they are over"
+        raise typer.BadParameter(f"{grain.noun}s run from {ends} in {settings.timezone}{over}", param_hint=hint)
+    return found
+
+
+def _day(text: str, *, hint: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise typer.BadParameter(
-            f"{text!r} is no day such as 2026-03-01", param_hint="--partition/--from/--to"
-        ) from error
+        raise typer.BadParameter(f"{text!r} is no day such as 2026-03-01", param_hint=hint) from error
 
 
 def _let_settle(inbox: Inbox) -> None:
@@ -206,7 +246,10 @@ def _print(screen: Console, summary: RunSummary) -> None:
         screen.print(_left(summary.waiting))
     for row in rows:
         if row.error is not None:
-            notes().print(f"failed: {row.asset} {row.partition or ''}: {row.error}", markup=False)
+            notes().print(f"{row.status}: {row.asset} {row.partition or ''}: {row.error}", markup=False)
+    for check in summary.checks:
+        if check.check not in SHOWN_AS_COLUMNS:
+            notes().print(f"check {check.check} of {check.asset}: {check.reason}", markup=False)
 
 
 def _table(rows: Sequence[RunRow]) -> Table:

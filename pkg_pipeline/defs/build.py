@@ -8,12 +8,17 @@ from typing import Any
 import dagster as dg
 
 from pkg_pipeline import settings as settings_module
-from pkg_pipeline.defs import jobs, partitions, schedules, sensors
-from pkg_pipeline.defs.assets import dbt_marts, interaction_summaries
+from pkg_pipeline.defs import backfills, jobs, partitions, schedules, sensors
+from pkg_pipeline.defs.assets import (
+    archived_messages,
+    dbt_marts,
+    entity_relationship_profiles,
+    interaction_summaries,
+)
 from pkg_pipeline.defs.assets.interactions import interactions
 from pkg_pipeline.defs.assets.messages import messages
 from pkg_pipeline.defs.resources import RESOURCE, memory_resource
-from pkg_pipeline.defs.versions import summaries_code_version
+from pkg_pipeline.defs.versions import profiles_code_version, summaries_code_version
 from pkg_pipeline.settings import Settings
 
 
@@ -25,14 +30,21 @@ def build_definitions(
     ``marts`` False leaves dbt out, which takes seconds to load.
     """
     chosen = settings if settings is not None else settings_module.load()
-    daily = partitions.daily(start=chosen.partitions_start, timezone=chosen.timezone)
-    summaries = interaction_summaries.build(daily, code_version=summaries_code_version())
-    dbt = dbt_marts.build() if marts else dbt_marts.Marts()
+    start, zone = chosen.partitions_start, chosen.timezone
+    days = partitions.daily(start=start, timezone=zone)
+    weeks = partitions.weekly(start=start, timezone=zone)
+    months = partitions.monthly(start=start, timezone=zone)
+    made = [
+        interaction_summaries.build(days, code_version=summaries_code_version()),
+        entity_relationship_profiles.build(weeks, code_version=profiles_code_version()),
+        archived_messages.build(months),
+    ]
+    dbt = dbt_marts.build(daily=days, weekly=weeks) if marts else dbt_marts.Marts()
     return dg.Definitions(
-        assets=[messages, interactions, summaries, *dbt.assets],
-        jobs=jobs.build(marts=bool(dbt.assets)),
-        schedules=schedules.build(timezone=chosen.timezone, marts=bool(dbt.assets)),
-        sensors=sensors.build(chosen),
+        assets=[messages, interactions, *made, *dbt.assets],
+        jobs=[*jobs.build(marts=bool(dbt.assets)), *dbt.jobs],
+        schedules=[*schedules.build(timezone=zone, marts=bool(dbt.assets)), *dbt.schedules],
+        sensors=[*sensors.build(chosen), backfills.build()],
         resources={RESOURCE: memory_resource, **dbt.resources, **(resource_overrides or {})},
         executor=dg.in_process_executor,  # a small step costs a third of a second in process, twenty in one of its own
     )

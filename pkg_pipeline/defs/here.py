@@ -1,4 +1,4 @@
-"""Runs in this process: what is due now, or a range of days, through the same jobs and instance that the UI shows.
+"""Runs in this process: what is due now, or a range of partitions, through the jobs and the instance that the UI shows.
 
 Whether there is anything to do is ``due.py``, which needs no Dagster.
 Printing belongs to the command line.
@@ -11,17 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
+from uuid import UUID
 
 import dagster as dg
 
 from pkg_pipeline.defs import orphans
 from pkg_pipeline.defs.build import build_definitions
-from pkg_pipeline.defs.due import has_work
+from pkg_pipeline.defs.due import due_partitions, has_work, is_resting, open_backfills
 from pkg_pipeline.defs.jobs import JOB_OF
-from pkg_pipeline.defs.keys import batches
+from pkg_pipeline.defs.keys import GRAIN_OF, batches
 from pkg_pipeline.defs.lanes import LANE_TAG, range_tags
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.defs.resources import RESOURCE
+
+DONE, FAILED, BLOCKED = "done", "failed", "blocked"
+"""What became of a row: attempted, stopped, or attempted and then found wrong by a check that stops publication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,19 @@ class RunRow:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """An asset check that fails; ``severity`` is WARN or ERROR. Reason and numbers hold ids, days and counts only."""
+
+    asset: str
+    check: str
+    severity: str
+    is_blocking: bool
+    reason: str
+    numbers: dict[str, int | float | str]
+    run_id: str
+
+
 class LocalRuns:
     """Executes the jobs one after the other; every run uses the one opened memory."""
 
@@ -47,6 +64,7 @@ class LocalRuns:
         self._memory = memory
         self._instance = instance
         self._log_level = log_level
+        self._checks: dict[tuple[str, str], CheckRow | None] = {}
         orphans.settle(instance, code_server_is_gone=False)
 
     @cached_property
@@ -58,10 +76,17 @@ class LocalRuns:
         """One run of an asset without partitions."""
         return self._execute(name, {LANE_TAG: "backfill"}, expected=[None])
 
-    def days(self, keys: Sequence[str], *, only_due: bool) -> list[RunRow]:
+    def partitions(
+        self, name: str, keys: Sequence[str], *, only_due: bool, backfill_id: UUID | None = None
+    ) -> list[RunRow]:
         """One run over the range from the first to the last key, in the backfill lane (P12)."""
-        tags = range_tags(keys[0], keys[-1], lane="backfill", only_due=only_due)
-        return self._execute("interaction_summaries", tags, expected=list(keys))
+        tags = range_tags(keys[0], keys[-1], lane="backfill", only_due=only_due, backfill_id=backfill_id)
+        return self._execute(name, tags, expected=list(keys))
+
+    @property
+    def failing_checks(self) -> list[CheckRow]:
+        """Checks whose last word in these runs was that something is wrong."""
+        return [row for row in self._checks.values() if row is not None]
 
     def _execute(self, asset: str, tags: dict[str, str], *, expected: Sequence[str | None]) -> list[RunRow]:
         job = self._definitions.resolve_job_def(JOB_OF[asset])
@@ -74,12 +99,15 @@ class LocalRuns:
         )
         seconds = time.perf_counter() - started
         rows = list(self._rows(asset, result.run_id))
-        if not result.success:
+        stopped = self._note_checks(result.run_id)
+        if stopped is not None:
+            rows.append(RunRow(asset, None, BLOCKED, 0, 0.0, result.run_id, error=stopped))
+        elif not result.success:
             done = {row.partition for row in rows}
             left = [key for key in expected if key not in done]
             rows.append(
                 RunRow(
-                    asset, _span(left), "failed", 0, round(seconds, 3), result.run_id, error=self._error(result.run_id)
+                    asset, _span(left), FAILED, 0, round(seconds, 3), result.run_id, error=self._error(result.run_id)
                 )
             )
         return rows
@@ -94,7 +122,7 @@ class LocalRuns:
             yield RunRow(
                 asset,
                 event.partition,
-                "done",
+                DONE,
                 _integer(numbers.get("rows")),
                 round(float(numbers.get("seconds") or 0), 3),
                 run_id,
@@ -102,6 +130,18 @@ class LocalRuns:
                 failed=_integer(numbers.get("failed")),
                 cost_usd=float(numbers.get("cost_usd") or 0),
             )
+
+    def _note_checks(self, run_id: str) -> str | None:
+        """Remembers the checks' last words; what stops publication among them, if anything does."""
+        stopped: str | None = None
+        for entry in self._instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION):
+            assert entry.dagster_event is not None
+            found = entry.dagster_event.asset_check_evaluation_data
+            row = None if found.passed else _check_row(found, run_id)
+            self._checks[found.asset_key.to_user_string(), found.check_name] = row
+            if row is not None and row.is_blocking and row.severity == "ERROR":
+                stopped = f"the check {row.check} fails: {row.reason}; nothing is made out of it until it passes"
+        return stopped
 
     def _error(self, run_id: str) -> str:
         """The innermost message of the step's or the run's failure, in one line."""
@@ -127,26 +167,56 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
     for asset in assets:
         if not has_work(memory, asset):
             continue
-        if asset != "interaction_summaries":
+        if asset not in GRAIN_OF:
             _tell(on_row, runs.asset(asset))
             continue
-        due = memory.partitions.due(asset, now=memory.clock.now())
-        for batch in batches([one.key for one in due], key=str):
-            if not _tell(on_row, runs.days(batch, only_due=True)):
+        keys = [one.key for one in due_partitions(memory, asset)]
+        for batch in batches(keys, key=str, grain=GRAIN_OF[asset]):
+            if not _tell(on_row, runs.partitions(asset, batch, only_due=True)):
                 return  # what stopped one run would stop the next as well
+        if asset == "interaction_summaries":
+            run_backfills(runs, memory, on_row)
 
 
-def run_days(runs: LocalRuns, keys: Sequence[str], on_row: OnRow) -> None:
-    """Every day of ``keys``, due or not."""
-    for batch in batches(keys, key=str):
-        if not _tell(on_row, runs.days(batch, only_due=False)):
+def run_partitions(runs: LocalRuns, asset: str, keys: Sequence[str], on_row: OnRow) -> None:
+    """Every partition of ``keys``, due or not."""
+    for batch in batches(keys, key=str, grain=GRAIN_OF[asset]):
+        if not _tell(on_row, runs.partitions(asset, batch, only_due=False)):
             return
+
+
+def run_backfill(runs: LocalRuns, memory: PipelineMemory, backfill_id: UUID, on_row: OnRow) -> None:
+    """What a backfill has left and can be done now (P31), until a cap or the service stops it."""
+    for batch in batches(memory.backfills.ready_days(backfill_id), key=str):
+        rows = runs.partitions("interaction_summaries", batch, only_due=False, backfill_id=backfill_id)
+        if not _tell(on_row, rows) or is_resting(memory, backfill_id):
+            return
+    memory.backfills.ready_days(backfill_id)  # a last look: what is done ends
+
+
+def run_backfills(runs: LocalRuns, memory: PipelineMemory, on_row: OnRow) -> None:
+    """Every open backfill that does not rest, oldest request first."""
+    for backfill_id in open_backfills(memory):
+        run_backfill(runs, memory, backfill_id, on_row)
 
 
 def _tell(on_row: OnRow, rows: Sequence[RunRow]) -> bool:
     for row in rows:
         on_row(row)
-    return all(row.status == "done" for row in rows)
+    return all(row.status != FAILED for row in rows)  # a failing check stops what comes after, not its like
+
+
+def _check_row(found: dg.AssetCheckEvaluation, run_id: str) -> CheckRow:
+    numbers: dict[str, Any] = {key: value.value for key, value in found.metadata.items()}
+    return CheckRow(
+        found.asset_key.to_user_string(),
+        found.check_name,
+        found.severity.value,
+        found.blocking is True,
+        found.description or ", ".join(f"{name} {value}" for name, value in numbers.items()),
+        numbers,
+        run_id,
+    )
 
 
 def _span(keys: Sequence[str | None]) -> str | None:

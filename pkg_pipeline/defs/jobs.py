@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 MESSAGES_JOB = "import_inbox"
 INTERACTIONS_JOB = "build_interactions"
 SUMMARIES_JOB = "summarize_days"
+PROFILES_JOB = "profile_weeks"
+ARCHIVE_JOB = "archive_months"
 MARTS_JOB = "build_marts"
 
 JOB_OF = {
     "messages": MESSAGES_JOB,
     "interactions": INTERACTIONS_JOB,
     "interaction_summaries": SUMMARIES_JOB,
+    "entity_relationship_profiles": PROFILES_JOB,
+    "archived_messages": ARCHIVE_JOB,
 }
 """Assets in the order of the flow, with the job that makes each."""
 
@@ -28,13 +32,15 @@ def build(*, marts: bool) -> list[UnresolvedAssetJobDefinition]:
         MESSAGES_JOB: "Import what lies in the inbox.",
         INTERACTIONS_JOB: "Cut touched chats into interactions and complete the silent ones.",
         SUMMARIES_JOB: "Summarise days; a run holds a range of them.",
+        PROFILES_JOB: "Build the profiles of weeks; a run holds a few of them.",
+        ARCHIVE_JOB: "Move the texts of old months aside; a run holds a range of them.",
     }
     made = [
         dg.define_asset_job(job, selection=[asset], description=said[job], executor_def=dg.in_process_executor)
         for asset, job in JOB_OF.items()
     ]
     if marts:
-        selection = dg.AssetSelection.groups("marts")
+        selection = dg.AssetSelection.groups("marts") & dg.AssetSelection.tag("whole", "")  # the rest has keys
         made.append(
             dg.define_asset_job(MARTS_JOB, selection=selection, description="Build the marts' views and test them.")
         )

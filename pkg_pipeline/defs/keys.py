@@ -1,42 +1,98 @@
-"""Partition keys of days: neighbouring keys as ranges, batches, all keys between two days. Without Dagster."""
+"""Partition keys of days, weeks and months: neighbours as ranges, batches, keys between two days. Without Dagster.
+
+A key is the first day of its partition in ISO form: a week is named by its Sunday, a month by its first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, timedelta
+from dataclasses import dataclass
+from datetime import date
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
-DAYS_PER_RUN = 30
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """One width of partition. ``number`` counts partitions from the year 1, so that neighbours differ by one.
+
+    ``keys_per_run``: how many one run takes. ``widest_gap``: the run's range holds at most so many idle keys in a row.
+    ``has_current``: whether the partition that today lies in exists already.
+    """
+
+    noun: str
+    number: Callable[[date], int]
+    first_day: Callable[[int], date]
+    keys_per_run: int
+    widest_gap: int
+    has_current: bool
+
+    def begin(self, day: date) -> date:
+        """The first day of the partition that holds ``day``."""
+        return self.first_day(self.number(day))
+
+    def last(self, today: date) -> date:
+        """The newest partition there is on ``today``: weeks and months exist once they are over."""
+        return self.first_day(self.number(today) - (0 if self.has_current else 1))
+
+
+DAY = Grain("day", date.toordinal, date.fromordinal, keys_per_run=30, widest_gap=30, has_current=True)
 """A run costs about 0.35 s whatever it holds, a day in it 0.035 s: thirty days make the run's share small, and a
-killed or failing run holds back at most a month."""
+killed or failing run holds back at most a month. Dagster notes every day of a run's range as planned, due or not, at
+about 0.012 s each: thirty idle days cost as much as another run. Messages years apart must not be one range."""
 
-WIDEST_GAP_DAYS = 30
-"""Dagster notes every day of a run's range as planned, due or not, at about 0.012 s each: thirty idle days cost as much
-as another run. Messages years apart must not be one range."""
+WEEK = Grain(
+    "week",
+    lambda day: day.toordinal() // 7,  # the ordinals of Sundays are the multiples of seven
+    lambda number: date.fromordinal(number * 7),
+    keys_per_run=4,
+    widest_gap=4,
+    has_current=False,
+)
+"""A week asks a model about up to fifty persons: four of them are as much as a run should hold back."""
+
+MONTH = Grain(
+    "month",
+    lambda day: day.year * 12 + day.month - 1,
+    lambda number: date(number // 12, number % 12 + 1, 1),
+    keys_per_run=12,
+    widest_gap=12,
+    has_current=False,
+)
+"""Moving texts takes SQL alone."""
+
+GRAIN_OF = {
+    "interaction_summaries": DAY,
+    "entity_relationship_profiles": WEEK,
+    "archived_messages": MONTH,
+}
+"""The assets with partitions, in the order of the flow."""
 
 
-def contiguous(keys: Iterable[str]) -> Iterator[tuple[date, date]]:
-    """Closed ranges of neighbouring days, in ascending order; ``keys`` ascend."""
+def contiguous(keys: Iterable[str], grain: Grain = DAY) -> Iterator[tuple[date, date]]:
+    """Closed ranges of neighbouring keys, in ascending order; ``keys`` ascend."""
     first: date | None = None
     last = date.min
-    for day in map(date.fromisoformat, keys):
+    for begin in map(date.fromisoformat, keys):
         if first is None:
-            first = day
-        elif day != last + timedelta(days=1):
+            first = begin
+        elif grain.number(begin) != grain.number(last) + 1:
             yield first, last
-            first = day
-        last = day
+            first = begin
+        last = begin
     if first is not None:
         yield first, last
 
 
-def batches(items: Sequence[Item], *, key: Callable[[Item], str], size: int = DAYS_PER_RUN) -> Iterator[list[Item]]:
-    """Consecutive items, ascending by ``key``, in lists of at most ``size``; a wide gap between two days parts them."""
+def batches(
+    items: Sequence[Item], *, key: Callable[[Item], str], grain: Grain = DAY, size: int | None = None
+) -> Iterator[list[Item]]:
+    """Consecutive items, ascending by ``key``, in lists of at most ``size``; a wide gap between two keys parts them."""
+    most = grain.keys_per_run if size is None else size
     batch: list[Item] = []
     for item in items:
-        if batch and (len(batch) == size or _days_between(key(batch[-1]), key(item)) > WIDEST_GAP_DAYS):
+        if batch and (len(batch) == most or _between(key(batch[-1]), key(item), grain) > grain.widest_gap):
             yield batch
             batch = []
         batch.append(item)
@@ -44,10 +100,19 @@ def batches(items: Sequence[Item], *, key: Callable[[Item], str], size: int = DA
         yield batch
 
 
-def _days_between(first: str, last: str) -> int:
-    return (date.fromisoformat(last) - date.fromisoformat(first)).days
+def _between(first: str, last: str, grain: Grain) -> int:
+    return grain.number(date.fromisoformat(last)) - grain.number(date.fromisoformat(first))
 
 
-def keys_between(first: date, last: date) -> list[str]:
-    """All keys of the closed range."""
-    return [(first + timedelta(days=offset)).isoformat() for offset in range((last - first).days + 1)]
+def keys_between(first: date, last: date, grain: Grain = DAY) -> list[str]:
+    """Keys of the partitions that begin in the closed range of days; none where none does."""
+    start = grain.number(first)
+    if grain.first_day(start) < first:
+        start += 1
+    return [grain.first_day(number).isoformat() for number in range(start, grain.number(last) + 1)]
+
+
+def existing(keys: Iterable[date], grain: Grain, *, start: date, today: date) -> list[str]:
+    """Those of ``keys`` that are partitions on ``today`` of a memory that begins on ``start``, ascending."""
+    first, last = grain.begin(start), grain.last(today)
+    return [key.isoformat() for key in sorted(set(keys)) if grain.begin(key) == key and first <= key <= last]

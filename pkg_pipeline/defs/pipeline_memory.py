@@ -5,21 +5,37 @@ Without Dagster, so that finding out that nothing is due loads none of it; the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import Inbox, Refused, Report
+from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Clock
-from pkg_pipeline.stages.stores import Lane, PartitionStore
+from pkg_pipeline.stages.stores import Lane, PartitionStore, Scope
 
 if TYPE_CHECKING:
+    from pkg_pipeline.stages.archive import MonthReport
     from pkg_pipeline.stages.interactions import InteractionsReport
+    from pkg_pipeline.stages.profiles import WeekReport
     from pkg_pipeline.stages.summaries import DayReport
     from pkg_pipeline.wiring import Memory
+
+
+class Backfills(Protocol):
+    """Which backfills are open, and which of their days can be worked on (P31)."""
+
+    def open(self) -> Sequence[tuple[UUID, datetime | None]]:
+        """Oldest request first, each with the moment before which it rests, if that is to come."""
+        ...
+
+    def ready_days(self, backfill_id: UUID) -> list[str]:
+        """Keys of the days that can be worked on now; a backfill of which nothing is left ends by this look."""
+        ...
 
 
 class PipelineMemory(Protocol):
@@ -48,9 +64,38 @@ class PipelineMemory(Protocol):
 
     def build_interactions(self) -> InteractionsReport: ...
 
+    @property
+    def backfills(self) -> Backfills: ...
+
     def summarize(
-        self, days: tuple[date, date], *, lane: Lane, run_id: str | None, on_day: Callable[[DayReport], None]
+        self,
+        days: tuple[date, date],
+        *,
+        lane: Lane,
+        run_id: str | None,
+        scope: Scope,
+        on_day: Callable[[DayReport], None],
     ) -> list[DayReport]: ...
+
+    def due_weeks(self) -> list[date]:
+        """Sundays of the weeks whose profiles need work now, ascending."""
+        ...
+
+    def build_weeks(
+        self, weeks: Sequence[date], *, lane: Lane, run_id: str | None, on_week: Callable[[WeekReport], None]
+    ) -> list[WeekReport]: ...
+
+    def due_months(self) -> list[date]:
+        """First days of the months with texts to archive now, ascending."""
+        ...
+
+    def archive_months(
+        self, months: Sequence[date], *, run_id: str | None, on_month: Callable[[MonthReport], None]
+    ) -> list[MonthReport]: ...
+
+    def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:
+        """Verdicts of the asset's checks over a closed range of partitions, or over all."""
+        ...
 
     def silent_interactions(self) -> int:
         """Interactions that are to be completed because their silence has outgrown the gap."""
@@ -102,10 +147,45 @@ class OpenedMemory:
     def build_interactions(self) -> InteractionsReport:
         return self._memory.build_interactions()
 
+    @property
+    def backfills(self) -> Backfills:
+        return self._memory.backfills
+
     def summarize(
-        self, days: tuple[date, date], *, lane: Lane, run_id: str | None, on_day: Callable[[DayReport], None]
+        self,
+        days: tuple[date, date],
+        *,
+        lane: Lane,
+        run_id: str | None,
+        scope: Scope,
+        on_day: Callable[[DayReport], None],
     ) -> list[DayReport]:
-        return self._memory.summarize(days, lane=lane, run_id=run_id, on_day=on_day)
+        return self._memory.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=on_day)
+
+    def due_weeks(self) -> list[date]:
+        return self._memory.profiles.due_weeks() if self._work.has_summaries() else []
+
+    def build_weeks(
+        self, weeks: Sequence[date], *, lane: Lane, run_id: str | None, on_week: Callable[[WeekReport], None]
+    ) -> list[WeekReport]:
+        return self._memory.profiles.build_weeks(weeks, lane=lane, run_id=run_id, on_week=on_week)
+
+    def due_months(self) -> list[date]:
+        return self._memory.archive.due_months()
+
+    def archive_months(
+        self, months: Sequence[date], *, run_id: str | None, on_month: Callable[[MonthReport], None]
+    ) -> list[MonthReport]:
+        return self._memory.archive.archive_months(months, run_id=run_id, on_month=on_month)
+
+    def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:
+        from pkg_pipeline.adapters.postgres.check_store import PostgresCheckStore
+        from pkg_pipeline.stages.verification import CheckParams, verify
+
+        settings = self.settings
+        store = PostgresCheckStore(self._memory.connections, timezone=settings.timezone)
+        params = CheckParams(self._memory.due_after_seconds, settings.summary_min_messages)
+        return verify(asset, names, span, store=store, clock=self.clock, params=params)
 
     def silent_interactions(self) -> int:
         gap = timedelta(hours=self.settings.gap_hours)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import dagster as dg
 
 from pkg_pipeline.defs import orphans
-from pkg_pipeline.defs.keys import batches
-from pkg_pipeline.defs.lanes import range_of, range_tags
+from pkg_pipeline.defs.jobs import SUMMARIES_JOB
+from pkg_pipeline.defs.keys import DAY, GRAIN_OF, Grain, batches
+from pkg_pipeline.defs.lanes import BACKFILL_TAG, lane_of, range_of, range_tags
 from pkg_pipeline.stages.stores import DuePartition, Lane
 
 RUNS_PER_TICK = 4
@@ -29,6 +31,9 @@ IN_FLIGHT = (
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 3600.0
 REMEMBERED_RUNS = 8
+
+MOST_MATERIALIZATIONS = 1_000
+"""Looked at for months: eighty years, once each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +65,52 @@ def streak(instance: dg.DagsterInstance, job: str) -> Streak:
 
 
 def under_way(instance: dg.DagsterInstance, asset: str, job: str) -> list[Mapping[str, str]]:
-    """Tags of every queued or running run that makes ``asset``, whoever started it."""
+    """Tags of every queued or running run that makes ``asset``, whoever started it. Not those that work for a backfill
+    on what it chose: the rest of their days is nobody's.
+    """
     runs = instance.get_runs(dg.RunsFilter(statuses=list(IN_FLIGHT)))
     key = dg.AssetKey(asset)
     mine = (run.tags for run in runs if run.job_name == job or key in (run.asset_selection or ()))
-    return [tags for tags in mine if not orphans.is_dead(tags)]
+    return [tags for tags in mine if BACKFILL_TAG not in tags and not orphans.is_dead(tags)]
+
+
+def backfills_under_way(instance: dg.DagsterInstance) -> list[str]:
+    """The backfill of each queued or running run that works for one."""
+    runs = instance.get_runs(dg.RunsFilter(statuses=list(IN_FLIGHT)))
+    return [run.tags[BACKFILL_TAG] for run in runs if BACKFILL_TAG in run.tags and not orphans.is_dead(run.tags)]
 
 
 def not_under_way(due: Iterable[DuePartition], running: Iterable[Mapping[str, str]]) -> list[DuePartition]:
     """Due partitions that no queued or running run covers."""
     spans = [span for tags in running if (span := range_of(tags)) is not None]
     return [one for one in due if not any(first <= one.key <= last for first, last in spans)]
+
+
+def noun(asset: str) -> str:
+    """``day``, ``week`` or ``month``: what the asset's partitions are."""
+    return GRAIN_OF[asset].noun
+
+
+def wait_for_summaries(instance: dg.DagsterInstance) -> str | None:
+    """Why profiles wait: what the night's summaries are about to say belongs into them. Live runs are few and end by
+    their cap, so this never takes long; a backfill may take days and is not waited for: it makes the weeks due again.
+    """
+    running = under_way(instance, "interaction_summaries", SUMMARIES_JOB)
+    live = [tags for tags in running if lane_of(tags) == "live"]
+    return f"{len(live)} runs of the night's summaries are under way; the weeks follow them" if live else None
+
+
+def materialized_since(instance: dg.DagsterInstance, due: Sequence[DuePartition], since: datetime) -> set[str]:
+    """Those of the partitions' keys that some run has worked off since."""
+    if not due:
+        return set()
+    wanted = dg.AssetRecordsFilter(
+        asset_key=dg.AssetKey(due[0].asset),
+        asset_partitions=[one.key for one in due],
+        after_timestamp=since.timestamp(),
+    )
+    records = instance.fetch_materializations(wanted, limit=MOST_MATERIALIZATIONS).records
+    return {record.partition_key for record in records if record.partition_key is not None}
 
 
 def run_key(batch: Sequence[DuePartition], failures: int) -> str:
@@ -99,9 +139,26 @@ def for_days(
     return requests
 
 
-def describe(keys: Sequence[str]) -> str:
+def for_periods(due: Sequence[DuePartition], *, lane: Lane, limit: int | None = None) -> list[dg.RunRequest]:
+    """As ``for_days``, for weeks or months. Without run keys: nothing marks a week that is due because it is over, and
+    whoever asks has seen that no run covers it.
+    """
+    requests: list[dg.RunRequest] = []
+    if not due:
+        return requests
+    grain = GRAIN_OF[due[0].asset]
+    for batch in batches(due, key=lambda one: one.key, grain=grain):
+        if limit is not None and len(requests) == limit:
+            break
+        reason = describe([one.key for one in batch], grain)
+        tags = range_tags(batch[0].key, batch[-1].key, lane=lane, only_due=True, reason=reason)
+        requests.append(dg.RunRequest(tags=tags))
+    return requests
+
+
+def describe(keys: Sequence[str], grain: Grain = DAY) -> str:
     """``2024-05-01``, or ``12 days from 2024-05-01 to 2024-05-20``."""
-    return keys[0] if len(keys) == 1 else f"{len(keys)} days from {keys[0]} to {keys[-1]}"
+    return keys[0] if len(keys) == 1 else f"{len(keys)} {grain.noun}s from {keys[0]} to {keys[-1]}"
 
 
 Wall = Callable[[], float]

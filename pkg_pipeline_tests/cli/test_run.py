@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from pkg_pipeline.cli.app import build_app
 from pkg_pipeline.cli.run import work_off
+from pkg_pipeline.defs.keys import WEEK
 from pkg_pipeline.settings import Settings
 
 START = datetime(2024, 2, 1, 10, tzinfo=UTC)
@@ -42,6 +43,11 @@ def conversation(days: int) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
+def last_week() -> str:
+    """The Sunday on which the newest week that is over began, in UTC."""
+    return WEEK.last(datetime.now(UTC).date()).isoformat()
+
+
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str) -> Settings:
     made = Settings.model_validate({"home": tmp_path / "home", "database_url": database_url, "llm": "offline"})
@@ -69,6 +75,8 @@ def test_from_the_inbox_to_summaries_and_the_second_run_has_nothing_to_do(
         ("interaction_summaries", "2024-02-01", "done", 1),
         ("interaction_summaries", "2024-02-02", "done", 1),
         ("interaction_summaries", "2024-02-03", "done", 1),
+        ("entity_relationship_profiles", last_week(), "done", 1),
+        ("archived_messages", "2024-02-01", "done", 0),  # every message of such a deal is important and stays
     ]
     assert (settings.inbox / "done" / "talk.jsonl").exists()
     with psycopg.connect(database_url) as connection:
@@ -106,7 +114,7 @@ def test_a_file_that_is_no_export_fails_the_command_and_not_the_others(shell: Cl
 def test_nothing_due_is_one_empty_document(shell: CliRunner) -> None:
     said = shell.invoke(build_app(), ["run", "--json"])
     assert said.exit_code == 0
-    assert json.loads(said.stdout) == {"runs": [], "failed": 0, "pending": 0}
+    assert json.loads(said.stdout) == {"runs": [], "failed": 0, "pending": 0, "checks": []}
 
 
 def test_a_day_by_name_is_attempted_though_nothing_is_due(shell: CliRunner, database_url: str) -> None:

@@ -8,21 +8,29 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import Inbox, Refused
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.interactions import InteractionsReport
-from pkg_pipeline.stages.stores import DuePartition, Eligibility, FinishedPartition, Lane, PartitionCounts
+from pkg_pipeline.stages.stores import DuePartition, Eligibility, FinishedPartition, Lane, PartitionCounts, Scope
+from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.stages.summaries import DayReport
+from pkg_pipeline.stages.verification import CHECKS
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 SUMMARIES = "interaction_summaries"
+PROFILES = "entity_relationship_profiles"
+ARCHIVE = "archived_messages"
 
 
+@dataclass
 class StandingClock:
+    at: datetime = NOW
+
     def now(self) -> datetime:
-        return NOW
+        return self.at
 
 
 @dataclass
@@ -33,7 +41,6 @@ class FakePartitions:
     attempts: dict[str, int] = field(default_factory=dict)
 
     def due(self, asset: str, *, now: datetime, limit: int | None = None) -> list[DuePartition]:
-        assert now == NOW
         keys = sorted(self.due_keys.get(asset, []))[:limit]
         return [DuePartition(asset, key, version=7, attempt=self.attempts.get(key, 0) + 1) for key in keys]
 
@@ -51,6 +58,20 @@ class FakePartitions:
 
 
 @dataclass
+class FakeBackfills:
+    """Open backfills with the days they have left, and when those go on that rest."""
+
+    days: dict[UUID, list[str]] = field(default_factory=dict)
+    resume_at: dict[UUID, datetime] = field(default_factory=dict)
+
+    def open(self) -> list[tuple[UUID, datetime | None]]:
+        return [(found, self.resume_at.get(found)) for found in self.days]
+
+    def ready_days(self, backfill_id: UUID) -> list[str]:
+        return list(self.days.get(backfill_id, []))
+
+
+@dataclass
 class FakeReport:
     counts: dict[str, Any]
 
@@ -58,8 +79,46 @@ class FakeReport:
         return self.counts
 
 
+@dataclass
+class FakeWeek:
+    """The numbers of a week as the stage reports them."""
+
+    week: date
+    persons: int = 5
+    profiled: int = 3
+    carried_over: int = 1
+    unchanged: int = 0
+    pending: int = 1
+    failed: int = 0
+    quarantined: int = 0
+    deferred: int = 1
+    calls: int = 3
+    input_tokens: int = 900
+    output_tokens: int = 100
+    cost_usd: float = 0.5
+    source_tokens: int = 2000
+    summary_tokens: int = 100
+    seconds: float = 0.5
+    compression_ratio: float = 20.0
+
+
+@dataclass
+class FakeMonth:
+    """The numbers of a month as the stage reports them."""
+
+    month: date
+    interactions: int = 4
+    messages: int = 30
+    bytes: int = 4096
+    kept_important: int = 6
+    pending: int = 2
+    seconds: float = 0.5
+
+
 class FakeMemory:
-    """``fail_at``: (day, error) raised when that day's turn comes; ``left`` is what ``pending`` answers."""
+    """``fail_at``: (key, error) raised when that partition's turn comes; ``left`` is what ``pending`` answers;
+    ``wrong`` are verdicts by (asset, check) instead of a passed one.
+    """
 
     def __init__(
         self,
@@ -71,14 +130,21 @@ class FakeMemory:
         fail_at: tuple[str, Exception] | None = None,
         refuse: frozenset[str] = frozenset(),
         timezone: str = "UTC",
+        now: datetime = NOW,
     ) -> None:
         self.settings = Settings(home=home, timezone=timezone)
-        self.clock = StandingClock()
+        self.clock = StandingClock(now)
         self.inbox = Inbox(self.settings.inbox, wall=lambda: time.time() + 60)  # whatever was written has settled
         self.partitions = FakePartitions({asset: list(keys) for asset, keys in (due or {}).items()})
         self.database_url = "postgresql://nobody@127.0.0.1:1/none"
         self.summarized: list[tuple[str, Lane, str | None]] = []
+        self.scopes: list[Scope] = []
+        self.backfills = FakeBackfills()
+        self.built: list[tuple[str, Lane, str | None]] = []
+        self.archived: list[str] = []
         self.imported: list[str] = []
+        self.wrong: dict[tuple[str, str], Verdict] = {}
+        self.verified: list[tuple[str, tuple[str, ...], tuple[date, date] | None]] = []
         self._silent, self._left, self._fail_at, self._refuse = silent, left, fail_at, refuse
 
     def import_drop(self, path: Path, /) -> FakeReport:
@@ -93,12 +159,18 @@ class FakeMemory:
         return InteractionsReport(chats=2, interactions=5, completed=completed, messages=40)
 
     def summarize(
-        self, days: tuple[date, date], *, lane: Lane, run_id: str | None, on_day: Callable[[DayReport], None]
+        self,
+        days: tuple[date, date],
+        *,
+        lane: Lane,
+        run_id: str | None,
+        scope: Scope,
+        on_day: Callable[[DayReport], None],
     ) -> list[DayReport]:
         reports: list[DayReport] = []
+        self.scopes.append(scope)
         for key in keys_between(*days):
-            if self._fail_at is not None and key == self._fail_at[0]:
-                raise self._fail_at[1]
+            self._maybe_fail(key)
             self.summarized.append((key, lane, run_id))
             report = DayReport(
                 date.fromisoformat(key), summarized=2, pending=1, failed=0, calls=2, input_tokens=100, output_tokens=20
@@ -108,6 +180,45 @@ class FakeMemory:
             reports.append(report)
             on_day(report)
         return reports
+
+    def due_weeks(self) -> list[date]:
+        return [date.fromisoformat(key) for key in sorted(self.partitions.due_keys.get(PROFILES, []))]
+
+    def build_weeks(
+        self, weeks: Sequence[date], *, lane: Lane, run_id: str | None, on_week: Callable[[FakeWeek], None]
+    ) -> list[FakeWeek]:
+        reports: list[FakeWeek] = []
+        for week in weeks:
+            self._maybe_fail(week.isoformat())
+            self.built.append((week.isoformat(), lane, run_id))
+            self.partitions.finish(PROFILES, [FinishedPartition(week.isoformat(), (), 1, None)])
+            reports.append(FakeWeek(week))
+            on_week(reports[-1])
+        return reports
+
+    def due_months(self) -> list[date]:
+        return [date.fromisoformat(key) for key in sorted(self.partitions.due_keys.get(ARCHIVE, []))]
+
+    def archive_months(
+        self, months: Sequence[date], *, run_id: str | None, on_month: Callable[[FakeMonth], None]
+    ) -> list[FakeMonth]:
+        reports: list[FakeMonth] = []
+        for month in months:
+            self._maybe_fail(month.isoformat())
+            self.archived.append(month.isoformat())
+            self.partitions.finish(ARCHIVE, [FinishedPartition(month.isoformat(), (), 2, None)])
+            reports.append(FakeMonth(month))
+            on_month(reports[-1])
+        return reports
+
+    def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:
+        self.verified.append((asset, tuple(names), span))
+        fine = {name: Verdict(name, True, True, "all well", {"checked": 3}) for name in CHECKS[asset]}
+        return [self.wrong.get((asset, name), fine[name]) for name in CHECKS[asset] if name in names]
+
+    def _maybe_fail(self, key: str) -> None:
+        if self._fail_at is not None and key == self._fail_at[0]:
+            raise self._fail_at[1]
 
     def silent_interactions(self) -> int:
         return self._silent

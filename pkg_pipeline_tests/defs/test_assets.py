@@ -53,6 +53,9 @@ def test_each_day_of_a_range_is_marked_once_with_its_own_flat_numbers(
     assert days["2024-05-03"] == {
         "rows": 2,
         "summarized": 2,
+        "updated": 0,
+        "carried": 0,
+        "lost": 0,
         "pending": 1,
         "failed": 0,
         "quarantined": 0,

@@ -58,16 +58,20 @@ def test_what_there_is(tmp_path: Path, definitions_of: Callable[[Any], dg.Defini
     found = definitions_of(FakeMemory(tmp_path))
     dg.Definitions.validate_loadable(found)
     specs = {spec.key.to_user_string(): spec for spec in found.resolve_all_asset_specs()}
-    assert set(specs) == {"messages", "interactions", "interaction_summaries"}
     parents = {name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in specs.items()}
     assert parents == {
         "messages": set(),
         "interactions": {"messages"},
         "interaction_summaries": {"interactions"},
+        "entity_relationship_profiles": {"interaction_summaries"},
+        "archived_messages": {"interaction_summaries"},
     }
-    assert {job.name for job in found.jobs or []} == {"import_inbox", "build_interactions", "summarize_days"}
-    assert {one.name for one in found.schedules or []} == {"summaries_at_three"}
-    assert {one.name for one in found.sensors or []} == {"inbox", "touched_chats", "due_days"}
+    jobs = {"import_inbox", "build_interactions", "summarize_days", "profile_weeks", "archive_months"}
+    assert {job.name for job in found.jobs or []} >= jobs
+    clock = {"summaries_at_three", "profiles_sunday_four", "archive_first_five"}
+    assert {one.name for one in found.schedules or []} >= clock
+    eyes = {"inbox", "touched_chats", "due_days", "due_weeks", "due_months"}
+    assert {one.name for one in found.sensors or []} >= eyes
 
 
 def test_a_backfill_splits_into_runs_of_thirty_days(

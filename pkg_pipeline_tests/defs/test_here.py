@@ -82,7 +82,7 @@ def test_a_range_takes_every_day_due_or_not(tmp_path: Path, instance: dg.Dagster
     memory = FakeMemory(tmp_path, due={SUMMARIES: ["2024-05-02"]})
     rows: list[RunRow] = []
     days = keys_between(date(2024, 5, 1), date(2024, 5, 4))
-    here.run_days(LocalRuns(memory, instance), days, rows.append)
+    here.run_partitions(LocalRuns(memory, instance), SUMMARIES, days, rows.append)
     assert [row.partition for row in rows] == days
     assert [key for key, _, _ in memory.summarized] == days
 

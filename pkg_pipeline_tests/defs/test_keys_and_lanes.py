@@ -30,10 +30,10 @@ def test_batches_lose_nothing_and_part_only_when_full_or_far_apart(days: set[dat
     assert all(1 <= len(batch) <= size for batch in made)
     for before, after in pairwise(made):
         gap = (date.fromisoformat(after[0]) - date.fromisoformat(before[-1])).days
-        assert len(before) == size or gap > keys.WIDEST_GAP_DAYS
+        assert len(before) == size or gap > keys.DAY.widest_gap
     for batch in made:
         gaps = [date.fromisoformat(later) - date.fromisoformat(earlier) for earlier, later in pairwise(batch)]
-        assert all(gap.days <= keys.WIDEST_GAP_DAYS for gap in gaps)
+        assert all(gap.days <= keys.DAY.widest_gap for gap in gaps)
 
 
 def test_messages_years_apart_are_not_one_range() -> None:

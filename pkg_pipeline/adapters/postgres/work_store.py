@@ -23,6 +23,10 @@ class PostgresWorkStore:
         """Rows that finished attempts left undone, over all partitions of ``asset``."""
         return self._count("pending", {"asset": asset})
 
+    def has_summaries(self) -> bool:
+        """Whether anything is summarised: what is made out of summaries has nothing to do before."""
+        return self._count("live_summaries", {}) > 0
+
     def _count(self, name: str, parameters: dict[str, object]) -> int:
         with self._connections.connection() as connection:
             found = connection.execute(query("work", name), parameters).fetchone()

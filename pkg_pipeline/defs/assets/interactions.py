@@ -19,7 +19,7 @@ NAME = "interactions"
     description="Bounded stretches of each chat, scored and attributed; completed once they fell silent.",
     check_specs=checks.specs(NAME, checks.PENDING),
 )
-def interactions(memory: dg.ResourceParam[PipelineMemory]) -> dg.MaterializeResult:
+def interactions(context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]) -> dg.MaterializeResult:
     started = time.perf_counter()
     with translated("the interactions"):
         report = memory.build_interactions()
@@ -33,5 +33,5 @@ def interactions(memory: dg.ResourceParam[PipelineMemory]) -> dg.MaterializeResu
             "pending": left,
             "seconds": time.perf_counter() - started,
         },
-        check_results=[checks.none_left(NAME, checks.PENDING, left)],
+        check_results=[checks.none_left(NAME, checks.PENDING, left), *checks.verified(context, memory, NAME)],
     )

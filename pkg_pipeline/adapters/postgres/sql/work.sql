@@ -6,6 +6,10 @@ SELECT count(*) FROM interactions WHERE status = 'active' AND ended_at < %(befor
 -- What attempts left undone, over all partitions of an asset.
 SELECT coalesce(sum(pending), 0)::bigint FROM partition_states WHERE asset = %(asset)s
 
+-- name: live_summaries
+-- One is enough to know.
+SELECT count(*) FROM (SELECT FROM interaction_summaries WHERE status IN ('completed', 'dirty') LIMIT 1) found
+
 -- name: keep_setting
 -- What is fixed when the memory is made.
 INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT DO NOTHING

@@ -1,0 +1,151 @@
+-- What the asset checks count. Read-only. Bounded by days, by the newest summaries, or by a sample of a table's pages.
+
+-- name: coverage
+-- Due interactions of the days (P11), those with a live summary, and those whose summary waits to be redone.
+SELECT count(*), count(s.id), count(*) FILTER (WHERE s.status = 'dirty' OR s.input_hash <> i.input_hash)
+FROM interactions i
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.status = 'completed' AND i.message_count >= %(minimum)s
+  AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
+
+-- name: grounding
+-- Items of summaries that stand as they were made, newest first: those whose messages are not all in the interaction,
+-- and those whose quote is not literally in one of them, with the texts to look closer. A text that retention dropped
+-- can no longer be asked. The first row counts.
+WITH published AS (
+    SELECT s.id, s.interaction_id, i.chat_id, i.day, i.started_at, i.ended_at, s.decisions || s.action_items AS items,
+           s.extracted_facts, s.important_messages
+    FROM interactions i
+    JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
+    ORDER BY coalesce(s.updated_at, s.generated_at) DESC LIMIT %(most)s
+), stated AS (
+    SELECT p.id, x.id AS item, x.quote, x.message_ids
+    FROM published p, jsonb_to_recordset(p.items || p.extracted_facts) AS x (id text, quote text, message_ids text[])
+    UNION
+    SELECT p.id, x.id, x.closed_quote, x.closed_by
+    FROM published p, jsonb_to_recordset(p.items) AS x (id text, closed_quote text, closed_by text[])
+    WHERE x.closed_quote <> ''
+    UNION
+    SELECT p.id, x.message_id, NULL, ARRAY[x.message_id]
+    FROM published p, jsonb_to_recordset(p.important_messages) AS x (message_id text)
+    UNION
+    SELECT p.id, t.item_id::text, t.quote, t.message_ids
+    FROM published p JOIN summary_items t ON t.summary_id = p.id WHERE NOT t.is_withheld
+), judged AS (
+    SELECT p.day, p.interaction_id, a.item, a.quote, f.texts,
+           coalesce(cardinality(a.message_ids), 0) = 0 OR EXISTS (
+               SELECT FROM unnest(a.message_ids) AS g (external_id) WHERE g.external_id <> ALL (f.present)) AS is_foreign,
+           a.quote IS NOT NULL AND NOT f.is_quoted AND NOT f.is_dropped AS is_unquoted
+    FROM stated a
+    JOIN published p ON p.id = a.id
+    CROSS JOIN LATERAL (
+        SELECT coalesce(array_agg(m.external_id), '{}') AS present, array_agg(m.content) AS texts,
+               coalesce(bool_or(a.quote <> '' AND position(a.quote IN m.content) > 0), false) AS is_quoted,
+               coalesce(bool_or(m.is_archived AND m.content = '[archived]'), false) AS is_dropped
+        FROM message_texts m
+        WHERE m.chat_id = p.chat_id AND m.external_id = ANY (a.message_ids) AND m.deleted_at IS NULL
+          AND m.sent_at BETWEEN p.started_at AND p.ended_at
+    ) f
+)
+SELECT count(*), NULL::date, NULL::uuid, NULL, NULL, NULL::text[], false FROM judged
+UNION ALL
+(SELECT NULL, day, interaction_id, item, quote, texts, is_foreign FROM judged
+ WHERE is_foreign OR is_unquoted LIMIT %(most_wrong)s)
+
+-- name: lost_items
+-- Items that a superseded summary stated and neither the live one states nor any later one explains, by id. Summaries
+-- from before items were carried over (schema 1) promised nothing.
+WITH live AS (
+    SELECT s.id, s.interaction_id, s.revision_count, i.day, s.decisions || s.action_items || s.extracted_facts AS items
+    FROM interactions i
+    JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND s.parent_summary_id IS NOT NULL AND s.schema_version > 1
+    ORDER BY coalesce(s.updated_at, s.generated_at) DESC LIMIT %(most)s
+), known AS (
+    SELECT l.id, l.interaction_id, l.day, x.id AS item, max(p.revision_count) AS revision
+    FROM live l
+    JOIN interaction_summaries p ON p.interaction_id = l.interaction_id AND p.status = 'superseded'
+    CROSS JOIN jsonb_to_recordset(p.decisions || p.action_items || p.extracted_facts) AS x (id text)
+    GROUP BY l.id, l.interaction_id, l.day, x.id
+), lost AS (
+    SELECT k.* FROM known k JOIN live l ON l.id = k.id
+    WHERE NOT EXISTS (SELECT FROM jsonb_to_recordset(l.items) AS x (id text) WHERE x.id = k.item)
+      AND NOT EXISTS (
+          SELECT FROM interaction_summaries q, jsonb_to_recordset(q.quarantined) AS x (part text)
+          WHERE q.interaction_id = k.interaction_id AND q.revision_count > k.revision
+            AND q.status IN ('completed', 'dirty', 'superseded') AND x.part LIKE '%%' || k.item)
+)
+SELECT (SELECT count(*) FROM known), count(*), min(day), max(day),
+       (array_agg(DISTINCT interaction_id::text))[1:%(most_examples)s]
+FROM lost
+
+-- name: pages
+-- How much of a table a sample of so many pages is, in percent.
+SELECT least(100, 100.0 * %(most_pages)s / greatest(1, pg_relation_size(%(table)s::regclass) / 8192))::float8
+
+-- name: orphans_of_items
+SELECT count(*), count(*) FILTER (WHERE s.id IS NULL), (array_agg(DISTINCT t.item_id::text) FILTER (WHERE s.id IS NULL))[1:%(most_examples)s]
+FROM summary_items t TABLESAMPLE SYSTEM (%(percent)s)
+LEFT JOIN (interaction_summaries s JOIN interactions i ON i.id = s.interaction_id)
+    ON s.id = t.summary_id AND s.interaction_id = t.interaction_id AND s.status IN ('completed', 'dirty')
+
+-- name: orphans_of_facts
+SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(f.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+FROM entity_facts f TABLESAMPLE SYSTEM (%(percent)s)
+LEFT JOIN interactions i ON i.id = f.interaction_id WHERE f.interaction_id IS NOT NULL
+
+-- name: orphans_of_summaries
+SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(s.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+FROM interaction_summaries s TABLESAMPLE SYSTEM (%(percent)s)
+LEFT JOIN interactions i ON i.id = s.interaction_id WHERE s.status IN ('completed', 'dirty')
+
+-- name: orphans_of_messages
+SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(m.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+FROM messages m TABLESAMPLE SYSTEM (%(percent)s)
+LEFT JOIN interactions i ON i.id = m.interaction_id WHERE m.interaction_id IS NOT NULL
+
+-- name: orphans_of_belongings
+-- Participants cannot be orphans: the database holds them to their interaction. What says whose a message is, can.
+SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(b.message_id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+FROM message_entities b TABLESAMPLE SYSTEM (%(percent)s)
+LEFT JOIN interactions i ON i.id = b.interaction_id
+
+-- name: misfiled_days
+SELECT count(*), count(*) FILTER (WHERE w.is_wrong), (array_agg(i.id::text) FILTER (WHERE w.is_wrong))[1:%(most_examples)s],
+       min(i.day) FILTER (WHERE w.is_wrong), max(i.day) FILTER (WHERE w.is_wrong)
+FROM interactions i TABLESAMPLE SYSTEM (%(percent)s)
+CROSS JOIN LATERAL (SELECT i.day <> (i.started_at AT TIME ZONE %(timezone)s)::date AS is_wrong) w
+
+-- name: misfiled_months
+-- Archived texts whose interaction begins in another month now, or is gone.
+SELECT count(*), count(*) FILTER (WHERE w.is_moved), count(*) FILTER (WHERE w.is_gone),
+       (array_agg(DISTINCT a.interaction_id::text) FILTER (WHERE w.is_moved OR w.is_gone))[1:%(most_examples)s],
+       min(a.month) FILTER (WHERE w.is_moved OR w.is_gone), max(a.month) FILTER (WHERE w.is_moved OR w.is_gone)
+FROM archived_messages a
+LEFT JOIN interactions i ON i.id = a.interaction_id
+CROSS JOIN LATERAL (
+    SELECT i.id IS NULL AS is_gone, date_trunc('month', i.day::timestamp)::date IS DISTINCT FROM a.month AND i.id IS NOT NULL AS is_moved
+) w
+WHERE a.month BETWEEN %(first_day)s AND %(last_day)s
+
+-- name: miscounted
+-- Profiles of the weeks whose totals are not those of a recount as of the week's end (P22), newest weeks first.
+WITH stated AS (
+    SELECT p.entity_id, p.week, p.as_of, p.total_interactions, p.total_messages
+    FROM entity_relationship_profiles p WHERE p.week BETWEEN %(first_day)s AND %(last_day)s AND p.status = 'completed'
+    ORDER BY p.week DESC, p.entity_id LIMIT %(most)s
+), judged AS (
+    SELECT s.*, (s.total_interactions, s.total_messages) IS DISTINCT FROM (f.interactions, f.messages) AS is_wrong
+    FROM stated s CROSS JOIN LATERAL (
+        SELECT count(*) AS interactions, coalesce(sum(p.message_count), 0)::bigint AS messages
+        FROM interaction_participants p
+        JOIN interactions i ON i.id = p.interaction_id
+        JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+        WHERE p.entity_id = s.entity_id AND p.role = 'other' AND p.ended_at <= s.as_of
+    ) f
+)
+SELECT count(*), count(*) FILTER (WHERE is_wrong), (array_agg(DISTINCT entity_id::text) FILTER (WHERE is_wrong))[1:%(most_examples)s],
+       min(week) FILTER (WHERE is_wrong), max(week) FILTER (WHERE is_wrong)
+FROM judged

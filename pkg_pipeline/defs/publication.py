@@ -1,0 +1,57 @@
+"""What a failing check stops. A summary is published by its own transaction after the gate; what is made out of
+summaries is published only while the blocking checks of the summaries pass: profiles, the archive, the marts.
+
+The verdict is the last one in Dagster's tables, whoever runs: schedule, sensor, backfill, command or button.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+import dagster as dg
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
+
+BLOCKING: Mapping[str, tuple[str, ...]] = {"interaction_summaries": ("grounding", "lost_items")}
+"""Asset → its checks without which nothing is made out of it."""
+
+FIRST_DAY, LAST_DAY = "first_day", "last_day"
+
+_DECIDED = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
+
+
+def blocked(instance: dg.DagsterInstance) -> str | None:
+    """Why nothing may be made out of summaries now, or None. A check that never ran blocks nothing."""
+    for asset, names in BLOCKING.items():
+        for name in names:
+            found = _last(instance, asset, name)
+            if found is not None and not found.passed:
+                said = f" ({found.description})" if found.description else ""
+                return f"the check {name} of {asset} fails{said}; the next run of {asset} looks again"
+    return None
+
+
+def require(instance: dg.DagsterInstance, doing: str) -> None:
+    """Raises ``dg.Failure`` with the reason while a blocking check fails; it is not tried again by itself."""
+    if (why := blocked(instance)) is not None:
+        raise dg.Failure(description=f"{doing} are held back: {why}", allow_retries=False)
+
+
+def wrong_days(instance: dg.DagsterInstance, asset: str, name: str) -> tuple[date, date] | None:
+    """First and last day of what failed when a blocking check was run last. They are looked at again by every run until
+    they pass: a verdict is not forgotten because the next run worked elsewhere.
+    """
+    if name not in BLOCKING.get(asset, ()):
+        return None
+    found = _last(instance, asset, name)
+    if found is None or found.passed or FIRST_DAY not in found.metadata:
+        return None
+    first, last = (date.fromisoformat(str(found.metadata[key].value)) for key in (FIRST_DAY, LAST_DAY))
+    return first, last
+
+
+def _last(instance: dg.DagsterInstance, asset: str, name: str) -> dg.AssetCheckEvaluation | None:
+    """The newest evaluation; a check that is planned or died is no verdict."""
+    key = dg.AssetCheckKey(dg.AssetKey(asset), name)
+    records = instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=_DECIDED)
+    return records[0].evaluation if records else None

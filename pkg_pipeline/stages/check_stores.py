@@ -1,0 +1,56 @@
+"""What the asset checks ask of storage, as Protocols the stage owns. Read-only: a check repairs nothing.
+
+Every question is bounded: by days, by a number of summaries, or by a sample of pages of a large table.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Protocol
+
+from pkg_pipeline.memory.verdicts import Coverage, Found
+
+Days = tuple[date, date]
+"""A closed range of local days on which interactions began."""
+
+
+class SummaryChecks(Protocol):
+    """Whether what is published may be relied on (P11, P17, P28)."""
+
+    def coverage(self, days: Days, *, now: datetime, due_after_seconds: float, minimum_messages: int) -> Coverage: ...
+
+    def ungrounded(self, days: Days) -> Found:
+        """Published items whose messages are not in their interaction or whose quote stands in none of them."""
+        ...
+
+    def lost(self, days: Days) -> Found:
+        """Items of superseded summaries that are neither in the live one nor explained."""
+        ...
+
+    def summary_orphans(self) -> Found:
+        """Items, facts and live summaries whose summary or interaction is gone."""
+        ...
+
+
+class PartitionChecks(Protocol):
+    """Whether rows are where their partition says."""
+
+    def interaction_orphans(self) -> Found:
+        """Messages that point to an interaction that is gone."""
+        ...
+
+    def misfiled_days(self) -> Found:
+        """Interactions filed under another day than the local one on which they began."""
+        ...
+
+    def miscounted(self, weeks: Days) -> Found:
+        """Profiles of these weeks whose totals are not those of a recount."""
+        ...
+
+    def misfiled_months(self, months: Days) -> Found:
+        """Texts archived in these months of interactions that began in another one."""
+        ...
+
+
+class CheckStore(SummaryChecks, PartitionChecks, Protocol):
+    """All of it; one adapter implements both."""
