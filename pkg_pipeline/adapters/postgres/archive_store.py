@@ -151,14 +151,14 @@ class PostgresArchiveStore:
         with self._connections.connection() as connection:
             before = _first(connection.execute(query("archive", "sizes")))
             try:
-                connection.execute("SET lock_timeout = '10s'")
+                connection.execute(query("archive", "limit_waiting"))
                 connection.execute(query("archive", "compact"))
             except psycopg.errors.LockNotAvailable as error:
                 raise ArchiveBusy(
                     "somebody else is using the memory; stop dev, serve or run, then try again"
                 ) from error
             finally:
-                connection.execute("RESET lock_timeout")
+                connection.execute(query("archive", "unlimit_waiting"))
             return before, _first(connection.execute(query("archive", "sizes")))
 
     def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -232,5 +232,12 @@ FROM messages m WHERE m.id = ANY(%(ids)s) AND m.is_archived ORDER BY m.id
 SELECT pg_total_relation_size('messages')
      + coalesce((SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('archived_messages')), 0)::bigint
 
+-- name: limit_waiting
+-- For one statement outside of a transaction: not for ever.
+SET lock_timeout = '3s'
+
+-- name: unlimit_waiting
+RESET lock_timeout
+
 -- name: compact
 VACUUM (FULL, ANALYZE) messages, archived_messages
