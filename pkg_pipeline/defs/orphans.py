@@ -1,6 +1,7 @@
 """Runs whose process is gone without a word: a killed command, a machine switched off. They must not look alive.
 
-A run in this process carries the process in a tag. Runs that the code server started have none; they die with it.
+A run in this process carries the process in a tag. Runs that the code server started have none; they die with it. The
+daemon starts a killed run once more, by the code server: such a run inherits the tag and not the process.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import dagster as dg
 import psutil
 
 PROCESS_TAG = "pkg/process"
+PARENT_TAG = "dagster/parent_run_id"
 STARTED = (
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -28,7 +30,7 @@ def process_tag() -> str:
 
 def is_dead(tags: Mapping[str, str]) -> bool:
     """Whether the tagged process lived on this machine and is gone. False for a run without the tag."""
-    given = tags.get(PROCESS_TAG)
+    given = _own_process(tags)
     if given is None:
         return False
     host, pid, start = given.rsplit(":", 2)
@@ -40,11 +42,15 @@ def is_dead(tags: Mapping[str, str]) -> bool:
         return True
 
 
+def _own_process(tags: Mapping[str, str]) -> str | None:
+    return None if PARENT_TAG in tags else tags.get(PROCESS_TAG)
+
+
 def settle(instance: dg.DagsterInstance, *, code_server_is_gone: bool) -> int:
     """Mark orphans as failed; returns how many. ``code_server_is_gone`` includes the runs that it had started."""
     settled = 0
     for run in instance.get_runs(dg.RunsFilter(statuses=list(STARTED))):
-        if is_dead(run.tags) or (code_server_is_gone and PROCESS_TAG not in run.tags):
+        if is_dead(run.tags) or (code_server_is_gone and _own_process(run.tags) is None):
             instance.report_run_failed(run, "its process ended without finishing it; what it committed stays")
             settled += 1
     return settled

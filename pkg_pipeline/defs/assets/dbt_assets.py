@@ -15,6 +15,7 @@ import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, dbt_assets
 
 from pkg_pipeline.adapters.dbt_profile import building
+from pkg_pipeline.defs import publication
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.settings import Settings
 
@@ -81,6 +82,7 @@ def variables(settings: Settings, *, first: str | None = None, last: str | None 
 def _built(
     context: dg.AssetExecutionContext, dbt: DbtCliResource, memory: PipelineMemory, chosen: Mapping[str, Any]
 ) -> Iterator[Any]:
+    publication.require(context.instance, "the marts")
     # the profile reads its place and password from the environment; nothing of it is written to a file
     with building(memory.database_url), tempfile.TemporaryDirectory() as folder:
         # dbt's artifacts of a run go aside: the project may lie where nothing can be written
