@@ -10,8 +10,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from pkg_pipeline.api import models, problems
+from pkg_pipeline.api.metrics import Latencies, Metrics
+from pkg_pipeline.api.monitoring import MonitoringPorts, monitoring_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
 from pkg_pipeline.api.security import LoopbackHosts, is_loopback
+from pkg_pipeline.api.summarization import summarization_routes
 
 SHUTDOWN_SECONDS = 10
 BACKLOG = 2_048
@@ -41,8 +44,18 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     if not deps.tokens:
         app.add_middleware(LoopbackHosts)
     app.add_middleware(problems.Failures)
+    if deps.backfills is not None:
+        app.include_router(summarization_routes(deps.backfills, tokens=deps.tokens))
+    if deps.monitoring is not None:
+        _add_monitoring(app, deps, deps.monitoring)
     _document_problems(app)
     return app
+
+
+def _add_monitoring(app: FastAPI, deps: ApiDependencies, ports: MonitoringPorts) -> None:
+    metrics = Metrics(ports.store, ports.params, receipts_lost=ports.receipts_lost)
+    app.include_router(monitoring_routes(ports, metrics, clock=deps.clock, tokens=deps.tokens))
+    app.add_middleware(Latencies, histogram=metrics.latency)  # added last: outermost, so that nothing is left out
 
 
 def check_address(host: str, *, has_tokens: bool) -> None:

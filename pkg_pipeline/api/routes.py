@@ -16,8 +16,10 @@ from fastapi import APIRouter, Depends, Path, Query
 from starlette.responses import Response
 
 from pkg_pipeline.api import models
+from pkg_pipeline.api.monitoring import MonitoringPorts
 from pkg_pipeline.api.problems import MEDIA_TYPE, problem
 from pkg_pipeline.api.security import ApiToken, require
+from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.memory.hashing import parse_chat_key
 from pkg_pipeline.memory.moments import parse_moment
 from pkg_pipeline.stages.context import BadRequest, ContextRequest, ContextSettings, entity_context
@@ -40,7 +42,9 @@ MOST_TOKENS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDependencies:
-    """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only."""
+    """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only. Without
+    ``monitoring`` there are no figures to ask for, without ``backfills`` none can be requested.
+    """
 
     contexts: ContextStore
     entities: EntityStore
@@ -52,6 +56,8 @@ class ApiDependencies:
     expected_revision: str
     receipts: ReceiptSink | None = None
     tokens: tuple[ApiToken, ...] = ()
+    monitoring: MonitoringPorts | None = None
+    backfills: BackfillDesk | None = None
 
 
 _EntityPath = Annotated[str, Path(description="Id, or a name that fits exactly one", examples=[models.ANNA])]

@@ -7,14 +7,17 @@ from typing import Annotated
 import typer
 
 from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.receipts import BackgroundReceiptSink, PostgresReceiptSink
 from pkg_pipeline.api.app import CannotServe, create_app
 from pkg_pipeline.api.app import serve as serve_app
+from pkg_pipeline.api.monitoring import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.api.security import TokensWrong, parse_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import context_settings, open_memory
+from pkg_pipeline.wiring.backfills import ReachableBackfills
 
 READ_CONNECTIONS = 16
 """At most this many answers are read at the same time; the server's threads wait for one another beyond it."""
@@ -34,6 +37,7 @@ def serve(
         reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
         store = PostgresReadStore(reads, zone=settings.zone)
+        memory.monitoring.recount()  # what changed while nobody counted, so that no reader has to
         try:
             memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
             serve_app(
@@ -49,6 +53,12 @@ def serve(
                         expected_revision=migrate.head(),
                         receipts=receipts,
                         tokens=tokens,
+                        backfills=ReachableBackfills(memory.backfills),
+                        monitoring=MonitoringPorts(
+                            store=PostgresMonitoringStore(reads, zone=settings.zone),
+                            params=memory.monitoring.params,
+                            receipts_lost=None if receipts is None else lambda: receipts.lost,
+                        ),
                     )
                 ),
                 host=host or settings.api_host,

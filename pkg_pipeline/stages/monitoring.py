@@ -95,6 +95,7 @@ class Statistics:
             "failed_interactions": memory.failed,
             "stale_summaries": self.stale,
             "archived_messages": memory.archived_messages,
+            "days_behind": memory.days_behind,
             "put_off": {
                 "rows": self.put_off,
                 "until": None if self.put_off_until is None else iso(self.put_off_until),

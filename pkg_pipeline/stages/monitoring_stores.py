@@ -14,11 +14,12 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class MemoryFigures:
-    """Sums over every day, exact at the moment of reading.
+    """Sums over every day, exact at the moment of reading unless ``days_behind`` is above 0.
 
     ``eligible`` = ``summarized`` + ``pending`` + ``failed`` (P11). All from ``summaries`` on is about served summaries,
     whatever their interaction is now: ``generation_seconds`` … ``decisions`` are sums over them, ``versions`` counts
-    them by "prompt version|model|schema version". ``days_counted_now``: days that changed since the last recount.
+    them by "prompt version|model|schema version". Of the days that changed since the last recount, ``days_counted_now``
+    were counted for this answer; ``days_behind`` were too many for that and stand as they were counted last.
     """
 
     interactions: int = 0
@@ -36,6 +37,7 @@ class MemoryFigures:
     open_action_items: int = 0
     archived_messages: int = 0
     days_counted_now: int = 0
+    days_behind: int = 0
     versions: Mapping[str, int] = field(default_factory=dict[str, int])
 
 

@@ -319,6 +319,12 @@ SUMMARY_ITEMS = Table(
         postgresql_where=text("kind = 'action_item' AND status = 'open'"),
     ),
     Index("summary_items_summary", "summary_id"),
+    Index(
+        "summary_items_unfinished",
+        "interaction_id",
+        "item_id",
+        postgresql_where=text("kind = 'action_item' AND status = 'open' AND NOT is_withheld"),
+    ),
 )
 
 SUMMARY_ATTEMPTS = Table(

@@ -1,12 +1,15 @@
--- Figures and queues (P30, P31). What is counted once a day of the memory is kept in the statistics; days that changed
--- since are counted while they are read, so that every answer is exact. Only the statements at the end write.
+-- Figures and queues (P30, P31). Days of the memory stand in the statistics as they were counted last; those that changed
+-- since are counted while they are read, the newest %(most_days)s of them: up to so many every answer is exact, and beyond
+-- it the others stand as they were. Only the statements at the end write.
 
 -- name: figures
 -- Sums over all days: those that stand as they were counted, and the marked ones counted now.
-WITH marked AS MATERIALIZED (
+WITH changed AS MATERIALIZED (
     SELECT day FROM day_statistics_marks
     UNION
     SELECT day FROM day_statistics WHERE minimum_messages <> %(minimum)s
+), marked AS MATERIALIZED (
+    SELECT day FROM changed ORDER BY day DESC LIMIT %(most_days)s
 ), days AS MATERIALIZED (
     SELECT interactions, eligible, summarized, pending, failed, oldest_pending_at, summaries, generation_seconds,
            compression_ratios, cost_usd, key_points, decisions, open_action_items, versions
@@ -22,7 +25,7 @@ SELECT coalesce(sum(interactions), 0)::bigint, coalesce(sum(eligible), 0)::bigin
        coalesce(sum(cost_usd), 0)::float8, coalesce(sum(key_points), 0)::bigint, coalesce(sum(decisions), 0)::bigint,
        coalesce(sum(open_action_items), 0)::bigint,
        (SELECT coalesce(sum(message_count), 0)::bigint FROM archive_months WHERE state = 'kept'),
-       (SELECT count(*) FROM marked),
+       (SELECT count(*) FROM marked), (SELECT count(*) FROM changed) - (SELECT count(*) FROM marked),
        (SELECT coalesce(jsonb_object_agg(version, number), '{}') FROM (
             SELECT v.key AS version, sum(v.value::bigint) AS number
             FROM days d CROSS JOIN LATERAL jsonb_each_text(d.versions) v GROUP BY v.key) made)
@@ -79,10 +82,12 @@ SELECT (SELECT count(*) FROM leases WHERE kind = 'summary' AND expires_at > cloc
 
 -- name: waiting
 -- Interactions that wait, by day and end. The days that fill a page are found first, by what each has pending.
-WITH marked AS MATERIALIZED (
+WITH changed AS MATERIALIZED (
     SELECT day FROM day_statistics_marks
     UNION
     SELECT day FROM day_statistics WHERE minimum_messages <> %(minimum)s
+), marked AS MATERIALIZED (
+    SELECT day FROM changed ORDER BY day DESC LIMIT %(most_days)s
 ), days AS (
     SELECT day, pending FROM day_statistics d
     WHERE pending > 0 AND day >= %(after_day)s AND NOT EXISTS (SELECT FROM marked m WHERE m.day = d.day)

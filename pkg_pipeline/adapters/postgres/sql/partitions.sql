@@ -1,9 +1,20 @@
 -- name: due
 -- Keys whose marks or leftovers are due, each with the version and attempt of its run key. Marks and ages follow the
 -- memory's clock; what was put off follows the database's, so that a pinned PKG_NOW neither starves it nor spins on it.
-WITH found AS (
-    SELECT partition_key, max(id) AS version FROM dirty_partitions
-    WHERE asset = %(asset)s AND due_at <= %(now)s GROUP BY partition_key
+-- A key may have a thousand marks: its first due moment and its newest mark are one look into an index each, and the next
+-- key is found by jumping over them.
+WITH RECURSIVE keys AS (
+    (SELECT partition_key FROM dirty_partitions WHERE asset = %(asset)s ORDER BY partition_key LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.partition_key FROM dirty_partitions d
+            WHERE d.asset = %(asset)s AND d.partition_key > k.partition_key ORDER BY d.partition_key LIMIT 1)
+    FROM keys k WHERE k.partition_key IS NOT NULL
+), found AS (
+    SELECT k.partition_key, (SELECT max(d.id) FROM dirty_partitions d
+                             WHERE d.asset = %(asset)s AND d.partition_key = k.partition_key) AS version
+    FROM keys k
+    WHERE (SELECT min(d.due_at) FROM dirty_partitions d
+           WHERE d.asset = %(asset)s AND d.partition_key = k.partition_key) <= %(now)s
     UNION ALL
     SELECT partition_key, processed_version FROM partition_states
     WHERE asset = %(asset)s AND pending > 0 AND (due_at <= %(now)s OR resume_at <= clock_timestamp())

@@ -10,7 +10,7 @@ branch_labels = None
 depends_on = None
 
 TAKEN_BACK = """
-DROP INDEX summary_attempts_failed, dirty_partitions_key, dirty_partitions_due;
+DROP INDEX summary_items_unfinished, summary_attempts_failed, dirty_partitions_key, dirty_partitions_due;
 CREATE INDEX dirty_partitions_key ON dirty_partitions (asset, partition_key);
 CREATE INDEX dirty_partitions_due ON dirty_partitions (asset, due_at);
 DROP FUNCTION mark_days, mark_both_days, mark_days_of_interactions, mark_days_of_both_interactions, mark_days_of_chat,

@@ -56,18 +56,25 @@ LANGUAGE sql STABLE AS $$
                    a.interaction_id IS NOT NULL AS is_given_up
         ) w
         WHERE i.day = ANY (days)
-    ), made AS (
+    ), made AS MATERIALIZED (
         SELECT v.day, jsonb_object_agg(v.version, v.number) AS versions
         FROM (SELECT f.day, f.version, count(*) AS number FROM found f WHERE f.is_served GROUP BY f.day, f.version) v
         GROUP BY v.day
+    ), sums AS (
+        SELECT f.day, count(*)::int AS interactions, count(*) FILTER (WHERE f.is_eligible)::int AS eligible,
+               count(*) FILTER (WHERE f.is_summarized)::int AS summarized, count(*) FILTER (WHERE f.is_pending)::int AS pending,
+               count(*) FILTER (WHERE f.is_failed)::int AS failed, min(f.ended_at) FILTER (WHERE f.is_pending) AS oldest,
+               count(*) FILTER (WHERE f.is_served)::int AS summaries,
+               coalesce(sum(f.generation_seconds::double precision), 0) AS generation_seconds,
+               coalesce(sum(f.compression_ratio), 0) AS compression_ratios, coalesce(sum(f.cost_usd), 0) AS cost_usd,
+               coalesce(sum(f.key_points), 0)::bigint AS key_points, coalesce(sum(f.decisions), 0)::bigint AS decisions,
+               sum(f.open_items)::int AS open_items
+        FROM found f GROUP BY f.day
     )
-    SELECT f.day, count(*)::int, count(*) FILTER (WHERE f.is_eligible)::int, count(*) FILTER (WHERE f.is_summarized)::int,
-           count(*) FILTER (WHERE f.is_pending)::int, count(*) FILTER (WHERE f.is_failed)::int,
-           min(f.ended_at) FILTER (WHERE f.is_pending), count(*) FILTER (WHERE f.is_served)::int,
-           coalesce(sum(f.generation_seconds::double precision), 0), coalesce(sum(f.compression_ratio), 0),
-           coalesce(sum(f.cost_usd), 0), coalesce(sum(f.key_points), 0)::bigint, coalesce(sum(f.decisions), 0)::bigint,
-           sum(f.open_items)::int, coalesce((SELECT m.versions FROM made m WHERE m.day = f.day), '{}')
-    FROM found f GROUP BY f.day
+    SELECT t.day, t.interactions, t.eligible, t.summarized, t.pending, t.failed, t.oldest, t.summaries,
+           t.generation_seconds, t.compression_ratios, t.cost_usd, t.key_points, t.decisions, t.open_items,
+           coalesce(m.versions, '{}')
+    FROM sums t LEFT JOIN made m ON m.day = t.day
 $$;
 
 CREATE FUNCTION mark_days() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -206,6 +213,8 @@ INSERT INTO day_statistics_marks SELECT DISTINCT day, 0, transaction_timestamp()
 INSERT INTO ledger_statistics_marks
 SELECT DISTINCT date_trunc('hour', created_at, 'UTC'), 0, transaction_timestamp() FROM llm_calls;
 
+CREATE INDEX summary_items_unfinished ON summary_items (interaction_id, item_id)
+    WHERE kind = 'action_item' AND status = 'open' AND NOT is_withheld;
 CREATE INDEX summary_attempts_failed ON summary_attempts (updated_at, interaction_id) WHERE state = 'failed';
 
 -- Due partitions are found by jumping from key to key, however many marks each has.

@@ -1,0 +1,208 @@
+"""Prometheus metrics of one server: figures read when they are asked for, and how long its answers took.
+
+The registry is the application's own: two applications in one process know nothing of each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pkg_pipeline.stages.monitoring import MonitoringParams, Statistics, statistics
+from pkg_pipeline.stages.monitoring_stores import LedgerFigures, MonitoringStore, QueueCounts
+
+LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+UNMATCHED = "unmatched"
+
+FIGURES = {
+    "total_interactions": "Interactions known.",
+    "eligible_interactions": "Completed interactions with enough messages in chats that are not mass.",
+    "summarized_interactions": "Eligible interactions whose summary says what they say now.",
+    "summarization_coverage": "Summarised of eligible, 0 to 1.",
+    "pending_in_queue": "Eligible interactions that wait for a summary, due or not.",
+    "failed_interactions": "Eligible interactions that were given up.",
+    "stale_summaries": "Served summaries of another prompt, model or schema version.",
+    "avg_summarization_time_ms": "Mean time to make a served summary.",
+    "avg_compression_ratio": "Mean of source tokens to summary tokens over served summaries.",
+    "total_cost_today": "USD billed today.",
+    "total_cost_month": "USD billed this month.",
+    "avg_cost_per_summary": "Mean USD of a served summary.",
+    "avg_key_points_per_summary": "Mean key points of a served summary.",
+    "avg_decisions_per_summary": "Mean decisions of a served summary.",
+    "total_open_action_items": "Open action items that are served.",
+    "archived_messages": "Messages whose text lies in the archive.",
+    "days_behind": "Days that stand as they were counted last, since too many changed at once.",
+}
+"""The numbers of ``stats``, each a gauge of its name."""
+
+_CALL = ("lane", "task", "model", "outcome")
+
+
+class Metrics:
+    """``render`` gives the page; ``latency`` is fed by ``Latencies``. ``receipts_lost`` counts since the start."""
+
+    def __init__(
+        self, store: MonitoringStore, params: MonitoringParams, *, receipts_lost: Callable[[], int] | None = None
+    ) -> None:
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.latency = Histogram(
+            "pkg_api_request_seconds",
+            "Time from a request's head to its whole answer.",
+            ("route", "method", "status"),
+            buckets=LATENCY_BUCKETS,
+            registry=self.registry,
+        )
+        self.registry.register(_MemoryCollector(store, params, receipts_lost))
+
+    def render(self, accept: str) -> tuple[bytes, str]:
+        """The page in the format that ``accept`` asks for, and its content type. Raises StoreUnavailable."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self.registry), content_type
+
+
+class Latencies:
+    """Middleware that feeds the histogram by route, not by path: names and ids never become labels."""
+
+    def __init__(self, app: ASGIApp, histogram: Histogram) -> None:
+        self._app = app
+        self._histogram = histogram
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 500
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            route = getattr(scope.get("route"), "path", UNMATCHED)
+            method = scope["method"] if route != UNMATCHED else "any"
+            self._histogram.labels(route, method, str(status)).observe(time.perf_counter() - started)
+
+
+class _MemoryCollector(Collector):
+    def __init__(
+        self, store: MonitoringStore, params: MonitoringParams, receipts_lost: Callable[[], int] | None
+    ) -> None:
+        self._store, self._params, self._receipts_lost = store, params, receipts_lost
+
+    def collect(self) -> Iterator[Metric]:
+        found = statistics(self._store, self._params)
+        yield from _figures(found)
+        yield from _queue(found, self._store.queue_counts())
+        yield from _budgets(found)
+        yield from _calls(found.ledger)
+        if self._receipts_lost is not None:
+            said = "Receipts of served contexts that could not be kept."
+            yield CounterMetricFamily("pkg_context_receipts_lost", said, value=self._receipts_lost())
+
+
+def _figures(found: Statistics) -> Iterator[Metric]:
+    shape = found.to_json()
+    for name, said in FIGURES.items():
+        if shape[name] is not None:
+            yield GaugeMetricFamily(f"pkg_{name}", said, value=shape[name])
+    if found.memory.oldest_pending_at is not None:
+        said = "End of the oldest interaction that waits."
+        at = found.memory.oldest_pending_at.timestamp()
+        yield GaugeMetricFamily("pkg_oldest_unsummarized_timestamp_seconds", said, value=at)
+
+
+def _queue(found: Statistics, counts: QueueCounts) -> Iterator[Metric]:
+    yield _gauge(
+        "queue",
+        "Interactions in the queue by state; active includes leases on anything else.",
+        ("state",),
+        [
+            (("waiting",), max(found.memory.pending - counts.active, 0)),
+            (("active",), counts.active + counts.active_others),
+            (("failed",), found.memory.failed),
+        ],
+    )
+    profiles = [(("put_off",), counts.profiles_put_off), (("failed",), counts.profiles_failed)]
+    yield _gauge("profiles_queue", "Profiles that are put off or given up.", ("state",), profiles)
+    yield GaugeMetricFamily("pkg_backfills_open", "Backfills requested or running.", value=counts.backfills)
+    yield _gauge(
+        "partitions_pending",
+        "Partitions of which an attempt left something undone.",
+        ("asset",),
+        [((one.asset,), one.partitions) for one in found.leftovers],
+    )
+    yield _gauge(
+        "rows_pending",
+        "Rows that attempts left undone.",
+        ("asset",),
+        [((one.asset,), one.pending) for one in found.leftovers],
+    )
+    yield _gauge(
+        "rows_put_off",
+        "Rows of these that a budget, a retry or a service holds back.",
+        ("asset",),
+        [((one.asset,), one.put_off) for one in found.leftovers],
+    )
+
+
+def _budgets(found: Statistics) -> Iterator[Metric]:
+    lanes = found.lanes()
+    tasks = [(lane.lane, task) for lane in lanes for task in lane.tasks]
+    said = "USD taken from the lane's budget of today, reservations included."
+    yield _gauge("budget_usd", said, ("lane",), [((one.lane,), one.usd_taken) for one in lanes])
+    caps = [((one.lane,), one.usd_cap) for one in lanes if one.usd_cap is not None]
+    yield _gauge("budget_usd_cap", "USD that the lane may take a day.", ("lane",), caps)
+    names = ("lane", "task", "period")
+    calls = [((lane, task.task, task.period), task.calls) for lane, task in tasks]
+    yield _gauge("budget_calls", "Calls taken from the budget in its period.", names, calls)
+    limits = [((lane, task.task, task.period), task.cap) for lane, task in tasks if task.cap is not None]
+    yield _gauge("budget_calls_cap", "Calls that may be taken in the period.", names, limits)
+
+
+def _calls(ledger: Iterable[LedgerFigures]) -> Iterator[Metric]:
+    """Totals of the ledger. An answer that the gate refuses later stays ``answered``: a counter must not fall."""
+    sums: dict[tuple[str, ...], list[float]] = {}
+    refused: list[tuple[tuple[str, ...], float]] = []
+    for one in ledger:
+        outcome = "answered" if one.outcome in ("ok", "quarantined") else one.outcome
+        if one.outcome == "quarantined":
+            refused.append(((one.lane, one.task, one.model), one.calls))
+        tokens = (one.input_tokens, one.output_tokens, one.cache_read_tokens, one.cache_write_tokens)
+        numbers = [one.calls, one.cost_usd, one.duration_seconds, *tokens]
+        key = (one.lane, one.task, one.model, outcome)
+        sums[key] = [left + right for left, right in zip(sums.get(key, [0.0] * 7), numbers, strict=True)]
+    for place, (name, said) in enumerate(
+        (("calls", "Calls."), ("cost_usd", "USD billed."), ("seconds", "Time waited."))
+    ):
+        yield _counter(f"llm_{name}", said, _CALL, [(key, numbers[place]) for key, numbers in sums.items()])
+    kinds = ("input", "output", "cache_read", "cache_write")
+    counted = [((*key, kind), numbers[3 + place]) for key, numbers in sums.items() for place, kind in enumerate(kinds)]
+    yield _counter("llm_tokens", "Tokens used.", (*_CALL, "kind"), counted)
+    yield _counter("llm_refused_answers", "Answers that the gate refused.", _CALL[:3], refused)
+
+
+def _gauge(name: str, said: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], Any]]) -> Metric:
+    return _filled(GaugeMetricFamily(f"pkg_{name}", said, labels=labels), values)
+
+
+def _counter(name: str, said: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], Any]]) -> Metric:
+    return _filled(CounterMetricFamily(f"pkg_{name}", said, labels=labels), values)
+
+
+def _filled(family: Any, values: Iterable[tuple[tuple[str, ...], Any]]) -> Metric:
+    for key, value in values:
+        family.add_metric(key, value)
+    return family

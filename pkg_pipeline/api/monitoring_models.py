@@ -1,0 +1,100 @@
+"""The answers of the monitoring routes as OpenAPI documents them; a test holds what is served to these models."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PutOff(_Answer):
+    """Rows that a budget, a retry or a service in trouble holds back, and when the first of them go on."""
+
+    rows: int
+    until: datetime | None
+
+
+class TaskBudget(_Answer):
+    task: str
+    period: Literal["day", "week"]
+    calls: int
+    calls_cap: int | None
+    resets_at: datetime
+
+
+class LaneBudget(_Answer):
+    """Money of today over all tasks of the lane, reservations of calls under way included."""
+
+    lane: Literal["live", "backfill"]
+    usd_taken: float
+    usd_cap: float | None = Field(description="Null where nothing is paid")
+    is_used_up: bool
+    resets_at: datetime
+    tasks: list[TaskBudget]
+
+
+class Stats(_Answer):
+    """Figures of the memory. Means are over served summaries and null while there is none."""
+
+    total_interactions: int
+    summarized_interactions: int = Field(description="Eligible, with a summary that says what the interaction says now")
+    summarization_coverage: float | None = Field(description="Summarised of eligible, 0 to 1")
+    pending_in_queue: int = Field(description="Eligible without such a summary and not given up, due or not")
+    oldest_unsummarized: datetime | None = Field(description="When the oldest pending interaction ended")
+    avg_summarization_time_ms: float | None
+    avg_compression_ratio: float | None
+    total_cost_today: float = Field(description="USD, by the ledger, in the memory's time zone")
+    total_cost_month: float
+    avg_cost_per_summary: float | None
+    avg_key_points_per_summary: float | None
+    avg_decisions_per_summary: float | None
+    total_open_action_items: int
+    eligible_interactions: int = Field(description="Completed, with enough messages, not in a mass chat")
+    failed_interactions: int
+    stale_summaries: int = Field(
+        description="Made by another prompt, model or schema version; they count as summarised"
+    )
+    archived_messages: int
+    days_behind: int = Field(
+        description="Days that stand as they were counted last, since too many changed at once, as in a first import;"
+        " at 0 every figure is exact"
+    )
+    put_off: PutOff
+    budget: list[LaneBudget]
+
+
+class QueueList(_Answer):
+    """Rows have the columns of their list: ids, times, attempts and a reason; never a word of a conversation."""
+
+    items: list[dict[str, Any]]
+    next: str | None
+
+
+class QueueLists(_Answer):
+    waiting: QueueList
+    active: QueueList
+    failed: QueueList
+    partitions: QueueList
+    backfills: QueueList
+
+
+class ProfilesQueue(_Answer):
+    put_off: int
+    failed: int
+
+
+class Queue(_Answer):
+    """How many of each, and the first rows of every list."""
+
+    waiting: int = Field(description="Eligible interactions that nobody works on yet, due or not")
+    active: int
+    failed: int
+    profiles: ProfilesQueue
+    partitions: int = Field(description="Partitions of which an attempt left something undone")
+    backfills: int
+    lists: QueueLists

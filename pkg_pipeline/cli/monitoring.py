@@ -1,0 +1,151 @@
+"""``stats`` and ``queue``: how the memory is doing and what waits (P30–P32). Both ask a stage and print."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pkg_pipeline.cli.terminal import JsonFlag, counted, plain, settings_in_force, show
+from pkg_pipeline.stages import queue as queues
+from pkg_pipeline.stages.monitoring import Statistics, statistics
+from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
+from pkg_pipeline.wiring import open_memory
+
+FIRST_ROWS = 5
+"""Of each list, where no list is asked for."""
+
+COLUMNS = {
+    "waiting": ("interaction_id", "chat", "ended_at", "due_at", "attempts", "reason"),
+    "active": ("kind", "subject_id", "chat", "holder", "lease_expires_at"),
+    "failed": ("interaction_id", "chat", "ended_at", "attempts", "failed_at", "reason"),
+    "partitions": ("asset", "partition", "pending", "attempts", "due_at", "resume_at"),
+    "backfills": ("id", "asset", "state", "left", "requested_by", "requested_at"),
+}
+TITLES = {
+    "waiting": "waiting, oldest first",
+    "active": "being worked on",
+    "failed": "given up; the last summary stays served",
+    "partitions": "partitions with something left",
+    "backfills": "open backfills",
+}
+
+
+def stats(json: JsonFlag = False) -> None:
+    """Figures of the memory: coverage, backlog, time, compression, cost, budget."""
+    settings = settings_in_force()
+    with open_memory(settings) as memory:
+        found = statistics(memory.monitoring.store, memory.monitoring.params)
+        if found.memory.days_behind:  # after an upgrade or a killed run
+            memory.monitoring.recount()
+            found = statistics(memory.monitoring.store, memory.monitoring.params)
+    show(found.to_json(), as_json=json, human=lambda screen: _print_stats(screen, found))
+
+
+def queue(
+    state: Annotated[
+        str | None, typer.Option(help=f"Only one list, by page: {', '.join(queues.STATES)}.", show_default=False)
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, max=MOST_ROWS, help="Rows a page.", show_default=False)] = None,
+    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.", show_default=False)] = None,
+    json: JsonFlag = False,
+) -> None:
+    """What waits for a summary, what is worked on, what was given up, and open backfills."""
+    if state is not None and state not in queues.STATES:
+        raise typer.BadParameter(f"{state!r} is none of {', '.join(queues.STATES)}", param_hint="--state")
+    if cursor is not None and state is None:
+        raise typer.BadParameter("a cursor goes with the --state whose list it is of", param_hint="--cursor")
+    with open_memory(settings_in_force()) as memory:
+        store, params, now = memory.monitoring.store, memory.monitoring.params, memory.clock.now()
+        if state is None:
+            whole = queues.queue(store, params, now=now, limit=limit or FIRST_ROWS)
+            show(whole, as_json=json, human=lambda screen: _print_queue(screen, whole))
+            return
+        chosen = cast(queues.QueueState, state)
+        try:
+            page = queues.queue_page(store, params, chosen, now=now, limit=limit or DEFAULT_ROWS, cursor=cursor)
+        except BadCursor as error:
+            raise typer.BadParameter(str(error), param_hint="--cursor") from error
+    shape = page.to_json()
+    show(shape, as_json=json, human=lambda screen: _print_list(screen, chosen, shape))
+
+
+def _print_stats(screen: Console, found: Statistics) -> None:
+    shape = found.to_json()
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    coverage = "nothing is eligible yet" if found.coverage is None else f"{found.coverage:.1%}"
+    cost = shape["avg_cost_per_summary"]
+    for name, said in (
+        ("interactions", f"{shape['total_interactions']:,}, {shape['eligible_interactions']:,} of them eligible"),
+        ("summarised", f"{shape['summarized_interactions']:,} ({coverage})"),
+        ("pending", f"{shape['pending_in_queue']:,}{_since(shape['oldest_unsummarized'])}"),
+        ("failed", f"{shape['failed_interactions']:,}"),
+        ("stale", f"{shape['stale_summaries']:,} summaries of another prompt, model or schema"),
+        ("time a summary", _told(shape["avg_summarization_time_ms"], "{:,.0f} ms")),
+        ("compression", _told(shape["avg_compression_ratio"], "{:.1f} to 1")),
+        ("a summary has", _told(shape["avg_key_points_per_summary"], "{:.1f} key points, ") + _decisions(shape)),
+        ("open action items", f"{shape['total_open_action_items']:,}"),
+        ("archived messages", f"{shape['archived_messages']:,}"),
+        ("cost", f"{shape['total_cost_today']:.2f} USD today, {shape['total_cost_month']:.2f} this month"),
+        ("cost a summary", "-" if cost is None else f"{cost:.4f} USD"),
+    ):
+        table.add_row(name, said)
+    screen.print(table)
+    for lane in shape["budget"]:
+        cap = "no cap" if lane["usd_cap"] is None else f"of {lane['usd_cap']:.2f} USD"
+        calls = "".join(f", {one['calls']} {_of(one['calls_cap'])}{one['task']}" for one in lane["tasks"])
+        used_up = f"; used up until {_minute(lane['resets_at'])}" if lane["is_used_up"] else ""
+        screen.print(f"{lane['lane']} lane: {lane['usd_taken']:.4f} USD {cap}{calls}{used_up}", markup=False)
+    if found.put_off:
+        until = _minute(shape["put_off"]["until"])
+        screen.print(f"put off: {counted(found.put_off, 'row')}, the first until {until}", markup=False)
+
+
+def _print_queue(screen: Console, whole: dict[str, Any]) -> None:
+    profiles = whole["profiles"]
+    screen.print(f"{whole['waiting']:,} waiting, {whole['active']:,} active, {whole['failed']:,} failed", markup=False)
+    if profiles["put_off"] or profiles["failed"]:
+        screen.print(f"profiles: {profiles['put_off']:,} put off, {profiles['failed']:,} failed", markup=False)
+    for state, shape in whole["lists"].items():
+        if shape["items"]:
+            screen.print(f"\n{TITLES[state]}")
+            _print_list(screen, state, shape, asks=f"--state {state}")
+
+
+def _print_list(screen: Console, state: str, shape: dict[str, Any], *, asks: str | None = None) -> None:
+    columns = COLUMNS[state]
+    table = Table(*columns, box=None, padding=(0, 2, 0, 0))
+    for item in shape["items"]:
+        table.add_row(*(plain(_cell(name, item[name])) for name in columns))
+    screen.print(table)
+    if shape["next"] is not None:
+        screen.print(f"there is more: {asks or '--cursor ' + shape['next']}", markup=False)
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    return _minute(value) if name.endswith("_at") else str(value)
+
+
+def _minute(moment: str) -> str:
+    return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M} UTC"
+
+
+def _since(moment: str | None) -> str:
+    return "" if moment is None else f", the oldest ended {_minute(moment)}"
+
+
+def _decisions(shape: dict[str, Any]) -> str:
+    return _told(shape["avg_decisions_per_summary"], "{:.1f} decisions") if shape["summarized_interactions"] else ""
+
+
+def _told(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def _of(cap: int | None) -> str:
+    return "" if cap is None else f"of {cap} "
