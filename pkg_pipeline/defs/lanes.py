@@ -1,4 +1,5 @@
-"""What a run's tags say: the lane whose budget it uses (P12), whether it wants every day of its range or the due ones.
+"""What a run's tags say: the lane whose budget it uses (P12), whether it wants every day of its range or the due ones,
+and of these which interactions (P31, B5).
 
 Reading and writing of tags belongs here; what a lane may spend is the settings' and the budget store's business.
 """
@@ -6,12 +7,20 @@ Reading and writing of tags belongs here; what a lane may spend is the settings'
 from __future__ import annotations
 
 from collections.abc import Mapping
+from uuid import UUID
 
-from pkg_pipeline.stages.stores import Lane
+from pkg_pipeline.stages.stores import Lane, Scope
 
 LANE_TAG = "pkg/lane"
 ONLY_DUE_TAG = "pkg/only_due"
 REASON_TAG = "pkg/reason"
+BACKFILL_TAG = "pkg/backfill"
+"""Id of a backfill: the run takes what that chose and nothing else."""
+STALE_TAG = "pkg/stale"
+"""``true``: summaries by another prompt, model or schema are made anew too. For a backfill from the UI."""
+PRIORITY_TAG = "dagster/priority"
+PRIORITY: Mapping[Lane, str] = {"live": "0", "backfill": "-1"}
+"""Of what is queued, live runs start first."""
 PARTITION_TAG = "dagster/partition"
 RANGE_START_TAG = "dagster/asset_partition_range_start"
 RANGE_END_TAG = "dagster/asset_partition_range_end"
@@ -34,10 +43,24 @@ def wants_only_due(tags: Mapping[str, str]) -> bool:
     return tags.get(ONLY_DUE_TAG) == "true"
 
 
-def range_tags(first: str, last: str, *, lane: Lane, only_due: bool, reason: str = "") -> dict[str, str]:
+def scope_of(tags: Mapping[str, str]) -> Scope:
+    """Which interactions of its days a run takes. Raises ValueError for a tag that names no backfill."""
+    backfill = tags.get(BACKFILL_TAG)
+    try:
+        return Scope(redo_stale=tags.get(STALE_TAG) == "true", backfill_id=UUID(backfill) if backfill else None)
+    except ValueError:
+        raise ValueError(f"the tag {BACKFILL_TAG} holds {backfill!r}, which is no backfill's id") from None
+
+
+def range_tags(
+    first: str, last: str, *, lane: Lane, only_due: bool, reason: str = "", backfill_id: UUID | None = None
+) -> dict[str, str]:
     """Tags of a run over a closed range of keys; a single key is tagged as one partition, as the UI does it."""
     tags = {PARTITION_TAG: first} if first == last else {RANGE_START_TAG: first, RANGE_END_TAG: last}
     tags[LANE_TAG] = lane
+    tags[PRIORITY_TAG] = PRIORITY[lane]
+    if backfill_id is not None:
+        tags[BACKFILL_TAG] = str(backfill_id)
     if only_due:
         tags[ONLY_DUE_TAG] = "true"
     if reason:

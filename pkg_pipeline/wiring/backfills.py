@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import psycopg
+from psycopg_pool import PoolTimeout
+
 from pkg_pipeline.adapters.postgres.backfill_store import PostgresBackfillStore
+from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages import backfill, summaries
 from pkg_pipeline.stages.backfill import Asked, BackfillDeps
 from pkg_pipeline.stages.backfill_stores import Backfill, BackfillRequest, Forecast
+from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.stages.read_stores import StoreUnavailable
 from pkg_pipeline.stages.stores import Scope, Waiting
 
 if TYPE_CHECKING:
@@ -18,6 +25,37 @@ if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
 
 LISTED = 20
+
+
+class ReachableBackfills:
+    """Requests for a server that goes on without its database: that it is away is ``StoreUnavailable`` as for reads."""
+
+    def __init__(self, work: BackfillWork) -> None:
+        self._work = work
+
+    def request(self, **given: Any) -> BackfillRequest:
+        """With the age and limit in force where none is given. Raises ``BackfillWrong``."""
+        return self._work.request(**given)
+
+    def foretell(self, request: BackfillRequest) -> Forecast:
+        """What it would take; nothing is written."""
+        with _reaching():
+            return self._work.foretell(request)
+
+    def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
+        """Write the request down; the same request again is the open backfill."""
+        with _reaching():
+            return self._work.ask(request, requested_by=requested_by)
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+        raise StoreUnavailable("the database does not answer; nothing was written down") from error
+    except SettingsError as error:
+        raise LlmMisconfigured(str(error)) from error
 
 
 class BackfillWork:

@@ -1,0 +1,173 @@
+"""``POST /v1/summarization/backfill`` (P31): writes a request down, or tells what it would take. No work is done here.
+
+The routes under the same path that only read are in ``monitoring.py``.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, Protocol
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Depends, Header, HTTPException
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from pkg_pipeline.api.problems import MEDIA_TYPE, problem
+from pkg_pipeline.api.security import ApiToken, require
+from pkg_pipeline.stages.backfill import MOST_INTERACTIONS, Asked, BackfillWrong
+from pkg_pipeline.stages.backfill_stores import BackfillRequest, Forecast
+from pkg_pipeline.stages.ports import LlmMisconfigured
+
+BACKFILL = "0d9f2c51-64a5-4d0e-9a0b-2b7a4b1f1c10"
+
+
+class BackfillDesk(Protocol):
+    """Where requests are handed in. Raises StoreUnavailable, LlmMisconfigured."""
+
+    def request(self, **given: Any) -> BackfillRequest:
+        """With the age and limit in force where none is given. Raises BackfillWrong."""
+        ...
+
+    def foretell(self, request: BackfillRequest) -> Forecast: ...
+
+    def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked: ...
+
+
+class BackfillBody(BaseModel):
+    """What to summarise: the same names as the command's options. Left out: the settings' age and limit."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+        json_schema_extra={"example": {"older_than_days": 30, "from": "2025-01-01", "limit": 200, "dry_run": False}},
+    )
+    older_than_days: float | None = Field(default=None, description="Ended at least so many days ago")
+    first_day: date | None = Field(default=None, alias="from", description="First day, by start of interaction")
+    last_day: date | None = Field(default=None, alias="to", description="Last day, included")
+    limit: int | None = Field(default=None, description=f"Interactions at most, up to {MOST_INTERACTIONS:,}")
+    stale: bool = Field(default=False, description="Summaries by another prompt, model or schema, again")
+    failed: bool = Field(default=False, description="Only what was given up")
+    dry_run: bool = Field(default=False, description="Only tell what it would take; write nothing")
+
+
+class BackfillForecast(BaseModel):
+    """Tokens in and out together; `lasts_days` is null where the daily cap lets nothing through."""
+
+    interactions: int
+    messages: int
+    days: int
+    calls: int
+    tokens: int
+    usd: float
+    usd_per_day: float
+    lasts_days: int | None
+
+
+class BackfillAnswer(BaseModel):
+    """`id` is null for a dry run and where nothing fits. The same request again answers with the open backfill."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "id": BACKFILL,
+                "state": "requested",
+                "dry_run": False,
+                "is_new": True,
+                "requested_at": "2026-03-15T12:00:00+00:00",
+                "left": 200,
+                "request": {
+                    "older_than_days": 30.0,
+                    "from": "2025-01-01",
+                    "to": "2025-12-31",
+                    "limit": 200,
+                    "stale": False,
+                    "failed": False,
+                },
+                "forecast": {
+                    "interactions": 200,
+                    "messages": 2840,
+                    "days": 61,
+                    "calls": 200,
+                    "tokens": 702300,
+                    "usd": 0.9423,
+                    "usd_per_day": 5.0,
+                    "lasts_days": 1,
+                },
+            }
+        }
+    )
+    id: UUID | None
+    state: Literal["requested", "running", "done", "cancelled"] | None
+    dry_run: bool
+    is_new: bool
+    requested_at: datetime | None
+    resume_at: datetime | None = None
+    left: int
+    request: dict[str, Any]
+    forecast: BackfillForecast
+
+
+def _answers() -> dict[int | str, dict[str, Any]]:
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    words = {
+        401: "No token, or an unknown one",
+        403: "The token's scope is too narrow",
+        415: "The body is no JSON",
+        422: "The request makes no sense; `errors` says where",
+        503: "The database does not answer, or the model is not set up",
+    }
+    return {status: {"description": said, "content": content} for status, said in words.items()}
+
+
+def _json_only(content_type: Annotated[str, Header()] = "") -> None:
+    """A page elsewhere can make a browser send anything but JSON without asking us first."""
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "the body must be JSON: send Content-Type: application/json")
+
+
+def summarization_routes(desk: BackfillDesk, *, tokens: tuple[ApiToken, ...]) -> APIRouter:
+    """What asks for work; needs the scope ``write``."""
+    guarded = [Depends(require("write", tokens)), Depends(_json_only)]
+    router = APIRouter(prefix="/v1/summarization", dependencies=guarded, tags=["monitoring"], responses=_answers())
+
+    @router.post(
+        "/backfill",
+        summary="Summarise older conversations, or stale ones again",
+        status_code=202,
+        response_model=BackfillAnswer,
+        responses={200: {"model": BackfillAnswer, "description": "A dry run, or nothing fits: nothing was written"}},
+    )
+    def backfill(body: BackfillBody) -> Response:
+        """Chooses the interactions, oldest first, and answers with the forecast. The pipeline's sensor does the work in
+        the backfill lane, within its daily cap, below what is live. `GET /v1/summarization/queue` shows how far it is.
+        """
+        try:
+            request = desk.request(**body.model_dump(exclude={"dry_run"}))
+            asked = Asked(desk.foretell(request)) if body.dry_run else desk.ask(request, requested_by="API")
+        except BackfillWrong as wrong:
+            errors = [{"in": "body", "field": wrong.field, "message": str(wrong)}]
+            return problem(422, str(wrong), kind="invalid-request", errors=errors)
+        except LlmMisconfigured as wrong:
+            return problem(503, str(wrong), kind="model-misconfigured")
+        status = 200 if asked.backfill is None else 202
+        answer = _answer(request, asked, dry_run=body.dry_run)
+        return Response(orjson.dumps(answer), status_code=status, media_type="application/json")
+
+    return router
+
+
+def _answer(request: BackfillRequest, asked: Asked, *, dry_run: bool) -> dict[str, Any]:
+    known = asked.backfill
+    return {
+        "id": None if known is None else str(known.id),
+        "state": None if known is None else known.state,
+        "dry_run": dry_run,
+        "is_new": asked.is_new,
+        "requested_at": None if known is None else known.requested_at,
+        "resume_at": None if known is None else known.resume_at,
+        "left": 0 if known is None else known.progress.left,
+        "request": request.to_json(),
+        "forecast": asked.forecast.to_json(),
+    }
