@@ -50,4 +50,3 @@ def _first_run(instance: dg.DagsterInstance, today: date) -> date:
 
 def _newest(instance: dg.DagsterInstance, asset: dg.AssetKey, kind: dg.DagsterEventType) -> dict[str, int]:
     return dict(instance.event_log_storage.get_latest_storage_id_by_partition(asset, kind))
-

@@ -1,4 +1,4 @@
-"""The jobs and schedules of the marts that are kept by day and by week. The views' are in ``jobs.py``, ``schedules.py``.
+"""The jobs and schedules of the marts that are kept by day and by week; those of the views stand with all the others.
 
 Each morning what is older than its sources is rebuilt, and nothing else: a backfill of old days over noon is in the
 marts the next morning.
@@ -12,7 +12,7 @@ from typing import Any
 
 import dagster as dg
 
-from pkg_pipeline.defs import mart_freshness
+from pkg_pipeline.defs import mart_freshness, publication
 from pkg_pipeline.defs.assets import interaction_summaries
 from pkg_pipeline.defs.keys import DAY, WEEK, Grain, batches
 from pkg_pipeline.defs.lanes import range_tags
@@ -69,7 +69,7 @@ def _days(marts: dg.AssetsDefinition, timezone: str) -> dg.ScheduleDefinition:
                     first=settings.partitions_start,
                 )
             )
-        return _requests(keys, DAY)
+        return _requests(context, keys, DAY)
 
     return day_marts_at_six
 
@@ -84,17 +84,24 @@ def _weeks(marts: dg.AssetsDefinition, timezone: str) -> dg.ScheduleDefinition:
         description="Weeks of relationships whose profiles changed since they were built.",
     )
     def week_marts_at_six(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
-        return _requests(mart_freshness.stale(context.instance, PROFILES, marts.keys), WEEK)
+        return _requests(context, mart_freshness.stale(context.instance, PROFILES, marts.keys), WEEK)
 
     return week_marts_at_six
 
 
-def _requests(keys: Iterable[str], grain: Grain) -> list[dg.RunRequest] | dg.SkipReason:
-    """One run a stretch; without run keys, since what is stale is asked anew each morning."""
+def _requests(
+    context: dg.ScheduleEvaluationContext, keys: Iterable[str], grain: Grain
+) -> list[dg.RunRequest] | dg.SkipReason:
+    """One run a stretch. The run key names the morning: what is still stale the next one is asked for again."""
     stretches = list(batches(sorted(keys), key=str, grain=grain, size=KEYS_PER_RUN))
     if not stretches:
         return dg.SkipReason("everything is as new as what it is made of")
+    if why := publication.blocked(context.instance):
+        return dg.SkipReason(why)
     return [
-        dg.RunRequest(tags=range_tags(keys[0], keys[-1], lane="live", only_due=False, reason=describe(keys, grain)))
-        for keys in stretches
+        dg.RunRequest(
+            run_key=f"{context.scheduled_execution_time.isoformat()}:{stretch[0]}...{stretch[-1]}",
+            tags=range_tags(stretch[0], stretch[-1], lane="live", only_due=False, reason=describe(stretch, grain)),
+        )
+        for stretch in stretches
     ]

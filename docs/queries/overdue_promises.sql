@@ -1,0 +1,6 @@
+-- Who have I promised something that is overdue?
+SELECT owed_to_name AS owed_to, due_on, days_overdue, description
+FROM marts.action_items
+WHERE owner IN ('self', 'both') AND is_overdue
+ORDER BY days_overdue DESC, item_id
+LIMIT 10;

@@ -1,0 +1,1 @@
+"""The dbt marts over a small memory."""
