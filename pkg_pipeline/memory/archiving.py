@@ -59,7 +59,7 @@ def first_kept_month(now: datetime, *, keep_months: int, zone: ZoneInfo) -> date
     """Months before this one are dropped: of the local calendar, ``keep_months`` whole ones before the current stay."""
     today = now.astimezone(zone).date()
     number = today.year * 12 + today.month - 1 - keep_months
-    return date(max(number // 12, 1), number % 12 + 1, 1)
+    return date(number // 12, number % 12 + 1, 1) if number >= 12 else date.min
 
 
 def batches(ready: Iterable[Ready], *, messages: int) -> Iterator[list[Ready]]:
