@@ -80,7 +80,7 @@ class ContextEntity(_Answer):
 class ContextItem(_Answer):
     """One printed item; its `text` occurs in the block."""
 
-    kind: Literal["fact", "decision", "action_item", "message", "summary"]
+    kind: Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
     id: str
     text: str
     at: datetime

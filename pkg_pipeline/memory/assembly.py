@@ -97,7 +97,7 @@ def _lines(rows: ContextRows, rules: BlockRules, wording: Wording, left_out: lis
         "permanent": _permanent(rows, decisions, open_items, wording),
         "hot": _hot(rows, rules, wording, left_out),
         "warm": _warm(rows, rules, decisions, open_items, wording, left_out),
-        "cold": _cold(rules, decisions, open_items, wording),
+        "cold": _cold(rows, rules, decisions, open_items, wording),
         "relevant": [],
     }
     worded = {line.id for tier in lines.values() for line in tier}
@@ -170,15 +170,42 @@ def _warm(
     return [line for line in lines if line is not None]
 
 
-def _cold(rules: BlockRules, decisions: list[KnownItem], open_items: list[KnownItem], wording: Wording) -> list[Line]:
-    """Open items of any age, overdue first, then older decisions, the important ones first (P3)."""
+def _cold(
+    rows: ContextRows, rules: BlockRules, decisions: list[KnownItem], open_items: list[KnownItem], wording: Wording
+) -> list[Line]:
+    """P3: the relationship; open items of any age, overdue first; milestones; older decisions, important ones first.
+
+    Milestones are printed under the relationship, but wanted less than what is open.
+    """
+    about = [] if rows.profile is None else [wording.profile(rows.profile, place=(-1, 0))]
+    lines = [line for line in about if line is not None]
     headings = wording.under("open", wording.words.open_items)
-    lines = [wording.action(item, place=(0, number), headings=headings) for number, item in enumerate(open_items)]
+    lines += [wording.action(item, place=(0, number), headings=headings) for number, item in enumerate(open_items)]
+    lines += _milestones(rows, wording)
     older = [item for item in decisions if item.importance != "low" and item.at < rules.warm_from]
     older.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance or "low"], -item.at.timestamp(), str(item.id)))
     headings = wording.under("decisions", wording.words.key_decisions)
     lines += [wording.decision(item, place=(1, -item.at.timestamp()), headings=headings) for item in older]
     return lines
+
+
+def _milestones(rows: ContextRows, wording: Wording) -> list[Line]:
+    """High ones first, then the newest. One that only repeats a decision is left to that decision's own line."""
+    if rows.profile is None:
+        return []
+    said = [_bare(item.description) for item in rows.decisions]
+    chosen = sorted(rows.profile.milestones, key=lambda one: (one.importance != "high", -one.day.toordinal(), one.id))
+    lines = [
+        wording.milestone(one, rows.profile, place=(-1, 1, one.day.toordinal()))
+        for one in chosen
+        if not any(text.startswith(_bare(one.title)) for text in said)
+    ]
+    return [line for line in lines if line is not None]
+
+
+def _bare(text: str) -> str:
+    """A text for comparison; a title may have been cut short."""
+    return one_line(text).casefold().rstrip(" .…。")
 
 
 # ── sizes ────────────────────────────────────────────────────────────────────────────────────

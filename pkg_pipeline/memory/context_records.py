@@ -12,12 +12,13 @@ from typing import Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from pkg_pipeline.memory.profile_records import Frequency, RelationshipType
 from pkg_pipeline.memory.records import ChatKind, EntityType, Language, Owner, Tier
 
 TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections, of precedence, and of passing on what is left."""
 
-ItemKind = Literal["fact", "decision", "action_item", "message", "summary"]
+ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
 Reason = Literal["budget", "limit", "withheld", "shortened", "more"]
 Mark = Literal["unsummarised", "stale", "shortened", "overdue"]
 
@@ -123,10 +124,39 @@ class Unsummarised:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownMilestone:
+    """A turning point of a profile. ``message_ids`` are some of what it rests on."""
+
+    id: str
+    day: date
+    title: str
+    importance: Literal["high", "medium"]
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProfile:
+    """The newest profile whose week had ended by then (P3, P9). ``as_of`` is that week's end.
+
+    ``is_stale``: a message was edited since (P29). ``message_ids`` are those its key decisions rest on, at most 60.
+    """
+
+    id: UUID
+    as_of: datetime
+    relationship_type: RelationshipType
+    frequency: Frequency
+    summary: str
+    milestones: tuple[KnownMilestone, ...]
+    is_stale: bool
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ContextRows:
     """Everything one read brought, newest first in every list but ``open_items`` (due soonest first, undated last).
 
-    ``left_out`` names what the read itself did not bring: withheld summaries, and the first one beyond each limit.
+    ``left_out`` names what the read itself did not bring: withheld summaries, a withheld profile,
+    and the first one beyond each limit.
     """
 
     entity: ContextEntity
@@ -136,6 +166,7 @@ class ContextRows:
     facts: tuple[KnownFact, ...] = ()
     decisions: tuple[KnownItem, ...] = ()
     open_items: tuple[KnownItem, ...] = ()
+    profile: KnownProfile | None = None
     left_out: tuple[LeftOut, ...] = ()
 
 

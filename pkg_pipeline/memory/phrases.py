@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from pkg_pipeline.memory.profile_records import Frequency, RelationshipType
 from pkg_pipeline.memory.records import Language, Owner
 
 _MONTHS_EN = [
@@ -77,6 +78,25 @@ FACT_NAMES: dict[str, tuple[str, str]] = {
 """Usual fact types in Russian and Chinese; any other is shown as it was extracted."""
 
 
+RELATIONSHIPS: dict[RelationshipType, tuple[str, str, str]] = {
+    "client": ("client", "клиент", "客户"),
+    "partner": ("partner", "партнёр", "合作伙伴"),
+    "colleague": ("colleague", "коллега", "同事"),
+    "friend": ("friend", "друг", "朋友"),
+    "acquaintance": ("acquaintance", "знакомство", "熟人"),
+    "vendor": ("vendor", "поставщик", "供应商"),
+    "other": ("other relationship", "иные отношения", "其他关系"),
+}
+FREQUENCIES: dict[Frequency, tuple[str, str, str]] = {
+    "daily": ("in touch about daily", "на связи почти каждый день", "几乎每天联系"),
+    "weekly": ("in touch about weekly", "на связи примерно раз в неделю", "大约每周联系"),
+    "monthly": ("in touch about monthly", "на связи примерно раз в месяц", "大约每月联系"),
+    "quarterly": ("in touch every few months", "на связи раз в несколько месяцев", "每隔几个月联系"),
+    "rare": ("rarely in touch", "на связи редко", "很少联系"),
+}
+"""What a relationship is and how often one talks, in English, Russian and Chinese."""
+
+
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """One language. Patterns are filled with ``str.format``; keys are the words inside braces."""
@@ -102,6 +122,7 @@ class Phrases:
     warm: str
     unsummarised: str
     stale: str
+    relationship: str
     open_items: str
     key_decisions: str
     decided: str
@@ -133,6 +154,7 @@ ENGLISH = Phrases(
     warm="Earlier conversations",
     unsummarised="excerpts, unsummarised",
     stale="a message was edited since; summary is being renewed",
+    relationship="Relationship, as of {date}",
     open_items="Open action items",
     key_decisions="Older decisions",
     decided="Decided",
@@ -164,6 +186,7 @@ RUSSIAN = Phrases(
     warm="Предыдущие разговоры",
     unsummarised="выдержки, без резюме",
     stale="сообщение позже правили, резюме обновляется",
+    relationship="Отношения, на {date}",
     open_items="Открытые задачи",
     key_decisions="Прежние решения",
     decided="Решено",
@@ -195,6 +218,7 @@ CHINESE = Phrases(
     warm="以往对话",
     unsummarised="摘录，尚未总结",
     stale="有消息后来被编辑，总结待更新",
+    relationship="关系概况，截至{date}",
     open_items="未完成事项",
     key_decisions="过往决定",
     decided="决定",
@@ -253,6 +277,16 @@ def owner(value: Owner | None, *, name: str, language: Language) -> str:
     if value == "self":
         return words.me
     return words.both if value == "both" else name
+
+
+def relationship(kind: RelationshipType, language: Language) -> str:
+    """What somebody is to the reader."""
+    return RELATIONSHIPS[kind][("en", "ru", "zh").index(language)]
+
+
+def frequency(value: Frequency, language: Language) -> str:
+    """How often one is in touch."""
+    return FREQUENCIES[value][("en", "ru", "zh").index(language)]
 
 
 def fact_name(fact_type: str, language: Language) -> str:

@@ -7,7 +7,7 @@ Which lines are printed is decided in assembly.py and budget.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 from pkg_pipeline.memory import phrases as words_of
 from pkg_pipeline.memory.context_records import (
@@ -18,6 +18,8 @@ from pkg_pipeline.memory.context_records import (
     ItemKind,
     KnownFact,
     KnownItem,
+    KnownMilestone,
+    KnownProfile,
     Mark,
     PastSummary,
     Unsummarised,
@@ -198,6 +200,36 @@ class Wording:
         text = f"{self.words.to_do}{self.bracket(who, due)}{self.words.colon}{one_line(item.description)}"
         marks: tuple[Mark, ...] = ("overdue",) if late else ()
         return Line("action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
+
+    def profile(self, profile: KnownProfile, *, place: Place) -> Line | None:
+        """What the relationship is, how often one talks, and its summary (P3); marked where it is stale."""
+        summary = one_line(profile.summary)
+        if not summary:
+            return None
+        kind = words_of.relationship(profile.relationship_type, self.language)
+        often = words_of.frequency(profile.frequency, self.language)
+        text = f"{kind[0].upper()}{kind[1:]}{self.words.comma}{often}{self.words.colon}{summary}"
+        marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
+        headings = self.relationship(profile)
+        return Line("profile", str(profile.id), text, profile.as_of, profile.message_ids, place, headings, marks)
+
+    def milestone(self, one: KnownMilestone, profile: KnownProfile, *, place: Place) -> Line | None:
+        """A turning point with its day (P21)."""
+        title = one_line(one.title)
+        if not title:
+            return None
+        text = f"{self.day(one.day)}{self.words.colon}{title}"
+        marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
+        at = datetime.combine(one.day, time(), self.rules.zone).astimezone(UTC)
+        headings = self.relationship(profile)
+        return Line("milestone", one.id, text, at, one.message_ids, place, headings, marks)
+
+    def relationship(self, profile: KnownProfile) -> tuple[tuple[str, str], ...]:
+        """The heading of a profile: as of which day, and whether it is being renewed."""
+        last = self.local(profile.as_of - timedelta(microseconds=1)).date()
+        title = self.words.relationship.format(date=self.day(last))
+        note = self.bracket(self.words.stale) if profile.is_stale else ""
+        return (("relationship", f"## {title}{note}\n"),)
 
     def under(self, section: str, title: str) -> tuple[tuple[str, str], ...]:
         """The headings of a section without parts."""

@@ -72,6 +72,19 @@ SELECT md5(n || ' ' || t.id)::uuid, entity_id, t.id, s.id, CASE WHEN n < 3 THEN 
        (ARRAY['high', 'medium', 'low'])[n + 1], CASE n WHEN 3 THEN 'open' WHEN 4 THEN 'closed' END, at::date,
        CASE n WHEN 4 THEN at::date END, 'text', 'q', '{{}}'
 FROM talk t JOIN interaction_summaries s ON s.interaction_id = t.id, generate_series(0, 4) n;
+INSERT INTO entity_relationship_profiles (entity_id, week, id, as_of, covers_until, input_hash, prompt_version,
+    model_version, language, relationship_type, frequency, summary, first_interaction_at, last_interaction_at,
+    total_interactions, total_messages, summarized_interactions, coverage, milestones, key_decisions,
+    source_token_count, summary_token_count, cost_usd, generation_seconds)
+SELECT md5('e' || k)::uuid, date '2026-03-08' - 7 * w, gen_random_uuid(),
+       timestamptz '2026-03-15 00:00Z' - w * interval '7 days', now(), 'h', 'p', 'm', 'en', 'friend', 'weekly', 'text',
+       now(), now(), 9, 9, 9, 1, made.milestones, made.decisions, 9, 9, 0, 0
+FROM generate_series(0, {TALKS} - 1) w, generate_series(1, {PEOPLE}) k CROSS JOIN LATERAL (
+    SELECT jsonb_agg(jsonb_build_object('day', '2025-12-01', 'title', 'T', 'importance', 'high', 'interaction_ids',
+               jsonb_build_array(md5('t' || k || ' ' || j)::uuid))) AS milestones,
+           jsonb_agg(jsonb_build_object('id', md5('0 ' || md5('t' || k || ' ' || j)::uuid)::uuid, 'decided_on',
+               '2025-12-01')) AS decisions
+    FROM generate_series(1, 20) j) AS made;
 INSERT INTO entity_days SELECT entity_id, at::date, 2, 20, 2, 20 FROM talk;
 INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, quote, message_ids)
 SELECT md5('f' || id)::uuid, entity_id, 'fact ' || j, 'v', 1, 'confirmed', 'q', '{{}}' FROM talk;
@@ -103,7 +116,8 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
             warm_from=NOW - timedelta(days=90), hot_limit=50, summary_limit=10, text_chars=16_000,
         )
     )  # fmt: skip
-    past = {**for_context, "as_of": NOW - timedelta(days=60), "hot_from": NOW - timedelta(days=67)}
+    then = NOW - timedelta(days=60)
+    past = {**for_context, "as_of": then, "hot_from": then - timedelta(days=7), "as_of_day": then.date()}
     return {
         **{name: (f"history {name}", given) for name, given in history.items()},
         "context": ("context context", for_context),
@@ -129,6 +143,7 @@ def test_no_statement_reads_a_big_table_whole(build: MemoryBuilder) -> None:
     )
     big = {table for table, rows in sizes.items() if rows > MANY}
     assert {"messages", "message_entities", "interactions", "summary_items", "entity_facts", "entity_days"} <= big
+    assert "entity_relationship_profiles" in big
     for mode in ("force_custom_plan", "force_generic_plan"):
         build.connection.execute(f"SET plan_cache_mode = {mode}")  # type: ignore[arg-type]
         for label, (where, given) in statements().items():
@@ -146,6 +161,9 @@ def test_no_statement_reads_a_big_table_whole(build: MemoryBuilder) -> None:
             for node in scans(explained[0][0]["Plan"]):
                 table = node.get("Relation Name")
                 assert not (node["Node Type"] == "Seq Scan" and table in big), f"{label} reads {table} whole ({mode})"
+                if table == "entity_relationship_profiles":
+                    assert node["Node Type"] == "Index Scan", f"{label} looks for its week otherwise ({mode})"
+                    assert node["Actual Rows"] + node.get("Rows Removed by Filter", 0) <= 2, f"{label} ({mode})"
                 if table in big:
                     read = node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)
                     allowed = MOST_READ.get(label, 250)

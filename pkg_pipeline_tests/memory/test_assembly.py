@@ -24,6 +24,8 @@ from pkg_pipeline.memory.context_records import (
     HeardMessage,
     KnownFact,
     KnownItem,
+    KnownMilestone,
+    KnownProfile,
     LeftOut,
     PastSummary,
     Unsummarised,
@@ -133,6 +135,25 @@ def memories(draw: st.DrawFn) -> ContextRows:
         )
         for number in range(draw(st.integers(0, 8)))
     ]
+    profile = KnownProfile(
+        id=UUID(int=600),
+        as_of=NOW - timedelta(days=7),
+        relationship_type=draw(st.sampled_from(["client", "other"])),
+        frequency="weekly",
+        summary=draw(said),
+        milestones=tuple(
+            KnownMilestone(
+                id=f"m{number}",
+                day=date(2026, 1, 1 + number),
+                title=draw(st.sampled_from([draw(said), *(item.description for item in items)])),
+                importance=draw(st.sampled_from(["high", "medium"])),
+                message_ids=("y",),
+            )
+            for number in range(draw(st.integers(0, 3)))
+        ),
+        is_stale=draw(st.booleans()),
+        message_ids=("x",),
+    )
     excerpts = tuple(
         message(1000 + number, timedelta(days=30, minutes=number)) for number in range(draw(st.integers(0, 3)))
     )
@@ -147,6 +168,7 @@ def memories(draw: st.DrawFn) -> ContextRows:
         ),
         decisions=tuple(item for item in items if item.kind == "decision"),
         open_items=tuple(item for item in items if item.kind == "action_item"),
+        profile=draw(st.sampled_from([profile, None])),
     )
 
 

@@ -15,6 +15,8 @@ from pkg_pipeline.memory.context_records import (
     HeardMessage,
     KnownFact,
     KnownItem,
+    KnownMilestone,
+    KnownProfile,
     LeftOut,
     PastSummary,
     Unsummarised,
@@ -44,7 +46,44 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         facts=tuple(_fact(given, chats) for given in found["facts"] or ()),
         decisions=tuple(decisions),
         open_items=tuple(item for band, item in items if band == "open"),
-        left_out=tuple(LeftOut("summary", key, "withheld") for key in found["withheld"] or ()),
+        profile=_profile(found["profile"], chats),
+        left_out=tuple(_withheld(found)),
+    )
+
+
+def _withheld(found: Mapping[str, Any]) -> Iterable[LeftOut]:
+    for key in found["withheld"] or ():
+        yield LeftOut("summary", key, "withheld")
+    if found["profile"] is not None and found["profile"]["is_withheld"]:
+        yield LeftOut("profile", found["profile"]["id"], "withheld")
+
+
+def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) -> KnownProfile | None:
+    """The profile that may be served: one that rests on a deleted message may not (P29)."""
+    if given is None or given["is_withheld"]:
+        return None
+    keys: dict[int, dict[str, None]] = {}
+    for place, chat_id, message_ids in given["sources"] or ():
+        source = {"chat_id": chat_id, "message_ids": message_ids or ()}
+        keys.setdefault(place, {}).update(dict.fromkeys(_keys(source, chats)))
+    return KnownProfile(
+        id=UUID(given["id"]),
+        as_of=datetime.fromisoformat(given["as_of"]),
+        relationship_type=given["relationship_type"],
+        frequency=given["frequency"],
+        summary=given["summary"],
+        milestones=tuple(
+            KnownMilestone(
+                id=f"{given['id']}/{place}",
+                day=date.fromisoformat(one["day"]),
+                title=one["title"],
+                importance=one["importance"],
+                message_ids=tuple(keys.get(place, ())),
+            )
+            for place, one in enumerate(given["milestones"], start=1)
+        ),
+        is_stale=given["is_stale"],
+        message_ids=tuple(keys.get(0, ())),
     )
 
 

@@ -180,10 +180,49 @@ summaries AS (
     JOIN interaction_summaries s ON s.id = w.summary_id
     JOIN interactions i ON i.id = w.interaction_id
 ),
+-- P3, P9: the newest week that had ended by then. A week ends six to eight days after the day that names it, by the
+-- time zone: so the range over the key holds at most two rows to look at
+profile AS (
+    SELECT id, week, as_of, relationship_type, frequency, summary, milestones, key_decisions,
+           status = 'dirty' AS is_stale, dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
+    FROM entity_relationship_profiles
+    WHERE entity_id = %(entity)s AND week <= %(as_of_day)s::date - 6 AND as_of <= %(as_of)s
+    ORDER BY week DESC LIMIT 1
+),
+-- P8: the messages a profile rests on (place 0: of its ten newest HIGH decisions), and each of its milestones: of the
+-- HIGH decisions of its conversations, else the first three of each
+profile_sources AS (
+    SELECT 0 AS place, d.decided_on || ' ' || d.item_id AS rank, i.chat_id, x.message_ids[1:6] AS message_ids
+    FROM profile p
+    CROSS JOIN LATERAL (
+        SELECT (given ->> 'id')::uuid AS item_id, given ->> 'decided_on' AS decided_on
+        FROM jsonb_array_elements(p.key_decisions) AS one (given)
+        ORDER BY given ->> 'decided_on' DESC, given ->> 'id' LIMIT 10
+    ) AS d
+    JOIN summary_items x ON x.item_id = d.item_id AND x.entity_id = %(entity)s AND NOT x.is_withheld
+    JOIN interactions i ON i.id = x.interaction_id
+    UNION ALL
+    SELECT m.place, s.interaction_id::text, i.chat_id,
+           coalesce((SELECT x.message_ids[1:6] FROM summary_items x
+                     WHERE x.interaction_id = s.interaction_id AND x.entity_id = %(entity)s AND x.kind = 'decision'
+                       AND x.importance = 'high' AND NOT x.is_withheld
+                     ORDER BY x.item_id LIMIT 1), s.message_ids[1:3])
+    FROM profile p
+    CROSS JOIN LATERAL (
+        SELECT one.place, ids.interaction FROM jsonb_array_elements(p.milestones) WITH ORDINALITY AS one (given, place)
+        CROSS JOIN LATERAL (
+            SELECT x.interaction FROM jsonb_array_elements_text(one.given -> 'interaction_ids') AS x (interaction) LIMIT 3
+        ) AS ids
+        ORDER BY one.place LIMIT 30
+    ) AS m
+    JOIN interaction_summaries s ON s.interaction_id = m.interaction::uuid AND s.status IN ('completed', 'dirty')
+    JOIN interactions i ON i.id = s.interaction_id
+),
 chats_seen AS (
     SELECT id, source, external_id, kind, title FROM chats WHERE id IN (
         SELECT chat_id FROM texts UNION SELECT chat_id FROM items UNION SELECT chat_id FROM facts
         UNION SELECT chat_id FROM summaries UNION SELECT chat_id FROM unsummarised
+        UNION SELECT chat_id FROM profile_sources
     )
 ),
 -- the newest interactions say when we last spoke and in which language
@@ -233,6 +272,11 @@ SELECT json_build_object(
     'withheld', (SELECT json_agg(summary_id ORDER BY ended_at DESC, summary_id) FROM older
                  WHERE is_withheld AND ended_at >= %(warm_from)s),
     'items', (SELECT json_agg(items ORDER BY due_date, at DESC, item_id) FROM items),
+    'profile', (SELECT row_to_json(x) FROM (
+        SELECT id, as_of, relationship_type, frequency, summary, milestones, is_stale, is_withheld,
+               (SELECT json_agg(json_build_array(place, chat_id, message_ids) ORDER BY place, rank DESC)
+                FROM profile_sources) AS sources
+        FROM profile) AS x),
     'facts', (SELECT json_agg(facts ORDER BY fact_type, at DESC, id) FROM facts)
 )::text
 
