@@ -1,5 +1,5 @@
 -- Who have I promised something that is overdue?
-SELECT owed_to_name AS owed_to, due_on, days_overdue, description
+SELECT array_to_string(entity_names, ', ') AS owed_to, due_on, days_overdue, description
 FROM marts.action_items
 WHERE owner IN ('self', 'both') AND is_overdue
 ORDER BY days_overdue DESC, item_id
