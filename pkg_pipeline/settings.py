@@ -164,7 +164,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Variables with a name of their own (INTERFACES.md); every other field is ``PKG_`` + its name in capitals."""
 
 
-OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DBT_", "PKG_TEST_", "PKG_CODE_")
+OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DAGSTER_LINK", "PKG_DBT_", "PKG_TEST_", "PKG_CODE_")
 """Variables that the program hands to its own parts."""
 
 

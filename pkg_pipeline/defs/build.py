@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from pkg_pipeline import settings as settings_module
-from pkg_pipeline.defs import backfills, jobs, partitions, schedules, sensors
+from pkg_pipeline.defs import backfills, jobs, partitions, purge, run_failures, schedules, sensors
 from pkg_pipeline.defs.assets import (
     archived_messages,
     dbt_marts,
@@ -42,9 +42,13 @@ def build_definitions(
     dbt = dbt_marts.build(daily=days, weekly=weeks) if marts else dbt_marts.Marts()
     return dg.Definitions(
         assets=[messages, interactions, *made, *dbt.assets],
-        jobs=[*jobs.build(marts=bool(dbt.assets)), *dbt.jobs],
-        schedules=[*schedules.build(timezone=zone, marts=bool(dbt.assets)), *dbt.schedules],
-        sensors=[*sensors.build(chosen), backfills.build()],
+        jobs=[*jobs.build(marts=bool(dbt.assets)), *dbt.jobs, purge.build_job(chosen)],
+        schedules=[
+            *schedules.build(timezone=zone, marts=bool(dbt.assets)),
+            *dbt.schedules,
+            purge.build_schedule(chosen),
+        ],
+        sensors=[*sensors.build(chosen), backfills.build(), *run_failures.build(chosen)],
         resources={RESOURCE: memory_resource, **dbt.resources, **(resource_overrides or {})},
         executor=dg.in_process_executor,  # a small step costs a third of a second in process, twenty in one of its own
     )
