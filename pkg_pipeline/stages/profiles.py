@@ -149,16 +149,18 @@ def build_weeks(
     retry_failed: bool = False,
     on_week: Callable[[WeekReport], None] = lambda _: None,
 ) -> list[WeekReport]:
-    """The profiles of each week, oldest first; ``on_week`` hears of each when done.
+    """The profiles of each week; ``on_week`` hears of each when done. The live lane takes the newest week first, since
+    that is what is served when its cap bites; a backfill goes from the oldest on.
 
     One person failing fails nobody else. Raises ``ValueError`` for a week that is not over or no week, and
     ``LlmMisconfigured`` when every further call would fail alike; what was saved by then stays. A week that was
     attempted, has neither marks nor leftovers and gives no other row is not written to.
     """
     newest = rules.newest_complete_week(deps.clock.now(), params.zone)
-    chosen = [params.week(sunday) for sunday in sorted(set(weeks))]
-    if chosen and chosen[-1].sunday > newest:
-        raise ValueError(f"the week {chosen[-1].key} is not over: the newest complete one is {newest.isoformat()}")
+    chosen = [params.week(sunday) for sunday in sorted(set(weeks), reverse=lane == "live")]
+    for week in chosen:
+        if week.sunday > newest:
+            raise ValueError(f"the week {week.key} is not over: the newest complete one is {newest.isoformat()}")
     deps.weeks.revive(prompt_of(deps.llm.model))
     run = Run(
         deps.budgets,
@@ -201,7 +203,7 @@ def _build(week: Week, *, work: _Work, deps: ProfileDeps) -> WeekReport:
     persons = deps.reads.persons(week)
     report = WeekReport(week.sunday, persons=len(persons))
     left = work.off(week, persons, report)
-    has_news = report.profiled + report.carried_over + report.pending + report.failed > 0
+    has_news = report.profiled + report.carried_over + report.pending + report.quarantined > 0
     if was_attempted and not has_news and week.key not in marks:
         return report
     run, resume_at, rest = work.deps.run, None, 0.0

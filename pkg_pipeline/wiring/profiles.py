@@ -46,7 +46,7 @@ class ProfileWork:
         retry_failed: bool = False,
         on_week: Callable[[WeekReport], None] = lambda _: None,
     ) -> list[WeekReport]:
-        """The profiles of these weeks, as of each week's end; oldest first.
+        """The profiles of these weeks, as of each week's end.
 
         Raises ``ValueError`` for a day that is no Sunday and for a week that is not over, LlmMisconfigured when every
         further call would fail.

@@ -112,7 +112,8 @@ def test_nothing_new_is_carried_over_at_no_cost(rig: ProfileRig) -> None:
     rig.meet("Anna", [112])  # in the later week: counted there, summarised the week after
     rig.settle()
     llm = profile_llm()
-    first, second = rig.build(llm, weeks=[WEEK, LATER], lane="live", calls_cap=1)
+    [first] = rig.build(llm, weeks=[WEEK], lane="live", calls_cap=1)
+    [second] = rig.build(llm, weeks=[LATER], lane="live", calls_cap=1)
     assert (first.profiled, second.carried_over, len(llm.requests)) == (1, 1, 1)
     old, new = rig.profile("Anna"), rig.profile("Anna", LATER)
     assert (old["total_interactions"], new["total_interactions"]) == (2, 3)
@@ -219,6 +220,16 @@ def test_carrying_over_goes_on_when_the_budget_is_gone(rig: ProfileRig) -> None:
     rig.settle()
     [report] = rig.build(weeks=[LATER], lane="live", calls_cap=0)
     assert (report.carried_over, report.pending) == (1, 1)
+
+
+def test_live_the_newest_week_is_served_first(rig: ProfileRig) -> None:
+    """One call is left in the cap, and the week before is still unfinished."""
+    rig.meet("Anna", [0])
+    rig.meet("Anna", [104])
+    rig.at(NOW + timedelta(days=7))
+    rig.settle()
+    reports = rig.build(weeks=[WEEK, LATER], lane="live", calls_cap=1)
+    assert [(report.week, report.profiled, report.pending) for report in reports] == [(LATER, 1, 0), (WEEK, 0, 1)]
 
 
 def test_a_week_that_is_not_over_is_refused(rig: ProfileRig) -> None:

@@ -66,6 +66,9 @@ def test_after_three_attempts_it_is_failed_and_the_old_profile_stays(rig: Profil
     llm = profile_llm()
     [report] = rig.build(llm)
     assert (llm.requests, report.failed, report.pending, rig.due()) == ([], 1, 0, [])
+    states = rig.rows("SELECT ctid FROM partition_states")
+    rig.build(llm)
+    assert rig.rows("SELECT ctid FROM partition_states") == states  # nothing to write down
     assert rig.build(retry_failed=True)[0].profiled == 1
     assert rig.one("SELECT count(*) FROM profile_attempts") == 0
 
