@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pkg_pipeline.cli.terminal import FAILED, CommandFailed, JsonFlag, counted, notes, plain, settings_in_force, show
-from pkg_pipeline.stages.backfill import BackfillWrong
+from pkg_pipeline.stages.backfill import BackfillUnknown, BackfillWrong
 from pkg_pipeline.stages.backfill_stores import Backfill, BackfillRequest, Forecast
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def backfill(
     chosen = None if backfill_id is None else _id(backfill_id)
     given = {"older_than_days": older_than_days, "limit": limit, "stale": stale, "failed": failed}
     days = {"first_day": _day(from_, "--from"), "last_day": _day(to, "--to")}
-    with open_memory(settings_in_force()) as memory:
+    with open_memory(settings_in_force()) as memory, _said():
         if list_:
             _list(memory, chosen, as_json=json)
         elif cancel:
@@ -72,6 +72,14 @@ def backfill(
             _resume(memory, chosen, as_json=json)
         else:
             _ask(memory, _request(memory, **given, **days), dry_run=dry_run, as_json=json)
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    try:
+        yield
+    except BackfillUnknown as unknown:
+        raise CommandFailed(f"{unknown}; backfill --list shows the ids") from unknown
 
 
 def _request(memory: Memory, **given: Any) -> BackfillRequest:
