@@ -55,19 +55,20 @@ UNION ALL
  WHERE is_foreign OR is_unquoted LIMIT %(most_wrong)s)
 
 -- name: lost_items
--- Items that a superseded summary stated and neither the live one states nor any later one explains, by id. Summaries
--- from before items were carried over (schema 1) promised nothing.
+-- Items that a superseded summary stated and neither the live one states nor any later one explains, by id. Items from
+-- before they were carried over have no hashes of their texts: nothing was promised of them.
 WITH live AS (
     SELECT s.id, s.interaction_id, s.revision_count, i.day, s.decisions || s.action_items || s.extracted_facts AS items
     FROM interactions i
     JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
-    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND s.parent_summary_id IS NOT NULL AND s.schema_version > 1
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND s.parent_summary_id IS NOT NULL
     ORDER BY coalesce(s.updated_at, s.generated_at) DESC LIMIT %(most)s
 ), known AS (
     SELECT l.id, l.interaction_id, l.day, x.id AS item, max(p.revision_count) AS revision
     FROM live l
     JOIN interaction_summaries p ON p.interaction_id = l.interaction_id AND p.status = 'superseded'
-    CROSS JOIN jsonb_to_recordset(p.decisions || p.action_items || p.extracted_facts) AS x (id text)
+    CROSS JOIN jsonb_to_recordset(p.decisions || p.action_items || p.extracted_facts) AS x (id text, text_hashes jsonb)
+    WHERE x.text_hashes IS NOT NULL
     GROUP BY l.id, l.interaction_id, l.day, x.id
 ), lost AS (
     SELECT k.* FROM known k JOIN live l ON l.id = k.id
