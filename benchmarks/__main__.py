@@ -23,6 +23,7 @@ QUICK: dict[str, list[str]] = {
     "summary_overhead": [],
     "profile_aggregation": ["--sizes", "1000", "10000"],
     "orchestration": ["--days", "120"],
+    "monitoring": ["--interactions", "50000"],
     "extraction_quality": [],
     "year": ["--days", "60"],
 }
@@ -32,7 +33,9 @@ FULL: dict[str, list[str]] = {
     "import_memory": ["--counts", "100000,1000000", "--huge"],
     "context_latency": ["--sizes", "10000", "1000000", "--requests", "2000"],
     "orchestration": ["--days", "731"],
+    "monitoring": ["--interactions", "1000000"],
     "year": ["--days", "365", "--plot", "docs/figures/year.png"],
+    "archive": ["--messages", "200000", "--interactions", "1000000"],
 }
 
 

@@ -161,7 +161,7 @@ def post(address: str, document: Mapping[str, Any]) -> None:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A redirected POST would arrive as a GET without its document: it counts as not delivered."""
 
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> None:  # noqa: ARG002
         return None
 
 

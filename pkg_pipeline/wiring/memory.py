@@ -174,7 +174,8 @@ class Memory:
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
         """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail."""
-        reports = self.summaries.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=on_day)
+        counted = self.monitoring.counting(on_day)
+        reports = self.summaries.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=counted)
         self.monitoring.recount()
         return reports
 

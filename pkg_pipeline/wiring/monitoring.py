@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
 from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore, PostgresStatisticsKeeper
 from pkg_pipeline.prompts import interaction_summary
+from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.monitoring import CallsCap, MonitoringParams
+from pkg_pipeline.stages.profile_making import TASK as PROFILES_TASK
+from pkg_pipeline.stages.summary_run import TASK as SUMMARIES_TASK
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
 
-SUMMARIES_TASK = "interaction_summary"
-PROFILES_TASK = "entity_profile"
+DAYS_BETWEEN_RECOUNTS = 10
 
 
 def monitoring_params(settings: Settings) -> MonitoringParams:
@@ -24,7 +27,7 @@ def monitoring_params(settings: Settings) -> MonitoringParams:
         minimum_messages=settings.summary_min_messages,
         due_after_seconds=max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600),
         gap_seconds=settings.gap_hours * 3_600,
-        prompts=frozenset((interaction_summary.VERSION,)),
+        prompts=frozenset(CURRENT_VERSIONS),
         model=settings.llm_model if paid else OFFLINE_MODEL,
         schema_version=interaction_summary.SCHEMA_VERSION,
         usd_caps={"live": settings.live_usd_per_day, "backfill": settings.backfill_usd_per_day} if paid else {},
@@ -37,6 +40,9 @@ def monitoring_params(settings: Settings) -> MonitoringParams:
     )
 
 
+Report = TypeVar("Report")
+
+
 class MonitoringWork:
     """What ``Memory`` does with figures."""
 
@@ -44,6 +50,19 @@ class MonitoringWork:
         self.params = monitoring_params(memory.settings)
         self.store = PostgresMonitoringStore(memory.connections, zone=memory.settings.zone)
         self._keeper = PostgresStatisticsKeeper(memory.connections, timezone=memory.settings.timezone)
+
+    def counting(self, on_day: Callable[[Report], None]) -> Callable[[Report], None]:
+        """``on_day``, with a recount every few days: a long run leaves its readers few days to count themselves."""
+        days = 0
+
+        def counted(report: Report) -> None:
+            nonlocal days
+            days += 1
+            if days % DAYS_BETWEEN_RECOUNTS == 0:
+                self.recount()
+            on_day(report)
+
+        return counted
 
     def recount(self) -> int:
         """Count what changed since the last recount; how many days. Readers are exact without it, but slower."""

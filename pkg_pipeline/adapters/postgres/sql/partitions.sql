@@ -4,17 +4,17 @@
 -- A key may have a thousand marks: its first due moment and its newest mark are one look into an index each, and the next
 -- key is found by jumping over them.
 WITH RECURSIVE keys AS (
-    (SELECT partition_key FROM dirty_partitions WHERE asset = %(asset)s ORDER BY partition_key LIMIT 1)
+    (SELECT partition_key, due_at FROM dirty_partitions WHERE asset = %(asset)s ORDER BY partition_key, due_at LIMIT 1)
     UNION ALL
-    SELECT (SELECT d.partition_key FROM dirty_partitions d
-            WHERE d.asset = %(asset)s AND d.partition_key > k.partition_key ORDER BY d.partition_key LIMIT 1)
-    FROM keys k WHERE k.partition_key IS NOT NULL
+    SELECT d.partition_key, d.due_at
+    FROM keys k CROSS JOIN LATERAL (
+        SELECT n.partition_key, n.due_at FROM dirty_partitions n
+        WHERE n.asset = %(asset)s AND n.partition_key > k.partition_key ORDER BY n.partition_key, n.due_at LIMIT 1
+    ) d
 ), found AS (
     SELECT k.partition_key, (SELECT max(d.id) FROM dirty_partitions d
                              WHERE d.asset = %(asset)s AND d.partition_key = k.partition_key) AS version
-    FROM keys k
-    WHERE (SELECT min(d.due_at) FROM dirty_partitions d
-           WHERE d.asset = %(asset)s AND d.partition_key = k.partition_key) <= %(now)s
+    FROM keys k WHERE k.due_at <= %(now)s
     UNION ALL
     SELECT partition_key, processed_version FROM partition_states
     WHERE asset = %(asset)s AND pending > 0 AND (due_at <= %(now)s OR resume_at <= clock_timestamp())
