@@ -26,6 +26,7 @@ QUICK: dict[str, list[str]] = {
     "monitoring": ["--interactions", "50000"],
     "extraction_quality": [],
     "year": ["--days", "60"],
+    "archive": ["--messages", "20000", "--interactions", "100000"],
 }
 FULL: dict[str, list[str]] = {
     **QUICK,

@@ -41,7 +41,7 @@ PLACES = {
     },
     "restore": {
         "chosen": Place("archived", is_after=True),
-        "locked": Place("lock_chats", is_after=True),
+        "locked": Place("lock_chats_of", is_after=True),
         "given back": Place("give_back", is_after=True, turn=2),
         "removed": Place("remove_copies", is_after=True, turn=2),
         "held": Place("hold", is_after=True, turn=2),

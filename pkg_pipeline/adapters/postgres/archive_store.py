@@ -49,18 +49,20 @@ class PostgresArchiveStore:
             self._step(connection, "lock_month", given)
             self._make_partition(connection, given)
             self._step(connection, "lock_chats", given)
-            if not self._step(connection, "copy", given).rowcount:
+            copied, kept = self._step(connection, "copy", given).fetchone() or (0, 0)
+            if not copied:
                 return Moved()
             interactions, messages, size = self._step(connection, "blank", given).fetchone() or (0, 0, 0)
-            wrong = [row[0] for row in self._step(connection, "drop_unverified", given)]
-            kept = self._step(connection, "kept_important", given).fetchone()
+            wrong: list[int] = []
+            if messages < copied:
+                wrong = [row[0] for row in self._step(connection, "drop_unverified", given)]
             self._step(connection, "count_moved", {"month": month, "messages": messages, "bytes": size})
             self._step(connection, "end_holds", given)
         return Moved(
             interactions=interactions,
             messages=messages,
             bytes=int(size),
-            kept_important=kept[0] if kept else 0,
+            kept_important=kept,
             mismatched=tuple(sorted(wrong)),
         )
 
@@ -126,8 +128,7 @@ class PostgresArchiveStore:
     def give_back(self, ids: Sequence[int], *, held_until: datetime) -> Given:
         given: dict[str, Any] = {"ids": list(ids), "held_until": held_until}
         with transaction(self._connections) as connection:
-            chats = [row[0] for row in self._step(connection, "chats_of", given)]
-            self._step(connection, "lock_chats", {"chats": chats})
+            self._step(connection, "lock_chats_of", given)
             rows = self._step(connection, "give_back", given).fetchall()
             if not rows:
                 return Given()

@@ -62,27 +62,34 @@ SELECT format('CREATE TABLE %%1$I (LIKE archived_messages INCLUDING ALL);'
 SELECT id FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
 
 -- name: copy
--- Looked at again under the lock: an edit or a restore may have come in since the batch was chosen.
-INSERT INTO archived_messages AS a
-    (month, message_id, chat_id, interaction_id, external_id, sent_at, content, content_hash, parts)
-SELECT %(month)s, m.id, m.chat_id, i.id, m.external_id, m.sent_at, m.content, m.content_hash, m.parts
-FROM interactions i
-JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
-JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-WHERE i.id = ANY(%(interactions)s)
-  AND i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
-  AND i.status = 'completed' AND i.ended_at < %(ended_before)s
-  AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
-  AND NOT EXISTS (
-      SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-        AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
-  AND NOT m.is_archived AND m.importance_score < %(kept_from)s
-  AND NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id))
-ORDER BY m.chat_id, m.sent_at, m.id
-ON CONFLICT (month, message_id) DO UPDATE SET
-    chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, external_id = excluded.external_id,
-    sent_at = excluded.sent_at, content = excluded.content, content_hash = excluded.content_hash, parts = excluded.parts,
-    archived_at = excluded.archived_at
+-- Looked at again under the lock: an edit or a restore may have come in since the batch was chosen. Returns how many were
+-- copied and how many stay because they are important.
+WITH said AS MATERIALIZED (
+    SELECT m.id, m.chat_id, i.id AS interaction_id, m.external_id, m.sent_at, m.content, m.content_hash, m.parts,
+           m.importance_score < %(kept_from)s
+           AND NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)) AS moves
+    FROM interactions i
+    JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
+    JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+    WHERE i.id = ANY(%(interactions)s)
+      AND i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
+      AND i.status = 'completed' AND i.ended_at < %(ended_before)s
+      AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
+      AND NOT EXISTS (
+          SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
+            AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
+      AND NOT m.is_archived
+), copied AS (
+    INSERT INTO archived_messages AS a
+        (month, message_id, chat_id, interaction_id, external_id, sent_at, content, content_hash, parts)
+    SELECT %(month)s, id, chat_id, interaction_id, external_id, sent_at, content, content_hash, parts FROM said WHERE moves
+    ORDER BY chat_id, sent_at, id
+    ON CONFLICT (month, message_id) DO UPDATE SET
+        chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, external_id = excluded.external_id,
+        sent_at = excluded.sent_at, content = excluded.content, content_hash = excluded.content_hash,
+        parts = excluded.parts, archived_at = excluded.archived_at
+)
+SELECT count(*) FILTER (WHERE moves), count(*) FILTER (WHERE NOT moves) FROM said
 
 -- name: blank
 -- The copy as it is stored now, its bytes hashed here: only where that is the message's hash does the text leave its row.
@@ -101,14 +108,6 @@ SELECT count(DISTINCT interaction_id), count(*), coalesce(sum(bytes), 0) FROM bl
 DELETE FROM archived_messages a USING messages m
 WHERE a.month = %(month)s AND a.interaction_id = ANY(%(interactions)s) AND m.id = a.message_id AND NOT m.is_archived
 RETURNING m.id
-
--- name: kept_important
-SELECT count(*) FROM interactions i
-JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed'
-JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-WHERE i.id = ANY(%(interactions)s) AND NOT m.is_archived
-  AND (m.importance_score >= %(kept_from)s
-       OR s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)))
 
 -- name: count_moved
 -- A dropped month that gets texts again (late exports) begins at nothing.
@@ -190,8 +189,9 @@ WHERE c.source = %(source)s AND c.external_id = %(chat)s ORDER BY m.sent_at, m.i
 -- name: archived_of_month
 SELECT a.message_id, true FROM archived_messages a WHERE a.month = %(month)s ORDER BY a.chat_id, a.sent_at, a.message_id
 
--- name: chats_of
-SELECT DISTINCT chat_id FROM messages WHERE id = ANY(%(ids)s)
+-- name: lock_chats_of
+SELECT id FROM chats WHERE id = ANY(ARRAY(SELECT DISTINCT chat_id FROM messages WHERE id = ANY(%(ids)s)))
+ORDER BY id FOR NO KEY UPDATE
 
 -- name: give_back
 UPDATE messages m SET content = a.content, parts = a.parts, is_archived = false, archived_at = NULL, archived_month = NULL
