@@ -267,19 +267,21 @@ def _print_outcome(screen: Console, one: Backfill, *, paid: bool) -> None:
     if done.dropped:
         screen.print(f"{counted(done.dropped, 'interaction')} gone or went on since; the nightly runs take those.")
     if done.left:
-        screen.print(f"{counted(done.left, 'interaction')} left; backfill --resume {one.id} goes on{_when(one)}.")
+        screen.print(f"{counted(done.left, 'interaction')} left: {_why(one)}.")
+        screen.print(f"It goes on by itself where the pipeline runs, and by: pkg-pipeline backfill --resume {one.id}")
 
 
-def _when(one: Backfill) -> str:
+def _why(one: Backfill) -> str:
     if one.resume_at is None:
-        return ", once what holds them lets go"
-    return f", from {one.resume_at:%Y-%m-%d %H:%M} UTC on: {plain(one.waits_for)}"
+        return "they are worked on elsewhere, wait for another try or were touched by an import"
+    return f"{plain(one.waits_for)}; from {one.resume_at:%Y-%m-%d %H:%M} UTC on there is more"
 
 
 def _listed(found: Sequence[Backfill]) -> Table:
     table = Table(
         "id", "asked", "by", "state", "left", "failed", "interactions", "tokens", "USD", "waits for", box=None
     )
+    table.columns[0].no_wrap = True
     for column in table.columns[4:9]:
         column.justify = "right"
     for one in found:

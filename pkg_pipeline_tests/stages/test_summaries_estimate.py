@@ -13,13 +13,14 @@ from pkg_pipeline.demo import account
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages import summaries
-from pkg_pipeline.stages.stores import Waiting
+from pkg_pipeline.stages.stores import Scope, Waiting
 from pkg_pipeline_tests.stages.summary_rig import ScriptedLlm
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def test_the_forecast_is_within_a_fifth_of_the_bill(database_url: str, tmp_path: Path) -> None:
+def test_the_forecasts_are_within_a_fifth_of_the_bill(database_url: str, tmp_path: Path) -> None:
+    """Of a backfill, by the ledger's rows on its account, and of all that waits."""
     with FakeAnthropic() as fake:
         settings = Settings(
             home=tmp_path / "home",
@@ -32,8 +33,16 @@ def test_the_forecast_is_within_a_fifth_of_the_bill(database_url: str, tmp_path:
             for path in account.write_exports(tmp_path, now=NOW):
                 memory.import_path(path)
             memory.build_interactions()
+            asked = memory.backfills.ask(memory.backfills.request(limit=60), requested_by="test").backfill
+            assert asked is not None
+            span = (date(2015, 1, 1), NOW.date())
+            memory.summarize(span, lane="backfill", scope=Scope(backfill_id=asked.id))
+            backfill = memory.backfills.told(asked.id)
             forecast = memory.estimate()
-            reports = memory.summarize((date(2015, 1, 1), NOW.date()), lane="backfill")
+            reports = memory.summarize(span, lane="backfill")
+    told, made = backfill.forecast, backfill.actual
+    assert (backfill.progress.summarized, made.calls) == (told.interactions, told.calls) == (60, 60)
+    assert (told.tokens, told.usd) == (pytest.approx(made.tokens, rel=0.2), pytest.approx(made.usd, rel=0.2))
     spent = sum(report.input_tokens + report.output_tokens for report in reports)
     assert sum(report.summarized for report in reports) == forecast.interactions > 100
     assert forecast.tokens == pytest.approx(spent, rel=0.2)
