@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pkg_pipeline_tests.stages.profile_rig import ProfileRig
-from pkg_pipeline_tests.stages.summaries_worker import _Dying
+from pkg_pipeline_tests.stages.summaries_worker import Dying
 
 PLACES = {
     "claimed": ("writes", "claim", True),
@@ -28,7 +28,7 @@ def main(url: str, folder: str, base_url: str, point: str) -> None:
     rig = ProfileRig(url, Path(folder))
     deps = rig.profile_deps(rig.anthropic(base_url))
     place, method, after = PLACES[point]
-    dying: Any = _Dying(getattr(deps, place), method, after=after)
+    dying: Any = Dying(getattr(deps, place), method, after=after)
     rig.build(deps=replace(deps, **{place: dying}))
 
 
