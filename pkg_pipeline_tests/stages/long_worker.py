@@ -55,8 +55,18 @@ def paid(request: LlmRequest) -> object:
     return good_answer(request.payload, decisions=[{**item, "quote": first.text, "message_ids": [1]}])
 
 
-def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak_mb(*, anew: bool = False) -> float:
+    """The most memory this process held, since it began or since it was asked ``anew``.
+
+    ``ru_maxrss`` alone would not do: a child inherits its parent's peak, and growth below that would not show.
+    """
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
 
 
 def main(url: str, folder: str, model: str, dies: str = "die:0") -> None:
@@ -65,7 +75,7 @@ def main(url: str, folder: str, model: str, dies: str = "die:0") -> None:
     for source in EVERY.values():  # word lists and libraries are loaded before anything is measured
         inner.complete(LlmRequest("interaction_summary", "warm", "system", "user", {}, 10, source))
     llm = Counting(inner, dies_at=int(dies.partition(":")[2]))
-    before, started = peak_mb(), time.perf_counter()
+    before, started = peak_mb(anew=True), time.perf_counter()
     reports = rig.summarize(llm)
     took = {
         "summarized": sum(report.summarized for report in reports),
