@@ -3,7 +3,8 @@
     python benchmarks/long_interaction.py [--messages N] [--models offline,paid]
 
 One chat without a pause on an embedded PostgreSQL of its own, through the real import. Each model summarises it in a
-process of its own, whose peak memory is compared with what it held before, libraries and word lists loaded. ``paid`` answers at once for 0.01 USD a question: seconds are the pipeline's own.
+process of its own, whose peak memory is compared with what it held before, libraries and word lists loaded. ``paid``
+answers at once for 0.01 USD a question: seconds are the pipeline's own.
 """
 
 from __future__ import annotations

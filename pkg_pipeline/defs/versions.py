@@ -7,11 +7,11 @@ from __future__ import annotations
 
 
 def summaries_code_version() -> str:
-    """``PROMPT+MODEL``; changes with either."""
+    """``PROMPTS+MODEL``; changes with any of them."""
     from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
-    from pkg_pipeline.prompts import interaction_summary
+    from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 
-    return f"{interaction_summary.VERSION}+{OFFLINE_MODEL}"
+    return "+".join((*sorted(CURRENT_VERSIONS), OFFLINE_MODEL))
 
 
 def profiles_code_version() -> str:
