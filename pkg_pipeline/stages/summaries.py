@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from uuid import UUID
 
-from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.heartbeat import Heartbeat
 from pkg_pipeline.stages.ports import Clock, Llm, LlmMisconfigured, TokenCounter
 from pkg_pipeline.stages.stores import (
@@ -27,10 +26,11 @@ from pkg_pipeline.stages.stores import (
     PartitionStore,
     Scope,
     SummaryStore,
-    Waiting,
 )
 from pkg_pipeline.stages.summarize import summarize_one
 from pkg_pipeline.stages.summary_call import Made, Outcome, SummarizeDeps
+from pkg_pipeline.stages.summary_estimate import Estimate as Estimate
+from pkg_pipeline.stages.summary_estimate import estimate as estimate
 from pkg_pipeline.stages.summary_run import Run
 from pkg_pipeline.stages.summary_small import let_go_of_small
 
@@ -343,40 +343,3 @@ def _groups(keys: Sequence[str], before: Mapping[date, PartitionCounts]) -> Iter
 def _keys(days: tuple[date, date]) -> list[str]:
     count = (days[1] - days[0]).days + 1
     return [(days[0] + timedelta(days=index)).isoformat() for index in range(count)]
-
-
-# ── what it would cost ────────────────────────────────────────────────────────────────────────
-
-PROMPT_TOKENS = 2_200
-"""Instructions, participants and schema around the conversation, fitted on the 196 prompts of the demo account."""
-
-MESSAGE_TOKENS = 45
-"""Number, speaker, time and JSON around each message of the prompt, and what a model's own tokenizer makes more of its
-text than ours, fitted likewise."""
-
-ANSWER_TOKENS = 300
-"""A usual answer: the local server's have 195, a talkative model's half as many again and more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What summarising all that waits would take: ``tokens`` in and out together, ``usd`` by today's prices."""
-
-    interactions: int
-    tokens: int
-    usd: float
-
-    def to_json(self) -> dict[str, float | int]:
-        return {"interactions": self.interactions, "tokens": self.tokens, "usd": round(self.usd, 4)}
-
-
-def estimate(llm: Llm, waiting: Waiting) -> Estimate:
-    """The price of summarising all that waits."""
-    tokens_in = waiting.prompts * PROMPT_TOKENS + waiting.messages * MESSAGE_TOKENS + waiting.message_tokens
-    tokens_out = waiting.prompts * ANSWER_TOKENS
-    usd = 0.0
-    if waiting.prompts and llm.is_paid:
-        # by the prompt: a price may step up with a prompt's length
-        each = Usage(round(tokens_in / waiting.prompts), round(tokens_out / waiting.prompts))
-        usd = llm.price(each) * waiting.prompts
-    return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd)
