@@ -19,8 +19,9 @@ from pkg_pipeline.memory.gate_foreign import known
 from pkg_pipeline.memory.gate_instructions import gives_orders
 from pkg_pipeline.memory.gate_items import GROUNDED_MIN_STEMS, MAX_TEXT_CHARS, Bench, Ledger, parse_date
 from pkg_pipeline.memory.gate_text import fold, sentences, stems, word_count
-from pkg_pipeline.memory.profile_records import Milestone, ProfileContent, ProfileInput, RelationshipType
+from pkg_pipeline.memory.profile_records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
 from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
+from pkg_pipeline.memory.topic_words import STOPWORDS
 
 MAX_SUMMARY_WORDS: Final = 150
 MAX_SUMMARY_SENTENCES: Final = 4
@@ -101,15 +102,25 @@ def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileG
     return ProfileGateResult(content, tuple(ledger.entries), None)
 
 
-def publishable(source: ProfileInput) -> Callable[[str], bool]:
-    """Whether a part of a text may stand in a profile of ``source``, for those who word one themselves.
+@dataclass(frozen=True, slots=True)
+class Publishable:
+    """Whether a text may stand in a profile, for those who word one themselves. Lengths apart."""
 
-    A part need not share a word with the input ("rarely in touch"); that is asked of a whole text. Lengths apart.
-    """
+    part: Callable[[str], bool]
+    """A part need not share a word with the input ("rarely in touch")."""
+    whole: Callable[[str], bool]
+
+
+def publishable(source: ProfileInput) -> Publishable:
+    """The gate's judgement of single texts about ``source``, prepared once."""
     prepared = _prepared(source)
     subjects = (source.entity.name, *(topic.name for topic in source.aggregate.top_topics))
-    subject = next((f"{name} " for name in subjects if _words(name, prepared) is None), "")
-    return lambda text: _words(text, prepared) is None or _words(f"{subject}{text}", prepared) is None
+    subject = next((f"{name}: " for name in subjects if _words(name, prepared) is None), "")
+
+    def whole(text: str) -> bool:
+        return _words(text, prepared) is None
+
+    return Publishable(part=lambda text: whole(text) or whole(f"{subject}{text}"), whole=whole)
 
 
 def _type(answered: str) -> RelationshipType | None:
@@ -186,8 +197,8 @@ def _milestone(
         return ledger.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
     if (reason := _words(item.title, prepared)) is not None:
         return ledger.note(part, reason)
-    content = stems(item.title)
-    told = stems("\n".join(text for summary in cited for text in (summary.text, *summary.decisions)))
+    content = _content(item.title)
+    told = _content("\n".join(_told(cited, source)))
     if len(content) >= GROUNDED_MIN_STEMS and not content & told:
         return ledger.note(part, "has no word in common with what it cites")
     day = parse_date(item.date)
@@ -200,6 +211,18 @@ def _milestone(
     return Milestone(day, " ".join(item.title.split()), item.importance, _distinct(one.interaction_id for one in cited))
 
 
+def _told(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
+    """What the cited conversations say, the HIGH decisions made in them among it."""
+    of_these = {summary.interaction_id for summary in cited}
+    made = [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
+    return [*made, *(text for summary in cited for text in (summary.text, *summary.decisions))]
+
+
+def _content(text: str) -> frozenset[str]:
+    """Stems of the words that say something; "for" and "with" are common to all texts."""
+    return stems(" ".join(word for word in re.split(r"[\s,.;:!?()]+", text) if word.casefold() not in STOPWORDS))
+
+
 def _distinct(ids: Iterable[UUID]) -> tuple[UUID, ...]:
     return tuple(dict.fromkeys(ids))
 
@@ -209,7 +232,7 @@ def _distinct(ids: Iterable[UUID]) -> tuple[UUID, ...]:
 
 def _prepared(source: ProfileInput) -> _Known:
     talk = _as_talk(source)
-    ordering = frozenset(message.number for message in talk.messages if gives_orders(message.text))
+    ordering = _ordering(talk.messages, {summary.number for summary in source.summaries})
     counted = source.aggregate
     moments = (counted.first_interaction_at, counted.last_interaction_at, counted.last_meaningful_contact_at)
     bench = Bench(talk, held=known(talk), ordering=ordering)
@@ -222,6 +245,19 @@ def _prepared(source: ProfileInput) -> _Known:
     years = {day.year for day in days} | {int(year) for year in _YEAR.findall(texts)}
     years |= set(range(min(days).year, source.week.year + 1))
     return _Known(bench, frozenset(days) | _named_days(texts), frozenset(years))
+
+
+def _ordering(messages: Sequence[SourceMessage], told: set[int]) -> frozenset[int]:
+    """The texts that give orders, and what was drawn from those alone: a topic of one is its echo."""
+    alone = {message.number for message in messages if gives_orders(message.text)}
+    ordered = stems("\n".join(message.text for message in messages if message.number in alone))
+    heard = stems("\n".join(one.text for one in messages if one.number in told and one.number not in alone))
+    drawn = {
+        one.number
+        for one in messages
+        if one.number not in told and stems(one.text) & ordered and not stems(one.text) & heard
+    }
+    return frozenset(alone | drawn)
 
 
 def _named_days(text: str) -> set[date]:

@@ -134,7 +134,7 @@ MENTIONS = st.lists(
 )
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=80, derandomize=True, deadline=None)
 @given(data=st.data(), mentions=MENTIONS)
 def test_order_changes_nothing_and_counts_hold(data: st.DataObject, mentions: list[TopicMention]) -> None:
     found = merge_topics(mentions)

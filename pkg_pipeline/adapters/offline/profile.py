@@ -17,8 +17,15 @@ from pkg_pipeline.adapters.offline.profile_type import relationship_type
 from pkg_pipeline.adapters.offline.profile_words import FREQUENCIES, TEMPLATES, TYPES
 from pkg_pipeline.adapters.offline.reading import count_words
 from pkg_pipeline.adapters.offline.retelling import clipped
-from pkg_pipeline.memory.gate_text import script_share, sentences, word_count
-from pkg_pipeline.memory.profile_gate import MAX_MILESTONES, MAX_SUMMARY_SENTENCES, MAX_SUMMARY_WORDS, publishable
+from pkg_pipeline.memory.gate_instructions import gives_orders
+from pkg_pipeline.memory.gate_text import fold, script_share, sentences, word_count
+from pkg_pipeline.memory.profile_gate import (
+    MAX_MILESTONES,
+    MAX_SUMMARY_SENTENCES,
+    MAX_SUMMARY_WORDS,
+    MIN_WORDS,
+    publishable,
+)
 from pkg_pipeline.memory.profile_records import DatedSummary, ProfileInput, RelationshipType
 from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
 
@@ -58,29 +65,37 @@ class _Telling:
         self.source = source
         self.words = TEMPLATES[source.language]
         self.zone = ZoneInfo(source.timezone)
-        self.may_say: Callable[[str], bool] = publishable(source)
+        allowed = publishable(source)
+        self.told_from = tuple(
+            one for one in source.summaries if not gives_orders("\n".join((one.text, *one.decisions)))
+        )
+        """What speaks to the model that reads it is counted, and nothing is told from it (B15)."""
+        self.may_say: Callable[[str], bool] = allowed.part
+        self.may_stand: Callable[[str], bool] = allowed.whole
 
     def summary(self, kind: RelationshipType) -> str:
         """Who it is and what it is about, since when and how often, what was decided last, what is open."""
         parts = [self._about(kind), self._often(), self._decided(), self._open()]
         kept = [part for part in parts if part and self.may_say(part)]
         text = self._joined(kept)
-        is_short = len(sentences(text)) <= MAX_SUMMARY_SENTENCES and word_count(text) <= MAX_SUMMARY_WORDS
-        return text if kept and is_short and self.may_say(text) else self._least()
+        is_fit = len(sentences(text)) <= MAX_SUMMARY_SENTENCES and MIN_WORDS <= word_count(text) <= MAX_SUMMARY_WORDS
+        return text if is_fit and self.may_stand(text) else self._least()
 
     def timeline(self) -> str:
         """First contact, phases with what was decided or talked of, last conversation."""
         counted = self.source.aggregate
-        parts = [self.words["met"].format(first=self._day(counted.first_interaction_at))]
+        name, first = self._plain(self.source.entity.name), self._day(counted.first_interaction_at)
+        parts = [self.words["met"].format(name=name, first=first)]
         parts += self._phases()
         parts.append(self.words["now"].format(last=self._day(counted.last_interaction_at)))
         text = self._joined([part for part in parts if self.may_say(part)])
-        return text if text and self.may_say(text) else self._least()
+        return text if word_count(text) >= MIN_WORDS and self.may_stand(text) else self._least()
 
     def milestones(self) -> list[AnswerMilestone]:
         """The first conversation, a return after long silence, then HIGH decisions: the first and the newest."""
         found = [*self._first(), *self._return(), *self._decisions()]
-        return [one for one in found if self.may_say(one.title)][:MAX_MILESTONES]
+        sound = {(one.date, fold(one.title).text): one for one in reversed(found) if self.may_stand(one.title)}
+        return list(reversed(sound.values()))[:MAX_MILESTONES]
 
     # ── sentences of the summary ─────────────────────────────────────────────────────────────
 
@@ -93,11 +108,12 @@ class _Telling:
         said = self.words["bare"].format(name=name, kind=label)
         named: list[str] = []
         for topic in counted.top_topics:
-            tried = self.words["and"].join([*named, self._plain(topic.name)])
+            shown = self._plain(topic.name)
+            tried = self.words["and"].join([*named, shown])
             text = self.words["about"].format(name=name, kind=label, topics=tried)
-            if len(named) < TOPICS_NAMED and self._plain(topic.name) and self.may_say(text):
+            if len(named) < TOPICS_NAMED and shown and self.may_say(shown) and self.may_say(text):
                 said = text
-                named.append(self._plain(topic.name))
+                named.append(shown)
         return said
 
     def _often(self) -> str:
@@ -141,10 +157,10 @@ class _Telling:
 
     def _phases(self) -> list[str]:
         """The most telling thing of every quarter, or of every year where there are many; what is older in one."""
-        quarters = {self._quarter(summary.day) for summary in self.source.summaries}
+        quarters = {self._quarter(summary.day) for summary in self.told_from}
         by_quarter = len(quarters) <= MOST_QUARTERS
         phases: dict[tuple[int, int], list[DatedSummary]] = defaultdict(list)
-        for summary in self.source.summaries:
+        for summary in self.told_from:
             year, quarter = self._quarter(summary.day)
             phases[(year, quarter if by_quarter else 0)].append(summary)
         ordered = sorted(phases)
@@ -195,7 +211,7 @@ class _Telling:
         self, summary: DatedSummary, form: str, places: dict[str, str], importance: str
     ) -> list[AnswerMilestone]:
         what = self._told(summary.text, TITLE_WORDS)
-        if what is None:
+        if what is None or summary not in self.told_from:
             return []
         title = self.words[form].format(what=what, **places)
         return [
@@ -208,7 +224,7 @@ class _Telling:
         ]
 
     def _decisions(self) -> list[AnswerMilestone]:
-        by_interaction = {summary.interaction_id: summary for summary in self.source.summaries}
+        by_interaction = {summary.interaction_id: summary for summary in self.told_from}
         made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)))
         found: list[AnswerMilestone] = []
         for one in [*made[:1], *reversed(made[1:])]:

@@ -144,7 +144,7 @@ TEMPLATES: Mapping[str, Mapping[str, str]] = {
         "often": "In touch since {first}, {often}, {count} conversations; the last was on {last}.",
         "decided": "Latest important decision ({day}): {what}.", "open": "Open now ({count}): {what}.", "due": "{what}, due {due}", "nothing": "Nothing is open.",
         "least": "Conversations: {count}, since {first}.", "and": ", ",
-        "quarter": "Q{quarter} {year}: {what}.", "year": "{year}: {what}.", "earlier": "Up to {year}: {what}.", "met": "First contact on {first}.", "now": "Last conversation on {last}.",
+        "quarter": "Q{quarter} {year}: {what}.", "year": "{year}: {what}.", "earlier": "Up to {year}: {what}.", "met": "First contact with {name} on {first}.", "now": "Last conversation on {last}.",
         "first": "First conversation: {what}", "again": "In touch again after {days} days: {what}", "joint": " ",
     },
     "ru": {
@@ -152,7 +152,7 @@ TEMPLATES: Mapping[str, Mapping[str, str]] = {
         "often": "На связи с {first}, {often}, разговоров: {count}; последний был {last}.",
         "decided": "Последнее важное решение ({day}): {what}.", "open": "Сейчас открыто ({count}): {what}.", "due": "{what}, срок {due}", "nothing": "Открытых дел нет.",
         "least": "Разговоры: {count}, с {first}.", "and": ", ",
-        "quarter": "{year}, {quarter}-й квартал: {what}.", "year": "{year}: {what}.", "earlier": "По {year} год: {what}.", "met": "Первый контакт {first}.", "now": "Последний разговор {last}.",
+        "quarter": "{year}, {quarter}-й квартал: {what}.", "year": "{year}: {what}.", "earlier": "По {year} год: {what}.", "met": "Первый контакт: {name}, {first}.", "now": "Последний разговор {last}.",
         "first": "Первый разговор: {what}", "again": "Снова на связи через {days} дн.: {what}", "joint": " ",
     },
     "zh": {
@@ -160,7 +160,7 @@ TEMPLATES: Mapping[str, Mapping[str, str]] = {
         "often": "自{first}起联系，{often}，共谈{count}次，最近一次在{last}。",
         "decided": "最近的重要决定（{day}）：{what}。", "open": "未完成（{count}）：{what}。", "due": "{what}，期限{due}", "nothing": "没有未完成的事。",
         "least": "谈话{count}次，始于{first}。", "and": "、",
-        "quarter": "{year}年第{quarter}季度：{what}。", "year": "{year}年：{what}。", "earlier": "{year}年及以前：{what}。", "met": "{first}初次联系。", "now": "最近一次谈话在{last}。",
+        "quarter": "{year}年第{quarter}季度：{what}。", "year": "{year}年：{what}。", "earlier": "{year}年及以前：{what}。", "met": "{first}与{name}初次联系。", "now": "最近一次谈话在{last}。",
         "first": "初次谈话：{what}", "again": "相隔{days}天后再次联系：{what}", "joint": "",
     },
 }  # fmt: skip
