@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 
 from pkg_pipeline.cli.app import build_app
 from pkg_pipeline.cli.run import work_off
-from pkg_pipeline.defs.keys import WEEK
+from pkg_pipeline.defs.keys import MONTH, WEEK
 from pkg_pipeline.settings import Settings
 
+PROFILES, ARCHIVE = "entity_relationship_profiles", "archived_messages"
 START = datetime(2024, 2, 1, 10, tzinfo=UTC)
 TALK = (
     ("bob", "Can you send the offer by Friday?"),
@@ -46,6 +47,14 @@ def conversation(days: int) -> str:
 def last_week() -> str:
     """The Sunday on which the newest week that is over began, in UTC."""
     return WEEK.last(datetime.now(UTC).date()).isoformat()
+
+
+def this_week() -> str:
+    return WEEK.begin(datetime.now(UTC).date()).isoformat()
+
+
+def this_month() -> str:
+    return MONTH.begin(datetime.now(UTC).date()).isoformat()
 
 
 @pytest.fixture
@@ -132,6 +141,38 @@ def test_a_day_by_name_is_attempted_though_nothing_is_due(shell: CliRunner, data
     assert tags["pkg/lane"] == "backfill"
 
 
+def test_weeks_and_months_by_name_and_by_range(shell: CliRunner) -> None:
+    week = shell.invoke(
+        build_app(), ["run", "--only", PROFILES, "--from", "2024-02-04", "--to", "2024-02-20", "--json"]
+    )
+    assert week.exit_code == 0, week.output
+    found = [(row["asset"], row["partition"], row["status"]) for row in json.loads(week.stdout)["runs"]]
+    assert found == [(PROFILES, key, "done") for key in ("2024-02-04", "2024-02-11", "2024-02-18")]
+    month = shell.invoke(build_app(), ["run", "--only", ARCHIVE, "--partition", "2024-02-01", "--json"])
+    assert month.exit_code == 0, month.output
+    assert [(row["asset"], row["partition"]) for row in json.loads(month.stdout)["runs"]] == [(ARCHIVE, "2024-02-01")]
+
+
+def test_a_failing_check_is_in_the_answer_and_ends_the_command_with_code_one(
+    shell: CliRunner, settings: Settings, database_url: str
+) -> None:
+    (settings.inbox / "talk.jsonl").write_text(conversation(1), encoding="utf-8")
+    shell.invoke(build_app(), ["run", "--only", "messages"])
+    shell.invoke(build_app(), ["run", "--only", "interactions"])
+    shell.invoke(build_app(), ["run", "--only", "interaction_summaries"])
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE pkg.summary_items SET quote = 'never said'")
+    said = shell.invoke(build_app(), ["run", "--partition", "2024-02-01", "--json"])
+    assert said.exit_code == 1
+    answer = json.loads(said.stdout)
+    assert [row["status"] for row in answer["runs"]] == ["done", "blocked"]
+    assert answer["failed"] == 1
+    (check,) = [row for row in answer["checks"] if row["is_blocking"]]
+    assert (check["asset"], check["check"], check["severity"]) == ("interaction_summaries", "grounding", "ERROR")
+    assert check["numbers"]["wrong"] > 0
+    assert "never said" not in said.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -144,6 +185,14 @@ def test_a_day_by_name_is_attempted_though_nothing_is_due(shell: CliRunner, data
         (["--partition", "2024-02-01", "--from", "2024-02-01", "--to", "2024-02-01"], "one day"),
         (["--partition", "1999-12-31"], "2000-01-01"),
         (["--partition", "2999-01-01"], "2000-01-01"),
+        (["--only", PROFILES, "--partition", "2026-03-10"], "2026-03-10 is no week: it lies in that of 2026-03-08"),
+        (["--only", PROFILES, "--from", "2026-03-09", "--to", "2026-03-14"], "no week begins between"),
+        (["--only", PROFILES, "--partition", this_week()], "weeks run from 1999-12-26"),
+        (["--only", PROFILES, "--partition", this_week()], "once they are over"),
+        (["--only", ARCHIVE, "--partition", "2026-03-10"], "2026-03-10 is no month: it lies in that of 2026-03-01"),
+        (["--only", ARCHIVE, "--from", "2026-03-02", "--to", "2026-03-31"], "no month begins between"),
+        (["--only", ARCHIVE, "--partition", this_month()], "months run from 2000-01-01"),
+        (["--only", ARCHIVE, "--partition", "2026-03"], "no day such as"),
     ],
 )
 def test_wrong_usage_ends_with_code_two_before_anything_is_opened(
