@@ -71,7 +71,10 @@ def _prepare(settings: Settings, url: str) -> None:
 def _programs(
     settings: Settings, *, url: str, folder: Path, ui_port: int, api_port: int, fake_llm: bool
 ) -> list[Program]:
+    from pkg_pipeline.defs.run_failures import LINK_VARIABLE
+
     environment = {**os.environ, **dagster_home.environment(settings.dagster_home, url), "PKG_HOME": str(settings.home)}
+    environment.setdefault(LINK_VARIABLE, f"http://127.0.0.1:{ui_port}")
     found: list[Program] = []
     if fake_llm:
         llm = programs.fake_llm(free_port("127.0.0.1", 0, option="--fake-llm"), environment)
