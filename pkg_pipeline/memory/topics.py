@@ -34,8 +34,8 @@ ALIKE: Final = 0.5
 """From this share of common stems on, two topics are one."""
 MOST_LEADERS: Final = 2_000
 """So many topics are kept apart while merging; what is mentioned less joins one of them or is dropped."""
-MOST_TEXTS: Final = 10_000
-"""So many different key points are looked at, the newest: what was talked of before the last ten thousand is no top
+MOST_TEXTS: Final = 4_000
+"""So many different key points are looked at, the newest: what was talked of before the last four thousand is no top
 topic, and the time stays below a second."""
 MOST_NAME_CHARACTERS: Final = 60
 
