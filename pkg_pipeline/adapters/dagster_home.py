@@ -41,9 +41,9 @@ run_coordinator:
 
 concurrency:
   runs:
-    max_concurrent_runs: 2
+    max_concurrent_runs: 3
     tag_concurrency_limits:
-      # backfills leave a place for what is live
+      # one from the pages and one that was asked for otherwise leave a place for what is live
       - key: dagster/backfill
         limit: 1
       - key: pkg/lane
