@@ -50,7 +50,7 @@ USUAL = ("Hello, shall we meet on Friday?", "Yes, agreed: Friday at noon for 300
 
 
 def good_answer(asked: SummaryInput | UpdateInput | MergeInput, **changes: Any) -> dict[str, Any]:
-    """An answer that passes the gate: everything in it stands in the conversation. An update keeps all that is known."""
+    """An answer that passes the gate: everything in it stands in the conversation; an update keeps what is known."""
     source = asked if isinstance(asked, SummaryInput) else asked.source
     if isinstance(asked, UpdateInput):
         changes = {"known": [{"id": ref, "state": "kept"} for ref in asked.shown], **changes}
