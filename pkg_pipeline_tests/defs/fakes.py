@@ -12,10 +12,10 @@ from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import Inbox, Refused
 from pkg_pipeline.defs.keys import keys_between
+from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.interactions import InteractionsReport
 from pkg_pipeline.stages.stores import DuePartition, Eligibility, FinishedPartition, Lane, PartitionCounts, Scope
-from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.stages.summaries import DayReport
 from pkg_pipeline.stages.verification import CHECKS
 
