@@ -56,6 +56,14 @@ def initialise(settings: Settings) -> None:
         settings.inbox.mkdir(parents=True, exist_ok=True)
 
 
+def settle_orphans(settings: Settings) -> None:
+    """Runs are children of the code server: those of the one before this have nobody left to end them."""
+    from pkg_pipeline.defs import orphans
+
+    with dagster_home.instance(settings.dagster_home, wiring.database_url(settings, start=False)) as instance:
+        orphans.settle(instance, code_server_is_gone=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Become the named program; returns only after ``init`` or when something is wrong."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -69,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         argv, environment = command(given[0], settings, os.environ)
         dagster_home.write(settings.dagster_home)
+        if given[0] == "code":
+            settle_orphans(settings)
     except (SettingsError, DatabaseUnavailable) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
