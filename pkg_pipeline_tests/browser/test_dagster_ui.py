@@ -1,0 +1,178 @@
+"""Dagster's pages in a real browser, over a real ``pkg-pipeline dev``: what a person sees and clicks.
+
+Clicked and typed: tabs, *Materialize…*, the range in its dialog, *Launch backfill*, *Plots*. By GraphQL: the first
+visit's greeting is put away, and whether the backfill is through is asked before the page is looked at.
+
+``PKG_TEST_SCREENSHOTS=folder`` takes the pictures of the docs on the way, over the bundled account.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pkg_pipeline.demo import account
+from pkg_pipeline_tests.browser import running
+from pkg_pipeline_tests.browser.chromium import Page, browser, executable
+
+pytestmark = pytest.mark.browser
+
+SUMMARIES = "/assets/interaction_summaries"
+CONVERSED_DAYS, RANGE_DAYS = 5, 10
+"""The range has more days than anybody talked on: attempted are all of them."""
+
+BACKFILL_SECONDS = 420
+"""The daemon looks every 30 s: a minute and a quarter where nothing else runs. The limit is for a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The running program and the tab that looks at it."""
+
+    address: str
+    page: Page
+    first: date
+
+    @property
+    def last(self) -> date:
+        return self.first + timedelta(days=RANGE_DAYS - 1)
+
+    def open(self, path: str, *texts: str, seconds: float = 60) -> str:
+        self.page.open(self.address + path)
+        return self.page.wait(*texts, seconds=seconds)
+
+    def picture(self, name: str) -> None:
+        if folder := os.environ.get("PKG_TEST_SCREENSHOTS"):
+            self.page.picture(Path(folder) / f"{name}.png")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    if executable() is None:
+        if os.environ.get("CI"):
+            pytest.fail("no Chromium: apt-get install chromium")
+        pytest.skip("NOT RUN: no Chromium on this machine; the Dagster pages were not looked at")
+    first = datetime.now(UTC).date() - timedelta(days=40)
+    files = tmp_path_factory.mktemp("conversations")
+    if os.environ.get("PKG_TEST_SCREENSHOTS"):
+        account.write_exports(files, datetime.now(UTC))
+    else:
+        running.small_talk(files / "talk.jsonl", first, CONVERSED_DAYS)
+    with running.home() as home:
+        running.take_in(home, files)
+        with running.dev(home) as address, browser() as page:
+            running.ask(address, "mutation { setNuxSeen }")
+            yield Pages(address, page, first)
+
+
+def test_what_a_person_sees_and_clicks(pages: Pages) -> None:
+    """One instance and one order for all of it: the pages show what the steps before have done."""
+    for step in (lineage, automation, backfill, partitions, plots, checks):
+        step(pages)
+
+
+def lineage(pages: Pages) -> None:
+    """From messages to the marts."""
+    shown = pages.open(
+        f"{SUMMARIES}?view=lineage&lineageScope=neighbors&lineageDepth=5",
+        *("messages", "interactions", "archived_messages", "decisions", "action_items", "milestones"),
+        *("coverage_daily", "llm_cost_daily", "compression"),
+    )
+    assert "memory" in shown
+    assert "marts" in shown
+    pages.picture("lineage")
+
+
+def automation(pages: Pages) -> None:
+    """Every schedule and sensor is listed and its switch is on."""
+    asked = (
+        "{ repositoriesOrError { ... on RepositoryConnection { nodes {"
+        " schedules { name scheduleState { status } } sensors { name sensorState { status } } } } } }"
+    )
+    (repository,) = running.ask(pages.address, asked)["repositoriesOrError"]["nodes"]
+    states = {one["name"]: one["scheduleState"]["status"] for one in repository["schedules"]}
+    states |= {one["name"]: one["sensorState"]["status"] for one in repository["sensors"]}
+    assert {"summaries_at_three", "marts_at_six", "day_marts_at_six", "inbox", "touched_chats", "due_days"} <= set(
+        states
+    )
+    assert set(states.values()) == {"RUNNING"}
+    pages.open("/automation", *states)
+    switches = "[...document.querySelectorAll('input[type=checkbox]')].filter(e => e.closest('[class*=witch]'))"
+    visible = f"{switches}.filter(e => e.closest('[class*=witch]').getBoundingClientRect().height > 0)"
+    pages.page.wait_for(lambda: pages.page.run(f"{visible}.length") > 0, "switches")
+    assert pages.page.run(f"{visible}.every(e => e.checked)")
+    pages.picture("automation")
+
+
+def backfill(pages: Pages) -> None:
+    """*Materialize…*, a range of days, *Launch backfill*; then until it is green."""
+    page = pages.page
+    pages.open(f"{SUMMARIES}?view=partitions", "Materialize…", "Missing (")
+    page.click("Materialize…", selector="button")
+    page.wait_for(lambda: page.shows("Confirm") or page.shows("Launch backfill"), "the dialog")
+    if page.shows("Confirm", selector="button"):  # what lies above has no event of its own yet
+        page.click("Confirm", selector="button")
+        page.wait("Launch backfill")
+    if page.shows("Show all partitions"):
+        page.click("Show all partitions")
+    page.click("Custom", selector="[role=dialog] button")
+    page.write(f"[{pages.first}...{pages.last}]", selector="[role=dialog] input[type=text]")
+    page.press("Enter")
+    page.wait(f"{RANGE_DAYS} partitions")
+    pages.picture("backfill_dialog")
+    page.click("Launch backfill", selector="[role=dialog] button")
+    page.wait_gone("Launch backfill")
+    asked = (
+        "{ partitionBackfillsOrError(limit: 5) { ... on PartitionBackfills { results { id status partitionNames } } } }"
+    )
+
+    def newest() -> dict[str, object]:
+        results = running.ask(pages.address, asked)["partitionBackfillsOrError"]["results"]
+        return results[0] if results else {}
+
+    running.wait_for(newest, "the backfill was asked for", seconds=30)
+    names = newest()["partitionNames"]
+    assert isinstance(names, list)
+    assert (names[0], names[-1], len(names)) == (str(pages.first), str(pages.last), RANGE_DAYS)
+    ended = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
+    running.wait_for(lambda: newest()["status"] in ended, "the backfill is through", seconds=BACKFILL_SECONDS)
+    assert newest()["status"] == "COMPLETED_SUCCESS"
+    pages.open(f"/runs/b/{newest()['id']}", "Succeeded", "100% completed", "interaction_summaries")
+    pages.picture("backfill")
+
+
+def partitions(pages: Pages) -> None:
+    """The days of the range are green."""
+    shown = pages.open(f"{SUMMARIES}?view=partitions", "Materialized (", "Failed (0)")
+    made = int(shown.partition("Materialized (")[2].partition(")")[0])
+    assert made >= RANGE_DAYS, shown
+    page = pages.page
+    page.write(f"[{pages.first}...{pages.last}]", selector="input[type=text]")
+    page.press("Enter")
+    page.wait(f"{RANGE_DAYS} Partitions Selected", f"Materialized ({RANGE_DAYS})", "Missing (0)")
+    page.click(str(pages.first + timedelta(days=1)), seconds=10)
+    page.wait("summarized", "compression_ratio")
+    pages.picture("partitions")
+
+
+def plots(pages: Pages) -> None:
+    """Numbers of every day, drawn by partition."""
+    pages.open(f"{SUMMARIES}?view=overview", "Metadata", "Plots", "summarized")
+    pages.page.click("Plots", selector="button")
+    pages.page.wait("When graphing values by partition", "compression_ratio", "tokens", "seconds")
+    pages.page.wait_for(lambda: pages.page.run("document.querySelectorAll('canvas').length") >= 5, "plots")
+    pages.picture("plots")
+
+
+def checks(pages: Pages) -> None:
+    """The tab of checks: all were evaluated by the runs before and none failed."""
+    pages.page.click("Checks", selector="a", exact=False)
+    pages.page.wait("Checks (", "pending", "failed", "grounding")
+    pages.page.wait_for(lambda: pages.page.text.count("Succeeded") >= 4, "checks that succeeded")
+    assert "Execution history" in pages.page.text
+    pages.picture("checks")
