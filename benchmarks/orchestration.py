@@ -25,7 +25,7 @@ from pkg_pipeline.defs.due import ASSETS
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.stores import FinishedPartition, Lane
+from pkg_pipeline.stages.stores import FinishedPartition, Lane, Scope
 from pkg_pipeline.stages.summaries import DayReport
 from pkg_pipeline.wiring import open_memory
 
@@ -40,9 +40,15 @@ class CostsNothing(OpenedMemory):
     """The real memory, but a day is done as soon as it is begun."""
 
     def summarize(
-        self, days: tuple[date, date], *, lane: Lane, run_id: str | None, on_day: Callable[[DayReport], None]
+        self,
+        days: tuple[date, date],
+        *,
+        lane: Lane,
+        run_id: str | None,
+        scope: Scope,
+        on_day: Callable[[DayReport], None],
     ) -> list[DayReport]:
-        del lane, run_id
+        del lane, run_id, scope
         keys = keys_between(*days)
         marks = self.partitions.begin("interaction_summaries", keys, now=self.clock.now())
         reports = [DayReport(date.fromisoformat(key)) for key in keys]

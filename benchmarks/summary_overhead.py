@@ -107,8 +107,8 @@ def three_commits(connection: engine.Connection, times: int) -> float:
 
 
 def run_of(memory: wiring.Memory, llm: InstantLlm, days: tuple[date, date]) -> tuple[int, float]:
-    deps = replace(memory._summary_deps, llm=llm)  # noqa: SLF001 - the benchmark stands in for the wiring
-    params = replace(memory._summary_params("backfill"), concurrency=1, usd_cap=100.0)  # noqa: SLF001
+    deps = replace(memory.summaries._deps, llm=llm)  # noqa: SLF001 - the benchmark stands in for the wiring
+    params = replace(memory.summaries._params("backfill"), concurrency=1, usd_cap=100.0)  # noqa: SLF001
     started = time.perf_counter()
     reports = summaries.summarize_days(
         days, deps=deps, params=params, prompt_version=prompt.VERSION, lane="backfill", holder="benchmark"
