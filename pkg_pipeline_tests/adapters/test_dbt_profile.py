@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import psycopg
 import pytest
 
 from pkg_pipeline.adapters import dbt_profile
@@ -28,7 +29,15 @@ def test_the_parts_of_a_url(url: str, expected: tuple[str, ...]) -> None:
     assert found["DBT_SEND_ANONYMOUS_USAGE_STATS"] == "false"
 
 
-def test_the_password_leaves_the_environment_again() -> None:
-    with dbt_profile.building("postgresql://me:secret@db/memory"):
+def test_the_password_leaves_the_environment_again(database_url: str) -> None:
+    url = database_url.replace("postgres@", "postgres:secret@", 1)
+    with dbt_profile.building(url):
         assert os.environ["PKG_DBT_PASSWORD"] == "secret"
     assert "PKG_DBT_PASSWORD" not in os.environ
+
+
+def test_one_build_at_a_time(database_url: str) -> None:
+    """Two that make the same view or table for the first time would meet."""
+    asked = "SELECT pg_try_advisory_lock(hashtext('marts'))"
+    with dbt_profile.building(database_url), psycopg.connect(database_url) as other:
+        assert other.execute(asked).fetchone() == (False,)

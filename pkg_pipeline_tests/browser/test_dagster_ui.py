@@ -65,7 +65,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
         running.small_talk(files / "talk.jsonl", first, CONVERSED_DAYS)
     with running.home() as home:
         running.take_in(home, files)
-        with running.dev(home) as address, browser() as page:
+        with running.dev(home) as address, browser(height=1150) as page:
             running.ask(address, "mutation { setNuxSeen }")
             yield Pages(address, page, first)
 
