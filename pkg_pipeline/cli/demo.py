@@ -79,6 +79,10 @@ def _settings(asked: Settings, home: Path) -> Settings:
         now = (asked.now or datetime.now(UTC)).replace(microsecond=0)
         home.mkdir(parents=True, exist_ok=True)
         clock.write_text(now.isoformat() + "\n", encoding="utf-8")
+    own = home / "pkg.toml"
+    if not own.exists():
+        # later commands on this home must find the zone in which its days are cut, and pay nothing either
+        own.write_text(f'timezone = "{account.TIMEZONE}"\nllm = "offline"\n', encoding="utf-8")
     return asked.model_copy(
         update={"home": home, "now": now, "database_url": None, "llm": "offline", "timezone": account.TIMEZONE}
     )
@@ -109,7 +113,7 @@ def _print(screen: Console, ran: RunSummary, answer: EntityContext, home: Path, 
     for line, what in (
         (f"{command} entities", "everybody in the bundled account"),
         (f'{command} context "周敏 Zhou Min"', "a supplier, in Chinese"),
-        (f"{command} summaries --entity 'Daniel Okafor'", "what was decided, with the messages it rests on"),
+        (f"{command} summaries --chat telegram:user:731002245", "what was decided with Daniel Okafor, in English"),
         ("pkg-pipeline import PATH-TO-YOUR-EXPORT", "your own conversations, then: pkg-pipeline run"),
         ("make dev", "Dagster's pages and the HTTP API"),
     ):

@@ -85,7 +85,14 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
         (repository,) = json.loads(get(f"{dagster[1]}/graphql", {"query": QUERY}))["data"]["repositoriesOrError"][
             "nodes"
         ]
-        assert {sensor["name"] for sensor in repository["sensors"]} == {"inbox", "touched_chats", "due_days"}
+        assert {sensor["name"] for sensor in repository["sensors"]} == {
+            "inbox",
+            "touched_chats",
+            "due_days",
+            "due_weeks",
+            "due_months",
+            "requested_backfills",
+        }
         assert len(repository["assetNodes"]) >= 3
         assert get(f"{api[1]}/health")
         second = subprocess.run(

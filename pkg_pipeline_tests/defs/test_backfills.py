@@ -65,10 +65,10 @@ def test_four_runs_a_tick_none_while_under_way_and_the_rest_afterwards(
     assert again.skip_message == f"{ONE} is under way"
     for run in instance.get_runs():
         instance.delete_run(run.run_id)
-    memory.backfills.days[ONE] = MONTHS[120:]
+    memory.backfills.days[ONE] = MONTHS[140:]  # 84 days: three runs
     later = tick(memory, instance, cursor=first.cursor)
     spans = [lanes.range_of(request.tags) for request in later.run_requests]
-    assert spans[0] == (MONTHS[120], MONTHS[149])
+    assert spans[0] == (MONTHS[140], MONTHS[169])
     assert spans[-1] == ("2025-01-01", "2025-01-01")  # the second finds room
 
 

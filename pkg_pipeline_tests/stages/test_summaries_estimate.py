@@ -54,6 +54,9 @@ def test_every_window_takes_a_prompt_and_nothing_waiting_costs_nothing() -> None
     one = summaries.estimate(llm, Waiting(interactions=1, prompts=1, messages=500, message_tokens=9_000))
     two = summaries.estimate(llm, Waiting(interactions=1, prompts=2, messages=501, message_tokens=9_000))
     assert (one.usd, two.usd) == (0.5, 1.0)
-    assert two.tokens - one.tokens == summary_estimate.PROMPT_TOKENS + summary_estimate.ANSWER_TOKENS + summary_estimate.MESSAGE_TOKENS
+    assert (
+        two.tokens - one.tokens
+        == summary_estimate.PROMPT_TOKENS + summary_estimate.ANSWER_TOKENS + summary_estimate.MESSAGE_TOKENS
+    )
     assert summaries.estimate(llm, Waiting(0, 0, 0, 0)).to_json() == {"interactions": 0, "tokens": 0, "usd": 0.0}
     assert summaries.estimate(ScriptedLlm(is_paid=False), Waiting(1, 1, 3, 30)).usd == 0.0

@@ -72,7 +72,8 @@ class PostgresArchiveStore:
             return
         self._step(connection, "lock_partitions", given)
         if _first(self._step(connection, "partition_missing", given)):
-            connection.execute(cast(str, _first(self._step(connection, "partition_ddl", given))).encode())
+            for step in ("partition_made", "partition_attached"):
+                connection.execute(cast(str, _first(self._step(connection, step, given))).encode())
 
     def waiting(self) -> list[date]:
         return [date.fromisoformat(row[0]) for row in self._rows("waiting", {})]

@@ -59,10 +59,16 @@ class PostgresCheckStore:
         return Found(checked, {"lost": lost}, tuple(examples or ()), first, last)
 
     def summary_orphans(self) -> Found:
-        return self._orphans({"items": "summary_items", "facts": "entity_facts", "summaries": "interaction_summaries"})
+        return self._orphans(
+            {
+                "orphans_of_items": "summary_items",
+                "orphans_of_facts": "entity_facts",
+                "orphans_of_summaries": "interaction_summaries",
+            }
+        )
 
     def interaction_orphans(self) -> Found:
-        return self._orphans({"messages": "messages", "belongings": "message_entities"})
+        return self._orphans({"orphans_of_messages": "messages", "orphans_of_belongings": "message_entities"})
 
     def misfiled_days(self) -> Found:
         percent = self._percent("interactions")
@@ -83,11 +89,12 @@ class PostgresCheckStore:
         )
 
     def _orphans(self, tables: Mapping[str, str]) -> Found:
+        """``tables``: statement → the table it looks through."""
         checked, wrong, examples = 0, dict[str, int](), list[str]()
-        for kind, table in tables.items():
-            ((seen, orphans, some),) = self._rows(f"orphans_of_{kind}", {"percent": self._percent(table)})
+        for statement, table in tables.items():
+            ((seen, orphans, some),) = self._rows(statement, {"percent": self._percent(table)})
             checked += seen
-            wrong[f"orphaned_{kind}"] = orphans
+            wrong[statement.replace("orphans_of", "orphaned")] = orphans
             examples += some or ()
         return Found(checked, wrong, tuple(examples[:MOST_EXAMPLES]))
 

@@ -52,10 +52,12 @@ SELECT NOT EXISTS (
     SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'archived_messages'::regclass AND c.relname = %(partition)s)
 
--- name: partition_ddl
--- Made beside the archive and attached: making it inside would shut out every read of the archive for that moment.
-SELECT format('CREATE TABLE %%1$I (LIKE archived_messages INCLUDING ALL);'
-              ' ALTER TABLE archived_messages ATTACH PARTITION %%1$I FOR VALUES FROM (%%2$L) TO (%%3$L)',
+-- name: partition_made
+-- Made beside the archive and then attached: making it inside would shut out every read of the archive for that moment.
+SELECT format('CREATE TABLE %%1$I (LIKE archived_messages INCLUDING ALL)', %(partition)s::text)
+
+-- name: partition_attached
+SELECT format('ALTER TABLE archived_messages ATTACH PARTITION %%1$I FOR VALUES FROM (%%2$L) TO (%%3$L)',
               %(partition)s::text, %(month)s::date, (%(month)s::date + interval '1 month')::date)
 
 -- name: lock_chats
