@@ -19,6 +19,7 @@ from pkg_pipeline.adapters.offline.reading import count_words
 from pkg_pipeline.adapters.offline.retelling import clipped
 from pkg_pipeline.memory.gate_instructions import gives_orders
 from pkg_pipeline.memory.gate_text import fold, script_share, sentences, word_count
+from pkg_pipeline.memory.phrases import day as words_of_day
 from pkg_pipeline.memory.profile_gate import (
     MAX_MILESTONES,
     MAX_SUMMARY_SENTENCES,
@@ -130,7 +131,7 @@ class _Telling:
         for one in made:
             what = self._told(one.description, DECISION_WORDS)
             if what is not None:
-                return self.words["decided"].format(day=one.decided_on.isoformat(), what=what)
+                return self.words["decided"].format(day=self._said(one.decided_on), what=what)
         return None
 
     def _open(self) -> str:
@@ -142,7 +143,7 @@ class _Telling:
         for item in items:
             what = self._told(item.description, ITEM_WORDS)
             if what is not None and len(named) < ITEMS_NAMED:
-                due = None if item.due_date is None else item.due_date.isoformat()
+                due = None if item.due_date is None else self._said(item.due_date)
                 named.append(what if due is None else self.words["due"].format(what=what, due=due))
         if not named:
             return self.words["nothing"] if not items else ""
@@ -150,7 +151,8 @@ class _Telling:
 
     def _least(self) -> str:
         counted = self.source.aggregate
-        first = self._day(counted.first_interaction_at)
+        # as in the input: it may be all that the gate finds in common
+        first = counted.first_interaction_at.astimezone(self.zone).date().isoformat()
         return self.words["least"].format(count=counted.total_interactions, first=first)
 
     # ── phases and turning points ────────────────────────────────────────────────────────────
@@ -192,7 +194,7 @@ class _Telling:
     def _first(self) -> list[AnswerMilestone]:
         """Only if the first conversation is among those that were given."""
         summaries = self.source.summaries
-        if not summaries or summaries[0].day.isoformat() != self._day(self.source.aggregate.first_interaction_at):
+        if not summaries or self._said(summaries[0].day) != self._day(self.source.aggregate.first_interaction_at):
             return []
         return self._milestone(summaries[0], "first", {}, "medium")
 
@@ -259,4 +261,8 @@ class _Telling:
         return script_share(text, self.source.language) >= 0.5
 
     def _day(self, moment: datetime) -> str:
-        return moment.astimezone(self.zone).date().isoformat()
+        return self._said(moment.astimezone(self.zone).date())
+
+    def _said(self, day: date) -> str:
+        """As the context words days."""
+        return words_of_day(day, self.source.language)

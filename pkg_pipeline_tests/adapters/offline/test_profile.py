@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pkg_pipeline.adapters.offline.llm import MODEL, OfflineLlm
 from pkg_pipeline.adapters.offline.profile import profile_answer
+from pkg_pipeline.memory.phrases import day
 from pkg_pipeline.memory.profile_gate import check_profile
 from pkg_pipeline.memory.profile_records import (
     DatedSummary,
@@ -46,7 +47,7 @@ def test_it_passes_the_gate_untouched_and_says_what_is_counted(name: str, _label
     assert (result.quarantine_reason, result.dropped) == (None, ()), name
     counted = source.aggregate
     assert source.entity.name in answer.summary
-    assert counted.first_interaction_at.date().isoformat() in answer.summary
+    assert day(counted.first_interaction_at.date(), source.language) in answer.summary
     assert str(counted.total_interactions) in answer.summary
     if counted.key_decisions:
         assert counted.key_decisions[-1].description.rstrip(".") in answer.summary
