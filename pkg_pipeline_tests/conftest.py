@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # started in the background of a shell all of this would ignore SIGINT, and so would every process it starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and FOLDER_VARIABLE not in os.environ:
         os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="pkgt-")
         config.stash[_OWNED] = Path(os.environ[FOLDER_VARIABLE])
