@@ -16,7 +16,6 @@ from typing import Any
 import dagster as dg
 from dagster._utils.schedules import schedule_execution_time_iterator
 
-from pkg_pipeline.adapters import dagster_home
 from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.defs import sensors
@@ -115,6 +114,8 @@ class Ticks:
         with dg.build_schedule_context(
             instance=self._instance, scheduled_execution_time=at, resources=resources
         ) as context:
+            # an instance in memory has no reference by which it could be opened
+            context._instance, context._instance_ref = self._instance, "in memory"  # noqa: SLF001
             data = schedule.evaluate_tick(context)
         asked = [] if schedule.job_name in LEFT_OUT else data.run_requests or []
         for request in asked:
@@ -164,7 +165,8 @@ def opened(settings: Settings, clock: MovingClock) -> Iterator[tuple[OpenedMemor
         memory = Memory(settings, url=url, connections=engine.pool(url, size=8), clock=clock)
         try:
             seen = SettledMemory(memory)
-            with dagster_home.instance(settings.dagster_home, url) as instance:
+            # in memory: on PostgreSQL Dagster makes a connection for each event, which is two thirds of a year's time
+            with dg.DagsterInstance.ephemeral() as instance:
                 yield seen, memory, Ticks(seen, clock, instance)
         finally:
             memory.close()
