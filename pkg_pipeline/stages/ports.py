@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pkg_pipeline.memory.records import Usage
 
 # ── the language model ────────────────────────────────────────────────────────────────────────
@@ -147,6 +150,57 @@ class Llm(Protocol):
 
     def price(self, usage: Usage) -> float:
         """USD for this usage by the dated price table; 0.0 offline."""
+        ...
+
+
+# ── the embedder ──────────────────────────────────────────────────────────────────────────────
+
+
+class EmbedderError(Exception):
+    """No vectors came. The message never holds a word of the texts."""
+
+
+class EmbedderUnavailable(EmbedderError):
+    """Transport, overload or quota: the work is put off, the search goes on by keywords (L10).
+
+    ``retry_after_seconds`` is what the service asked for, where it did.
+    """
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class EmbedderMisconfigured(EmbedderError):
+    """Key, address, model or the size of its vectors is wrong: every further call would fail alike."""
+
+
+class EmbedderRejected(EmbedderError):
+    """One request was refused for what it holds, or a vector came back unusable: stops nobody else."""
+
+
+Vectors = NDArray[np.float32]
+"""float32 (texts, dimensions)."""
+
+
+class Embedder(Protocol):
+    """Texts to vectors. ``model`` names the vector space: two models never share one (B4)."""
+
+    @property
+    def model(self) -> str:
+        """``offline:NAME`` or ``openai:NAME``: goes beside every vector."""
+        ...
+
+    @property
+    def dimensions(self) -> int | None:
+        """None until the first answer, where only the service knows."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One vector of length 1 a text, in their order, finite, all of ``dimensions``. Raises an ``EmbedderError``.
+
+        An empty text, or one that the model sees nothing in, has the vector zero: it is near nothing.
+        """
         ...
 
 
