@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 import dagster as dg
 
@@ -86,11 +87,6 @@ def not_under_way(due: Iterable[DuePartition], running: Iterable[Mapping[str, st
     return [one for one in due if not any(first <= one.key <= last for first, last in spans)]
 
 
-def noun(asset: str) -> str:
-    """``day``, ``week`` or ``month``: what the asset's partitions are."""
-    return GRAIN_OF[asset].noun
-
-
 def wait_for_summaries(instance: dg.DagsterInstance) -> str | None:
     """Why profiles wait: what the night's summaries are about to say belongs into them. Live runs are few and end by
     their cap, so this never takes long; a backfill may take days and is not waited for: it makes the weeks due again.
@@ -125,35 +121,22 @@ def run_key(batch: Sequence[DuePartition], failures: int) -> str:
     return f"{key}:after-{failures}-failures" if failures else key
 
 
-def for_days(
-    due: Sequence[DuePartition], *, lane: Lane, failures: int = 0, limit: int | None = None
+def for_partitions(
+    due: Sequence[DuePartition], *, lane: Lane, failures: int | None = 0, limit: int | None = None
 ) -> list[dg.RunRequest]:
-    """Run requests over batches of due days, oldest first; each run passes over what is not due in its range."""
-    requests: list[dg.RunRequest] = []
-    for batch in batches(due, key=lambda one: one.key):
-        if limit is not None and len(requests) == limit:
-            break
-        reason = describe([one.key for one in batch])
-        tags = range_tags(batch[0].key, batch[-1].key, lane=lane, only_due=True, reason=reason)
-        requests.append(dg.RunRequest(run_key=run_key(batch, failures), tags=tags))
-    return requests
-
-
-def for_periods(due: Sequence[DuePartition], *, lane: Lane, limit: int | None = None) -> list[dg.RunRequest]:
-    """As ``for_days``, for weeks or months. Without run keys: nothing marks a week that is due because it is over, and
-    whoever asks has seen that no run covers it.
+    """Run requests over batches of the due partitions of an asset, oldest first; each run passes over what is not due
+    in its range. ``failures`` in a row are part of the run keys; None leaves the keys out.
     """
-    requests: list[dg.RunRequest] = []
+    found: list[dg.RunRequest] = []
     if not due:
-        return requests
+        return found
     grain = GRAIN_OF[due[0].asset]
-    for batch in batches(due, key=lambda one: one.key, grain=grain):
-        if limit is not None and len(requests) == limit:
-            break
+    for batch in islice(batches(due, key=lambda one: one.key, grain=grain), limit):
         reason = describe([one.key for one in batch], grain)
         tags = range_tags(batch[0].key, batch[-1].key, lane=lane, only_due=True, reason=reason)
-        requests.append(dg.RunRequest(tags=tags))
-    return requests
+        key = None if failures is None else run_key(batch, failures)
+        found.append(dg.RunRequest(run_key=key, tags=tags))
+    return found
 
 
 def describe(keys: Sequence[str], grain: Grain = DAY) -> str:

@@ -1,4 +1,5 @@
-"""What runs because something is there: files in the inbox, touched or silent chats, days, weeks and months to do.
+"""What runs because something is there: files in the inbox, touched or silent chats, and, of each asset that
+``partitioned.py`` declares, days, weeks or months to do.
 
 A sensor reads, decides and says why; it never does the work. It asks for at most a few runs a tick and for nothing
 that is queued or running. Which work there is, is a table: no cursor over timestamps, which would skip rows.
@@ -6,27 +7,19 @@ that is queued or running. Which work there is, is a table: no cursor over times
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 import dagster as dg
 
 from pkg_pipeline.adapters.inbox import Inbox
-from pkg_pipeline.defs import publication, requests
-from pkg_pipeline.defs.assets import (
-    archived_messages,
-    entity_relationship_profiles,
-    interaction_summaries,
-    interactions,
-    messages,
-)
+from pkg_pipeline.defs import partitioned, requests
+from pkg_pipeline.defs.assets import interactions, messages
 from pkg_pipeline.defs.due import due_partitions
-from pkg_pipeline.defs.hours import last_monthly, week_has_come
-from pkg_pipeline.defs.jobs import ARCHIVE_JOB, INTERACTIONS_JOB, MESSAGES_JOB, PROFILES_JOB, SUMMARIES_JOB
+from pkg_pipeline.defs.jobs import INTERACTIONS_JOB, MESSAGES_JOB
 from pkg_pipeline.defs.lanes import LANE_TAG, REASON_TAG
+from pkg_pipeline.defs.partitioned import Partitioned
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.stores import DuePartition
 
 TICK_SECONDS = 30
 INBOX_TICK_SECONDS = 15
@@ -37,7 +30,7 @@ RUNNING = dg.DefaultSensorStatus.RUNNING
 
 
 def build(settings: Settings, *, wall: requests.Wall = time.time) -> list[dg.SensorDefinition]:
-    return [_inbox(settings, wall), _interactions(wall), _due_days(wall), _due_weeks(wall), _due_months(wall)]
+    return [_inbox(settings, wall), _interactions(wall), *(_due(kind, wall) for kind in partitioned.ALL)]
 
 
 def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
@@ -93,94 +86,35 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
     return touched_chats
 
 
-def _due_days(wall: requests.Wall) -> dg.SensorDefinition:
+def _due(kind: Partitioned, wall: requests.Wall) -> dg.SensorDefinition:
+    """Due partitions that no run covers, within the runs of a tick, or why none is asked for."""
+
     @dg.sensor(
-        name="due_days",
-        job_name=SUMMARIES_JOB,
+        name=kind.sensor.name,
+        job_name=kind.job,
         minimum_interval_seconds=TICK_SECONDS,
         default_status=RUNNING,
-        description="Days with completed interactions to summarise, changed ones to redo, or retries that came due.",
+        description=kind.sensor.description,
     )
-    def due_days(
+    def due_partitions_of_an_asset(
         context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> list[dg.RunRequest] | dg.SkipReason:
-        due = due_partitions(memory, interaction_summaries.NAME)
+        instance = context.instance
+        due = kind.sensor.ripe(instance, memory, due_partitions(memory, kind.asset))
         if not due:
-            return dg.SkipReason("no day is due")
-        running = requests.under_way(context.instance, interaction_summaries.NAME, SUMMARIES_JOB)
+            return dg.SkipReason(kind.sensor.idle)
+        if why := kind.held(instance):
+            return dg.SkipReason(why)
+        running = requests.under_way(instance, kind.asset, kind.job)
         room = requests.RUNS_PER_TICK - len(running)
         free = requests.not_under_way(due, running)
         if not free or room <= 0:
-            return dg.SkipReason(f"{len(due)} days are due; {len(running)} runs are already under way")
-        if why := _pause(context.instance, SUMMARIES_JOB, wall):
+            return dg.SkipReason(f"{len(due)} {kind.noun}s are due; {len(running)} runs are already under way")
+        if why := _pause(instance, kind.job, wall):
             return dg.SkipReason(why)
-        failures = requests.streak(context.instance, SUMMARIES_JOB).failures
-        return requests.for_days(free, lane="live", failures=failures, limit=room)
+        return kind.runs(instance, free, limit=room)
 
-    return due_days
-
-
-def _due_weeks(wall: requests.Wall) -> dg.SensorDefinition:
-    @dg.sensor(
-        name="due_weeks",
-        job_name=PROFILES_JOB,
-        minimum_interval_seconds=TICK_SECONDS,
-        default_status=RUNNING,
-        description="Weeks that Sunday's run left over, put off, or that rest on something that changed.",
-    )
-    def due_weeks(
-        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
-    ) -> list[dg.RunRequest] | dg.SkipReason:
-        now, zone = memory.clock.now(), memory.settings.zone
-        due = due_partitions(memory, entity_relationship_profiles.NAME)
-        due = [one for one in due if week_has_come(date.fromisoformat(one.key), now=now, zone=zone)]
-        return _periods(context.instance, due, job=PROFILES_JOB, wait=requests.wait_for_summaries, wall=wall)
-
-    return due_weeks
-
-
-def _due_months(wall: requests.Wall) -> dg.SensorDefinition:
-    @dg.sensor(
-        name="due_months",
-        job_name=ARCHIVE_JOB,
-        minimum_interval_seconds=TICK_SECONDS,
-        default_status=RUNNING,
-        description="Months not worked off since the last first of a month: a missed hour, a failed run.",
-    )
-    def due_months(
-        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
-    ) -> list[dg.RunRequest] | dg.SkipReason:
-        since = last_monthly(now=memory.clock.now(), zone=memory.settings.zone)
-        due = due_partitions(memory, archived_messages.NAME)
-        attempted = requests.materialized_since(context.instance, due, since)
-        due = [one for one in due if one.key not in attempted]
-        return _periods(context.instance, due, job=ARCHIVE_JOB, wait=lambda _: None, wall=wall)
-
-    return due_months
-
-
-def _periods(
-    instance: dg.DagsterInstance,
-    due: Sequence[DuePartition],
-    *,
-    job: str,
-    wait: Callable[[dg.DagsterInstance], str | None],
-    wall: requests.Wall,
-) -> list[dg.RunRequest] | dg.SkipReason:
-    """Due weeks or months that no run covers, within the runs of a tick, or why none is asked for."""
-    if not due:
-        return dg.SkipReason("nothing is left over")
-    if why := publication.blocked(instance) or wait(instance):
-        return dg.SkipReason(why)
-    asset, noun = due[0].asset, requests.noun(due[0].asset)
-    running = requests.under_way(instance, asset, job)
-    room = requests.RUNS_PER_TICK - len(running)
-    free = requests.not_under_way(due, running)
-    if not free or room <= 0:
-        return dg.SkipReason(f"{len(due)} {noun}s are due; {len(running)} runs are already under way")
-    if why := _pause(instance, job, wall):
-        return dg.SkipReason(why)
-    return requests.for_periods(free, lane="live", limit=room)
+    return due_partitions_of_an_asset
 
 
 def _hold_off(instance: dg.DagsterInstance, asset: str, job: str, wall: requests.Wall) -> str | None:

@@ -21,7 +21,7 @@ def due(*keys: str, version: int = 7, attempt: int = 1) -> list[DuePartition]:
 
 def test_thirty_days_make_one_run_and_the_key_names_ends_and_maxima() -> None:
     days = [*due(*(f"2024-01-{day:02}" for day in range(1, 32)), version=3), *due("2024-02-19", version=9, attempt=4)]
-    first, second = requests.for_days(days, lane="live")
+    first, second = requests.for_partitions(days, lane="live")
     assert range_of(first.tags) == ("2024-01-01", "2024-01-30")
     assert first.run_key == "2024-01-01...2024-01-30:3:1:30"
     assert range_of(second.tags) == ("2024-01-31", "2024-02-19")
@@ -32,7 +32,7 @@ def test_thirty_days_make_one_run_and_the_key_names_ends_and_maxima() -> None:
 
 def test_no_more_runs_than_asked_for_and_the_oldest_first() -> None:
     days = due(*(f"2024-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)))
-    made = requests.for_days(days, lane="live", limit=2)
+    made = requests.for_partitions(days, lane="live", limit=2)
     assert [request.tags["dagster/asset_partition_range_start"] for request in made] == ["2024-01-01", "2024-02-03"]
 
 
