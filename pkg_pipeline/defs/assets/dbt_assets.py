@@ -6,7 +6,6 @@ Imports ``dagster_dbt``, which takes seconds; ``dbt_marts`` decides whether.
 import json
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtC
 
 from pkg_pipeline.adapters.dbt_profile import building
 from pkg_pipeline.defs import publication
+from pkg_pipeline.defs.assets.partition_marks import without_beta_warnings
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.settings import Settings
 
@@ -29,9 +29,7 @@ def build(
     manifest: Mapping[str, Any], *, daily: dg.DailyPartitionsDefinition, weekly: dg.WeeklyPartitionsDefinition
 ) -> list[dg.AssetsDefinition]:
     """All models and their tests (as asset checks) of ``manifest``."""
-    with warnings.catch_warnings():
-        # backfill policies have been marked beta for years; that they are used here is a decision, no news for users
-        warnings.simplefilter("ignore", dg.BetaWarning)
+    with without_beta_warnings():
         return [_whole(manifest), _ranged(manifest, "by_day", daily), _ranged(manifest, "by_week", weekly)]
 
 

@@ -3,14 +3,15 @@
 As with summaries a materialised week means attempted, and a run that ends in the middle keeps the weeks it finished.
 """
 
-import warnings
 from collections.abc import Iterator
 from datetime import date
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from pkg_pipeline.defs import checks, publication
+from pkg_pipeline.defs.assets.partition_marks import Marks, marking_asset
 from pkg_pipeline.defs.due import wanted
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import WEEK
@@ -25,40 +26,29 @@ NAME = "entity_relationship_profiles"
 
 def build(partitions: dg.WeeklyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
     """The asset over ``partitions``; ``code_version`` names prompt and offline model, whose change makes it stale."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # as for the summaries
-        return _asset(partitions, code_version)
 
-
-def _asset(partitions: dg.WeeklyPartitionsDefinition, code_version: str) -> dg.AssetsDefinition:
-    @dg.asset(
+    @marking_asset(
         name=NAME,
         deps=[dg.AssetDep("interaction_summaries", partition_mapping=dg.TimeWindowPartitionMapping())],
-        partitions_def=partitions,
-        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=WEEK.keys_per_run),
+        partitions=partitions,
+        keys_per_run=WEEK.keys_per_run,
         code_version=code_version,
-        group_name="memory",
-        kinds={"postgres"},
         description="What all summaries of a person add up to, week by week.",
-        check_specs=checks.specs(NAME, checks.PENDING, checks.FAILED),
-        output_required=False,
+        counted=(checks.PENDING, checks.FAILED),
     )
     def entity_relationship_profiles(
         context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[dg.AssetCheckResult]:
         publication.require(context.instance, "the profiles")
-        reports: list[WeekReport] = []
-
-        def on_week(report: "WeekReport") -> None:
-            reports.append(report)
-            context.log_event(_materialization(report, code_version))
-
+        weeks_done: Marks[WeekReport] = Marks(
+            context, NAME, key=lambda report: report.week, numbers=metadata, code_version=code_version
+        )
         with translated("the profiles"):
             weeks = [date.fromisoformat(key) for key in wanted(memory, NAME, context.partition_keys, context.run.tags)]
-            memory.build_weeks(weeks, lane=lane_of(context.run.tags), run_id=context.run.run_id, on_week=on_week)
+            memory.build_weeks(weeks, lane=lane_of(context.run.tags), run_id=context.run.run_id, on_week=weeks_done)
         for name in (checks.PENDING, checks.FAILED):
-            left = sum(getattr(report, name) for report in reports)
-            yield checks.none_left(NAME, name, left, attempted_weeks=len(reports))
+            left = weeks_done.total(attrgetter(name))
+            yield checks.none_left(NAME, name, left, attempted_weeks=len(weeks_done.reports))
         yield from checks.verified(context, memory, NAME)
 
     return entity_relationship_profiles
@@ -84,12 +74,3 @@ def metadata(report: "WeekReport") -> dict[str, int | float]:
         "compression_ratio": float(report.compression_ratio),
         "seconds": round(report.seconds, 3),
     }
-
-
-def _materialization(report: "WeekReport", code_version: str) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(
-        NAME,
-        partition=report.week.isoformat(),
-        metadata=metadata(report),
-        tags={"dagster/code_version": code_version},
-    )

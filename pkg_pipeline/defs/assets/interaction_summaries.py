@@ -1,17 +1,16 @@
 """``interaction_summaries``: one day a partition, attempted day by day. A materialised day means attempted: what is
 left is in its metadata and in the check.
 
-The asset declares its output as not required and marks each day itself when that day is done: a run that ends in the
-middle keeps the days it finished.
+How a day is marked when it is done is ``partition_marks.py``'s.
 """
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.assets.partition_marks import Marks, marking_asset
 from pkg_pipeline.defs.due import wanted
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import DAY, contiguous
@@ -26,41 +25,30 @@ NAME = "interaction_summaries"
 
 def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
     """The asset over ``partitions``; ``code_version`` names prompt and offline model, whose change makes it stale."""
-    with warnings.catch_warnings():
-        # backfill policies have been marked beta for years; that they are used here is a decision, no news for users
-        warnings.simplefilter("ignore", dg.BetaWarning)
-        return _asset(partitions, code_version)
 
-
-def _asset(partitions: dg.DailyPartitionsDefinition, code_version: str) -> dg.AssetsDefinition:
-    @dg.asset(
+    @marking_asset(
         name=NAME,
         deps=["interactions"],
-        partitions_def=partitions,
-        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=DAY.keys_per_run),
+        partitions=partitions,
+        keys_per_run=DAY.keys_per_run,
         code_version=code_version,
-        group_name="memory",
-        kinds={"postgres"},
         description="What was said, decided and promised in each completed interaction, by the day it began.",
-        check_specs=checks.specs(NAME, checks.PENDING, checks.FAILED),
-        output_required=False,
+        counted=(checks.PENDING, checks.FAILED),
     )
     def interaction_summaries(
         context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[dg.AssetCheckResult]:
         lane, scope = lane_of(context.run.tags), scope_of(context.run.tags)
-        reports: list[DayReport] = []
-
-        def on_day(report: "DayReport") -> None:
-            reports.append(report)
-            context.log_event(_materialization(report, code_version))
-
+        days_done: Marks[DayReport] = Marks(
+            context, NAME, key=lambda report: report.day, numbers=metadata, code_version=code_version
+        )
         with translated("the summaries"):
             for days in contiguous(wanted(memory, NAME, context.partition_keys, context.run.tags)):
-                memory.summarize(days, lane=lane, run_id=context.run.run_id, scope=scope, on_day=on_day)
+                memory.summarize(days, lane=lane, run_id=context.run.run_id, scope=scope, on_day=days_done)
             left = memory.pending(NAME)
-        yield checks.none_left(NAME, checks.PENDING, left, attempted_days=len(reports))
-        yield checks.none_left(NAME, checks.FAILED, sum(day.failed for day in reports), attempted_days=len(reports))
+        attempted, failed = len(days_done.reports), days_done.total(lambda report: report.failed)
+        yield checks.none_left(NAME, checks.PENDING, left, attempted_days=attempted)
+        yield checks.none_left(NAME, checks.FAILED, failed, attempted_days=attempted)
         yield from checks.verified(context, memory, NAME)
 
     return interaction_summaries
@@ -84,13 +72,3 @@ def metadata(report: "DayReport") -> dict[str, int | float]:
         "compression_ratio": float(report.compression_ratio),
         "seconds": round(report.seconds, 3),
     }
-
-
-def _materialization(report: "DayReport", code_version: str) -> dg.AssetMaterialization:
-    # Dagster adds the code version only to what it emits itself; without it the UI could not tell stale days
-    return dg.AssetMaterialization(
-        NAME,
-        partition=report.day.isoformat(),
-        metadata=metadata(report),
-        tags={"dagster/code_version": code_version},
-    )

@@ -1,0 +1,92 @@
+"""Assets that attempt their partitions one by one and mark each when it is done.
+
+They declare their output as not required: a run that ends in the middle keeps the partitions it finished. What a
+partition's numbers are, and what is checked, is each asset's.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from typing import Any, Generic, TypeVar
+
+import dagster as dg
+
+from pkg_pipeline.defs import checks
+
+Report = TypeVar("Report")
+
+
+@contextmanager
+def without_beta_warnings() -> Iterator[None]:
+    """Backfill policies have been marked beta for years; that they are used here is a decision, no news for users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        yield
+
+
+def marking_asset(
+    *,
+    name: str,
+    deps: Sequence[str | dg.AssetDep],
+    partitions: dg.TimeWindowPartitionsDefinition,
+    keys_per_run: int | None,
+    description: str,
+    counted: Sequence[str],
+    code_version: str | None = None,
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Decorates the body of an asset over ``partitions``. ``keys_per_run`` splits a backfill, None makes it one run;
+    ``counted`` names the checks the asset counts itself, beside which stands all that is verified of it.
+    """
+
+    def made(body: Callable[..., Any]) -> dg.AssetsDefinition:
+        with without_beta_warnings():
+            policy = dg.BackfillPolicy.multi_run(keys_per_run) if keys_per_run else dg.BackfillPolicy.single_run()
+            return dg.asset(
+                name=name,
+                deps=deps,
+                partitions_def=partitions,
+                backfill_policy=policy,
+                code_version=code_version,
+                group_name="memory",
+                kinds={"postgres"},
+                description=description,
+                check_specs=checks.specs(name, *counted),
+                output_required=False,
+            )(body)
+
+    return made
+
+
+class Marks(Generic[Report]):
+    """Called with the report of each finished partition: logs its materialisation and keeps the report."""
+
+    def __init__(
+        self,
+        context: dg.AssetExecutionContext,
+        asset: str,
+        *,
+        key: Callable[[Report], date],
+        numbers: Callable[[Report], Mapping[str, int | float]],
+        code_version: str | None = None,
+    ) -> None:
+        self.reports: list[Report] = []
+        self._context, self._asset = context, asset
+        self._key, self._numbers = key, numbers
+        # Dagster adds the code version only to what it emits itself; without it the UI could not tell stale partitions
+        self._tags = None if code_version is None else {"dagster/code_version": code_version}
+
+    def __call__(self, report: Report) -> None:
+        self.reports.append(report)
+        self._context.log_event(
+            dg.AssetMaterialization(
+                self._asset,
+                partition=self._key(report).isoformat(),
+                metadata=dict(self._numbers(report)),
+                tags=self._tags,
+            )
+        )
+
+    def total(self, count: Callable[[Report], int]) -> int:
+        """The sum of a count over the finished partitions."""
+        return sum(map(count, self.reports))
