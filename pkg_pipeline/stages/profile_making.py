@@ -19,17 +19,9 @@ from pkg_pipeline.memory.profile_gate import check_profile
 from pkg_pipeline.memory.profile_records import ProfileContent, ProfileInput
 from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.prompts import relationship_profile as prompt
-from pkg_pipeline.stages.asking import Tally, answer, rest_after
-from pkg_pipeline.stages.ports import (
-    Llm,
-    LlmMisconfigured,
-    LlmRefused,
-    LlmRejected,
-    LlmRequest,
-    LlmTooLong,
-    LlmUnavailable,
-    TokenCounter,
-)
+from pkg_pipeline.stages.asking import Tally
+from pkg_pipeline.stages.judging import NOTHING_PASSED, NotPublishable, ask_and_judge, failure_of
+from pkg_pipeline.stages.ports import Llm, LlmMisconfigured, LlmRequest, LlmTooLong, TokenCounter
 from pkg_pipeline.stages.profile_input import Prepared, prepare
 from pkg_pipeline.stages.profile_stores import (
     ClaimedProfile,
@@ -41,7 +33,7 @@ from pkg_pipeline.stages.profile_stores import (
     Words,
 )
 from pkg_pipeline.stages.stores import Failure, LedgerStore, Subject
-from pkg_pipeline.stages.summary_run import OutOfBudget, Run
+from pkg_pipeline.stages.summary_run import Run
 
 TASK = "relationship_profile"
 
@@ -92,10 +84,6 @@ class MakingDeps:
     @property
     def prompt(self) -> ProfilePrompt:
         return prompt_of(self.llm.model)
-
-
-class _NotPublishable(Exception):
-    """An answer came and did not pass; the message holds none of its words."""
 
 
 @dataclass(slots=True)
@@ -149,21 +137,19 @@ def _word(attempt: _Attempt, started: float) -> None:
     deps, made = attempt.deps, attempt.made
     try:
         content, dropped = _climb(attempt)
-    except OutOfBudget as stop:
-        wait = 0.0 if stop.refusal.is_for_all else stop.refusal.retry_after_seconds
-        _give_back(attempt, Failure(str(stop), wait, counts=False))
-    except LlmUnavailable as error:
-        wait = rest_after(error, attempt.past.deferrals if attempt.past else 0)
-        deps.run.unavailable(str(error), wait)
-        _give_back(attempt, Failure(f"the model is unavailable: {error}", wait, counts=False))
-    except LlmMisconfigured as error:
-        deps.run.misconfigured(str(error))
-        _give_back(attempt, Failure(str(error), 0.0, counts=False))
-        raise
-    except (_NotPublishable, LlmRefused, LlmRejected, LlmTooLong) as error:
-        backoff = deps.backoff_seconds * 2 ** (attempt.past.attempts if attempt.past else 0)
-        _give_back(attempt, Failure(str(error), backoff, counts=True, cost_usd=made.cost_usd))
-        made.outcome = Outcome.QUARANTINED
+    except NOTHING_PASSED as error:
+        past = attempt.past
+        failure = failure_of(
+            error,
+            run=deps.run,
+            attempts=past.attempts if past else 0,
+            deferrals=past.deferrals if past else 0,
+            backoff_seconds=deps.backoff_seconds,
+            tally=made,
+        )
+        _give_back(attempt, failure)
+        if isinstance(error, LlmMisconfigured):
+            raise
     else:
         words = Words(
             content=content,
@@ -183,11 +169,11 @@ def _climb(attempt: _Attempt) -> tuple[ProfileContent, tuple[Quarantined, ...]]:
         return _ask(attempt, source)
     except LlmTooLong as too_long:
         last: Exception = too_long
-    except _NotPublishable as failure:
-        problem = str(failure)
+    except NotPublishable as failure:
+        problem = failure.problem
         try:
             return _ask(attempt, source, problem=problem)
-        except (_NotPublishable, LlmTooLong) as again:
+        except (NotPublishable, LlmTooLong) as again:
             last = again
     fewer = halved(source)
     if fewer is None:
@@ -211,8 +197,9 @@ def _ask(
         payload=source,
         subject=str(subject),
     )
-    text, request_hash = answer(
+    return ask_and_judge(
         request,
+        lambda text: check_profile(prompt.to_candidate(prompt.parse(text)), source),
         subject=subject,
         ledger=deps.ledger,
         llm=deps.llm,
@@ -220,24 +207,6 @@ def _ask(
         run=deps.run,
         tally=attempt.made,
     )
-    content, dropped, verdict = _judged(text, source)
-    if content is None:
-        deps.ledger.refuse(request_hash, reason=verdict)
-        raise _NotPublishable(verdict)
-    return content, dropped
-
-
-def _judged(text: str, source: ProfileInput) -> tuple[ProfileContent | None, tuple[Quarantined, ...], str]:
-    """The gate's word. An answer that the checks themselves stumble over does not pass either: it stops nobody else."""
-    if "\\u0000" in text:
-        return None, (), "the answer holds a character that cannot be stored"
-    try:
-        result = check_profile(prompt.to_candidate(prompt.parse(text)), source)
-    except prompt.AnswerInvalid as invalid:
-        return None, (), f"the answer is no JSON of the schema: {invalid.problem}"
-    except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
-        return None, (), f"the answer could not be checked ({type(error).__name__})"
-    return result.content, result.dropped, result.quarantine_reason or "the gate let nothing pass"
 
 
 def _save(attempt: _Attempt, words: Words, outcome: Outcome) -> None:
@@ -267,7 +236,8 @@ def _save(attempt: _Attempt, words: Words, outcome: Outcome) -> None:
 
 def _give_back(attempt: _Attempt, failure: Failure) -> None:
     made = attempt.made
-    made.outcome, made.reason = Outcome.DEFERRED, failure.error
+    made.outcome = Outcome.QUARANTINED if failure.counts else Outcome.DEFERRED
+    made.reason = failure.error
     made.is_given_up = attempt.deps.writes.fail(
         attempt.claimed,
         failure,

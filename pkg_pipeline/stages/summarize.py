@@ -10,12 +10,12 @@ import time
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SummaryContent
 from pkg_pipeline.prompts import interaction_summary as prompt
-from pkg_pipeline.stages.asking import UNAVAILABLE_SECONDS, rest_after
-from pkg_pipeline.stages.ports import LlmMisconfigured, LlmRefused, LlmRejected, LlmTooLong, LlmUnavailable
+from pkg_pipeline.stages.asking import UNAVAILABLE_SECONDS
+from pkg_pipeline.stages.judging import NOTHING_PASSED, failure_of
+from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.stages.stores import Claimed, Eligibility, Failure, SummaryRow
-from pkg_pipeline.stages.summary_call import Attempt, Made, NotPublishable, Outcome, SummarizeDeps
+from pkg_pipeline.stages.summary_call import Attempt, Made, Outcome, SummarizeDeps
 from pkg_pipeline.stages.summary_making import Making, Moved, make
-from pkg_pipeline.stages.summary_run import OutOfBudget
 
 CALLS_PER_WINDOW = 4
 """The most answers that one attempt at one window asks for: as usual, stricter, and one for each half."""
@@ -27,19 +27,12 @@ def summarize_one(claimed: Claimed, *, deps: SummarizeDeps, eligibility: Eligibi
     started = time.perf_counter()
     try:
         making = make(attempt)
-    except OutOfBudget as stop:
-        wait = 0.0 if stop.refusal.is_for_all else stop.refusal.retry_after_seconds
-        _give_back(attempt, eligibility, Failure(str(stop), wait, counts=False))
     except Moved as moved:
         _give_back(attempt, eligibility, Failure(str(moved), UNAVAILABLE_SECONDS, counts=False))
-    except LlmUnavailable as error:
-        _give_back(attempt, eligibility, _deferral(attempt, error))
-    except LlmMisconfigured as error:
-        deps.run.misconfigured(str(error))
-        _give_back(attempt, eligibility, Failure(str(error), 0.0, counts=False))
-        raise
-    except (NotPublishable, LlmRefused, LlmRejected, LlmTooLong) as error:
-        _fail(attempt, eligibility, error)
+    except NOTHING_PASSED as error:
+        _give_back(attempt, eligibility, _failure(attempt, error))
+        if isinstance(error, LlmMisconfigured):
+            raise
     else:
         attempt.made.seconds = time.perf_counter() - started
         _publish(attempt, making)
@@ -47,24 +40,21 @@ def summarize_one(claimed: Claimed, *, deps: SummarizeDeps, eligibility: Eligibi
     return attempt.made
 
 
-def _deferral(attempt: Attempt, error: LlmUnavailable) -> Failure:
-    wait = rest_after(error, attempt.claimed.deferrals)
-    attempt.deps.run.unavailable(str(error), wait)
-    return Failure(f"the model is unavailable: {error}", wait, counts=False)
-
-
-def _fail(attempt: Attempt, eligibility: Eligibility, error: Exception) -> None:
-    backoff = attempt.deps.backoff_seconds * 2**attempt.claimed.attempts
-    answer = error.answer if isinstance(error, NotPublishable) else ""
-    failure = Failure(
-        str(error), backoff, counts=True, quarantined=(answer, str(error)), cost_usd=attempt.made.cost_usd
+def _failure(attempt: Attempt, error: Exception) -> Failure:
+    claimed, deps = attempt.claimed, attempt.deps
+    return failure_of(
+        error,
+        run=deps.run,
+        attempts=claimed.attempts,
+        deferrals=claimed.deferrals,
+        backoff_seconds=deps.backoff_seconds,
+        tally=attempt.made,
     )
-    _give_back(attempt, eligibility, failure)
-    attempt.made.outcome = Outcome.QUARANTINED
 
 
 def _give_back(attempt: Attempt, eligibility: Eligibility, failure: Failure) -> None:
-    attempt.made.outcome, attempt.made.reason = Outcome.DEFERRED, failure.error
+    attempt.made.outcome = Outcome.QUARANTINED if failure.counts else Outcome.DEFERRED
+    attempt.made.reason = failure.error
     attempt.deps.store.fail(attempt.claimed, failure, eligibility=eligibility)
 
 

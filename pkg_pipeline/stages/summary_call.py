@@ -1,8 +1,6 @@
-"""One question to the model, and the gate's word on its answer: about a window, an update, summaries to be told as one.
+"""What the model is asked of an interaction: about a window, an update, summaries to be told as one.
 
-No ladder, no lease, no publication.
-
-An answer that does not pass is never "no facts" (B9).
+No ladder, no lease, no publication. How an answer is judged is ``judging``.
 """
 
 from __future__ import annotations
@@ -22,8 +20,8 @@ from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInpu
 from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline.prompts import interaction_summary_merge as merge_prompt
 from pkg_pipeline.prompts import interaction_summary_update as update_prompt
-from pkg_pipeline.prompts.answers import AnswerInvalid
-from pkg_pipeline.stages.asking import Tally, answer
+from pkg_pipeline.stages.asking import Tally
+from pkg_pipeline.stages.judging import ask_and_judge
 from pkg_pipeline.stages.ports import Llm, LlmRequest, TokenCounter
 from pkg_pipeline.stages.stores import Claimed, Subject, SummaryMethod, SummaryStore
 from pkg_pipeline.stages.summary_run import TASK, Run
@@ -51,15 +49,6 @@ class Made(Tally):
     windows: int = 0
     carried: int = 0
     lost: int = 0
-
-
-class NotPublishable(Exception):
-    """An answer came and did not pass; ``problem`` holds none of its words."""
-
-    def __init__(self, problem: str, answer: str = "") -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.answer = answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +134,9 @@ def _subject(source: SummaryInput) -> str:
 
 def _asked(attempt: Attempt, request: LlmRequest, judge: Callable[[str], GateResult]) -> Content:
     deps = attempt.deps
-    text, request_hash = answer(
+    return ask_and_judge(
         request,
+        judge,
         subject=Subject("interaction", attempt.claimed.source.interaction_id),
         ledger=deps.store,
         llm=deps.llm,
@@ -154,26 +144,6 @@ def _asked(attempt: Attempt, request: LlmRequest, judge: Callable[[str], GateRes
         run=deps.run,
         tally=attempt.made,
     )
-    content, dropped, verdict = _judged(text, judge)
-    if content is None:
-        deps.store.refuse(request_hash, reason=verdict)
-        raise NotPublishable(verdict, text)
-    return content, dropped
-
-
-def _judged(
-    text: str, judge: Callable[[str], GateResult]
-) -> tuple[SummaryContent | None, tuple[Quarantined, ...], str]:
-    """The gate's word. An answer that the checks themselves stumble over does not pass either: it stops nobody else."""
-    if "\\u0000" in text:
-        return None, (), "the answer holds a character that cannot be stored"
-    try:
-        result = judge(text)
-    except AnswerInvalid as invalid:
-        return None, (), f"the answer is no JSON of the schema: {invalid.problem}"
-    except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
-        return None, (), f"the answer could not be checked ({type(error).__name__})"
-    return result.content, result.dropped, result.quarantine_reason or "the gate let nothing pass"
 
 
 @cache

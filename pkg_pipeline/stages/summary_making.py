@@ -19,12 +19,12 @@ from pkg_pipeline.prompts import interaction_summary_update as update_prompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.asking import WORST_TOKENIZER
 from pkg_pipeline.stages.conversation import Conversation
+from pkg_pipeline.stages.judging import NotPublishable
 from pkg_pipeline.stages.ports import LlmRefused, LlmRejected, LlmTooLong
 from pkg_pipeline.stages.summary_call import (
     ANSWER_LIMIT_TOKENS,
     Attempt,
     Content,
-    NotPublishable,
     ask,
     ask_merge,
     ask_update,
