@@ -42,7 +42,14 @@ class Settings(BaseModel):
     llm_model: str = "claude-haiku-5-5"
     anthropic_api_key: SecretStr | None = None
     anthropic_base_url: str | None = None
+
+    # embeddings; what has no address or key of its own takes the general ones (L9)
     embedder: Literal["auto", "offline", "openai", "none"] = "auto"
+    embedding_model: str = "embedding-3"
+    embedding_base_url: str | None = None
+    embedding_api_key: SecretStr | None = None
+    api_base_url: str | None = None
+    api_key: SecretStr | None = None
 
     # interactions: gap and eligibility (P11)
     gap_hours: float = Field(default=6, gt=0)
@@ -136,6 +143,23 @@ class Settings(BaseModel):
         return self.llm == "anthropic"
 
     @property
+    def embedder_kind(self) -> Literal["offline", "openai", "none"]:
+        """``auto`` takes the endpoint where embeddings have an address or a key of their own, else the offline one."""
+        if self.embedder == "auto":
+            return "openai" if self.embedding_base_url or self.embedding_api_key else "offline"
+        return self.embedder
+
+    @property
+    def embedding_url_in_force(self) -> str | None:
+        """L9: its own address, or the general one."""
+        return self.embedding_base_url or self.api_base_url
+
+    @property
+    def embedding_key_in_force(self) -> SecretStr | None:
+        """L9: its own key, or the general one."""
+        return self.embedding_api_key or self.api_key
+
+    @property
     def inbox(self) -> Path:
         return self.home / "inbox"
 
@@ -159,6 +183,11 @@ ENVIRONMENT: Mapping[str, str] = {
     "PKG_LLM": "llm",
     "PKG_LLM_MODEL": "llm_model",
     "PKG_EMBEDDER": "embedder",
+    "MEMORY_EMBEDDING_MODEL": "embedding_model",
+    "MEMORY_EMBEDDING_BASE_URL": "embedding_base_url",
+    "MEMORY_EMBEDDING_API_KEY": "embedding_api_key",
+    "API_BASE_URL": "api_base_url",
+    "API_KEY": "api_key",
     "PKG_API_TOKENS": "api_tokens",
 }
 """Variables with a name of their own (INTERFACES.md); every other field is ``PKG_`` + its name in capitals."""

@@ -22,7 +22,9 @@ from pkg_pipeline.settings import (
 OTHER_VALUES: dict[str, Any] = {
     "database_url": "postgresql://h/d", "api_tokens": "a:read:b", "now": "2025-01-02T03:04:05+00:00",
     "timezone": "Asia/Tokyo", "partitions_start": "2010-01-01", "llm": "offline", "llm_model": "another",
-    "anthropic_api_key": "k", "anthropic_base_url": "http://x", "embedder": "none", "gap_hours": 1.5,
+    "anthropic_api_key": "k", "anthropic_base_url": "http://x", "embedder": "none",
+    "embedding_model": "m", "embedding_base_url": "http://e", "embedding_api_key": "e",
+    "api_base_url": "http://g", "api_key": "g", "gap_hours": 1.5,
     "summary_min_age_days": 1.5, "summary_min_messages": 4, "mass_senders": 9, "attempt_limit": 2,
     "attempt_backoff_seconds": 1.5, "lease_seconds": 9, "llm_concurrency": 2, "window_messages": 99,
     "live_summaries_per_day": 9, "live_usd_per_day": 9.5, "backfill_usd_per_day": 9.5, "context_tokens": 999,
@@ -87,6 +89,40 @@ def test_the_named_variables_are_fields() -> None:
     assert set(ENVIRONMENT.values()) <= set(Settings.model_fields)
     assert variable_of("database_url") == "DATABASE_URL"
     assert variable_of("hot_days") == "PKG_HOT_DAYS"
+    assert variable_of("embedding_model") == "MEMORY_EMBEDDING_MODEL"
+
+
+OWN_URL, OWN_KEY = {"MEMORY_EMBEDDING_BASE_URL": "http://own"}, {"MEMORY_EMBEDDING_API_KEY": "own"}
+GENERAL = {"API_BASE_URL": "http://general", "API_KEY": "general"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "kind", "url", "key"),
+    [
+        ({}, "offline", None, None),
+        (GENERAL, "offline", "http://general", "general"),
+        (OWN_URL, "openai", "http://own", None),
+        (OWN_KEY, "openai", None, "own"),
+        (GENERAL | OWN_URL, "openai", "http://own", "general"),
+        (GENERAL | OWN_KEY, "openai", "http://general", "own"),
+        (GENERAL | OWN_URL | OWN_KEY, "openai", "http://own", "own"),
+        (GENERAL | {"MEMORY_EMBEDDING_BASE_URL": "", "MEMORY_EMBEDDING_API_KEY": ""}, "offline", "http://general",
+         "general"),
+        (OWN_URL | {"PKG_EMBEDDER": "offline"}, "offline", "http://own", None),
+        (OWN_URL | {"PKG_EMBEDDER": "none"}, "none", "http://own", None),
+        ({"PKG_EMBEDDER": "openai"}, "openai", None, None),
+    ],
+)  # fmt: skip
+def test_where_embeddings_come_from(
+    tmp_path: Path, variables: dict[str, str], kind: str, url: str | None, key: str | None
+) -> None:
+    settings, origins = load_with_origins({"PKG_HOME": str(tmp_path), **variables})
+    found = settings.embedding_key_in_force
+    assert (settings.embedder_kind, settings.embedding_url_in_force) == (kind, url)
+    assert (found.get_secret_value() if found else None) == key
+    assert {name for name in origins.values() if name != "default"} == {
+        "PKG_HOME", *(name for name, value in variables.items() if value)
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -128,6 +164,8 @@ def test_secrets_are_in_no_representation_and_no_error(tmp_path: Path) -> None:
         "ANTHROPIC_API_KEY": "sk-hidden",
         "DATABASE_URL": "postgresql://u:hidden@h/d",
         "PKG_API_TOKENS": "hidden",
+        "MEMORY_EMBEDDING_API_KEY": "sk-hidden",
+        "API_KEY": "sk-hidden",
     }
     settings = load({"PKG_HOME": str(tmp_path), **secrets})
     assert "hidden" not in repr(settings) + settings.model_dump_json()
