@@ -25,6 +25,7 @@ from pkg_pipeline.stages.archive_stores import (
     RetentionStore,
 )
 from pkg_pipeline.stages.ports import Clock
+from pkg_pipeline.stages.reports import PartitionReport
 from pkg_pipeline.stages.stores import FinishedPartition, PartitionStore
 
 ASSET = "archived_messages"
@@ -60,7 +61,7 @@ class ArchiveDeps:
 
 
 @dataclass(slots=True)
-class MonthReport:
+class MonthReport(PartitionReport):
     """What a run did to one month; flat, so that it can become metadata.
 
     ``interactions``, ``messages`` and ``bytes`` (of text and parts) were moved now; ``kept_important`` are messages of
@@ -73,11 +74,8 @@ class MonthReport:
     messages: int = 0
     bytes: int = 0
     kept_important: int = 0
-    pending: int = 0
     mismatched: int = 0
     dropped: int = 0
-    seconds: float = 0.0
-    reasons: list[str] = field(default_factory=list[str])
 
     def add(self, moved: Moved) -> None:
         self.interactions += moved.interactions

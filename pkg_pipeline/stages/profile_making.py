@@ -19,7 +19,6 @@ from pkg_pipeline.memory.profile_gate import check_profile
 from pkg_pipeline.memory.profile_records import ProfileContent, ProfileInput
 from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.prompts import relationship_profile as prompt
-from pkg_pipeline.stages.asking import Tally
 from pkg_pipeline.stages.judging import NOTHING_PASSED, NotPublishable, ask_and_judge, failure_of
 from pkg_pipeline.stages.ports import Llm, LlmMisconfigured, LlmRequest, LlmTooLong, TokenCounter
 from pkg_pipeline.stages.profile_input import Prepared, prepare
@@ -32,6 +31,7 @@ from pkg_pipeline.stages.profile_stores import (
     ProfileWrites,
     Words,
 )
+from pkg_pipeline.stages.reports import Effort
 from pkg_pipeline.stages.stores import Failure, LedgerStore, Subject
 from pkg_pipeline.stages.summary_run import Run
 
@@ -51,15 +51,11 @@ class Outcome(Enum):
 
 
 @dataclass(slots=True)
-class MadeProfile(Tally):
+class MadeProfile(Effort):
     """What became of one profile, and what it took. ``is_given_up``: not tried again before something changes."""
 
     outcome: Outcome = Outcome.DEFERRED
-    reason: str = ""
     is_given_up: bool = False
-    source_tokens: int = 0
-    summary_tokens: int = 0
-    seconds: float = 0.0
 
     @property
     def is_pending(self) -> bool:

@@ -9,9 +9,7 @@ used: what was corrected, edited or deleted since is so in every week that is bu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -20,17 +18,15 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory import profile as rules
 from pkg_pipeline.memory.profile import Week
 from pkg_pipeline.memory.records import Person
-from pkg_pipeline.stages.heartbeat import Heartbeat
-from pkg_pipeline.stages.ports import Clock, Llm, LlmMisconfigured, TokenCounter
+from pkg_pipeline.stages.leased_work import Workers, claimed_at_once, workers
+from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
 from pkg_pipeline.stages.profile_making import TASK, MadeProfile, MakingDeps, Outcome, make_one, prompt_of
 from pkg_pipeline.stages.profile_stores import ClaimedProfile, ProfileReads, ProfileWrites, WeekStore
+from pkg_pipeline.stages.reports import AskedReport
 from pkg_pipeline.stages.stores import BudgetStore, FinishedPartition, Lane, LedgerStore, PartitionStore
 from pkg_pipeline.stages.summary_run import Run
 
 ASSET = "entity_relationship_profiles"
-
-CLAIMED_AT_ONCE = 8
-"""Leases taken together, and twice the threads at least: few enough that a killed worker delays little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +68,12 @@ class ProfileDeps:
 
 
 @dataclass(slots=True)
-class WeekReport:
+class WeekReport(AskedReport):
     """What an attempt at one week did; numbers only, so that it can become metadata.
 
     ``persons`` = ``profiled`` + ``carried_over`` (words of an equal input, no call) + ``unchanged`` (the row stood like
-    that) + ``pending`` + ``failed``. ``deferred`` and ``quarantined`` are of this attempt. ``source_tokens`` are of the
-    summaries behind the rows, ``summary_tokens`` of their words.
+    that) + ``pending`` + ``failed``. ``source_tokens`` are of the summaries behind the rows, ``summary_tokens`` of
+    their words.
     """
 
     week: date
@@ -85,31 +81,10 @@ class WeekReport:
     profiled: int = 0
     carried_over: int = 0
     unchanged: int = 0
-    pending: int = 0
-    failed: int = 0
-    quarantined: int = 0
-    deferred: int = 0
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-    source_tokens: int = 0
-    summary_tokens: int = 0
-    seconds: float = 0.0
-    reasons: list[str] = field(default_factory=list[str])
-
-    @property
-    def compression_ratio(self) -> float:
-        return round(self.source_tokens / self.summary_tokens, 2) if self.summary_tokens else 0.0
 
     def add(self, made: MadeProfile) -> None:
-        self.calls += made.calls
-        self.input_tokens += made.input_tokens
-        self.output_tokens += made.output_tokens
-        self.cost_usd += made.cost_usd
-        self.seconds += made.seconds
-        self.source_tokens += made.source_tokens
-        self.summary_tokens += made.summary_tokens
+        self.add_effort(made)
+        self.add_text(made)
         self.profiled += made.outcome is Outcome.PROFILED
         self.carried_over += made.outcome is Outcome.CARRIED_OVER
         self.unchanged += made.outcome is Outcome.UNCHANGED
@@ -118,11 +93,6 @@ class WeekReport:
         self.persons -= made.outcome is Outcome.NOTHING
         self.pending += made.is_pending
         self.failed += made.is_given_up
-        self.add_reason(made.reason)
-
-    def add_reason(self, reason: str | None) -> None:
-        if reason and reason not in self.reasons:
-            self.reasons.append(reason)
 
 
 def due_weeks(weeks: WeekStore, partitions: PartitionStore, *, now: datetime, zone: ZoneInfo, model: str) -> list[date]:
@@ -184,12 +154,8 @@ def build_weeks(
         retry_failed=retry_failed,
     )
     reports: list[WeekReport] = []
-    with ExitStack() as open_things:
-        heartbeat = open_things.enter_context(Heartbeat(deps.writes, lease_seconds=params.lease_seconds))
-        threads = None
-        if params.concurrency > 1:
-            threads = open_things.enter_context(ThreadPoolExecutor(max_workers=params.concurrency))
-        work = _Work(making, params, holder, heartbeat, threads)
+    with workers(deps.writes, lease_seconds=params.lease_seconds, concurrency=params.concurrency) as hands:
+        work = _Work(making, params, holder, hands)
         for week in chosen:
             report = _build(week, work=work, deps=deps)
             reports.append(report)
@@ -224,14 +190,13 @@ class _Work:
     deps: MakingDeps
     params: ProfileParams
     holder: str
-    heartbeat: Heartbeat[ClaimedProfile]
-    threads: ThreadPoolExecutor | None
+    workers: Workers[ClaimedProfile]
 
     def off(self, week: Week, persons: Sequence[Person], report: WeekReport) -> dict[UUID, UUID]:
         """All persons of the week; returns what is still pending, as profile id → entity id."""
         left: dict[UUID, UUID] = {}
         named = [(hashing.profile_id(person.entity_id, week.key), person) for person in persons]
-        size = max(CLAIMED_AT_ONCE, 2 * self.params.concurrency)
+        size = claimed_at_once(self.params.concurrency)
         for start in range(0, len(named), size):
             batch = named[start : start + size]
             claimed = self.deps.writes.claim(batch, holder=self.holder, lease_seconds=self.params.lease_seconds)
@@ -247,24 +212,8 @@ class _Work:
         return left
 
     def _made(self, claimed: Sequence[ClaimedProfile], week: Week) -> list[MadeProfile]:
-        """Whatever happens, no lease of these is left behind."""
-
         def make(one: ClaimedProfile) -> MadeProfile:
-            try:
-                return make_one(one, week, deps=self.deps)
-            finally:
-                self.heartbeat.let_go(one)
+            return make_one(one, week, deps=self.deps)
 
-        self.heartbeat.hold(claimed)
-        try:
-            if self.threads is None:
-                return [make(one) for one in claimed]
-            futures = [self.threads.submit(make, one) for one in claimed]
-            errors = [error for future in futures if (error := future.exception()) is not None]
-            if errors:
-                raise next((error for error in errors if isinstance(error, LlmMisconfigured)), errors[0])
-            return [future.result() for future in futures]
-        finally:
-            for one in claimed:
-                self.heartbeat.let_go(one)
-            self.deps.writes.release(claimed)
+        # not every outcome is written down: giving back once more what a row or an attempt gave back does nothing
+        return self.workers.work_off(claimed, make, keeps_lease=lambda _: True)

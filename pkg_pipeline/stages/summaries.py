@@ -7,14 +7,13 @@ P19. No transaction is open while a model answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from uuid import UUID
 
-from pkg_pipeline.stages.heartbeat import Heartbeat
-from pkg_pipeline.stages.ports import Clock, Llm, LlmMisconfigured, TokenCounter
+from pkg_pipeline.stages.leased_work import Workers, claimed_at_once, workers
+from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
+from pkg_pipeline.stages.reports import AskedReport
 from pkg_pipeline.stages.stores import (
     ALL_DUE,
     BudgetStore,
@@ -35,9 +34,6 @@ from pkg_pipeline.stages.summary_run import Run
 from pkg_pipeline.stages.summary_small import let_go_of_small
 
 ASSET = "interaction_summaries"
-
-CLAIMED_AT_ONCE = 8
-"""Leases taken in one transaction, and twice the threads at least: few enough that a killed worker delays little."""
 
 WORKED_TOGETHER = 32
 """Sparse days are worked off together up to about this many interactions: threads stay busy, and among them those with
@@ -80,7 +76,7 @@ class SummaryDeps:
 
 
 @dataclass(slots=True)
-class DayReport:
+class DayReport(AskedReport):
     """What an attempt at one day did; numbers only, so that it can become metadata. ``rest_seconds``: a cap or the
     service stopped it, and for so long it stays so.
     """
@@ -90,47 +86,21 @@ class DayReport:
     updated: int = 0
     carried: int = 0
     lost: int = 0
-    pending: int = 0
-    failed: int = 0
-    quarantined: int = 0
-    deferred: int = 0
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-    source_tokens: int = 0
-    summary_tokens: int = 0
-    seconds: float = 0.0
     rest_seconds: float = 0.0
     stop_reason: str = ""
-    reasons: list[str] = field(default_factory=list[str])
-
-    @property
-    def compression_ratio(self) -> float:
-        return round(self.source_tokens / self.summary_tokens, 2) if self.summary_tokens else 0.0
 
     def add(self, made: Made) -> None:
-        self.calls += made.calls
-        self.input_tokens += made.input_tokens
-        self.output_tokens += made.output_tokens
-        self.cost_usd += made.cost_usd
-        self.seconds += made.seconds
+        self.add_effort(made)
         if made.outcome is Outcome.PUBLISHED:
             self.summarized += 1
             self.updated += made.method == "update"
             self.carried += made.carried
             self.lost += made.lost
-            self.source_tokens += made.source_tokens
-            self.summary_tokens += made.summary_tokens
+            self.add_text(made)
         elif made.outcome is Outcome.DEFERRED:
             self.deferred += 1
         elif made.outcome is Outcome.QUARANTINED:
             self.quarantined += 1
-        self.add_reason(made.reason)
-
-    def add_reason(self, reason: str | None) -> None:
-        if reason and reason not in self.reasons:
-            self.reasons.append(reason)
 
 
 def eligibility_of(
@@ -196,12 +166,8 @@ def summarize_days(
         update_messages=params.update_messages,
     )
     reports: list[DayReport] = []
-    with ExitStack() as open_things:
-        heartbeat = open_things.enter_context(Heartbeat(deps.store, lease_seconds=params.lease_seconds))
-        threads = None
-        if params.concurrency > 1:
-            threads = open_things.enter_context(ThreadPoolExecutor(max_workers=params.concurrency))
-        work = _Work(one, eligibility, params, holder, heartbeat, threads)
+    with workers(deps.store, lease_seconds=params.lease_seconds, concurrency=params.concurrency) as hands:
+        work = _Work(one, eligibility, params, holder, hands)
         for group in _groups(keys, before):
             found = [DayReport(day) for day in group]
             work.off({report.day: report for report in found}, before)
@@ -228,15 +194,14 @@ class _Work:
     eligibility: Eligibility
     params: SummaryParams
     holder: str
-    heartbeat: Heartbeat[Claimed]
-    threads: ThreadPoolExecutor | None
+    workers: Workers[Claimed]
 
     def off(self, reports: Mapping[date, DayReport], before: Mapping[date, PartitionCounts]) -> None:
         waiting = [day for day in reports if day in before and before[day].pending]
         if not waiting:
             return
         handled: list[UUID] = []
-        limit = max(CLAIMED_AT_ONCE, 2 * self.params.concurrency)
+        limit = claimed_at_once(self.params.concurrency)
         while not self.deps.run.is_stopped:
             claimed = self.deps.store.claim(
                 (waiting[0], waiting[-1]),
@@ -255,32 +220,14 @@ class _Work:
                     reports[one.day].add(made)
 
     def _made(self, claimed: Sequence[Claimed]) -> list[Made | None]:
-        """None for what was given back untouched. Whatever happens, no lease of these is left behind."""
-        left = {one.source.interaction_id: one for one in claimed}
+        """None for what is given back untouched."""
 
         def make(one: Claimed) -> Made | None:
             if self.deps.run.is_stopped:
                 return None
-            try:
-                made = summarize_one(one, deps=self.deps, eligibility=self.eligibility)
-            finally:
-                self.heartbeat.let_go(one)
-            left.pop(one.source.interaction_id, None)
-            return made
+            return summarize_one(one, deps=self.deps, eligibility=self.eligibility)
 
-        self.heartbeat.hold(claimed)
-        try:
-            if self.threads is None:
-                return [make(one) for one in claimed]
-            futures = [self.threads.submit(make, one) for one in claimed]
-            errors = [error for future in futures if (error := future.exception()) is not None]
-            if errors:
-                raise next((error for error in errors if isinstance(error, LlmMisconfigured)), errors[0])
-            return [future.result() for future in futures]
-        finally:
-            for one in left.values():
-                self.heartbeat.let_go(one)
-            self.deps.store.release(list(left.values()))
+        return self.workers.work_off(claimed, make, keeps_lease=lambda made: made is None)
 
 
 def _finish(

@@ -20,9 +20,9 @@ from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInpu
 from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline.prompts import interaction_summary_merge as merge_prompt
 from pkg_pipeline.prompts import interaction_summary_update as update_prompt
-from pkg_pipeline.stages.asking import Tally
 from pkg_pipeline.stages.judging import ask_and_judge
 from pkg_pipeline.stages.ports import Llm, LlmRequest, TokenCounter
+from pkg_pipeline.stages.reports import Effort
 from pkg_pipeline.stages.stores import Claimed, Subject, SummaryMethod, SummaryStore
 from pkg_pipeline.stages.summary_run import TASK, Run
 
@@ -37,14 +37,10 @@ class Outcome(Enum):
 
 
 @dataclass(slots=True)
-class Made(Tally):
+class Made(Effort):
     """What became of one interaction, and what it took."""
 
     outcome: Outcome = Outcome.DEFERRED
-    reason: str = ""
-    source_tokens: int = 0
-    summary_tokens: int = 0
-    seconds: float = 0.0
     method: SummaryMethod = "whole"
     windows: int = 0
     carried: int = 0
