@@ -13,6 +13,7 @@ from pkg_pipeline.adapters.postgres.profile_store import PostgresProfileStore, P
 from pkg_pipeline.stages import profiles
 from pkg_pipeline.stages.profiles import ProfileDeps, ProfileParams, WeekReport
 from pkg_pipeline.stages.stores import Lane
+from pkg_pipeline.wiring.lane_caps import usd_cap
 from pkg_pipeline.wiring.summaries import holder
 
 if TYPE_CHECKING:
@@ -89,6 +90,6 @@ class ProfileWork:
             lease_seconds=settings.lease_seconds,
             timezone=settings.timezone,
             calls_cap=settings.live_profiles_per_week if lane == "live" else None,
-            usd_cap=settings.live_usd_per_day if lane == "live" else settings.backfill_usd_per_day,
+            usd_cap=usd_cap(settings, lane),
             concurrency=settings.llm_concurrency if settings.uses_anthropic else 1,
         )

@@ -15,6 +15,7 @@ from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages import summaries
 from pkg_pipeline.stages.stores import ALL_DUE, Eligibility, Lane, Scope
 from pkg_pipeline.stages.summaries import DayReport, Estimate, SummaryDeps, SummaryParams
+from pkg_pipeline.wiring.lane_caps import usd_cap
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -109,7 +110,7 @@ class SummaryWork:
             fact_confidence=settings.fact_confirm_confidence,
             timezone=settings.timezone,
             calls_cap=settings.live_summaries_per_day if lane == "live" else None,
-            usd_cap=settings.live_usd_per_day if lane == "live" else settings.backfill_usd_per_day,
+            usd_cap=usd_cap(settings, lane),
             concurrency=settings.llm_concurrency if self._memory.llm.is_paid else 1,
             gap_seconds=settings.gap_hours * 3_600,
             update_messages=settings.update_max_messages,
