@@ -21,7 +21,6 @@ from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
     FactCandidate,
-    Quarantined,
     SourceMessage,
     SummaryContent,
 )
@@ -192,11 +191,3 @@ def _description(item: KnownItem, said: CandidateKnown, part: str, bench: Bench,
 
 def _with(item: DecisionItem | ActionItem, evidence: Evidence) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*item.message_ids, *evidence.ids)))
-
-
-def silently_lost(known_content: SummaryContent, content: SummaryContent, named: tuple[Quarantined, ...]) -> list[str]:
-    """Ids of known items that are neither in ``content`` nor named as lost: always empty; for checks (P28)."""
-    kept = {item.id for item in (*content.decisions, *content.action_items, *content.extracted_facts)}
-    words = " ".join(entry.part for entry in named)
-    items = (*known_content.decisions, *known_content.action_items, *known_content.extracted_facts)
-    return [str(item.id) for item in items if item.id not in kept and str(item.id) not in words]

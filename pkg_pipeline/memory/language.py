@@ -52,11 +52,6 @@ def detect(texts: Iterable[str]) -> Language:
     return _most(*shares.sum(axis=0).tolist())
 
 
-def detect_one(text: str) -> Language:
-    """The language of one text, by the same rule."""
-    return detect((text,))
-
-
 def _letters(texts: Sequence[str]) -> NDArray[np.int64]:
     """Weighted letters in Latin, Cyrillic and Han script of what was said: int64 (texts, 3)."""
     if not texts:

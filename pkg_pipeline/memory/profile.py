@@ -117,19 +117,6 @@ def frequency_of_gap(gap_days: float | None) -> Frequency:
     return found[0] if found else "rare"
 
 
-def frequency_of(starts: Sequence[datetime]) -> Frequency:
-    """P21 over the starts of all interactions, in any order."""
-    if not starts:
-        return "rare"
-    return frequency_of_gap(mean_gap_days(min(starts), max(starts), len(starts)))
-
-
-def is_meaningful(*, decisions: int, open_items: int, own_messages: int, their_messages: int) -> bool:
-    """P22: whether an interaction was a meaningful contact."""
-    spoke_both = min(own_messages, their_messages) >= MEANINGFUL_MESSAGES
-    return decisions > 0 or open_items > 0 or spoke_both
-
-
 def language_of(spoken: Sequence[tuple[Language, int]]) -> Language:
     """The language of most messages among (language, messages) of each summarised interaction."""
     messages: Counter[Language] = Counter()

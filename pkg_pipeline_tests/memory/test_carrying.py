@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.carrying import action_likeness, added, carry_over, cited, matches, sealed
-from pkg_pipeline.memory.gate_update import silently_lost
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
@@ -21,6 +20,7 @@ from pkg_pipeline.memory.records import (
     SummaryContent,
 )
 from pkg_pipeline_tests.memory.conversations import START
+from pkg_pipeline_tests.memory.lost_items_oracle import silently_lost
 
 TEXTS = {
     "m1": "We meet on Friday at noon.",

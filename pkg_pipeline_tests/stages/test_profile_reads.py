@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pkg_pipeline.memory.profile import is_meaningful
 from pkg_pipeline.stages.profile_stores import Material
 from pkg_pipeline_tests.conftest import REPOSITORY
+from pkg_pipeline_tests.memory.profile_oracle import is_meaningful
 from pkg_pipeline_tests.stages.profile_rig import CHAT, DEAL, FIRST, NOW, PARAMS, WEEK, ProfileRig, profile_llm
 
 SPOKEN = PARAMS.week(WEEK)
