@@ -26,6 +26,7 @@ QUICK: dict[str, list[str]] = {
     "orchestration": ["--days", "120"],
     "monitoring": ["--interactions", "50000"],
     "extraction_quality": [],
+    "recall_languages": [],
     "year": ["--days", "60"],
     "archive": ["--messages", "20000", "--interactions", "100000"],
 }
