@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from pkg_pipeline_tests.stages.backfill_rig import BackfillRig
-from pkg_pipeline_tests.stages.summaries_worker import Dying
+from pkg_pipeline_tests.stages.dying_worker import Dying
 
 REQUEST: dict[str, Any] = {"limit": 4}
 

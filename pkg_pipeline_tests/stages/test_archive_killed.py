@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +11,9 @@ import pytest
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.stages.archive import age_of
-from pkg_pipeline_tests.conftest import REPOSITORY
 from pkg_pipeline_tests.stages.archive_rig import JANUARY, ArchiveRig
 from pkg_pipeline_tests.stages.archive_worker import PLACES
+from pkg_pipeline_tests.stages.dying_worker import killed
 from pkg_pipeline_tests.stages.import_rig import line
 
 DAY = 24 * 60
@@ -43,10 +40,7 @@ def talk(rig: ArchiveRig, *, conversations: int = 4, chat: str = "c1") -> None:
 
 
 def killed_at(rig: ArchiveRig, kind: str, point: str) -> None:
-    command = [sys.executable, "-m", "pkg_pipeline_tests.stages.archive_worker"]
-    command += [rig.url, rig.now.isoformat(), kind, point]
-    done = subprocess.run(command, capture_output=True, cwd=REPOSITORY, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
+    killed("archive_worker", rig.url, rig.now.isoformat(), kind, point)
 
 
 def moved_in(found: dict[str, list[tuple[Any, ...]]]) -> int:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline_tests.conftest import REPOSITORY
 from pkg_pipeline_tests.stages.backfill_rig import BackfillRig
 from pkg_pipeline_tests.stages.backfill_worker import PLACES, REQUEST, with_server
+from pkg_pipeline_tests.stages.dying_worker import killed
 
 
 @pytest.fixture
@@ -28,10 +25,7 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[BackfillRig]:
 @pytest.mark.parametrize("point", PLACES)
 def test_killed_anywhere_and_asked_for_again_it_does_the_chosen_ones_once(rig: BackfillRig, point: str) -> None:
     with FakeAnthropic() as fake:
-        command = [sys.executable, "-m", "pkg_pipeline_tests.stages.backfill_worker"]
-        command += [rig.url, str(rig.folder), fake.url, point]
-        done = subprocess.run(command, capture_output=True, cwd=REPOSITORY, timeout=120, check=False)
-        assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
+        killed("backfill_worker", rig.url, str(rig.folder), fake.url, point)
         rig.leases_ran_out()
         with_server(rig, fake.url)
         asked = rig.ask(**REQUEST)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +17,8 @@ from pkg_pipeline.memory.hashing import profile_id
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.stages.ports import LlmRequest
 from pkg_pipeline.stages.profile_stores import ClaimedProfile
-from pkg_pipeline_tests.conftest import REPOSITORY
+from pkg_pipeline_tests.stages.dying_worker import PLACES, killed_at
 from pkg_pipeline_tests.stages.profile_rig import DEAL, WEEK, ProfileRig, good_profile, profile_llm
-from pkg_pipeline_tests.stages.profiles_worker import PLACES
 
 
 @pytest.fixture
@@ -138,13 +134,6 @@ def test_release_and_renewal_touch_only_what_is_ours(rig: ProfileRig) -> None:
 # ── SIGKILL ───────────────────────────────────────────────────────────────────────────────────
 
 
-def killed_at(rig: ProfileRig, base_url: str, point: str) -> None:
-    command = [sys.executable, "-m", "pkg_pipeline_tests.stages.profiles_worker"]
-    command += [rig.url, str(rig.folder), base_url, point]
-    done = subprocess.run(command, capture_output=True, cwd=REPOSITORY, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
-
-
 @pytest.fixture
 def undisturbed(rig: ProfileRig) -> tuple[list[Any], int]:
     """The digest of a run that nobody disturbs, and its calls; the memory is as before afterwards."""
@@ -164,11 +153,11 @@ def undisturbed(rig: ProfileRig) -> tuple[list[Any], int]:
     return digest, calls
 
 
-@pytest.mark.parametrize("point", PLACES)
+@pytest.mark.parametrize("point", PLACES["profiles"])
 def test_killed_anywhere_the_rerun_ends_as_if_nothing_had_happened(rig: ProfileRig, undisturbed, point: str) -> None:
     digest, calls = undisturbed
     with FakeAnthropic() as fake, rig.anthropic(fake.url) as llm:
-        killed_at(rig, fake.url, point)
+        killed_at("profiles", rig, fake.url, point)
         assert rig.due(llm.model) == ([] if point == "finished" else [WEEK])
         rig.leases_ran_out()
         rig.build(llm)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,8 +16,7 @@ from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.stages.ports import LlmRequest
 from pkg_pipeline.stages.stores import Claimed
 from pkg_pipeline.stages.summaries import eligibility_of
-from pkg_pipeline_tests.conftest import REPOSITORY
-from pkg_pipeline_tests.stages.summaries_worker import PLACES
+from pkg_pipeline_tests.stages.dying_worker import PLACES, killed_at
 from pkg_pipeline_tests.stages.summary_rig import ALL_DAYS, OLD, PARAMS, USUAL, ScriptedLlm, SummaryRig, good_answer
 
 HOUR = timedelta(hours=1)
@@ -147,13 +143,6 @@ def test_the_heartbeat_never_renews_what_another_worker_holds(rig: SummaryRig) -
     assert rig.rows("SELECT token, holder, expires_at FROM leases") == before
 
 
-def killed_at(rig: SummaryRig, base_url: str, point: str) -> None:
-    command = [sys.executable, "-m", "pkg_pipeline_tests.stages.summaries_worker"]
-    command += [rig.url, str(rig.folder), base_url, point]
-    done = subprocess.run(command, capture_output=True, cwd=REPOSITORY, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
-
-
 @pytest.fixture
 def undisturbed(rig: SummaryRig) -> tuple[list[Any], int]:
     """The digest of a run that nobody disturbs, and its calls; the memory is as before afterwards."""
@@ -173,14 +162,14 @@ def undisturbed(rig: SummaryRig) -> tuple[list[Any], int]:
     return digest, calls
 
 
-@pytest.mark.parametrize("point", PLACES)
+@pytest.mark.parametrize("point", PLACES["summaries"])
 def test_killed_anywhere_the_rerun_ends_as_if_nothing_had_happened(rig: SummaryRig, undisturbed, point: str) -> None:
     digest, calls = undisturbed
     with FakeAnthropic() as fake, rig.anthropic(fake.url) as llm:
         # once everything is written down, a second worker finds nothing to die over
         workers = KILLED_WORKERS if point != "finished" else 1
         for _ in range(workers):
-            killed_at(rig, fake.url, point)
+            killed_at("summaries", rig, fake.url, point)
             rig.leases_ran_out()
         rig.summarize(llm)
         paid = len(fake.journal)
