@@ -7,18 +7,31 @@ An answer that does not pass is never "no facts" (B9).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Protocol, TypeVar
 
 from pkg_pipeline.memory.records import Quarantined
-from pkg_pipeline.prompts.answers import AnswerInvalid
+from pkg_pipeline.prompts.answers import AnswerInvalid, RenderedPrompt
 from pkg_pipeline.stages.asking import Tally, answer, rest_after
-from pkg_pipeline.stages.ports import Llm, LlmError, LlmMisconfigured, LlmRequest, LlmUnavailable, TokenCounter
+from pkg_pipeline.stages.ports import Llm, LlmError, LlmMisconfigured, LlmRequest, LlmTask, LlmUnavailable, TokenCounter
 from pkg_pipeline.stages.stores import Failure, LedgerStore, Subject
 from pkg_pipeline.stages.summary_run import OutOfBudget, Run
 
 Content = TypeVar("Content")
 ContentCo = TypeVar("ContentCo", covariant=True)
+
+
+class Prompt(Protocol):
+    """A versioned file of ``prompts``."""
+
+    @property
+    def VERSION(self) -> str: ...
+
+    @property
+    def MAX_OUTPUT_TOKENS(self) -> int: ...
+
+    def schema(self) -> Mapping[str, Any]: ...
 
 
 class Judgement(Protocol[ContentCo]):
@@ -45,6 +58,22 @@ class NotPublishable(Exception):
 
 NOTHING_PASSED = (LlmError, OutOfBudget, NotPublishable)
 """What ``failure_of`` knows."""
+
+
+def request_of(
+    prompt: Prompt, rendered: RenderedPrompt, *, task: LlmTask, payload: object, subject: Subject
+) -> LlmRequest:
+    """The question that ``prompt`` words as ``rendered``."""
+    return LlmRequest(
+        task=task,
+        prompt_version=prompt.VERSION,
+        system=rendered.system,
+        user=rendered.user,
+        schema=_schema(prompt.schema),
+        max_output_tokens=prompt.MAX_OUTPUT_TOKENS,
+        payload=payload,
+        subject=str(subject),
+    )
 
 
 def ask_and_judge(
@@ -104,3 +133,9 @@ def _judged(
     except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
         return None, (), f"the answer could not be checked ({type(error).__name__})"
     return result.content, result.dropped, result.quarantine_reason or "the gate let nothing pass"
+
+
+@cache
+def _schema(made: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Made once: pydantic needs milliseconds for it."""
+    return made()

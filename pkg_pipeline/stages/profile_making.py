@@ -7,11 +7,8 @@ is ``profile_input``. No transaction is open while a model answers, and no count
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile import Week, halved
@@ -19,8 +16,8 @@ from pkg_pipeline.memory.profile_gate import check_profile
 from pkg_pipeline.memory.profile_records import ProfileContent, ProfileInput
 from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.prompts import relationship_profile as prompt
-from pkg_pipeline.stages.judging import NOTHING_PASSED, NotPublishable, ask_and_judge, failure_of
-from pkg_pipeline.stages.ports import Llm, LlmMisconfigured, LlmRequest, LlmTooLong, TokenCounter
+from pkg_pipeline.stages.judging import NOTHING_PASSED, NotPublishable, ask_and_judge, failure_of, request_of
+from pkg_pipeline.stages.ports import Llm, LlmMisconfigured, LlmTooLong, TokenCounter
 from pkg_pipeline.stages.profile_input import Prepared, prepare
 from pkg_pipeline.stages.profile_stores import (
     ClaimedProfile,
@@ -183,16 +180,7 @@ def _ask(
     deps = attempt.deps
     subject = Subject("profile", source.profile_id)
     rendered = prompt.render(source, strict=problem is not None, problem=problem)
-    request = LlmRequest(
-        task=TASK,
-        prompt_version=prompt.VERSION,
-        system=rendered.system,
-        user=rendered.user,
-        schema=_schema(),
-        max_output_tokens=prompt.MAX_OUTPUT_TOKENS,
-        payload=source,
-        subject=str(subject),
-    )
+    request = request_of(prompt, rendered, task=TASK, payload=source, subject=subject)
     return ask_and_judge(
         request,
         lambda text: check_profile(prompt.to_candidate(prompt.parse(text)), source),
@@ -247,9 +235,3 @@ def _give_back(attempt: _Attempt, failure: Failure) -> None:
 
 def _printed(content: ProfileContent) -> list[str]:
     return [content.summary, content.timeline, *(milestone.title for milestone in content.milestones)]
-
-
-@cache
-def _schema() -> Mapping[str, Any]:
-    """Made once: pydantic needs milliseconds for it."""
-    return prompt.schema()

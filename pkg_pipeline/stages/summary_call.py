@@ -5,11 +5,9 @@ No ladder, no lease, no publication. How an answer is judged is ``judging``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any
 
 from pkg_pipeline.memory.gate import check
 from pkg_pipeline.memory.gate_records import GateResult
@@ -20,7 +18,7 @@ from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInpu
 from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline.prompts import interaction_summary_merge as merge_prompt
 from pkg_pipeline.prompts import interaction_summary_update as update_prompt
-from pkg_pipeline.stages.judging import ask_and_judge
+from pkg_pipeline.stages.judging import ask_and_judge, request_of
 from pkg_pipeline.stages.ports import Llm, LlmRequest, TokenCounter
 from pkg_pipeline.stages.reports import Effort
 from pkg_pipeline.stages.stores import Claimed, Subject, SummaryMethod, SummaryStore
@@ -75,29 +73,17 @@ Content = tuple[SummaryContent, tuple[Quarantined, ...]]
 def ask(attempt: Attempt, source: SummaryInput, *, problem: str | None = None) -> Content:
     """A summary of ``source``; ``problem`` is what was wrong with the last answer."""
     rendered = prompt.render(source, strict=problem is not None, problem=problem)
-    request = LlmRequest(
-        task=TASK,
-        prompt_version=prompt.VERSION,
-        system=rendered.system,
-        user=rendered.user,
-        schema=_schema(),
-        max_output_tokens=ANSWER_LIMIT_TOKENS,
-        payload=source,
-        subject=_subject(source),
-    )
+    request = request_of(prompt, rendered, task=TASK, payload=source, subject=_subject(source))
     return _asked(attempt, request, lambda text: check(prompt.to_candidate(prompt.parse(text)), source))
 
 
 def ask_update(attempt: Attempt, update: UpdateInput, *, problem: str | None = None) -> Content:
     """The whole content after the new messages of ``update`` (P27)."""
     rendered = update_prompt.render(update, strict=problem is not None, problem=problem)
-    request = LlmRequest(
+    request = request_of(
+        update_prompt,
+        rendered,
         task="interaction_summary_update",
-        prompt_version=update_prompt.VERSION,
-        system=rendered.system,
-        user=rendered.user,
-        schema=_update_schema(),
-        max_output_tokens=update_prompt.MAX_OUTPUT_TOKENS,
         payload=update,
         subject=_subject(update.source),
     )
@@ -109,23 +95,16 @@ def ask_update(attempt: Attempt, update: UpdateInput, *, problem: str | None = N
 def ask_merge(attempt: Attempt, merge: MergeInput) -> Content:
     """One summary, without items, of the summaries of consecutive windows (P18)."""
     rendered = merge_prompt.render(merge)
-    request = LlmRequest(
-        task="interaction_summary_merge",
-        prompt_version=merge_prompt.VERSION,
-        system=rendered.system,
-        user=rendered.user,
-        schema=_merge_schema(),
-        max_output_tokens=merge_prompt.MAX_OUTPUT_TOKENS,
-        payload=merge,
-        subject=_subject(merge.source),
+    request = request_of(
+        merge_prompt, rendered, task="interaction_summary_merge", payload=merge, subject=_subject(merge.source)
     )
     return _asked(
         attempt, request, lambda text: check(merge_prompt.to_candidate(merge_prompt.parse(text)), merge.source)
     )
 
 
-def _subject(source: SummaryInput) -> str:
-    return str(Subject("interaction", source.interaction_id))
+def _subject(source: SummaryInput) -> Subject:
+    return Subject("interaction", source.interaction_id)
 
 
 def _asked(attempt: Attempt, request: LlmRequest, judge: Callable[[str], GateResult]) -> Content:
@@ -133,26 +112,10 @@ def _asked(attempt: Attempt, request: LlmRequest, judge: Callable[[str], GateRes
     return ask_and_judge(
         request,
         judge,
-        subject=Subject("interaction", attempt.claimed.source.interaction_id),
+        subject=_subject(attempt.claimed.source),
         ledger=deps.store,
         llm=deps.llm,
         counter=deps.counter,
         run=deps.run,
         tally=attempt.made,
     )
-
-
-@cache
-def _schema() -> Mapping[str, Any]:
-    """Made once: pydantic needs milliseconds for it."""
-    return prompt.schema()
-
-
-@cache
-def _update_schema() -> Mapping[str, Any]:
-    return update_prompt.schema()
-
-
-@cache
-def _merge_schema() -> Mapping[str, Any]:
-    return merge_prompt.schema()
