@@ -72,6 +72,26 @@ def test_revision_0003_goes_down_and_up_and_marks_every_day_that_is_there(databa
         assert found == [("2020-02-01 10:00:00+00",)]
 
 
+def test_revision_0004_goes_down_and_up_and_marks_every_day_as_not_searchable(database_url: str) -> None:
+    migrate.downgrade(database_url, "0003")
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'direct', now());
+            INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count,
+                language, first_external_id, input_hash)
+            VALUES ('00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', '2020-01-05',
+                '2020-01-05', '2020-01-05', 'completed', 3, 9, 'en', 'm', 'h');
+            """
+        )
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        found = connection.execute("SELECT asset, partition_key FROM dirty_partitions WHERE asset = 'memory_chunks'")
+        assert found.fetchall() == [("memory_chunks", "2020-01-05")]
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -49,6 +49,14 @@ WRITERS: dict[str, set[str]] = {
     "ledger_statistics": {"monitoring"},
     "ledger_statistics_marks": {"monitoring"},
     "backfill_interactions": {"backfills"},
+    "embedding_spaces": {"spaces"},
+    "memory_chunks": {"chunks"},
+    "chunk_embeddings": {"vectors"},
+    "chunk_codes": {"vectors"},
+    "chunk_scopes": {"vectors"},
+    "chunk_terms": {"chunks"},
+    "speaker_terms": {"chunks"},
+    "chunk_states": {"chunks"},
 }
 """Table → the files of ``sql/`` that may write it. A new line here is a decision, not a formality.
 

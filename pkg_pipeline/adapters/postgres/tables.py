@@ -2,7 +2,7 @@
 
 Columns, types, keys and indexes are here. Which values a text column takes, fill factors and what a column means stand
 in the migrations; statements are in ``sql/``, the tables of the work itself in ``work_tables``, profiles,
-archive and backfills in ``process_tables``, figures in ``monitoring_tables``.
+archive and backfills in ``process_tables``, figures in ``monitoring_tables``, chunks and vectors in ``recall_tables``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres import monitoring_tables, process_tables, work_tables
+from pkg_pipeline.adapters.postgres import monitoring_tables, process_tables, recall_tables, work_tables
 from pkg_pipeline.adapters.postgres.table_parts import (
     METADATA,
     MOMENT,
@@ -38,7 +38,7 @@ from pkg_pipeline.adapters.postgres.table_parts import (
 )
 
 # whoever compares needs every table registered
-__all__ = ["METADATA", "SCHEMA", "monitoring_tables", "process_tables", "work_tables"]
+__all__ = ["METADATA", "SCHEMA", "monitoring_tables", "process_tables", "recall_tables", "work_tables"]
 
 ORGANIZATIONS = Table(
     "organizations",
