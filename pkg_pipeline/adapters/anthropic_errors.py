@@ -7,13 +7,12 @@ errors end in logs and no word of a conversation may.
 from __future__ import annotations
 
 import json
-import math
 import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 from anthropic import APIConnectionError, APIStatusError, APITimeoutError
 
+from pkg_pipeline.adapters.retry_after import retry_after
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.ports import (
     LlmError,
@@ -86,7 +85,7 @@ def _by_status(error: APIStatusError, *, request: LlmRequest, now: datetime) -> 
     if _NO_MONEY.search(code) or (status in {400, 403, 429} and _NO_MONEY.search(words)):
         return LlmUnavailable(
             f"a spending limit of the account is reached: {label}",
-            retry_after_seconds=retry_after(error, now=now),
+            retry_after_seconds=retry_after(error.response.headers, now=now),
             request_id=request_id,
         )
     if status == 413 or (status == 400 and (_TOO_LONG.search(words) or _TOO_LONG.search(code))):
@@ -98,36 +97,11 @@ def _by_status(error: APIStatusError, *, request: LlmRequest, now: datetime) -> 
     if status in WORTH_RETRYING or status >= 500:
         return Transient(
             label,
-            retry_after_seconds=retry_after(error, now=now),
+            retry_after_seconds=retry_after(error.response.headers, now=now),
             may_retry=error.response.headers.get("x-should-retry", "").lower() != "false",
             request_id=request_id,
         )
     return LlmRejected(label, request_id=request_id)
-
-
-def retry_after(error: APIStatusError, *, now: datetime) -> float | None:
-    """Seconds that the service asks to wait (``retry-after-ms``, seconds or an HTTP date); None if it asks nothing."""
-    headers = error.response.headers
-    seconds = _number(headers.get("retry-after-ms"), scale=0.001)
-    if seconds is None:
-        seconds = _number(headers.get("retry-after"))
-    if seconds is None and headers.get("retry-after"):
-        try:
-            moment = parsedate_to_datetime(headers["retry-after"])
-        except (ValueError, TypeError, OverflowError):
-            return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        seconds = (moment - now).total_seconds()
-    return None if seconds is None else max(0.0, seconds)
-
-
-def _number(text: str | None, *, scale: float = 1.0) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value * scale if math.isfinite(value) else None
 
 
 def _detail(words: str, request: LlmRequest) -> str:

@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"fake_llm: {error}\n")
         return 1
     with fake:
-        sys.stdout.write(f"ANTHROPIC_BASE_URL={fake.url}\n")
+        sys.stdout.write(f"ANTHROPIC_BASE_URL={fake.url}\nMEMORY_EMBEDDING_BASE_URL={fake.url}/v1\n")
         sys.stdout.flush()
         try:
             fake.join()

@@ -28,8 +28,9 @@ class Fault:
     """One rule. The first four fields say when, the others what.
 
     ``call`` counts the calls of all paths from 1; ``contains`` looks into the request's text; ``times`` limits how
-    often the rule strikes. ``answer`` names a way of answering (``answers.MODES``); ``drop`` closes the socket before
-    the answer or in its middle; ``cut_body`` sends half of the JSON as if it were whole; ``body`` replaces the answer.
+    often the rule strikes. ``answer`` names a way of answering (``answers.MODES``, ``embeddings.MANNERS``); ``drop``
+    closes the socket before the answer or in its middle; ``cut_body`` sends half of the JSON as if it were whole;
+    ``body`` replaces the answer.
     """
 
     call: int | None = None

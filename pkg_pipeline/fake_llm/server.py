@@ -9,13 +9,20 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from pkg_pipeline.fake_llm.batches import BATCH_PATH, Batches
+from pkg_pipeline.fake_llm.embeddings import (
+    DIMENSIONS,
+    EMBEDDINGS_PATH,
+    check_bearer,
+    embedding_answer,
+    embedding_error,
+)
 from pkg_pipeline.fake_llm.faults import Fault, Script, ScriptError, parse_rules
 from pkg_pipeline.fake_llm.protocol import (
     LONGEST_PROMPT_TOKENS,
@@ -41,13 +48,21 @@ class FakeAnthropic:
     """A server that speaks the Anthropic protocol, for tests, demos and work without a key. Context manager.
 
     ``api_key`` None takes any Bearer key. ``polls`` is how often a batch is asked for before it has ended.
+    ``embeddings`` are the models of the embeddings route, which speaks OpenAI's protocol, each with its dimensions.
     """
 
     def __init__(
-        self, *, port: int = 0, rules: Sequence[Fault] = (), api_key: str | None = None, polls: int = 1
+        self,
+        *,
+        port: int = 0,
+        rules: Sequence[Fault] = (),
+        api_key: str | None = None,
+        polls: int = 1,
+        embeddings: Mapping[str, int] = DIMENSIONS,
     ) -> None:
         self.script = Script(rules)
         self.api_key = api_key
+        self.embeddings = dict(embeddings)
         self.batches = Batches(self.script, polls=polls)
         self.stopping = threading.Event()
         self._journal: list[Record] = []
@@ -173,22 +188,23 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             status, answer = self._answer(method, path, body, fault)
         except Refused as refusal:
-            status, answer = refusal.status, error_body(refusal.status, str(refusal), request_id=self._request_id)
+            status, answer = refusal.status, self._error(path, refusal.status, str(refusal), Fault())
         entry["status"] = status
         entry["usage"] = answer.get("usage") if isinstance(answer, dict) else None
         self._send(status, answer, fault)
 
     def _answer(self, method: str, path: str, body: Any, fault: Fault) -> tuple[int, Any]:
-        check_headers({name.lower(): value for name, value in self.headers.items()}, api_key=self.server.fake.api_key)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        check = check_bearer if path == EMBEDDINGS_PATH else check_headers
+        check(headers, api_key=self.server.fake.api_key)
         if fault.status is not None and fault.batch_result is None:
-            words = fault.message or "scripted failure"
-            return fault.status, error_body(
-                fault.status, words, request_id=self._request_id, error_type=fault.error_type, code=fault.error_code
-            )
+            return fault.status, self._error(path, fault.status, fault.message or "scripted failure", fault)
         if fault.html:
             return 200, HTML_PAGE
         if fault.body is not None:
             return 200, fault.body
+        if path == EMBEDDINGS_PATH and method == "POST":
+            return 200, embedding_answer(body, fault, models=self.server.fake.embeddings)
         if path.startswith(BATCH_PATH):
             return 200, self._batch(method, path, body)
         if path == MESSAGES_PATH and method == "POST":
@@ -200,6 +216,13 @@ class _Handler(BaseHTTPRequestHandler):
         if path == MODELS_PATH and method == "GET":
             return 200, _models()
         raise Refused(404, "no such path")
+
+    def _error(self, path: str, status: int, words: str, fault: Fault) -> Record:
+        if path == EMBEDDINGS_PATH:
+            return embedding_error(status, words, code=fault.error_code)
+        return error_body(
+            status, words, request_id=self._request_id, error_type=fault.error_type, code=fault.error_code
+        )
 
     def _batch(self, method: str, path: str, body: Any) -> Any:
         fake = self.server.fake
@@ -269,6 +292,8 @@ class _Handler(BaseHTTPRequestHandler):
 def _told(raw: bytes, body: Any) -> str:
     """What rules look into: the body as it came, and the words in it without JSON's escapes."""
     told = text_of(body) if isinstance(body, dict) and isinstance(body.get("messages"), list) else ""
+    if isinstance(body, dict) and "input" in body:
+        told = "\n".join(map(str, body["input"])) if isinstance(body["input"], list) else str(body["input"])
     return f"{raw.decode('utf-8', 'replace')}\n{told}"
 
 

@@ -175,12 +175,21 @@ class EmbedderMisconfigured(EmbedderError):
     """Key, address, model or the size of its vectors is wrong: every further call would fail alike."""
 
 
-class EmbedderRejected(EmbedderError):
-    """One request was refused for what it holds, or a vector came back unusable: stops nobody else."""
-
-
 Vectors = NDArray[np.float32]
 """float32 (texts, dimensions)."""
+
+
+class EmbedderRejected(EmbedderError):
+    """Some texts were refused for what they hold, or their vectors came back unusable: stops nobody else.
+
+    ``positions`` are theirs in the call, ascending. ``vectors`` has those of all the others in place, zero for the
+    refused: a worker stores them, marks the refused and goes on; nothing that was paid for is asked for twice.
+    """
+
+    def __init__(self, message: str, *, positions: Sequence[int], vectors: Vectors) -> None:
+        super().__init__(message)
+        self.positions = tuple(positions)
+        self.vectors = vectors
 
 
 class Embedder(Protocol):
@@ -199,7 +208,8 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector of length 1 a text, in their order, finite, all of ``dimensions``. Raises an ``EmbedderError``.
 
-        An empty text, or one that the model sees nothing in, has the vector zero: it is near nothing.
+        An empty text, or one that the model sees nothing in, has the vector zero: it is near nothing. Every other error
+        than ``EmbedderRejected`` loses the vectors of the whole call: hand over what may be lost, a hundred or two.
         """
         ...
 

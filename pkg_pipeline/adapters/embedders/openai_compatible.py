@@ -1,0 +1,235 @@
+"""``ports.Embedder`` over any endpoint that speaks OpenAI's embeddings protocol, through the official SDK.
+
+The SDK's own retries are off: they sleep up to two minutes when a service asks for it, and know no deadline over all
+tries. What a status means is in ``openai_errors.py``, how an answer is read in ``openai_answers.py``.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+from openai import OpenAI, OpenAIError
+from pydantic import SecretStr
+
+from pkg_pipeline.adapters.embedders.names import openai_space
+from pkg_pipeline.adapters.embedders.openai_answers import Answer, read_answer, tokens_of
+from pkg_pipeline.adapters.embedders.openai_errors import CHECK, Refused, Transient, classify
+from pkg_pipeline.adapters.embedders.texts import cut, requests_of, sound
+from pkg_pipeline.stages.ports import EmbedderMisconfigured, EmbedderRejected, EmbedderUnavailable, Vectors
+
+OPENAI_URL = "https://api.openai.com/v1"
+NO_KEY = "none"
+"""What a local server without keys is sent: the SDK does not go without one."""
+
+MOST_TEXTS = 128
+MOST_CHARS = 100_000
+"""Of one request. The strictest known limit is 300,000 tokens; a character is at most three."""
+
+LONGEST_TEXT_CHARS = 8000
+SHORTEST_CUT_CHARS = 1000
+"""Models read 512 to 8192 tokens, which no client can count for all: a text refused alone is halved down to this."""
+
+TIMEOUT_SECONDS = 20.0
+DEADLINE_SECONDS = 90.0
+MAX_TRIES = 5
+BACKOFF_BASE_SECONDS = 0.5
+BACKOFF_CAP_SECONDS = 8.0
+RETRY_AFTER_CAP_SECONDS = 30.0
+"""A longer ``retry-after`` is not slept: the work is put off with it."""
+
+PROBE = "hello"
+
+
+@dataclass(slots=True)
+class _Call:
+    """One ``embed`` on its way: groups of positions still to be asked for, the next one last."""
+
+    asked: list[str]
+    shortened: set[int]
+    groups: list[list[int]] = field(default_factory=list[list[int]])
+    found: dict[int, Vectors] = field(default_factory=dict[int, Vectors])
+    refused: list[int] = field(default_factory=list[int])
+
+    def make_smaller(self, group: list[int]) -> None:
+        """A refused group is halved, a refused text cut, until it is known which text it was."""
+        if len(group) > 1:
+            self.groups += [group[len(group) // 2 :], group[: len(group) // 2]]
+            return
+        (position,) = group
+        text = self.asked[position]
+        if len(text) > SHORTEST_CUT_CHARS:
+            self.asked[position] = text[: len(text) // 2]
+            self.shortened.add(position)
+            self.groups.append(group)
+        else:
+            self.refused.append(position)
+
+    def take(self, group: list[int], answer: Answer) -> None:
+        """One text can spoil its neighbours' vectors: each is asked for on its own before it is given up."""
+        unusable = [group[row] for row in answer.unusable]
+        self.found |= {position: answer.vectors[row] for row, position in enumerate(group) if position not in unusable}
+        self.groups += [[position] for position in reversed(unusable)]
+
+
+class OpenAiEmbedder:
+    """One model behind one endpoint. Safe to use from several threads. Close it, or use it as a context manager.
+
+    ``on_usage`` is told of every answered request, before it is judged: its tokens (None where the service says
+    nothing) and seconds. ``cut_texts`` counts the texts that were read in part. ``deadline_seconds`` bounds one
+    ``embed`` with all its requests, tries and waits; a question of a person is given a short one.
+    ``sleep``, ``draw`` (uniform in [0, 1)), ``monotonic`` and ``now`` are there for tests.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str | None = None,
+        api_key: SecretStr | None = None,
+        on_usage: Callable[[int | None, float], None] | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        max_tries: int = MAX_TRIES,
+        sleep: Callable[[float], None] = time.sleep,
+        draw: Callable[[], float] = random.random,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._name = model
+        self._on_usage = on_usage
+        self._timeout_seconds, self._deadline_seconds, self._max_tries = timeout_seconds, deadline_seconds, max_tries
+        self._sleep, self._draw, self._monotonic, self._now = sleep, draw, monotonic, now
+        self._dimensions: int | None = None
+        self._format: Literal["base64", "float"] = "base64"  # a quarter of the bytes; not every server knows it
+        self._counts = threading.Lock()
+        self.cut_texts = 0
+        logging.getLogger("openai").setLevel(logging.WARNING)  # below, the SDK writes whole requests
+        key = api_key.get_secret_value().strip() if api_key else ""
+        self._client = OpenAI(
+            api_key=key or NO_KEY, base_url=base_url or OPENAI_URL, timeout=timeout_seconds, max_retries=0
+        )
+
+    @property
+    def model(self) -> str:
+        return openai_space(self._name)
+
+    @property
+    def dimensions(self) -> int | None:
+        return self._dimensions
+
+    def close(self) -> None:
+        """Closes the connections; the object is of no use afterwards."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """As in ``ports.Embedder``; texts of white space alone are not sent."""
+        deadline = self._monotonic() + self._deadline_seconds
+        fitted = [cut(sound(text), LONGEST_TEXT_CHARS) for text in texts]
+        call = _Call(
+            [text for text, _ in fitted], shortened={row for row, (_, was_cut) in enumerate(fitted) if was_cut}
+        )
+        wanted = [position for position, text in enumerate(call.asked) if text.strip()]
+        call.groups += list(requests_of(wanted, call.asked, most_texts=MOST_TEXTS, most_chars=MOST_CHARS))[::-1]
+        while call.groups:
+            group = call.groups.pop()
+            try:
+                answer = self._answer([call.asked[position] for position in group], deadline)
+            except Refused:
+                if self._dimensions is None:
+                    self._probe(deadline)
+                    call.groups.append(group)
+                else:
+                    call.make_smaller(group)
+            else:
+                call.take(group, answer)
+        with self._counts:
+            self.cut_texts += len(call.shortened)
+        return self._together(call, deadline)
+
+    def _together(self, call: _Call, deadline: float) -> Vectors:
+        count = len(call.asked)
+        if count and self._dimensions is None:
+            self._probe(deadline)  # nothing but empty texts so far, and their zeros have a size too
+        vectors = np.zeros((count, self._dimensions or 0), dtype=np.float32)
+        for position, vector in call.found.items():
+            vectors[position] = vector
+        if call.refused:
+            raise EmbedderRejected(
+                f"the service gave no usable vector for {len(call.refused)} of {count} texts",
+                positions=sorted(call.refused),
+                vectors=vectors,
+            )
+        return vectors
+
+    def _probe(self, deadline: float) -> None:
+        """Before the first answer a refusal may mean the setup: an innocent word tells. Finds the format as well."""
+        why = ""
+        for encoding in ("base64", "float"):
+            self._format = encoding
+            try:
+                self._answer([PROBE], deadline)
+            except Refused as refusal:
+                why = str(refusal)
+            else:
+                return
+        raise EmbedderMisconfigured(f"the service refuses whatever it is asked: {why}; {CHECK}")
+
+    def _answer(self, texts: Sequence[str], deadline: float) -> Answer:
+        """Vectors of one request, tried until the deadline. Raises ``Refused`` or an ``EmbedderError``."""
+        asked_seconds: float | None = None
+        for number in range(1, self._max_tries + 1):
+            remaining = deadline - self._monotonic()
+            if remaining <= 0:
+                break
+            try:
+                answer = self._try(texts, timeout_seconds=min(self._timeout_seconds, remaining))
+            except Transient as failure:
+                asked_seconds = failure.retry_after_seconds
+                self._wait_or_give_up(failure, number, deadline)
+                continue
+            self._dimensions = answer.vectors.shape[1]
+            return answer
+        raise EmbedderUnavailable(
+            f"no vectors within {self._deadline_seconds:g} seconds", retry_after_seconds=asked_seconds
+        )
+
+    def _wait_or_give_up(self, failure: Transient, number: int, deadline: float) -> None:
+        """Sleeps before the next try (full jitter, ``retry-after`` at least), or raises ``EmbedderUnavailable``."""
+        asked = failure.retry_after_seconds
+        wait = self._draw() * min(BACKOFF_CAP_SECONDS, BACKOFF_BASE_SECONDS * 2 ** (number - 1))
+        wait = max(asked or 0.0, wait)
+        too_long = wait > RETRY_AFTER_CAP_SECONDS or wait >= deadline - self._monotonic()
+        if number >= self._max_tries or too_long or not failure.may_retry:
+            raise EmbedderUnavailable(
+                f"{failure} (try {number} of {self._max_tries})", retry_after_seconds=asked
+            ) from None
+        self._sleep(wait)
+
+    def _try(self, texts: Sequence[str], *, timeout_seconds: float) -> Answer:
+        started = self._monotonic()
+        try:
+            response = self._client.embeddings.create(
+                input=list(texts), model=self._name, encoding_format=self._format, timeout=timeout_seconds
+            )
+        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
+            raise classify(error, now=self._now()) from None
+        if self._on_usage is not None:
+            self._on_usage(tokens_of(response), self._monotonic() - started)
+        return read_answer(response, count=len(texts), dimensions=self._dimensions)
