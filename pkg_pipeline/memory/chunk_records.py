@@ -1,4 +1,4 @@
-"""What a chunk is: a retrievable piece of text with all it is found by and all it rests on. Data only: no rule, no I/O."""
+"""What a chunk is: a piece of text with all it is found by and all it rests on. Data only: no rule, no I/O."""
 
 from __future__ import annotations
 

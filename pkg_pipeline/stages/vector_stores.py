@@ -36,7 +36,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class VectorRow:
-    """One vector to save: float32 (dimensions,), of length 1 or all zero. ``scopes`` without the scope of everything."""
+    """One vector to save: float32 (dimensions,), of length 1 or zero. ``scopes`` without the scope of everything."""
 
     chunk_no: int
     scopes: tuple[UUID, ...]
@@ -88,5 +88,5 @@ class VectorStore(Protocol):
         ...
 
     def keep_indexes(self) -> list[str]:
-        """Build the index of every scope that has outgrown scanning; the names of those built now. Outside transactions."""
+        """Index every scope that has outgrown scanning; the names of what was built now. Not inside a transaction."""
         ...
