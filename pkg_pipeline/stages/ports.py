@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pkg_pipeline.memory.records import Usage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # ── the language model ────────────────────────────────────────────────────────────────────────
 
@@ -175,7 +176,7 @@ class EmbedderMisconfigured(EmbedderError):
     """Key, address, model or the size of its vectors is wrong: every further call would fail alike."""
 
 
-Vectors = NDArray[np.float32]
+Vectors: TypeAlias = "NDArray[np.float32]"
 """float32 (texts, dimensions)."""
 
 
