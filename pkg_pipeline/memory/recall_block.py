@@ -1,0 +1,158 @@
+"""From ranked chunks to the block that fits a budget: what is taken, what would be said twice, how a line looks.
+
+Lines are taken best first and printed in order of time under one heading a day. Which chunk is better is not decided
+here, nor how a text becomes one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.chunk_records import ChunkSource
+from pkg_pipeline.memory.lines import bullet, fit, one_line
+from pkg_pipeline.memory.phrases import phrases, source_name
+from pkg_pipeline.memory.recall_records import Candidate, Ranked, RecallBlock, RecallLine
+from pkg_pipeline.memory.records import Language
+
+CountMany = Callable[[Sequence[str]], list[int]]
+
+SPOKEN: frozenset[ChunkSource] = frozenset({"message", "tool_result"})
+SAID_SHARE = 0.7
+"""A derived text is not printed where so much of its runs of three words stand in what is printed already."""
+RUN_WORDS = 3
+SHORTEST_REPEAT_CHARS = 20
+"""Two equal "ok" are two messages; two equal longer texts of one speaker are one, said or forwarded again."""
+SMALLEST_CUT_TOKENS = 24
+
+LABELS: dict[ChunkSource, tuple[str, str, str]] = {
+    "summary": ("summary", "итог", "小结"),
+    "decision": ("decided", "решено", "决定"),
+    "action_item": ("to do", "сделать", "待办"),
+    "fact": ("fact", "факт", "事实"),
+    "session_fold": ("summary", "итог", "小结"),
+    "tool_result": ("tool", "инструмент", "工具"),
+}
+_PLACE: dict[Language, int] = {"en": 0, "ru": 1, "zh": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRules:
+    """How much may be printed: ``max_tokens`` of text, ``top_k`` lines (None: as many as fit)."""
+
+    max_tokens: int | None
+    top_k: int | None
+    zone: ZoneInfo
+    language: Language
+
+
+@dataclass(slots=True)
+class _Chosen:
+    line: RecallLine
+    heading: str
+
+
+def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: CountMany) -> RecallBlock:
+    """The block of at most ``max_tokens``. ``count_many`` counts printed lines, newline included: sums are exact."""
+    names_chats = len({_chat_key(entry.candidate) for entry in ranked}) > 1
+    headings = [_heading(entry.candidate, rules, names_chats=names_chats) for entry in ranked]
+    texts = [_line(entry.candidate, rules) for entry in ranked]
+    costs = dict(zip(dict.fromkeys(headings), count_many(list(dict.fromkeys(headings))), strict=True))
+    sizes = count_many([bullet(text) for text in texts])
+    left = sum(costs.values()) + sum(sizes) if rules.max_tokens is None else rules.max_tokens
+    said = _Said()
+    chosen: list[_Chosen] = []
+    printed: set[str] = set()
+    for entry, heading, text, size in zip(ranked, headings, texts, sizes, strict=True):
+        if rules.top_k is not None and len(chosen) == rules.top_k:
+            break
+        cost = 0 if heading in printed else costs[heading]
+        if not text or said.before(entry.candidate):
+            continue
+        if size + cost > left:
+            if chosen or (shorter := _shortened(text, left - cost, count_many)) is None:
+                continue
+            chosen.append(_Chosen(RecallLine(entry, shorter, is_shortened=True), heading))
+            left -= cost + count_many([bullet(shorter)])[0]
+        else:
+            chosen.append(_Chosen(RecallLine(entry, text), heading))
+            left -= cost + size
+        printed.add(heading)
+        said.add(entry.candidate)
+    text = _printed(chosen)
+    return RecallBlock(text, sum(count_many(text.splitlines(keepends=True))), tuple(one.line for one in chosen))
+
+
+def _printed(chosen: Sequence[_Chosen]) -> str:
+    """Headings and lines in order of time; passages of one message in their order."""
+    order = sorted(chosen, key=lambda one: (one.line.ranked.candidate.at, one.line.ranked.candidate.no))
+    days: dict[str, list[str]] = {}
+    for one in order:
+        days.setdefault(one.heading, []).append(bullet(one.line.text))
+    return "".join("".join((heading, *lines)) for heading, lines in days.items())
+
+
+def _chat_key(candidate: Candidate) -> tuple[str, str]:
+    return candidate.chat.source, candidate.chat.external_id
+
+
+def _heading(candidate: Candidate, rules: RecallRules, *, names_chats: bool) -> str:
+    """The day, and where it was said if that is not the same for all."""
+    day = candidate.at.astimezone(rules.zone).date().isoformat()
+    if not names_chats:
+        return f"## {day}\n"
+    title = one_line(candidate.chat.title or "")
+    return f"## {day} · {title or source_name(candidate.chat.source)}\n"
+
+
+def _line(candidate: Candidate, rules: RecallRules) -> str:
+    text = one_line(candidate.text)
+    if not text:
+        return ""
+    words = phrases(rules.language)
+    if candidate.source in SPOKEN and candidate.source != "tool_result":
+        speaker = words.me if candidate.is_self else one_line(candidate.speaker or "")
+        return f"{speaker}{words.colon}{text}" if speaker else text
+    return f"{LABELS[candidate.source][_PLACE[rules.language]]}{words.colon}{text}"
+
+
+def _shortened(text: str, limit: int, count_many: CountMany) -> str | None:
+    """The best hit alone is worth cutting; a scrap is not."""
+    if limit < SMALLEST_CUT_TOKENS:
+        return None
+    return fit(text, limit=limit, count=lambda line: count_many([line])[0])
+
+
+class _Said:
+    """What is in the block already, so that nothing is told twice."""
+
+    def __init__(self) -> None:
+        self._texts: set[tuple[str, str]] = set()
+        self._runs: set[tuple[str, ...]] = set()
+
+    def before(self, candidate: Candidate) -> bool:
+        if _same(candidate) in self._texts:
+            return True
+        if candidate.source in SPOKEN:
+            return False
+        runs = _runs(candidate.text)
+        return bool(runs) and len(runs & self._runs) >= SAID_SHARE * len(runs)
+
+    def add(self, candidate: Candidate) -> None:
+        text = _same(candidate)
+        if len(text[1]) >= SHORTEST_REPEAT_CHARS:
+            self._texts.add(text)
+        self._runs |= _runs(candidate.text)
+
+
+def _same(candidate: Candidate) -> tuple[str, str]:
+    return candidate.speaker or "", " ".join(candidate.text.casefold().split())
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Every three words in a row; of Chinese, whose words have no spaces, every three characters."""
+    words = re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+", text.casefold())
+    length = min(RUN_WORDS, len(words))
+    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)} if words else set()
