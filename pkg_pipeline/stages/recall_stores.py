@@ -40,8 +40,9 @@ class FactsQuery:
 
 @dataclass(frozen=True, slots=True)
 class ScopeFacts:
-    """How many vectors a scope has in the active space. ``in_range`` counts those of the asked time, up to a bound: None
-    where no time was asked or the scope is scanned anyway. ``is_indexed``: it has an index of its own.
+    """How many vectors a scope has in the active space. ``is_indexed``: it has an index of its own.
+
+    ``in_range`` counts those of the asked time, up to a bound; None where no time was asked.
     """
 
     scope: UUID
@@ -54,8 +55,8 @@ class ScopeFacts:
 class QuestionFacts:
     """What the store knows about a question.
 
-    ``unknown`` says which scope does not exist; nothing else is to be relied on then. ``space`` is the active space, None
-    where there are no vectors. ``scopes`` are those asked for (the entity, the chat; both, either, or everything).
+    ``unknown`` says which scope does not exist; nothing else is to be relied on then. ``space`` is the active space,
+    None where there are no vectors. ``scopes`` are those asked for (the entity, the chat, both, or everything).
     ``document_frequencies`` has no entry for a word that no chunk has; ``chunks`` is what they are a share of.
     ``meant`` are whom the question's names fit, in order of their ids, inside a scope only who takes part in it.
     """

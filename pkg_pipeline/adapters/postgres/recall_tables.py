@@ -96,6 +96,7 @@ CHUNK_CODES = Table(
     *columns_of(BIT(CODE_BITS), "code"),
     PrimaryKeyConstraint("space_id", "scope", "chunk_no"),
     refers_to("space_id", "embedding_spaces"),
+    Index("chunk_codes_scan", "space_id", "scope", "at", postgresql_include=["chunk_no", "code"]),
 )
 
 CHUNK_SCOPES = Table(

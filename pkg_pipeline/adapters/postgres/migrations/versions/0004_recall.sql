@@ -60,9 +60,10 @@ CREATE TABLE chunk_codes (                       -- the sign bits of rotated vec
     chunk_no bigint NOT NULL,
     at timestamptz NOT NULL,
     code bit(1024) NOT NULL,
-    PRIMARY KEY (space_id, scope, chunk_no) INCLUDE (at, code)
+    PRIMARY KEY (space_id, scope, chunk_no)
 );
 ALTER TABLE chunk_codes ALTER code SET STORAGE MAIN;
+CREATE INDEX chunk_codes_scan ON chunk_codes (space_id, scope, at) INCLUDE (chunk_no, code);   -- a scope, or a time of it
 
 CREATE TABLE chunk_scopes (                      -- how many codes a scope has, and whether it has an index of its own
     space_id smallint NOT NULL REFERENCES embedding_spaces,
