@@ -14,10 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pkg_pipeline.stages.context import BadRequest
 from pkg_pipeline.stages.entities import EntityAmbiguous, EntityNotFound, entity_json
 from pkg_pipeline.stages.paging import BadCursor
-from pkg_pipeline.stages.read_stores import EntityUnknown, StoreUnavailable
+from pkg_pipeline.stages.read_stores import BadRequest, EntityUnknown, StoreUnavailable
 
 log = logging.getLogger(__name__)
 

@@ -22,12 +22,13 @@ from pkg_pipeline.api.security import ApiToken, require
 from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.memory.hashing import parse_chat_key
 from pkg_pipeline.memory.moments import parse_moment
-from pkg_pipeline.stages.context import BadRequest, ContextRequest, ContextSettings, entity_context
+from pkg_pipeline.stages.context import ContextRequest, ContextSettings, entity_context
 from pkg_pipeline.stages.entities import entity_json, find_entity, list_entities
 from pkg_pipeline.stages.history import list_summaries, timeline
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.ports import Clock, TokenCounter
 from pkg_pipeline.stages.read_stores import (
+    BadRequest,
     ContextStore,
     EntityStore,
     HealthStore,

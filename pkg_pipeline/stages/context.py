@@ -17,7 +17,7 @@ from pkg_pipeline.memory.context_records import Block, BlockItem, BlockRules, Co
 from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.read_stores import ContextQuery, ContextStore, EntityUnknown, Receipt, ReceiptSink
+from pkg_pipeline.stages.read_stores import BadRequest, ContextQuery, ContextStore, EntityUnknown, Receipt, ReceiptSink
 
 LARGEST_CHARS_PER_TOKEN = 12
 """More than this of one message is not read: prose has four letters to a token, and the line would be cut anyway."""
@@ -26,14 +26,6 @@ FEWEST_TEXT_CHARS = 400
 MOST_TEXT_CHARS = 16_000
 RECOUNTED_CHARS = 18_000
 MOST_RECOUNTS = 4
-
-
-class BadRequest(ValueError):
-    """A question that cannot be answered as asked; ``field`` is the parameter at fault."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 @dataclass(frozen=True, slots=True)

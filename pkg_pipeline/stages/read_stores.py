@@ -39,6 +39,14 @@ class EntityUnknown(Exception):
     """No entity of that id."""
 
 
+class BadRequest(ValueError):
+    """A question that cannot be answered as asked; ``field`` is the parameter at fault."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 class ContextStore(Protocol):
     def read_context(self, query: ContextQuery) -> ContextRows | None:
         """Everything the tiers may print, in one round trip; None where there is no such entity."""
