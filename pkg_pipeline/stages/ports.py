@@ -226,6 +226,14 @@ class TokenCounter(Protocol):
     def count_many(self, texts: Sequence[str]) -> list[int]: ...
 
 
+class TermAnalyzer(Protocol):
+    """Cuts text into the terms that words are found by, the same for chunks and questions; used from many threads."""
+
+    def terms(self, text: str) -> list[str]:
+        """In order, repeated as often as they occur, without stop words; takes any text, none is an error."""
+        ...
+
+
 class Clock(Protocol):
     """Decides age, tiers and eligibility (``PKG_NOW``); leases and ledger use the database's own clock."""
 

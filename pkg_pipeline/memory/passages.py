@@ -1,0 +1,151 @@
+"""Where a long text is cut into passages, and the first or last words of one. Pure rules over characters.
+
+Size is counted in word units: a word is one, a Chinese character or kana 0.6, so that a passage says about as much in
+any script. A word of more than twelve characters (an address, a compound, Thai) counts one for each six. Here: ranges
+of characters. Not here: what a passage is indexed with (``chunking.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+PASSAGE_WORDS: Final = 100
+"""A cut is made as near to this as a good place allows."""
+FEWEST_WORDS: Final = 60
+MOST_WORDS: Final = 120
+"""Between these two the best place to cut is looked for."""
+WHOLE_WORDS: Final = 145
+"""A rest up to this stays whole, so that no tail is shorter than ``WHOLE_WORDS - MOST_WORDS``."""
+
+_TENTHS: Final = 10
+_DENSE_TENTHS: Final = 6
+_LONG_WORD_CHARS: Final = 12
+_WORD_CHARS: Final = 6
+_LONGEST_WORD_CHARS: Final = PASSAGE_WORDS * _WORD_CHARS
+"""A longer "word" is no word: it is cut, else a megabyte of letters would be one passage."""
+
+# Chinese characters, kana and their punctuation; Korean is written with spaces between words.
+_DENSE = (
+    "\u2e80-\u2fff\u3001-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff65"
+    "\U00020000-\U0003ffff"
+)
+# Joined to what stands before them: accents, parts of one emoji.
+_STICKY = "\u0300-\u036f\u200d\u3099\u309a\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef"
+_UNIT = re.compile(
+    rf"[^\s{_DENSE}]{{1,{_LONGEST_WORD_CHARS}}}(?<!\u200d)(?![{_STICKY}])"
+    rf"|[^\s{_DENSE}]{{1,{_LONGEST_WORD_CHARS}}}"
+    rf"|(?P<dense>[{_DENSE}][{_STICKY}]{{0,4}})"
+)
+_SENTENCE_END_CHARS: Final = 4
+_SENTENCE_END = re.compile(r"[.!?…。．！？｡]['\"»”’)\]」』）】]*\Z")
+_CLOSING: Final = frozenset("、。，．！？；：）」』】〉》〕’”…ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ")
+"""Dense characters that no passage begins with."""
+
+_SURELY_WHOLE_CHARS: Final = (WHOLE_WORDS - 1) * _TENTHS // 8
+"""No text has more than eight tenths of a word a character (``字a字a``) and a word: most messages need no counting."""
+
+_TORN, _BETWEEN, _SENTENCE, _LINE = range(4)
+
+
+class _Unit(NamedTuple):
+    start: int
+    end: int
+    tenths: int
+    is_dense: bool
+
+
+def passages(text: str) -> list[tuple[int, int]]:
+    """Character ranges ``(start, end)`` of the passages, in order: every character but white space lies in one.
+
+    A passage begins and ends with a character that is no space, has at most ``WHOLE_WORDS`` word units and, beside
+    others, about ``PASSAGE_WORDS``. It ends with a line where one ends, else a sentence, else a word; only a word
+    longer than a passage is torn. A passage cut again stays whole. Linear in the text, which may be of any length.
+    """
+    ranges: list[tuple[int, int]] = []
+    waiting: list[_Unit] = []
+    tenths = 0
+    if len(text) <= _SURELY_WHOLE_CHARS:
+        start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+        return [(start, end)] if start < end else []
+    for unit in _units(text):
+        waiting.append(unit)
+        tenths += unit.tenths
+        while tenths > WHOLE_WORDS * _TENTHS:
+            cut = _best_cut(text, waiting)
+            ranges.append((waiting[0].start, waiting[cut - 1].end))
+            tenths -= sum(one.tenths for one in waiting[:cut])
+            del waiting[:cut]
+    if waiting:
+        ranges.append((waiting[0].start, waiting[-1].end))
+    return ranges
+
+
+def first_words(text: str, words: float) -> str:
+    """The text's beginning of at most ``words`` word units, without white space at its ends. Reads no further."""
+    left = round(words * _TENTHS)
+    start = end = 0
+    for unit in _units(text):
+        if unit.tenths > left:
+            return text[start:end] or text[unit.start : unit.start + _chars(left)]
+        start, end = (start if end else unit.start), unit.end
+        left -= unit.tenths
+    return text[start:end]
+
+
+def last_words(text: str, words: float) -> str:
+    """The text's end of at most ``words`` word units, without white space at its ends. Linear in the text."""
+    left = round(words * _TENTHS)
+    units = list(_units(text))
+    if not units:
+        return ""
+    start = end = units[-1].end
+    for unit in reversed(units):
+        if unit.tenths > left:
+            return text[start:end] or text[max(unit.start, end - _chars(left)) : end]
+        start = unit.start
+        left -= unit.tenths
+    return text[start:end]
+
+
+def _chars(tenths: int) -> int:
+    return max(tenths, 0) * _WORD_CHARS // _TENTHS
+
+
+def _units(text: str) -> Iterator[_Unit]:
+    for found in _UNIT.finditer(text):
+        start, end = found.span()
+        is_dense = found.lastgroup is not None
+        length = end - start
+        tenths = _DENSE_TENTHS if is_dense else _TENTHS
+        if not is_dense and length > _LONG_WORD_CHARS:
+            tenths = length * _TENTHS // _WORD_CHARS
+        yield _Unit(start, end, tenths, is_dense)
+
+
+def _best_cut(text: str, waiting: list[_Unit]) -> int:
+    """How many of the waiting units the next passage takes: the best place within bounds, the nearest to the aim."""
+    best, best_cut, tenths = (-1, -1, 0), 0, 0
+    for count, unit in enumerate(waiting[:-1], start=1):
+        tenths += unit.tenths
+        if tenths > MOST_WORDS * _TENTHS and best_cut:
+            break
+        is_enough = tenths >= FEWEST_WORDS * _TENTHS
+        rank = _rank(text, unit, waiting[count]) if is_enough else _TORN
+        place = (int(is_enough), rank, -abs(tenths - PASSAGE_WORDS * _TENTHS))
+        if place > best:
+            best, best_cut = place, count
+    return best_cut
+
+
+def _rank(text: str, last: _Unit, following: _Unit) -> int:
+    """How good a place between two units is to cut at."""
+    gap = text[last.end : following.start]
+    if "\n" in gap or "\u2029" in gap:
+        return _LINE
+    if text[following.start] in _CLOSING:
+        return _TORN
+    if (gap or last.is_dense) and _SENTENCE_END.search(text, max(last.end - _SENTENCE_END_CHARS, 0), last.end):
+        return _SENTENCE
+    return _BETWEEN if gap or last.is_dense or following.is_dense else _TORN
