@@ -87,6 +87,9 @@ class VectorStore(Protocol):
         """Take the codes and vectors of these chunks away in every space."""
         ...
 
-    def keep_indexes(self) -> list[str]:
-        """Index every scope that has outgrown scanning; the names of what was built now. Not inside a transaction."""
+    def keep_indexes(self, space_id: int | None = None) -> list[str]:
+        """Index every scope that has outgrown scanning; the names of what was built now. Not inside a transaction.
+
+        Of the active space, and of ``space_id``: one that is complete and will be active next.
+        """
         ...

@@ -1,0 +1,89 @@
+"""Spaces of vectors: which there are, which is asked, the switch from one to another, the end of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.vector_indexes import drop_indexes
+from pkg_pipeline.adapters.postgres.vector_store import drop_vectors
+from pkg_pipeline.stages.vector_stores import Space, SpaceMismatch
+
+
+class PostgresSpaceStore:
+    """Implements ``stages.vector_stores.SpaceStore``."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def active(self) -> Space | None:
+        rows = self._rows("active")
+        return Space(*rows[0]) if rows else None
+
+    def spaces(self) -> list[Space]:
+        return [Space(*row) for row in self._rows("all")]
+
+    def open(self, model: str) -> Space:
+        if not (rows := self._rows("of_model", model=model)):
+            with transaction(self._connections) as connection:
+                _run(connection, "lock")
+                _run(connection, "open", model=model)
+            rows = self._rows("of_model", model=model)
+        return Space(*rows[0])
+
+    def missing(self, space_id: int) -> tuple[int, int]:
+        """Interactions that lack the space's vectors, and how many: ``(interactions, chunks)``."""
+        return self._rows("missing", space=space_id)[0]
+
+    def activate(self, space_id: int) -> None:
+        """As in ``SpaceStore``. Writers of chunks and vectors wait while it is checked; searches do not."""
+        with transaction(self._connections) as connection:
+            _run(connection, "lock")
+            _run(connection, "hold_chunks")
+            interactions, chunks = _run(connection, "missing", space=space_id).fetchone() or (0, 0)
+            if interactions:
+                raise SpaceMismatch(
+                    f"the vector space {space_id} is not complete: {chunks} vectors of {interactions} interactions are"
+                    " missing"
+                )
+            _run(connection, "retire_others", space=space_id)
+            if not _run(connection, "activate", space=space_id).rowcount and not _is_there(connection, space_id):
+                raise SpaceMismatch(f"the vector space {space_id} was dropped")
+
+    def drop(self, space_id: int) -> int:
+        """As in ``SpaceStore``. Raises SpaceMismatch for the active one. Cut short it is done again, and ends it.
+
+        Its steps commit one by one: nobody waits for a million vectors to go.
+        """
+        with self._connections.connection() as connection:
+            if not _is_there(connection, space_id):
+                return 0
+            if not _run(connection, "begin_drop", space=space_id).rowcount:
+                raise SpaceMismatch(
+                    f"the vector space {space_id} is the one that is asked; switch to another one first"
+                )
+            drop_indexes(connection, space_id)
+            dropped = drop_vectors(connection, space_id)
+            try:
+                _run(connection, "remove", space=space_id)
+            except psycopg.errors.ForeignKeyViolation as error:
+                raise SpaceMismatch(
+                    f"somebody fills the vector space {space_id} now; try again when that ended"
+                ) from error
+            return dropped
+
+    def _rows(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
+        with self._connections.connection() as connection:
+            return _run(connection, name, **given).fetchall()
+
+
+def _is_there(connection: Connection, space_id: int) -> bool:
+    return _run(connection, "size", space=space_id).fetchone() is not None
+
+
+def _run(connection: Connection, name: str, **given: Any) -> psycopg.Cursor[tuple[Any, ...]]:
+    return connection.execute(query("spaces", name), given or None)

@@ -1,0 +1,59 @@
+-- The spaces of vectors, one a model: which there are, which is asked, the switch. Vectors themselves: vectors.sql.
+
+-- name: all
+SELECT id, model, dimensions, state FROM embedding_spaces ORDER BY id
+
+-- name: active
+SELECT id, model, dimensions, state FROM embedding_spaces WHERE state = 'active'
+
+-- name: of_model
+SELECT id, model, dimensions, state FROM embedding_spaces WHERE model = %(model)s
+
+-- name: lock
+-- One at a time opens, switches or drops; who only reads never waits.
+LOCK TABLE embedding_spaces IN SHARE ROW EXCLUSIVE MODE
+
+-- name: open
+-- The first of all is asked at once: there is nothing else to ask.
+INSERT INTO embedding_spaces (model, state, activated_at)
+SELECT %(model)s, CASE WHEN f.is_first THEN 'active' ELSE 'building' END, CASE WHEN f.is_first THEN clock_timestamp() END
+FROM (SELECT NOT EXISTS (SELECT FROM embedding_spaces WHERE state = 'active') AS is_first) f
+WHERE NOT EXISTS (SELECT FROM embedding_spaces WHERE model = %(model)s)
+
+-- name: size
+-- The first vectors say how long they are; FOR KEY SHARE keeps the space until they are in.
+SELECT dimensions FROM embedding_spaces WHERE id = %(space)s FOR KEY SHARE
+
+-- name: keep_size
+UPDATE embedding_spaces SET dimensions = %(dimensions)s WHERE id = %(space)s AND dimensions IS NULL
+
+-- name: hold_chunks
+-- No chunk and no vector comes or goes between the check and the switch. Searches go on.
+LOCK TABLE memory_chunks, chunk_embeddings IN SHARE MODE
+
+-- name: missing
+-- Interactions with more chunks without their vector than the embedder refused, and such chunks. A chunk that is not of an
+-- interaction has nobody who could refuse it.
+SELECT count(*), coalesce(sum(m.chunks), 0)::bigint
+FROM (
+    SELECT c.interaction_id, count(*) AS chunks
+    FROM memory_chunks c
+    LEFT JOIN chunk_embeddings e ON e.chunk_no = c.no AND e.space_id = %(space)s AND e.index_hash = c.index_hash
+    WHERE e.chunk_no IS NULL
+    GROUP BY c.interaction_id
+) m
+LEFT JOIN chunk_states s ON s.interaction_id = m.interaction_id AND s.space_id = %(space)s
+WHERE m.chunks > coalesce(s.refused, 0)
+
+-- name: retire_others
+UPDATE embedding_spaces SET state = 'retired' WHERE state = 'active' AND id <> %(space)s
+
+-- name: activate
+UPDATE embedding_spaces SET state = 'active', activated_at = clock_timestamp() WHERE id = %(space)s AND state <> 'active'
+
+-- name: begin_drop
+-- What is half gone is no longer complete: should the drop be cut short, nothing takes it for a space to go back to.
+UPDATE embedding_spaces SET state = 'building' WHERE id = %(space)s AND state <> 'active' RETURNING id
+
+-- name: remove
+DELETE FROM embedding_spaces WHERE id = %(space)s AND state <> 'active'
