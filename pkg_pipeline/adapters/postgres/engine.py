@@ -16,6 +16,9 @@ DAGSTER_SCHEMA = "dagster"
 OLDEST_SERVER = 150000
 CONNECT_TIMEOUT_SECONDS = 10
 
+SEARCH_OPTIONS = "-chnsw.ef_search=400 -chnsw.iterative_scan=relaxed_order -chnsw.max_scan_tuples=40000"
+"""How far an index of vectors is searched. Said once a connection, so that no search needs a round trip for it."""
+
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
@@ -165,7 +168,7 @@ def pool(url: str, *, size: int, search_path: str = f"{SCHEMA},public", readonly
     url = libpq_url(url)
     options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off")
     if readonly:
-        options += " -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan"
+        options += f" -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan {SEARCH_OPTIONS}"
     return ConnectionPool(
         url,
         min_size=1,

@@ -189,6 +189,11 @@ def numbered(file: str, name: str) -> tuple[LiteralString, tuple[str, ...]]:
 
     Done once: psycopg would take a statement of this length apart again at every execution (0.5 ms).
     """
+    return numbered_text(query(file, name))
+
+
+def numbered_text(statement: str) -> tuple[LiteralString, tuple[str, ...]]:
+    """The same for a statement that was put together from several."""
     names: list[str] = []
 
     def number(found: re.Match[str]) -> str:
@@ -198,7 +203,7 @@ def numbered(file: str, name: str) -> tuple[LiteralString, tuple[str, ...]]:
             names.append(found[1])
         return f"${names.index(found[1]) + 1}"
 
-    text = _COMMENT.sub("", query(file, name))
+    text = _COMMENT.sub("", statement)
     return cast(LiteralString, _PARAMETER.sub(number, text)), tuple(names)
 
 

@@ -1,0 +1,314 @@
+"""The store of recall: which way through the vectors, and the rows of one statement as candidates.
+
+It holds a pool that cannot write; how far an index is searched is set on its connections (``engine.SEARCH_OPTIONS``).
+The statements are in ``sql/recall.sql``; here they are put together, since only a statement that names space, dimensions
+and scope can use the index of a big scope. What a question means is not decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, LiteralString
+from uuid import UUID
+
+import psycopg
+from pgvector import HalfVector
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.read_store import POOL_WAIT_SECONDS, numbered_text
+from pkg_pipeline.memory.chunk_records import EVERYTHING, LexicalVector
+from pkg_pipeline.memory.context_records import ContextChat
+from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.lexical import DIMENSIONS as TERM_NUMBERS
+from pkg_pipeline.memory.recall_records import Candidate
+from pkg_pipeline.memory.vector_codes import CODE_BITS
+from pkg_pipeline.stages.read_stores import StoreUnavailable
+from pkg_pipeline.stages.recall_stores import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery
+from pkg_pipeline.stages.vector_stores import Space
+
+SCANNED = 20_000
+"""Codes up to which a scope is scanned; a bigger one has an index of its own."""
+
+SCANNED_TIME = 40_000
+"""Codes up to which a time of a big scope is scanned: what is rarer than that is slow to come upon in its index."""
+
+RERANKED = 400
+"""How many of the nearest codes are compared by their vectors."""
+
+MESSAGE_IDS = 50
+"""The most messages that are named for one derived chunk."""
+
+NAME_LIMIT, NAME_SCAN = 50, 1_000
+"""A name that fits more people than this means nobody; how many of one name are looked at before scopes narrow them."""
+
+_OPTIONAL = re.compile(r"\s*--\? (.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a scope or a time is too big to be scanned. Tests lower them to reach every path."""
+
+    scanned: int = SCANNED
+    scanned_time: int = SCANNED_TIME
+    reranked: int = RERANKED
+
+
+class _AsSent(bytes):
+    """A value in the binary form of the type that the statement casts it to."""
+
+
+class _AsSentDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: _AsSent) -> bytes:
+        return bytes(obj)
+
+
+psycopg.adapters.register_dumper(_AsSent, _AsSentDumper)
+
+
+class PostgresRecallStore:
+    """Implements ``RecallStore``. Raises ``StoreUnavailable``."""
+
+    def __init__(self, connections: ConnectionPool, *, limits: Limits | None = None) -> None:
+        self._connections = connections
+        self._limits = limits or Limits()
+
+    def question_facts(self, query: FactsQuery) -> QuestionFacts:
+        """One round trip."""
+        scopes = tuple(scope for scope in (query.entity_id, query.chat_id) if scope is not None) or (EVERYTHING,)
+        is_timed = query.at_from is not None or query.at_to is not None
+        statement = _facts_statement(is_timed, self._limits.scanned_time + 1)
+        row = self._rows(
+            statement,
+            {
+                "scopes": list(scopes),
+                "entity": query.entity_id,
+                "chat": query.chat_id,
+                "names": list(query.names),
+                "terms": [0, *query.terms],
+                "at_from": query.at_from,
+                "at_to": query.at_to,
+                "name_scan": NAME_SCAN,
+                "name_limit": NAME_LIMIT,
+            },
+        )[0]
+        return _facts(row, scopes, is_timed=is_timed)
+
+    def search(self, query: SearchQuery) -> list[Candidate]:
+        """One round trip. Which way it goes follows from ``query.facts``."""
+        plan = vector_plan(query, self._limits)
+        text, names = _search_statement(plan, _flags(query, plan), query.limit, self._limits.reranked)
+        given = search_parameters(query, plan)
+        return [_candidate(row) for row in self._rows((text, names), given)]
+
+    def _rows(self, statement: _Statement, given: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self._asked(statement, given)
+        except StoreUnavailable:
+            # a restarted server leaves idle connections broken, which only using them tells: replace those, ask again
+            self._connections.check()
+            return self._asked(statement, given)
+
+    def _asked(self, statement: _Statement, given: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        text, names = statement
+        try:
+            with (
+                self._connections.connection(timeout=POOL_WAIT_SECONDS) as connection,
+                psycopg.RawCursor(connection) as cursor,
+            ):
+                return cursor.execute(text, [given[name] for name in names], prepare=True).fetchall()
+        except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+            raise StoreUnavailable("the database does not answer") from error
+
+
+_Statement = tuple[LiteralString, tuple[str, ...]]
+
+
+# ── which way ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPlan:
+    """``way``: ``codes`` of ``scope`` are scanned, its ``graph`` is searched, or there are no vectors (``none``)."""
+
+    way: str
+    scope: UUID
+    space_id: int = 0
+    dimensions: int = 0
+
+
+def vector_plan(query: SearchQuery, limits: Limits) -> VectorPlan:
+    """The smallest scope's way: scanned where it, or the asked time of it, is small enough or it has no index."""
+    space, scopes = query.facts.space, query.facts.scopes
+    if query.vector is None or query.code is None or space is None or space.dimensions is None or not scopes:
+        return VectorPlan("none", EVERYTHING)
+    best = min(scopes, key=lambda one: (_work(one), one.scope))
+    is_small = best.chunks <= limits.scanned or (best.in_range is not None and best.in_range <= limits.scanned_time)
+    way = "codes" if is_small or not best.is_indexed else "graph"
+    return VectorPlan(way, best.scope, space.id, space.dimensions)
+
+
+def _work(scope: ScopeFacts) -> int:
+    return scope.chunks if scope.in_range is None else min(scope.chunks, scope.in_range)
+
+
+def _flags(query: SearchQuery, plan: VectorPlan) -> frozenset[str]:
+    """Which optional lines the statement has."""
+    described = {name for name in ("topics", "sources") if getattr(query, name)}
+    flags = set(described)
+    if query.scopes != (EVERYTHING,):
+        flags.add("scoped")
+    if len(query.scopes) > 1:
+        flags |= {"two_scopes", "narrowed"}
+    if described:
+        flags |= {"described", "narrowed"}
+    if query.at_from is not None:
+        flags.add("begun")
+    if plan.scope != EVERYTHING:
+        flags.add("indexed_scope")
+    flags.add("words_only" if plan.way == "none" else "vectors")
+    return frozenset(flags)
+
+
+# ── statements ────────────────────────────────────────────────────────────────────────────────
+
+
+@lru_cache(maxsize=8)
+def _facts_statement(is_timed: bool, counted: int) -> _Statement:
+    text = _chosen(query("recall", "question_facts"), frozenset({"timed"} if is_timed else ()))
+    return numbered_text(text.format(counted=counted))
+
+
+@lru_cache(maxsize=512)
+def _search_statement(plan: VectorPlan, flags: frozenset[str], limit: int, reranked: int) -> _Statement:
+    """Only numbers and ids are put in; what people say goes in as parameters."""
+    nearest = {
+        "codes": query("recall", "nearest_by_codes"),
+        "graph": query("recall", "nearest_by_graph"),
+        "none": query("recall", "no_vectors"),
+    }[plan.way]
+    codes = "ALL" if "narrowed" in flags else max(reranked, limit)
+    filled = {
+        "space": plan.space_id,
+        "scope": plan.scope,
+        "dimensions": plan.dimensions,
+        "codes": codes,
+        "reranked": max(reranked, limit),
+        "limit": limit,
+    }
+    return numbered_text(
+        _chosen(query("recall", "candidates"), flags).format(
+            nearest=_chosen(nearest, flags).format(**filled),
+            worded=_chosen(query("recall", "by_words"), flags).format(**filled),
+            message_ids=MESSAGE_IDS,
+        )
+    )
+
+
+def _chosen(statement: str, flags: frozenset[str]) -> str:
+    """The statement with those of its optional lines whose flag is set."""
+    lines: list[str] = []
+    for line in statement.splitlines():
+        found = _OPTIONAL.search(line)
+        if found is None:
+            lines.append(line)
+        elif found[1] in flags:
+            lines.append(line[: found.start()])
+    return "\n".join(line for line in lines if not line.startswith("--"))
+
+
+def search_parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
+    """What the statement is asked with."""
+    vectors: dict[str, Any] = {}
+    if plan.way != "none" and query.vector is not None and query.code is not None:
+        vectors = {
+            "vector": _AsSent(HalfVector(query.vector).to_binary()),
+            "code": _AsSent(CODE_BITS.to_bytes(4, "big") + query.code),
+            "space": plan.space_id,
+            "scope": plan.scope,
+        }
+    return vectors | {
+        "words": sparse_text(query.words),
+        "fetched": list(query.fetch_terms),
+        "scopes": list(query.scopes),
+        "topics": list(query.topics),
+        "sources": sorted(query.sources),
+        "at_from": query.at_from,
+        "at_to": _end(query),
+    }
+
+
+def sparse_text(words: LexicalVector) -> str:
+    """A lexical vector as PostgreSQL reads it, which counts from 1 as term numbers do."""
+    return "{" + ",".join(f"{term}:{weight:.7g}" for term, weight in sorted(words.items())) + f"}}/{TERM_NUMBERS}"
+
+
+def _end(query: SearchQuery) -> datetime:
+    """The first moment that is not searched any more; ``as_of`` itself still is."""
+    try:
+        behind = query.as_of + timedelta(microseconds=1)
+    except OverflowError:
+        behind = datetime.max.replace(tzinfo=UTC)
+    return behind if query.at_to is None else min(query.at_to, behind)
+
+
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _facts(row: Sequence[Any], scopes: tuple[UUID, ...], *, is_timed: bool) -> QuestionFacts:
+    space_id, model, dimensions, is_entity_known, is_chat_known, sizes, are_indexed, *rest = row
+    in_range = rest.pop(0) if is_timed else None
+    frequencies, meant = rest
+    counts: dict[int, int] = {int(term): int(chunks) for term, chunks in frequencies or ()}
+    total = counts.pop(0, 0)
+    unknown = None if is_entity_known and is_chat_known else "chat" if is_entity_known else "entity"
+    return QuestionFacts(
+        unknown=unknown,
+        space=None if space_id is None else Space(space_id, model, dimensions, "active"),
+        scopes=tuple(
+            ScopeFacts(scope, size, is_indexed, counted)
+            for scope, size, is_indexed, counted in zip(
+                scopes, sizes or (), are_indexed or (), in_range or [None] * len(sizes or ()), strict=False
+            )
+        ),
+        chunks=total,
+        document_frequencies=counts,
+        meant=tuple(meant or ()),
+    )
+
+
+_candidate_of: Callable[..., Candidate] = Candidate
+
+
+def _candidate(row: Sequence[Any]) -> Candidate:
+    """The statement selects these columns in this order."""
+    no, identity, source, chat_source, chat_external_id, kind, title, at, text, message_ids, *rest = row
+    lexical, similarity, interaction, subject, sender, name, is_self, passage, passages, importance, topics = rest
+    return _candidate_of(
+        no=no,
+        id=identity,
+        source=source,
+        chat=ContextChat(chat_source, chat_external_id, kind, title),
+        at=at,
+        text=text,
+        message_ids=tuple(message_key(chat_source, chat_external_id, external_id) for external_id in message_ids),
+        lexical=lexical,
+        similarity=similarity,
+        interaction_id=interaction,
+        subject_id=subject,
+        sender_entity_id=sender,
+        speaker=name,
+        is_self=is_self,
+        passage=passage,
+        passages=passages,
+        importance=importance,
+        topics=tuple(topics),
+    )

@@ -1,0 +1,146 @@
+-- What recall reads. A line that ends in "--? name" belongs to the statement only where that is asked for, and names in
+-- braces are numbers, ids or other statements that the planner has to see: recall_store.py puts them together.
+
+-- name: question_facts
+-- Everything about a question that does not need its vector, as one row. A name that fits more people than name_limit
+-- says nothing; how many are looked at for one name is bounded by name_scan.
+WITH active AS MATERIALIZED (
+    SELECT id, model, dimensions FROM embedding_spaces WHERE state = 'active'
+), asked AS MATERIALIZED (
+    SELECT g.scope, g.place, a.id AS space_id FROM unnest(%(scopes)s::uuid[]) WITH ORDINALITY AS g (scope, place)
+    CROSS JOIN active a
+), named AS (
+    SELECT n.term, p.entity_id
+    FROM unnest(%(names)s::int[]) AS n (term)
+    CROSS JOIN LATERAL (
+        SELECT s.entity_id FROM speaker_terms s WHERE s.term = n.term ORDER BY s.entity_id LIMIT %(name_scan)s
+    ) p
+    WHERE (%(chat)s::uuid IS NULL OR EXISTS (
+        SELECT FROM chat_members m WHERE m.chat_id = %(chat)s AND m.entity_id = p.entity_id))
+      AND (%(entity)s::uuid IS NULL OR p.entity_id = %(entity)s OR EXISTS (
+        SELECT FROM chat_members m JOIN chat_members o ON o.chat_id = m.chat_id AND o.entity_id = %(entity)s
+        WHERE m.entity_id = p.entity_id))
+), meant AS (
+    SELECT DISTINCT entity_id FROM (SELECT entity_id, count(*) OVER (PARTITION BY term) AS fitting FROM named) n
+    WHERE fitting <= %(name_limit)s
+)
+SELECT (SELECT id FROM active) AS space_id, (SELECT model FROM active) AS model, (SELECT dimensions FROM active) AS dimensions,
+       %(entity)s::uuid IS NULL OR EXISTS (SELECT FROM entities WHERE id = %(entity)s) AS is_entity_known,
+       %(chat)s::uuid IS NULL OR EXISTS (SELECT FROM chats WHERE id = %(chat)s) AS is_chat_known,
+       (SELECT array_agg(coalesce(s.chunks, 0) ORDER BY g.place)
+        FROM asked g LEFT JOIN chunk_scopes s ON s.space_id = g.space_id AND s.scope = g.scope) AS sizes,
+       (SELECT array_agg(s.index_name IS NOT NULL ORDER BY g.place)
+        FROM asked g LEFT JOIN chunk_scopes s ON s.space_id = g.space_id AND s.scope = g.scope) AS are_indexed,
+       (SELECT array_agg((                                                                              --? timed
+            SELECT count(*) FROM (                                                                      --? timed
+                SELECT FROM chunk_codes k WHERE k.space_id = g.space_id AND k.scope = g.scope           --? timed
+                    AND k.at >= coalesce(%(at_from)s::timestamptz, '-infinity')                         --? timed
+                    AND k.at < coalesce(%(at_to)s::timestamptz, 'infinity') LIMIT {counted}             --? timed
+            ) found) ORDER BY g.place)                                                                  --? timed
+        FROM asked g) AS in_range,                                                                      --? timed
+       (SELECT array_agg(ARRAY[term::bigint, chunks]) FROM chunk_terms WHERE term = ANY(%(terms)s::int[])) AS frequencies,
+       (SELECT array_agg(entity_id ORDER BY entity_id) FROM meant) AS meant
+
+-- name: nearest_by_codes
+-- The nearest of a scope by its codes, then by the vectors of the best of those. Where there is more to fit than scope and
+-- time, codes are gone through from the nearest on until enough of them fit.
+SELECT near.no, -(e.embedding <#> %(vector)s::halfvec) AS similarity
+FROM (
+    SELECT k.no FROM (
+        SELECT chunk_no AS no, code <~> %(code)s::bit(1024) AS distance
+        FROM chunk_codes
+        WHERE space_id = %(space)s AND scope = %(scope)s
+          AND at >= coalesce(%(at_from)s::timestamptz, '-infinity') AND at < %(at_to)s::timestamptz
+        ORDER BY distance, no LIMIT {codes}
+    ) k
+    CROSS JOIN LATERAL (                                                 --? narrowed
+        SELECT FROM memory_chunks c WHERE c.no = k.no                    --? narrowed
+          AND c.scopes @> %(scopes)s::uuid[]                             --? two_scopes
+          AND c.topics && %(topics)s::text[]                             --? topics
+          AND c.source = ANY(%(sources)s::text[])                        --? sources
+          AND NOT c.is_withheld                                          --? narrowed
+        LIMIT 1                                                          --? narrowed
+    ) fits                                                               --? narrowed
+    ORDER BY k.distance, k.no LIMIT {reranked}
+) near
+JOIN chunk_embeddings e ON e.chunk_no = near.no AND e.space_id = %(space)s
+ORDER BY e.embedding <#> %(vector)s::halfvec, near.no LIMIT {limit}
+
+-- name: nearest_by_graph
+-- The nearest of a big scope by the index of its own; what does not fit is passed over and the search goes on.
+SELECT near.no, near.similarity FROM (
+    SELECT e.chunk_no AS no, -(e.embedding::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions})) AS similarity
+    FROM chunk_embeddings e
+    CROSS JOIN LATERAL (                                                 --? described
+        SELECT FROM memory_chunks c WHERE c.no = e.chunk_no              --? described
+          AND c.topics && %(topics)s::text[]                             --? topics
+          AND c.source = ANY(%(sources)s::text[])                        --? sources
+        LIMIT 1                                                          --? described
+    ) fits                                                               --? described
+    WHERE e.space_id = {space}
+      AND e.scopes @> ARRAY['{scope}']::uuid[]                           --? indexed_scope
+      AND e.scopes @> %(scopes)s::uuid[]                                 --? two_scopes
+      AND e.at >= %(at_from)s::timestamptz                               --? begun
+      AND e.at < %(at_to)s::timestamptz
+    ORDER BY e.embedding::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions}) LIMIT {limit}
+) near
+ORDER BY near.similarity DESC, near.no
+
+-- name: by_words
+-- The best by words: every chunk of the scope that has one of the rare terms is scored by all terms.
+SELECT c.no, -(c.lexical <#> %(words)s::sparsevec) AS lexical
+FROM memory_chunks c
+WHERE c.terms && %(fetched)s::int[]
+  AND c.scopes @> %(scopes)s::uuid[]                                     --? scoped
+  AND c.topics && %(topics)s::text[]                                     --? topics
+  AND c.source = ANY(%(sources)s::text[])                                --? sources
+  AND c.at >= %(at_from)s::timestamptz                                   --? begun
+  AND c.at < %(at_to)s::timestamptz AND NOT c.is_withheld
+ORDER BY c.lexical <#> %(words)s::sparsevec, c.no LIMIT {limit}
+
+-- name: no_vectors
+-- What stands for the nearest where the question has no vector.
+SELECT NULL::bigint AS no, NULL::float8 AS similarity WHERE false
+
+-- name: candidates
+-- Both lists as one, each chunk with both scores and all that is said about it. A message's words come from where they are
+-- kept. What rests on a deleted message, and a summary that is not served any more, is left out (P29) even where its chunk
+-- has not been made anew yet.
+WITH nearest AS MATERIALIZED (
+    {nearest}
+), worded AS MATERIALIZED (
+    {worded}
+), found AS MATERIALIZED (
+    SELECT no, max(similarity) AS similarity, max(lexical) AS lexical FROM (
+        SELECT no, similarity, NULL::float8 AS lexical FROM nearest
+        UNION ALL
+        SELECT no, NULL, lexical FROM worded
+    ) lists GROUP BY no
+)
+SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_external_id, h.kind, h.title, c.at,
+       coalesce(c.content, substr(m.content, coalesce(c.start_char, 0) + 1,
+                                  coalesce(c.end_char, length(m.content)) - coalesce(c.start_char, 0))) AS text,
+       CASE WHEN c.content IS NULL THEN ARRAY[m.external_id]
+            ELSE (coalesce(s.message_ids, r.external_ids, '{{}}'))[:{message_ids}] END AS message_ids,
+       coalesce(f.lexical, -(c.lexical <#> %(words)s::sparsevec)) AS lexical,
+       coalesce(f.similarity, (                                                                                     --? vectors
+           SELECT -(e.embedding <#> %(vector)s::halfvec) FROM chunk_embeddings e                                    --? vectors
+           WHERE e.chunk_no = c.no AND e.space_id = %(space)s                                                       --? vectors
+       )) AS similarity,                                                                                            --? vectors
+       NULL::float8 AS similarity,                                                                                  --? words_only
+       c.interaction_id, c.subject_id, c.sender_entity_id, p.name, coalesce(p.is_self, false), c.passage, c.passages,
+       c.importance, c.topics
+FROM found f
+JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
+JOIN chats h ON h.id = c.chat_id
+LEFT JOIN entities p ON p.id = c.sender_entity_id
+LEFT JOIN message_texts m ON c.content IS NULL AND m.id = c.message_ids[1]
+LEFT JOIN interaction_summaries s ON c.source = 'summary' AND s.id = c.subject_id
+LEFT JOIN LATERAL (
+    SELECT array_agg(r.external_id ORDER BY r.sent_at, r.id) AS external_ids, count(r.deleted_at) > 0 AS is_gone
+    FROM messages r WHERE c.content IS NOT NULL AND c.source <> 'summary' AND r.id = ANY(c.message_ids)
+) r ON true
+WHERE CASE WHEN c.content IS NULL THEN m.id IS NOT NULL AND m.deleted_at IS NULL
+           WHEN c.source = 'summary' THEN s.status IN ('completed', 'dirty') AND s.dirty_reason IS DISTINCT FROM 'deleted'
+           ELSE NOT r.is_gone END
+ORDER BY similarity DESC NULLS LAST, lexical DESC, c.no
