@@ -166,9 +166,9 @@ def pool(url: str, *, size: int, search_path: str = f"{SCHEMA},public", readonly
     tries again on a broken connection, which saves the round trip that would look first.
     """
     url = libpq_url(url)
-    options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off")
+    options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
     if readonly:
-        options += f" -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan {SEARCH_OPTIONS}"
+        options += " -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan"
     return ConnectionPool(
         url,
         min_size=1,

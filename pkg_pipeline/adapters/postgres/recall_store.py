@@ -1,15 +1,15 @@
 """The store of recall: which way through the vectors, and the rows of one statement as candidates.
 
-It holds a pool that cannot write; how far an index is searched is set on its connections (``engine.SEARCH_OPTIONS``).
-The statements are in ``sql/recall.sql``; here they are put together, since only a statement that names space, dimensions
-and scope can use the index of a big scope. What a question means is not decided here.
+It never writes. How far an index is searched is set on the pool's connections (``engine.SEARCH_OPTIONS``). The
+statements are in ``sql/recall.sql``; here they are put together, since only a statement that names space, dimensions and
+scope can use the index of a big scope. What a question means is not decided here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, LiteralString
@@ -23,6 +23,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.read_store import POOL_WAIT_SECONDS, numbered_text
+from pkg_pipeline.adapters.postgres.vector_indexes import SCAN_LIMIT
 from pkg_pipeline.memory.chunk_records import EVERYTHING, LexicalVector
 from pkg_pipeline.memory.context_records import ContextChat
 from pkg_pipeline.memory.hashing import message_key
@@ -32,9 +33,6 @@ from pkg_pipeline.memory.vector_codes import CODE_BITS
 from pkg_pipeline.stages.read_stores import StoreUnavailable
 from pkg_pipeline.stages.recall_stores import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery
 from pkg_pipeline.stages.vector_stores import Space
-
-SCANNED = 20_000
-"""Codes up to which a scope is scanned; a bigger one has an index of its own."""
 
 SCANNED_TIME = 40_000
 """Codes up to which a time of a big scope is scanned: what is rarer than that is slow to come upon in its index."""
@@ -55,7 +53,7 @@ _OPTIONAL = re.compile(r"\s*--\? (.*)$")
 class Limits:
     """Where a scope or a time is too big to be scanned. Tests lower them to reach every path."""
 
-    scanned: int = SCANNED
+    scanned: int = SCAN_LIMIT
     scanned_time: int = SCANNED_TIME
     reranked: int = RERANKED
 
@@ -103,11 +101,23 @@ class PostgresRecallStore:
         return _facts(row, scopes, is_timed=is_timed)
 
     def search(self, query: SearchQuery) -> list[Candidate]:
-        """One round trip. Which way it goes follows from ``query.facts``."""
+        """One round trip, and one before it where a time of a big scope was not counted with the facts."""
+        query = self._with_time_counted(query)
         plan = vector_plan(query, self._limits)
         text, names = _search_statement(plan, _flags(query, plan), query.limit, self._limits.reranked)
         given = search_parameters(query, plan)
         return [_candidate(row) for row in self._rows((text, names), given)]
+
+    def _with_time_counted(self, query: SearchQuery) -> SearchQuery:
+        """A question may name a time after its facts were asked."""
+        facts = query.facts
+        is_timed = query.at_from is not None or query.at_to is not None
+        if not is_timed or query.vector is None or min(_sizes(facts), default=0) <= self._limits.scanned:
+            return query
+        if all(one.in_range is not None for one in facts.scopes):
+            return query
+        timed = FactsQuery((), (), query.entity_id, query.chat_id, query.at_from, query.at_to)
+        return replace(query, facts=replace(facts, scopes=self.question_facts(timed).scopes))
 
     def _rows(self, statement: _Statement, given: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         try:
@@ -154,6 +164,10 @@ def vector_plan(query: SearchQuery, limits: Limits) -> VectorPlan:
     is_small = best.chunks <= limits.scanned or (best.in_range is not None and best.in_range <= limits.scanned_time)
     way = "codes" if is_small or not best.is_indexed else "graph"
     return VectorPlan(way, best.scope, space.id, space.dimensions)
+
+
+def _sizes(facts: QuestionFacts) -> list[int]:
+    return [one.chunks for one in facts.scopes]
 
 
 def _work(scope: ScopeFacts) -> int:
