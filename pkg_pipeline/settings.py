@@ -98,8 +98,13 @@ class Settings(BaseModel):
     warm_share: int = Field(default=1000, ge=0)
     cold_share: int = Field(default=300, ge=0)
     relevant_share: int = Field(default=500, ge=0)
+    recall_top_k: int = Field(default=5, ge=1, le=200, description="L7: chunks, where neither lines nor tokens are asked")
     fact_confirm_confidence: float = Field(default=0.9, ge=0, le=1)
     receipts: bool = True
+
+    # recall: other words for a question, asked of the language model on the live lane (B6, P32)
+    recall_rewrite: bool = False
+    recall_rewrites_per_day: int = Field(default=200, ge=0, description="P32")
 
     # serving
     api_host: str = "127.0.0.1"
@@ -186,6 +191,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "MEMORY_EMBEDDING_MODEL": "embedding_model",
     "MEMORY_EMBEDDING_BASE_URL": "embedding_base_url",
     "MEMORY_EMBEDDING_API_KEY": "embedding_api_key",
+    "MEMORY_RECALL_TOP_K": "recall_top_k",
     "API_BASE_URL": "api_base_url",
     "API_KEY": "api_key",
     "PKG_API_TOKENS": "api_tokens",

@@ -79,6 +79,11 @@ def item_id(owner_id: UUID, kind: str, *parts: str) -> UUID:
     return _derived("item", str(owner_id), kind, *parts)
 
 
+def question_id(question: str) -> UUID:
+    """Id of a question that somebody asked the memory, made of its words."""
+    return _derived("question", content_hash(question))
+
+
 def chunk_id(scope: str, message_keys: Iterable[str], content: str) -> UUID:
     """Id of a chunk: scope, sorted message keys and content, so that two equal "ok" stay two chunks."""
     return _derived("chunk", scope, content_hash(content), *sorted(message_keys))

@@ -66,7 +66,11 @@ class LlmRefused(LlmError):
 
 
 LlmTask = Literal[
-    "interaction_summary", "interaction_summary_update", "interaction_summary_merge", "relationship_profile"
+    "interaction_summary",
+    "interaction_summary_update",
+    "interaction_summary_merge",
+    "relationship_profile",
+    "question_rewrite",
 ]
 
 

@@ -89,12 +89,14 @@ class Claimed:
         return self.message_count > 0 and not self.source.messages
 
 
-SubjectKind = Literal["interaction", "profile"]
+SubjectKind = Literal["interaction", "profile", "question"]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a call is about; forget follows it (B3). A profile's id is that of its row, one entity in one week."""
+    """What a call is about; forget follows it (B3). A profile's id is that of its row, one entity in one week; a
+    question's is made of its words (``hashing.question_id``), which are kept nowhere.
+    """
 
     kind: SubjectKind
     id: UUID

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from psycopg_pool import ConnectionPool
 
@@ -18,7 +19,6 @@ from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
-from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages import ingest, interactions, owner
 from pkg_pipeline.stages.context import ContextRequest, ContextSettings, EntityContext, entity_context
@@ -26,13 +26,17 @@ from pkg_pipeline.stages.ingest import ImportReport
 from pkg_pipeline.stages.interactions import InteractionsReport
 from pkg_pipeline.stages.message_stores import ExportSource
 from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
-from pkg_pipeline.stages.stores import ALL_DUE, Lane, LedgerRow, Scope, Subject
+from pkg_pipeline.stages.stores import ALL_DUE, Lane, Scope
 from pkg_pipeline.stages.summaries import DayReport, Estimate
 from pkg_pipeline.wiring.archive import ArchiveWork
+from pkg_pipeline.wiring.attempts import row_of
 from pkg_pipeline.wiring.backfills import BackfillWork
 from pkg_pipeline.wiring.monitoring import MonitoringWork
 from pkg_pipeline.wiring.profiles import ProfileWork
 from pkg_pipeline.wiring.summaries import SummaryWork
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.recall import RecallWork
 
 
 class ImportFailed(Exception):
@@ -200,6 +204,12 @@ class Memory:
         return MonitoringWork(self)
 
     @cached_property
+    def recall(self) -> RecallWork:
+        from pkg_pipeline.wiring.recall import RecallWork
+
+        return RecallWork(self)
+
+    @cached_property
     def reads(self) -> PostgresReadStore:
         """Entities, summaries, contexts: nothing here can write memory."""
         return PostgresReadStore(self.connections, zone=self.settings.zone)
@@ -237,26 +247,7 @@ class Memory:
         self._ledger_context = (lane, run_id, backfill_id)
 
     def _record_attempt(self, attempt: LlmAttempt) -> None:
-        """Tries that brought no answer; the one that did is recorded by the stage, with its answer."""
-        if attempt.outcome == "ok":
-            return
         lane, run_id, backfill_id = self._ledger_context
-        kind, _, subject_id = attempt.subject.partition(":")
-        self._ledger.record(
-            LedgerRow(
-                subject=Subject("profile" if kind == "profile" else "interaction", uuid.UUID(subject_id)),
-                request_hash=attempt.request_hash,
-                task=attempt.task,
-                model=attempt.model,
-                prompt_version=attempt.prompt_version,
-                lane=lane,
-                outcome=attempt.outcome,
-                usage=attempt.usage or Usage(0, 0),
-                cost_usd=attempt.cost_usd,
-                duration_seconds=attempt.duration_seconds,
-                run_id=run_id,
-                backfill_id=backfill_id,
-                request_id=attempt.request_id,
-                error=f"HTTP {attempt.status_code}" if attempt.status_code else attempt.stop_reason,
-            )
-        )
+        row = row_of(attempt, lane=lane, run_id=run_id, backfill_id=backfill_id)
+        if row is not None:
+            self._ledger.record(row)
