@@ -42,10 +42,16 @@ class ChunkedInteraction:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """One passage of a message; ``text`` is trimmed. ``start`` and ``end`` are characters of the message."""
+    """One passage of a message. ``start`` and ``end`` are characters of the message.
+
+    ``first`` and ``last`` are what it lends, on one line; ``speaker`` goes before each.
+    """
 
     message: ChunkedMessage
-    text: str
+    speaker: str
+    own: str
+    first: str
+    last: str
     start: int
     end: int
     number: int
@@ -117,19 +123,22 @@ def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedTex
 
 def _passages(messages: Iterable[ChunkedMessage]) -> Iterator[_Passage]:
     for message in messages:
+        speaker = _flat(first_words(message.speaker, _SPEAKER_WORDS))
+        speaker = f"{speaker}: " if speaker else ""
         ranges = passages(message.text)
         for number, (start, end) in enumerate(ranges):
-            yield _Passage(message, message.text[start:end], start, end, number, len(ranges))
+            own = message.text[start:end]
+            first, last = _flat(first_words(own, LENT_WORDS)), _flat(last_words(own, LENT_WORDS))
+            yield _Passage(message, speaker, own, first, last, start, end, number, len(ranges))
 
 
 def _message_chunk(
     interaction: ChunkedInteraction, passage: _Passage, before: Iterable[_Passage], behind: Iterable[_Passage]
 ) -> Chunk:
-    message, own = passage.message, passage.text
-    lent_before = [(one.message, _flat(last_words(one.text, LENT_WORDS))) for one in before]
-    lent_behind = [(one.message, _flat(first_words(one.text, LENT_WORDS))) for one in behind]
-    around = "\n".join(words for _, words in (*lent_before, *lent_behind))
-    indexed = "\n".join(_line(speaker, words) for speaker, words in (*lent_before, (message, own), *lent_behind))
+    message, own = passage.message, passage.own
+    lent = [(one.speaker, one.last) for one in before], [(one.speaker, one.first) for one in behind]
+    around = "\n".join(words for _, words in chain(*lent))
+    indexed = "\n".join(speaker + words for speaker, words in (*lent[0], (passage.speaker, own), *lent[1]))
     scopes = _scopes(message.entity_ids, interaction.chat_id)
     source: ChunkSource = "tool_result" if message.is_tool_result else "message"
     key = hashing.message_key(interaction.chat_source, interaction.chat_external_id, message.external_id)
@@ -158,11 +167,6 @@ def _message_chunk(
         around=around,
         indexed=indexed,
     )
-
-
-def _line(message: ChunkedMessage, words: str) -> str:
-    speaker = _flat(first_words(message.speaker, _SPEAKER_WORDS))
-    return f"{speaker}: {words}" if speaker else words
 
 
 def _flat(text: str) -> str:

@@ -43,8 +43,8 @@ _SENTENCE_END = re.compile(r"[.!?…。．！？｡]['\"»”’)\]」』）】]
 _CLOSING: Final = frozenset("、。，．！？；：）」』】〉》〕’”…ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ")
 """Dense characters that no passage begins with."""
 
-_SURELY_WHOLE_CHARS: Final = (WHOLE_WORDS - 1) * _TENTHS // 8
-"""No text has more than eight tenths of a word a character (``字a字a``) and a word: most messages need no counting."""
+_SURELY_WHOLE_CHARS: Final = WHOLE_WORDS
+"""No character is more than a word: most messages need no counting."""
 
 _TORN, _BETWEEN, _SENTENCE, _LINE = range(4)
 
