@@ -12,6 +12,7 @@ import numpy as np
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.space_store import PostgresSpaceStore
 from pkg_pipeline.adapters.postgres.vector_store import PostgresVectorStore
+from pkg_pipeline.memory.chunk_records import EVERYTHING
 from pkg_pipeline.memory.vector_codes import code_text, codes
 from pkg_pipeline.stages.vector_stores import VectorRow
 
@@ -20,10 +21,10 @@ CHAT = UUID(int=100)
 PEOPLE = [UUID(int=200 + number) for number in range(5)]
 
 NEW_CHUNKS = """
-INSERT INTO memory_chunks (id, source, chat_id, interaction_id, at, scopes, message_ids, content_hash, index_hash, terms,
-    lexical)
-SELECT gen_random_uuid(), 'message', %(chat)s, %(interaction)s, %(at)s::timestamptz + n * interval '1 minute', %(scopes)s,
-    ARRAY[n], 'c' || n, 'h' || n, '{}', '{}/536870912'
+INSERT INTO memory_chunks
+    (id, source, chat_id, interaction_id, at, scopes, message_ids, content_hash, index_hash, terms, lexical)
+SELECT gen_random_uuid(), 'message', %(chat)s, %(interaction)s, %(at)s::timestamptz + n * interval '1 minute',
+    %(scopes)s, ARRAY[n], 'c' || n, 'h' || n, '{}', '{}/536870912'
 FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n RETURNING no
 """
 
@@ -86,8 +87,9 @@ class VectorRig:
         real = self.rows("SELECT space_id, scope, count(*) FROM chunk_codes GROUP BY 1, 2 ORDER BY 1, 2")
         assert self.rows("SELECT space_id, scope, chunks FROM chunk_scopes WHERE chunks <> 0 ORDER BY 1, 2") == real
         expected = self.rows(
-            "SELECT space_id, scope, chunk_no FROM chunk_embeddings, unnest(scopes || '00000000-0000-0000-0000-000000000000'::uuid)"
-            " AS scope GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+            "SELECT DISTINCT space_id, scope, chunk_no FROM chunk_embeddings,"
+            " unnest(scopes || %(everything)s::uuid) AS scope ORDER BY 1, 2, 3",
+            everything=EVERYTHING,
         )
         assert self.rows("SELECT space_id, scope, chunk_no FROM chunk_codes ORDER BY 1, 2, 3") == expected
 
