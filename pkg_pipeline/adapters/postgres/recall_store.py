@@ -1,8 +1,8 @@
 """The store of recall: which way through the vectors, and the rows of one statement as candidates.
 
 It never writes. How far an index is searched is set on the pool's connections (``engine.SEARCH_OPTIONS``). The
-statements are in ``sql/recall.sql``; here they are put together, since only a statement that names space, dimensions and
-scope can use the index of a big scope. What a question means is not decided here.
+statements are in ``sql/recall.sql``; here they are put together, since only a statement that names space, scope and
+dimensions can use the index of a big scope. What a question means is not decided here.
 """
 
 from __future__ import annotations
