@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pkg_pipeline.fake_llm import profile_manners
+from pkg_pipeline.fake_llm import profile_manners, questions
 from pkg_pipeline.fake_llm.profiles import PROFILE_KEYS, profile
 from pkg_pipeline.fake_llm.summaries import language_of, summarise
 from pkg_pipeline.fake_llm.updates import merge, update
@@ -67,6 +67,8 @@ def good(schema: Mapping[str, Any], prompt: str) -> Any:
         return summarise(blocks.get("PARTICIPANTS", []), blocks["MESSAGES"])
     if _asks_for_profile(schema, blocks):
         return profile(blocks)
+    if asked == questions.QUESTION_KEYS and blocks.get("QUESTION"):
+        return questions.rewrite(questions.question_of(prompt))
     return conforming(schema)
 
 
@@ -201,8 +203,16 @@ _BENT: dict[str, Callable[[Record, str], Record]] = {
     "extra_field": _extra_field,
 }
 _PROFILE_BENT = profile_manners.BENT | profile_manners.obeying(payload)
+_QUESTION_BENT = questions.BENT | questions.obeying(payload)
 MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *_BENT)
 """Ways of answering that a script can ask for."""
+
+
+def _manners(keys: set[str]) -> Mapping[str, Callable[[Record, str], Record]]:
+    """The bad manners for an answer with these keys."""
+    if keys == questions.QUESTION_KEYS:
+        return _QUESTION_BENT
+    return _PROFILE_BENT if keys >= PROFILE_KEYS else _BENT
 
 
 def answer_text(mode: str, schema: Mapping[str, Any] | None, prompt: str) -> str:
@@ -213,8 +223,7 @@ def answer_text(mode: str, schema: Mapping[str, Any] | None, prompt: str) -> str
         return "I am a local stand-in and answer in plain words."
     value = good(schema, prompt)
     if mode in _BENT and isinstance(value, dict):
-        manners = _PROFILE_BENT if set(value) >= PROFILE_KEYS else _BENT
-        value = manners[mode](value, prompt)
+        value = _manners(set(value))[mode](value, prompt)
     elif mode == "no_facts":
         value = conforming(schema)
     text = json.dumps(value, ensure_ascii=False)

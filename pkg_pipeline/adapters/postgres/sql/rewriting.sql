@@ -1,0 +1,12 @@
+-- What the rewrite of a question reads of the memory; nothing here writes.
+
+-- name: languages
+-- Languages that at least this share of the searchable messages is in, commonest first; none of mass chats (P34).
+WITH spoken AS (
+    SELECT i.language, sum(i.message_count) AS messages FROM interactions i
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+    GROUP BY i.language
+)
+SELECT language FROM spoken
+WHERE messages > 0 AND messages >= %(least_share)s::float8 * (SELECT sum(messages) FROM spoken)
+ORDER BY messages DESC, language
