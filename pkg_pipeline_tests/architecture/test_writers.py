@@ -35,7 +35,7 @@ WRITERS: dict[str, set[str]] = {
     "llm_call_subjects": {"ledger"},
     "budgets": {"budgets"},
     "leases": {"profiles", "summaries"},
-    "dirty_partitions": {"archive", "ingest", "interactions", "profiles", "summaries", "partitions"},
+    "dirty_partitions": {"archive", "chunks", "ingest", "interactions", "profiles", "summaries", "partitions"},
     "partition_states": {"partitions"},
     "context_receipts": {"receipts"},
     "entity_relationship_profiles": {"profiles"},
@@ -56,7 +56,7 @@ WRITERS: dict[str, set[str]] = {
     "chunk_scopes": {"vectors"},
     "chunk_terms": {"chunks"},
     "speaker_terms": {"chunks"},
-    "chunk_states": {"chunks"},
+    "chunk_states": {"chunks", "spaces"},  # a space takes along what says that it is complete
 }
 """Table → the files of ``sql/`` that may write it. A new line here is a decision, not a formality.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -43,6 +45,8 @@ class PostgresSpaceStore:
         """As in ``SpaceStore``. Writers of chunks and vectors wait while it is checked; searches do not."""
         with transaction(self._connections) as connection:
             _run(connection, "lock")
+            if not _is_there(connection, space_id):
+                raise SpaceMismatch(f"the vector space {space_id} was dropped")
             _run(connection, "hold_chunks")
             interactions, chunks = _run(connection, "missing", space=space_id).fetchone() or (0, 0)
             if interactions:
@@ -51,8 +55,23 @@ class PostgresSpaceStore:
                     " missing"
                 )
             _run(connection, "retire_others", space=space_id)
-            if not _run(connection, "activate", space=space_id).rowcount and not _is_there(connection, space_id):
-                raise SpaceMismatch(f"the vector space {space_id} was dropped")
+            _run(connection, "activate", space=space_id)
+
+    def forget_incomplete(self, space_id: int) -> int:
+        """Interactions that are marked complete and lack vectors are due again; how many."""
+        with self._connections.connection() as connection:
+            return _run(connection, "forget_incomplete", space=space_id).rowcount
+
+    @contextmanager
+    def filling(self) -> Iterator[bool]:
+        """Whether nobody else fills or drops a space meanwhile. A process that dies lets go."""
+        with self._connections.connection() as connection:
+            is_mine = _run(connection, "begin_filling").fetchone() == (True,)
+            try:
+                yield is_mine
+            finally:
+                if is_mine and not connection.closed:
+                    _run(connection, "end_filling")
 
     def drop(self, space_id: int) -> int:
         """As in ``SpaceStore``. Raises SpaceMismatch for the active one. Cut short it is done again, and ends it.
@@ -62,10 +81,12 @@ class PostgresSpaceStore:
         with self._connections.connection() as connection:
             if not _is_there(connection, space_id):
                 return 0
-            if not _run(connection, "begin_drop", space=space_id).rowcount:
-                raise SpaceMismatch(
-                    f"the vector space {space_id} is the one that is asked; switch to another one first"
-                )
+            with connection.transaction():
+                if not _run(connection, "begin_drop", space=space_id).rowcount:
+                    raise SpaceMismatch(
+                        f"the vector space {space_id} is the one that is asked; switch to another first"
+                    )
+                _run(connection, "drop_states", space=space_id)
             drop_indexes(connection, space_id)
             dropped = drop_vectors(connection, space_id)
             try:

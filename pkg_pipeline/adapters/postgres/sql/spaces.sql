@@ -55,5 +55,27 @@ UPDATE embedding_spaces SET state = 'active', activated_at = clock_timestamp() W
 -- What is half gone is no longer complete: should the drop be cut short, nothing takes it for a space to go back to.
 UPDATE embedding_spaces SET state = 'building' WHERE id = %(space)s AND state <> 'active' RETURNING id
 
+-- name: drop_states
+-- Together with the line before: that an interaction is complete here must not outlive its vectors.
+DELETE FROM chunk_states WHERE space_id = %(space)s
+
+-- name: forget_incomplete
+-- What says it has its vectors and has not is made anew. Nobody who works keeps vectors and state apart; a restore of a few
+-- tables or a hand may.
+DELETE FROM chunk_states s USING (
+    SELECT c.interaction_id, count(*) AS chunks
+    FROM memory_chunks c
+    LEFT JOIN chunk_embeddings e ON e.chunk_no = c.no AND e.space_id = %(space)s AND e.index_hash = c.index_hash
+    WHERE e.chunk_no IS NULL
+    GROUP BY c.interaction_id
+) m
+WHERE s.interaction_id = m.interaction_id AND s.space_id = %(space)s AND m.chunks > s.refused
+
+-- name: begin_filling
+SELECT pg_try_advisory_lock(hashtextextended('filling a space', 4))
+
+-- name: end_filling
+SELECT pg_advisory_unlock(hashtextextended('filling a space', 4))
+
 -- name: remove
 DELETE FROM embedding_spaces WHERE id = %(space)s AND state <> 'active'
