@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from pkg_pipeline.api import models, problems
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring import MonitoringPorts, monitoring_routes
+from pkg_pipeline.api.recall import recall_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
 from pkg_pipeline.api.security import LoopbackHosts, is_loopback
 from pkg_pipeline.api.summarization import summarization_routes
@@ -46,6 +47,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     app.add_middleware(problems.Failures)
     if deps.backfills is not None:
         app.include_router(summarization_routes(deps.backfills, tokens=deps.tokens))
+    if deps.recall is not None:
+        app.include_router(recall_routes(deps.recall, entities=deps.entities, clock=deps.clock, tokens=deps.tokens))
     if deps.monitoring is not None:
         _add_monitoring(app, deps, deps.monitoring)
     _document_problems(app)

@@ -13,7 +13,9 @@ INTERACTION = "8a1c6f0a-2f1d-5b8f-9a44-51c1b1a0f7de"
 MESSAGE = "telegram:personal_chat%3A1001/204"
 
 
-class _Answer(BaseModel):
+class Answer(BaseModel):
+    """What every answer is: nothing in it is undocumented."""
+
     model_config = ConfigDict(extra="forbid")
 
 
@@ -38,7 +40,7 @@ class Problem(BaseModel):
     detail: str
 
 
-class Entity(_Answer):
+class Entity(Answer):
     """A person or organisation. `identities` are `source:external-id`."""
 
     model_config = ConfigDict(
@@ -66,18 +68,18 @@ class Entity(_Answer):
     last_contact: datetime | None
 
 
-class EntityList(_Answer):
+class EntityList(Answer):
     items: list[Entity]
     next: str | None = Field(description="Cursor of the next page, null at the end")
 
 
-class ContextEntity(_Answer):
+class ContextEntity(Answer):
     id: UUID
     name: str
     type: Literal["person", "organization"]
 
 
-class ContextItem(_Answer):
+class ContextItem(Answer):
     """One printed item; its `text` occurs in the block."""
 
     kind: Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
@@ -88,7 +90,7 @@ class ContextItem(_Answer):
     marks: list[Literal["unsummarised", "stale", "shortened", "overdue"]]
 
 
-class ContextTier(_Answer):
+class ContextTier(Answer):
     tier: Literal["permanent", "hot", "warm", "cold", "relevant"]
     tokens: int
     items: list[ContextItem]
@@ -103,7 +105,7 @@ class LeftOut(BaseModel):
     count: int | None = Field(default=None, description="How many others, in the entry with reason `more`")
 
 
-class Context(_Answer):
+class Context(Answer):
     """What matters about an entity within a token budget: `text` is the block to give to a model or to read."""
 
     model_config = ConfigDict(
@@ -154,13 +156,13 @@ class Context(_Answer):
     brief: str | None
 
 
-class TimelineSummary(_Answer):
+class TimelineSummary(Answer):
     id: UUID
     status: Literal["completed", "dirty"]
     text: str | None = Field(description="Null while withheld, because a message it rests on was deleted")
 
 
-class TimelineItem(_Answer):
+class TimelineItem(Answer):
     """One interaction. `chat` is `source:external-id`."""
 
     interaction_id: UUID
@@ -175,7 +177,7 @@ class TimelineItem(_Answer):
     summary: TimelineSummary | None
 
 
-class Timeline(_Answer):
+class Timeline(Answer):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -233,7 +235,7 @@ class ImportantMessage(BaseModel):
     reason: Literal["decision", "agreement", "deadline", "important_info"]
 
 
-class Summary(_Answer):
+class Summary(Answer):
     """One version of one interaction's summary with all that was extracted from it."""
 
     id: UUID
@@ -255,7 +257,7 @@ class Summary(_Answer):
     withheld: bool = Field(description="True while its text is withheld, because a message it rests on was deleted")
 
 
-class SummaryList(_Answer):
+class SummaryList(Answer):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -298,7 +300,7 @@ class SummaryList(_Answer):
     next: str | None
 
 
-class Health(_Answer):
+class Health(Answer):
     """The database answers and its schema is the one this program works with."""
 
     model_config = ConfigDict(

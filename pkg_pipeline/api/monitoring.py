@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from pkg_pipeline.api import monitoring_models as models
 from pkg_pipeline.api.metrics import Metrics
-from pkg_pipeline.api.problems import MEDIA_TYPE
+from pkg_pipeline.api.problems import answers
 from pkg_pipeline.api.security import ApiToken, require
 from pkg_pipeline.stages.monitoring import MonitoringParams, statistics
 from pkg_pipeline.stages.monitoring_stores import MonitoringStore
@@ -32,17 +32,6 @@ class MonitoringPorts:
     receipts_lost: Callable[[], int] | None = None
 
 
-def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    words = {
-        401: "No token, or an unknown one",
-        403: "The token's scope is too narrow",
-        422: "A parameter is wrong; `errors` says which",
-        503: "The database does not answer",
-    }
-    return {status: {"description": words[status], "content": content} for status in statuses}
-
-
 def _json(body: Mapping[str, Any]) -> Response:
     return Response(orjson.dumps(body), media_type="application/json")
 
@@ -52,7 +41,7 @@ def monitoring_routes(
 ) -> APIRouter:
     """Guarded like every other read."""
     guarded = [Depends(require("read", tokens))]
-    router = APIRouter(dependencies=guarded, tags=["monitoring"], responses=_answers(401, 403, 503))
+    router = APIRouter(dependencies=guarded, tags=["monitoring"], responses=answers(401, 403, 503))
 
     @router.get("/v1/summarization/stats", summary="How the memory is doing", response_model=models.Stats)
     def stats() -> Response:
@@ -63,7 +52,7 @@ def monitoring_routes(
         "/v1/summarization/queue",
         summary="What waits, what is worked on, what was given up",
         response_model=models.Queue,
-        responses=_answers(422),
+        responses=answers(422),
     )
     def whole_queue(
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows of each list")] = FIRST_ROWS,
@@ -75,7 +64,7 @@ def monitoring_routes(
         "/v1/summarization/queue/{state}",
         summary="One list of the queue",
         response_model=models.QueueList,
-        responses=_answers(422),
+        responses=answers(422),
     )
     def one_list(
         state: QueueState,

@@ -5,21 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from pkg_pipeline.api.models import Answer
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class PutOff(_Answer):
+class PutOff(Answer):
     """Rows that a budget, a retry or a service in trouble holds back, and when the first of them go on."""
 
     rows: int
     until: datetime | None
 
 
-class TaskBudget(_Answer):
+class TaskBudget(Answer):
     task: str
     period: Literal["day", "week"]
     calls: int
@@ -27,7 +25,7 @@ class TaskBudget(_Answer):
     resets_at: datetime
 
 
-class LaneBudget(_Answer):
+class LaneBudget(Answer):
     """Money of today over all tasks of the lane, reservations of calls under way included."""
 
     lane: Literal["live", "backfill"]
@@ -38,7 +36,7 @@ class LaneBudget(_Answer):
     tasks: list[TaskBudget]
 
 
-class Stats(_Answer):
+class Stats(Answer):
     """Figures of the memory. Means are over served summaries and null while there is none."""
 
     total_interactions: int
@@ -68,14 +66,14 @@ class Stats(_Answer):
     budget: list[LaneBudget]
 
 
-class QueueList(_Answer):
+class QueueList(Answer):
     """Rows have the columns of their list: ids, times, attempts and a reason; never a word of a conversation."""
 
     items: list[dict[str, Any]]
     next: str | None
 
 
-class QueueLists(_Answer):
+class QueueLists(Answer):
     waiting: QueueList
     active: QueueList
     failed: QueueList
@@ -83,12 +81,12 @@ class QueueLists(_Answer):
     backfills: QueueList
 
 
-class ProfilesQueue(_Answer):
+class ProfilesQueue(Answer):
     put_off: int
     failed: int
 
 
-class Queue(_Answer):
+class Queue(Answer):
     """How many of each, and the first rows of every list."""
 
     waiting: int = Field(description="Eligible interactions that nobody works on yet, due or not")

@@ -16,12 +16,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.stages.entities import EntityAmbiguous, EntityNotFound, entity_json
 from pkg_pipeline.stages.paging import BadCursor
-from pkg_pipeline.stages.read_stores import BadRequest, EntityUnknown, StoreUnavailable
+from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "5"
+
+MEANINGS = {
+    401: "No token, or an unknown one",
+    403: "The token's scope is too narrow",
+    404: "No such entity; `nearest` has names that look alike",
+    409: "Several entities fit; `candidates` lists them",
+    415: "The body is no JSON",
+    422: "A parameter is wrong; `errors` says which",
+    503: "The database does not answer",
+}
 
 
 def problem(
@@ -43,6 +53,13 @@ def problem(
     return Response(orjson.dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
+def answers(*statuses: int, **said: str) -> dict[int | str, dict[str, Any]]:
+    """The problems that a route documents; ``said`` (``s503="…"``) words one differently."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    words = {**MEANINGS, **{int(key[1:]): value for key, value in said.items()}}
+    return {status: {"description": words[status], "content": content} for status in statuses}
+
+
 def install(app: FastAPI) -> None:
     """Every error of ``app`` as a problem document."""
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -51,6 +68,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(BadCursor, _bad_cursor)
     app.add_exception_handler(EntityUnknown, _unknown)
     app.add_exception_handler(EntityAmbiguous, _ambiguous)
+    app.add_exception_handler(ChatUnknown, _no_chat)
     app.add_exception_handler(StoreUnavailable, _unavailable)
 
 
@@ -89,6 +107,10 @@ def _unknown(_: Request, error: Exception) -> Response:
     if isinstance(error, EntityNotFound):
         return problem(404, str(error), kind="entity-not-found", nearest=list(error.nearest))
     return problem(404, f"there is no entity {error}", kind="entity-not-found", nearest=[])
+
+
+def _no_chat(_: Request, error: Exception) -> Response:
+    return problem(404, f"there is no chat {error}", kind="chat-not-found")
 
 
 def _ambiguous(_: Request, error: Exception) -> Response:

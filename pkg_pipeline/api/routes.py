@@ -17,12 +17,12 @@ from starlette.responses import Response
 
 from pkg_pipeline.api import models
 from pkg_pipeline.api.monitoring import MonitoringPorts
-from pkg_pipeline.api.problems import MEDIA_TYPE, problem
+from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken, require
 from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.memory.hashing import parse_chat_key
 from pkg_pipeline.memory.moments import parse_moment
-from pkg_pipeline.stages.context import ContextRequest, ContextSettings, entity_context
+from pkg_pipeline.stages.context import ContextRequest, ContextSettings, Relevant, entity_context
 from pkg_pipeline.stages.entities import entity_json, find_entity, list_entities
 from pkg_pipeline.stages.history import list_summaries, timeline
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS
@@ -37,6 +37,7 @@ from pkg_pipeline.stages.read_stores import (
     SummaryFilter,
     SummaryStatus,
 )
+from pkg_pipeline.stages.recall import RecallParts
 
 MOST_TOKENS = 1_000_000
 
@@ -44,7 +45,8 @@ MOST_TOKENS = 1_000_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDependencies:
     """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only. Without
-    ``monitoring`` there are no figures to ask for, without ``backfills`` none can be requested.
+    ``monitoring`` there are no figures to ask for, without ``backfills`` none can be requested, without ``recall`` no
+    questions, without ``relevant`` a context's hint changes nothing.
     """
 
     contexts: ContextStore
@@ -58,6 +60,8 @@ class ApiDependencies:
     receipts: ReceiptSink | None = None
     tokens: tuple[ApiToken, ...] = ()
     monitoring: MonitoringPorts | None = None
+    recall: RecallParts | None = None
+    relevant: Relevant | None = None
     backfills: BackfillDesk | None = None
 
 
@@ -67,19 +71,6 @@ _Cursor = Annotated[str | None, Query(description="`next` of the page before", m
 _Text = Annotated[str | None, Query(max_length=500)]
 
 
-def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    words = {
-        401: "No token, or an unknown one",
-        403: "The token's scope is too narrow",
-        404: "No such entity; `nearest` has names that look alike",
-        409: "Several entities fit; `candidates` lists them",
-        422: "A parameter is wrong; `errors` says which",
-        503: "The database does not answer",
-    }
-    return {status: {"description": words[status], "content": content} for status in statuses}
-
-
 def _json(body: Mapping[str, Any]) -> Response:
     return Response(orjson.dumps(body), media_type="application/json")
 
@@ -87,7 +78,7 @@ def _json(body: Mapping[str, Any]) -> Response:
 def reading_routes(deps: ApiDependencies) -> APIRouter:
     """Everything under ``/v1`` that reads."""
     guarded = [Depends(require("read", deps.tokens))]
-    router = APIRouter(prefix="/v1", dependencies=guarded, tags=["memory"], responses=_answers(401, 403, 422, 503))
+    router = APIRouter(prefix="/v1", dependencies=guarded, tags=["memory"], responses=answers(401, 403, 422, 503))
 
     @router.get("/entities", summary="List entities by name", response_model=models.EntityList)
     def entities(query: _Text = None, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
@@ -95,7 +86,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         page = list_entities(deps.entities, query=_clean(query), limit=limit, cursor=cursor)
         return _json(page.to_json())
 
-    @router.get("/entities/{entity}", summary="One entity", response_model=models.Entity, responses=_answers(404, 409))
+    @router.get("/entities/{entity}", summary="One entity", response_model=models.Entity, responses=answers(404, 409))
     def entity(entity: _EntityPath) -> Response:
         """By id, or by a name that fits exactly one."""
         return _json(entity_json(find_entity(deps.entities, entity)))
@@ -104,10 +95,13 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         "/entities/{entity}/context",
         summary="What matters about an entity, within a token budget",
         response_model=models.Context,
-        responses=_answers(404, 409),
+        responses=answers(404, 409),
     )
     def context(
         entity: _EntityPath,
+        hint: Annotated[
+            str | None, Query(min_length=1, max_length=2_000, description="The task at hand: what bears on it comes in")
+        ] = None,
         max_tokens: Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Largest size of `text`")] = None,
         as_of: Annotated[
             str | None,
@@ -124,15 +118,23 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
             now=deps.clock.now(),
             as_of=None if as_of is None else _moment(as_of, deps),
             max_tokens=max_tokens,
+            hint=_clean(hint),
         )
-        answer = entity_context(deps.contexts, deps.counter, request, settings=deps.settings, receipts=deps.receipts)
+        answer = entity_context(
+            deps.contexts,
+            deps.counter,
+            request,
+            settings=deps.settings,
+            receipts=deps.receipts,
+            relevant=deps.relevant,
+        )
         return _json(answer.to_json())
 
     @router.get(
         "/entities/{entity}/timeline",
         summary="Interactions of an entity, newest first",
         response_model=models.Timeline,
-        responses=_answers(404, 409),
+        responses=answers(404, 409),
     )
     def entity_timeline(entity: _EntityPath, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
         """Each interaction with one line of its summary, where it has one."""
@@ -143,7 +145,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         "/summaries",
         summary="Summaries, newest interaction first",
         response_model=models.SummaryList,
-        responses=_answers(404, 409),
+        responses=answers(404, 409),
     )
     def summaries(
         entity: Annotated[str | None, Query(max_length=500, description="Id or name")] = None,
@@ -174,7 +176,7 @@ def health_routes(deps: ApiDependencies) -> APIRouter:
     """For whoever watches the server; needs no token and tells nothing about anybody."""
     router = APIRouter(tags=["server"])
 
-    @router.get("/health", summary="Whether reads work", response_model=models.Health, responses=_answers(503))
+    @router.get("/health", summary="Whether reads work", response_model=models.Health, responses=answers(503))
     def health() -> Response:
         """The database answers and its schema is at the revision that this program needs."""
         revision = deps.health.revision()

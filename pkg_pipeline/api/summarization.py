@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Header, HTTPException
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from pkg_pipeline.api.problems import MEDIA_TYPE, problem
+from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken, require
 from pkg_pipeline.stages.backfill import MOST_INTERACTIONS, Asked, BackfillWrong
 from pkg_pipeline.stages.backfill_stores import BackfillRequest, Forecast
@@ -109,28 +109,36 @@ class BackfillAnswer(BaseModel):
     forecast: BackfillForecast
 
 
-def _answers() -> dict[int | str, dict[str, Any]]:
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    words = {
-        401: "No token, or an unknown one",
-        403: "The token's scope is too narrow",
-        415: "The body is no JSON",
-        422: "The request makes no sense; `errors` says where",
-        503: "The database does not answer, or the model is not set up",
-    }
-    return {status: {"description": said, "content": content} for status, said in words.items()}
-
-
 def _json_only(content_type: Annotated[str, Header()] = "") -> None:
     """A page elsewhere can make a browser send anything but JSON without asking us first."""
     if content_type.partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "the body must be JSON: send Content-Type: application/json")
 
 
+PROBLEMS = answers(
+    *(401, 403, 415, 422, 503),
+    s422="The request makes no sense; `errors` says where",
+    s503="The database does not answer, or the model is not set up",
+)
+
+
 def summarization_routes(desk: BackfillDesk, *, tokens: tuple[ApiToken, ...]) -> APIRouter:
     """What asks for work; needs the scope ``write``."""
     guarded = [Depends(require("write", tokens)), Depends(_json_only)]
-    router = APIRouter(prefix="/v1/summarization", dependencies=guarded, tags=["monitoring"], responses=_answers())
+    router = APIRouter(
+        prefix="/v1/summarization",
+        dependencies=guarded,
+        tags=["monitoring"],
+        responses=answers(
+            401,
+            403,
+            415,
+            422,
+            503,
+            s422="The request makes no sense; `errors` says where",
+            s503="The database does not answer, or the model is not set up",
+        ),
+    )
 
     @router.post(
         "/backfill",

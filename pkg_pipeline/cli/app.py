@@ -28,6 +28,7 @@ COMMANDS = {
     "backfill": ("backfill", "backfill", "Summarise older conversations, or stale ones again; forecast first."),
     "entities": ("reading", "entities", "Everybody the memory knows, by name."),
     "context": ("reading", "context", "Everything that matters about somebody, within a token budget."),
+    "recall": ("recalling", "recall", "The messages, decisions and facts that answer a question."),
     "summaries": ("reading", "summaries", "Summaries with decisions and action items, newest first."),
     "stats": ("monitoring", "stats", "Figures of the memory: coverage, backlog, cost, budget."),
     "queue": ("monitoring", "queue", "What waits, what is worked on, what was given up."),

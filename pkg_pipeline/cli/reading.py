@@ -16,7 +16,7 @@ from pkg_pipeline.stages.context import EntityContext, EntityUnknown
 from pkg_pipeline.stages.entities import EntityAmbiguous, find_entity, list_entities
 from pkg_pipeline.stages.history import list_summaries
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
-from pkg_pipeline.stages.read_stores import ListedEntity, SummaryFilter, SummaryStatus
+from pkg_pipeline.stages.read_stores import BadRequest, ListedEntity, SummaryFilter, SummaryStatus
 from pkg_pipeline.wiring import Memory, open_memory
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_ROWS, help="Rows a page.")]
@@ -73,16 +73,20 @@ def summaries(
 
 def context(
     entity: Annotated[str, typer.Argument(help="Id, or a name that fits exactly one.")],
+    hint: Annotated[str | None, typer.Option(help="The task at hand: what bears on it comes in.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="At most this many tokens.", show_default=False)] = None,
     as_of: Annotated[str | None, typer.Option(help="The context of that moment, ISO time.", show_default=False)] = None,
     json: JsonFlag = False,
 ) -> None:
     """Everything that matters about somebody, within a token budget."""
     settings = settings_in_force()
-    moment = None if as_of is None else _moment(as_of, settings)
+    moment = None if as_of is None else moment_of(as_of, settings)
     with open_memory(settings) as memory:
         found = found_entity(memory, entity)
-        answer = memory.context(found.id, max_tokens=max_tokens, as_of=moment)
+        try:
+            answer = memory.context(found.id, max_tokens=max_tokens, as_of=moment, hint=hint)
+        except BadRequest as error:
+            raise typer.BadParameter(str(error), param_hint=f"--{error.field}") from error
     show(answer.to_json(), as_json=json, human=lambda screen: print_context(screen, answer))
 
 
@@ -156,7 +160,8 @@ def _day(given: str | None, option: str) -> Any:
         raise typer.BadParameter(f"{given!r} is no day, such as 2026-03-15", param_hint=option) from error
 
 
-def _moment(given: str, settings: Settings) -> datetime:
+def moment_of(given: str, settings: Settings) -> datetime:
+    """An ISO time as given on the command line; without an offset it is local."""
     try:
         moment = datetime.fromisoformat(given)
     except ValueError as error:

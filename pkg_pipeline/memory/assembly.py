@@ -24,6 +24,7 @@ from pkg_pipeline.memory.language import detect
 from pkg_pipeline.memory.lines import bullet, fit, one_line
 from pkg_pipeline.memory.phrases import phrases
 from pkg_pipeline.memory.records import Tier
+from pkg_pipeline.memory.relevance import relevant_lines
 from pkg_pipeline.memory.wording import Line, Wording, with_mark
 
 CountMany = Callable[[Sequence[str]], list[int]]
@@ -54,7 +55,7 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
     """
     wording = _wording(rows, rules)
     left_out = list(rows.left_out)
-    lines = _lines(rows, rules, wording, left_out)
+    lines = _lines(rows, rules, wording, left_out, count_many)
 
     def count(text: str) -> int:
         return count_many([text])[0]
@@ -89,7 +90,9 @@ def _wording(rows: ContextRows, rules: BlockRules) -> Wording:
     return Wording(language, rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language))
 
 
-def _lines(rows: ContextRows, rules: BlockRules, wording: Wording, left_out: list[LeftOut]) -> dict[Tier, list[Line]]:
+def _lines(
+    rows: ContextRows, rules: BlockRules, wording: Wording, left_out: list[LeftOut], count_many: CountMany
+) -> dict[Tier, list[Line]]:
     """Every line that could be printed, per tier, in order of preference; what is withheld goes to ``left_out``."""
     decisions = _served(rows.decisions, left_out)
     open_items = _served(rows.open_items, left_out)
@@ -98,7 +101,7 @@ def _lines(rows: ContextRows, rules: BlockRules, wording: Wording, left_out: lis
         "hot": _hot(rows, rules, wording, left_out),
         "warm": _warm(rows, rules, decisions, open_items, wording, left_out),
         "cold": _cold(rows, rules, decisions, open_items, wording),
-        "relevant": [],
+        "relevant": relevant_lines(rows.relevant, wording, count_many),
     }
     worded = {line.id for tier in lines.values() for line in tier}
     # lesser decisions of conversations beyond the limit stand under no heading, but must not vanish

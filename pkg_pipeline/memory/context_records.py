@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile_records import Frequency, RelationshipType
 from pkg_pipeline.memory.records import ChatKind, EntityType, Language, Owner, Tier
+
+if TYPE_CHECKING:
+    from pkg_pipeline.memory.recall_records import Ranked
 
 TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections, of precedence, and of passing on what is left."""
@@ -155,6 +158,7 @@ class KnownProfile:
 class ContextRows:
     """Everything one read brought, newest first in every list but ``open_items`` (due soonest first, undated last).
 
+    ``relevant`` is what a task hint brought, best first; empty without one (P5).
     ``left_out`` names what the read itself did not bring: withheld summaries, a withheld profile,
     and the first one beyond each limit.
     """
@@ -167,6 +171,7 @@ class ContextRows:
     decisions: tuple[KnownItem, ...] = ()
     open_items: tuple[KnownItem, ...] = ()
     profile: KnownProfile | None = None
+    relevant: tuple[Ranked, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 

@@ -5,7 +5,7 @@ Here: the moment asked for, the edges of the tiers, the last count, the answer's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from pkg_pipeline.memory.assembly import assemble
 from pkg_pipeline.memory.context_records import Block, BlockItem, BlockRules, ContextRows, LeftOut
 from pkg_pipeline.memory.moments import iso
+from pkg_pipeline.memory.recall_records import Ranked
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.read_stores import BadRequest, ContextQuery, ContextStore, EntityUnknown, Receipt, ReceiptSink
@@ -43,12 +44,20 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """One question. ``now`` is the clock's time; ``as_of`` (P9) and ``max_tokens`` default to now and the setting."""
+    """One question. ``now`` is the clock's time; ``as_of`` (P9) and ``max_tokens`` default to now and the setting.
+
+    ``hint`` is the task at hand, in words: what it brings stands in a tier of its own (P5).
+    """
 
     entity_id: UUID
     now: datetime
     as_of: datetime | None = None
     max_tokens: int | None = None
+    hint: str | None = None
+
+
+Relevant = Callable[["ContextRequest"], tuple[Ranked, ...]]
+"""What a hint brings, best first: recall within the entity, as of the moment asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +99,12 @@ def entity_context(
     *,
     settings: ContextSettings,
     receipts: ReceiptSink | None = None,
+    relevant: Relevant | None = None,
 ) -> EntityContext:
-    """The context of one entity. Raises EntityUnknown; BadRequest for a budget below one token or a time to come."""
+    """The context of one entity. Raises EntityUnknown; BadRequest for a budget below one token or a time to come.
+
+    ``relevant`` is asked where the request has a hint; without it a hint changes nothing.
+    """
     max_tokens = settings.max_tokens if request.max_tokens is None else request.max_tokens
     if max_tokens < 1:
         raise BadRequest("max_tokens", "max_tokens must be at least 1")
@@ -112,6 +125,8 @@ def entity_context(
     )
     if rows is None:
         raise EntityUnknown(str(request.entity_id))
+    if request.hint is not None and relevant is not None:
+        rows = replace(rows, relevant=relevant(request))
     answer = EntityContext(
         receipt_id=None if receipts is None else uuid4(),
         entity_id=rows.entity.id,
@@ -176,6 +191,7 @@ def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str
             "as_of": iso(answer.as_of),
             "asked_as_of": None if request.as_of is None else iso(request.as_of),
             "max_tokens": answer.max_tokens,
+            "hint": request.hint,
             "counter": counter_name,
         },
         tiers=[

@@ -39,6 +39,10 @@ class EntityUnknown(Exception):
     """No entity of that id."""
 
 
+class ChatUnknown(Exception):
+    """No chat of that id."""
+
+
 class BadRequest(ValueError):
     """A question that cannot be answered as asked; ``field`` is the parameter at fault."""
 

@@ -31,6 +31,7 @@ from pkg_pipeline.stages.summaries import DayReport, Estimate
 from pkg_pipeline.wiring.archive import ArchiveWork
 from pkg_pipeline.wiring.attempts import row_of
 from pkg_pipeline.wiring.backfills import BackfillWork
+from pkg_pipeline.wiring.chunks import ChunkWork
 from pkg_pipeline.wiring.monitoring import MonitoringWork
 from pkg_pipeline.wiring.profiles import ProfileWork
 from pkg_pipeline.wiring.summaries import SummaryWork
@@ -196,6 +197,10 @@ class Memory:
         return BackfillWork(self)
 
     @cached_property
+    def chunks(self) -> ChunkWork:
+        return ChunkWork(self)
+
+    @cached_property
     def archive(self) -> ArchiveWork:
         return ArchiveWork(self)
 
@@ -214,14 +219,17 @@ class Memory:
         """Entities, summaries, contexts: nothing here can write memory."""
         return PostgresReadStore(self.connections, zone=self.settings.zone)
 
-    def context(self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None) -> EntityContext:
-        """The context of one entity. Raises EntityUnknown."""
+    def context(
+        self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None, hint: str | None = None
+    ) -> EntityContext:
+        """The context of one entity. Raises EntityUnknown, BadRequest."""
         return entity_context(
             self.reads,
             self.counter,
-            ContextRequest(entity_id=entity_id, now=self.clock.now(), as_of=as_of, max_tokens=max_tokens),
+            ContextRequest(entity_id=entity_id, now=self.clock.now(), as_of=as_of, max_tokens=max_tokens, hint=hint),
             settings=context_settings(self.settings),
             receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
+            relevant=None if hint is None else self.recall.relevant,
         )
 
     @property

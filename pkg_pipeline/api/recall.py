@@ -1,0 +1,149 @@
+"""``/v1/recall``: questions about all that is stored. Parses, asks the stage, renders."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Depends, Query
+from pydantic import ConfigDict
+from starlette.responses import Response
+
+from pkg_pipeline.api.models import MESSAGE, Answer
+from pkg_pipeline.api.problems import answers
+from pkg_pipeline.api.security import ApiToken, require
+from pkg_pipeline.memory.chunk_records import ChunkSource
+from pkg_pipeline.memory.hashing import chat_id, parse_chat_key
+from pkg_pipeline.memory.moments import parse_moment
+from pkg_pipeline.stages.entities import find_entity
+from pkg_pipeline.stages.ports import Clock
+from pkg_pipeline.stages.read_stores import BadRequest, EntityStore
+from pkg_pipeline.stages.recall import MOST_QUERY_CHARS, MOST_TOP_K, RecallParts, RecallRequest, recall
+
+MOST_TOKENS = 1_000_000
+
+
+class RecallResult(Answer):
+    """One piece. `text` occurs in the answer's; `passage` is which of how many parts of a long message it is."""
+
+    id: UUID
+    source: ChunkSource
+    text: str
+    score: float
+    at: str
+    topics: list[str]
+    message_ids: list[str]
+    chat: str
+    speaker: str | None
+    interaction_id: UUID | None
+    passage: list[int]
+
+
+class Recall(Answer):
+    """`text` is ready for a model's prompt; `results` are its lines, best first."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "query": "when does Anna move?",
+                "mode": "hybrid",
+                "as_of": "2026-03-15T09:00:00Z",
+                "text": "## 2026-03-14\n- Anna Petrova: we are moving on the 20th of April\n",
+                "tokens": 24,
+                "results": [
+                    {
+                        "id": "0b4a51e3-6f0e-5a0e-8f8a-1c7b2f9f0d11",
+                        "source": "message",
+                        "text": "Anna Petrova: we are moving on the 20th of April",
+                        "score": 2.41,
+                        "at": "2026-03-14T17:40:00Z",
+                        "topics": [],
+                        "message_ids": [MESSAGE],
+                        "chat": "telegram:personal_chat:1001",
+                        "speaker": "Anna Petrova",
+                        "interaction_id": "8a1c6f0a-2f1d-5b8f-9a44-51c1b1a0f7de",
+                        "passage": [1, 1],
+                    }
+                ],
+                "embedding_model": "offline:use-multilingual-3",
+                "warnings": [],
+            }
+        },
+    )
+    query: str
+    mode: Literal["hybrid", "vector", "keyword"]
+    as_of: str
+    text: str
+    tokens: int
+    results: list[RecallResult]
+    embedding_model: str | None
+    warnings: list[str]
+
+
+def recall_routes(
+    parts: RecallParts, *, entities: EntityStore, clock: Clock, tokens: tuple[ApiToken, ...]
+) -> APIRouter:
+    """Guarded like every other read."""
+    guarded = [Depends(require("read", tokens))]
+    router = APIRouter(prefix="/v1", dependencies=guarded, tags=["memory"])
+
+    @router.get(
+        "/recall",
+        summary="What the memory holds about a question",
+        response_model=Recall,
+        responses=answers(401, 403, 404, 409, 422, 503, s404="No such entity, chat or session"),
+    )
+    def ask(
+        query: Annotated[str, Query(min_length=1, max_length=MOST_QUERY_CHARS, description="In any language")],
+        entity: Annotated[str | None, Query(max_length=500, description="Id or name")] = None,
+        session: Annotated[str | None, Query(max_length=1_000, description="Id or `source:external-id`")] = None,
+        chat: Annotated[str | None, Query(max_length=1_000, description="`source:external-id`")] = None,
+        topic: Annotated[list[str] | None, Query(description="At least one of these topics")] = None,
+        top_k: Annotated[int | None, Query(ge=1, le=MOST_TOP_K, description="At most this many pieces")] = None,
+        max_tokens: Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Largest size of `text`")] = None,
+        as_of: Annotated[str | None, Query(max_length=40, description="As it was then; by default now")] = None,
+    ) -> Response:
+        """Messages, summaries, decisions and facts, found by meaning and by words, in `text` within the budget.
+
+        `mode` is `keyword` where no embedder answered; `warnings` say why. No language model is asked.
+        """
+        if session is not None and chat is not None:
+            raise BadRequest("session", "a session is a chat: give one of them")
+        answer = recall(
+            parts,
+            RecallRequest(
+                query=query.replace("\0", " "),
+                now=clock.now(),
+                entity_id=None if entity is None else find_entity(entities, entity).id,
+                chat_id=_chat_id(session, "session") if session else _chat_id(chat, "chat"),
+                topics=tuple(topic or ()),
+                top_k=top_k,
+                max_tokens=max_tokens,
+                as_of=None if as_of is None else _moment(as_of, parts),
+            ),
+        )
+        return Response(orjson.dumps(answer.to_json()), media_type="application/json")
+
+    return router
+
+
+def _moment(text: str, parts: RecallParts) -> Any:
+    try:
+        return parse_moment(text, parts.settings.zone)
+    except ValueError as error:
+        raise BadRequest("as_of", str(error)) from None
+
+
+def _chat_id(given: str | None, field: str) -> UUID | None:
+    if given is None:
+        return None
+    try:
+        return UUID(given)
+    except ValueError:
+        pass
+    try:
+        return chat_id(*parse_chat_key(given.replace("\0", "")))
+    except ValueError:
+        raise BadRequest(field, f"{field} must be an id or source:external-id") from None

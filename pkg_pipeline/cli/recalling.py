@@ -1,0 +1,79 @@
+"""``pkg-pipeline recall``: what the memory holds about a question."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.console import Console
+
+from pkg_pipeline.cli.reading import found_entity, moment_of
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, settings_in_force, show, without_controls
+from pkg_pipeline.memory.hashing import chat_id, parse_chat_key
+from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown
+from pkg_pipeline.stages.recall import MOST_TOP_K, RecallAnswer
+from pkg_pipeline.wiring import open_memory
+
+
+def recall(
+    query: Annotated[str, typer.Argument(help="The question, in any language.")],
+    entity: Annotated[str | None, typer.Option(help="Only about whom: id or name.", show_default=False)] = None,
+    session: Annotated[str | None, typer.Option(help="Only this session: id or chat key.", show_default=False)] = None,
+    chat: Annotated[str | None, typer.Option(help="Only this chat: source:external-id.", show_default=False)] = None,
+    topic: Annotated[list[str] | None, typer.Option(help="Only with this topic.", show_default=False)] = None,
+    top_k: Annotated[
+        int | None, typer.Option(min=1, max=MOST_TOP_K, help="At most this many pieces.", show_default=False)
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="At most this many tokens.", show_default=False)] = None,
+    as_of: Annotated[str | None, typer.Option(help="As it was at that moment, ISO time.", show_default=False)] = None,
+    json: JsonFlag = False,
+) -> None:
+    """The messages, decisions and facts that answer a question, by meaning and by words."""
+    settings = settings_in_force()
+    moment = None if as_of is None else moment_of(as_of, settings)
+    where = session or chat
+    if session is not None and chat is not None:
+        raise typer.BadParameter("a session is a chat: give one of them", param_hint="--session")
+    with open_memory(settings) as memory:
+        try:
+            answer = memory.recall.search(
+                query,
+                entity_id=None if entity is None else found_entity(memory, entity).id,
+                chat_id=None if where is None else _chat_id(where, "--session" if session else "--chat"),
+                topics=tuple(topic or ()),
+                top_k=top_k,
+                max_tokens=max_tokens,
+                as_of=moment,
+            )
+        except BadRequest as error:
+            raise typer.BadParameter(str(error), param_hint=error.field) from error
+        except ChatUnknown as error:
+            raise CommandFailed(f"no chat {where}; pkg-pipeline summaries shows chat keys") from error
+    show(answer.to_json(), as_json=json, human=lambda screen: print_recall(screen, answer))
+
+
+def print_recall(screen: Console, answer: RecallAnswer) -> None:
+    """The block as a model gets it, then how it was found."""
+    if not answer.block.lines:
+        screen.print("nothing found")
+    screen.print(without_controls(answer.block.text), markup=False, end="")
+    screen.rule(style="dim")
+    pieces = counted(len(answer.block.lines), "piece", "pieces")
+    screen.print(f"{pieces}, {answer.block.tokens:,} tokens, found by {_HOW[answer.mode]}")
+    for warning in answer.warnings:
+        screen.print(f"note: {without_controls(warning)}", markup=False)
+
+
+_HOW = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}
+
+
+def _chat_id(given: str, option: str) -> UUID:
+    try:
+        return UUID(given)
+    except ValueError:
+        pass
+    try:
+        return chat_id(*parse_chat_key(given))
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error

@@ -1,0 +1,109 @@
+"""Recall with the adapters that the settings name. An embedder is loaded when a question first needs its space."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.memory.recall_records import Ranked
+from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.stages.context import ContextRequest, Relevant
+from pkg_pipeline.stages.ports import Embedder, TokenCounter
+from pkg_pipeline.stages.recall import RecallAnswer, RecallParts, RecallRequest, RecallSettings, find, recall
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+RELEVANT_CANDIDATES = 100
+"""So many of the best are offered to a context: the tier takes what fits into its share and what others leave."""
+
+QUESTION_DEADLINE_SECONDS = 5.0
+"""A person waits: what a remote embedder has not answered by then is searched by keywords."""
+
+
+class SpaceEmbedders:
+    """The embedder of each vector space that was asked for, built once. Safe to share between threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._built: dict[str, Embedder | None] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, model: str) -> Embedder | None:
+        with self._lock:
+            if model not in self._built:
+                self._built[model] = self._build(model)
+            return self._built[model]
+
+    def _build(self, model: str) -> Embedder | None:
+        from pkg_pipeline.wiring.embedders import embedder_named
+
+        if self._settings.embedder_kind == "none":
+            return None
+        try:
+            return embedder_named(model, self._settings, deadline_seconds=QUESTION_DEADLINE_SECONDS)
+        except SettingsError:
+            return None  # the space was made under other settings: the answer says so and goes by keywords
+
+
+def recall_parts(settings: Settings, connections: ConnectionPool, counter: TokenCounter) -> RecallParts:
+    """What the read works with, over connections that need not be able to write."""
+    from pkg_pipeline.adapters.postgres.recall_store import PostgresRecallStore
+    from pkg_pipeline.adapters.term_analyzer import SnowballTerms
+
+    return RecallParts(
+        store=PostgresRecallStore(connections),
+        analyzer=SnowballTerms(),
+        embedders=SpaceEmbedders(settings),
+        counter=counter,
+        settings=RecallSettings(zone=ZoneInfo(settings.timezone), top_k=settings.recall_top_k),
+    )
+
+
+def relevant_by(parts: RecallParts) -> Relevant:
+    """What a hint brings to a context: the stages do not know one another, this is where they meet."""
+
+    def relevant(request: ContextRequest) -> tuple[Ranked, ...]:
+        assert request.hint is not None, "only a request with a hint asks"
+        asked = RecallRequest(query=request.hint, now=request.now, entity_id=request.entity_id, as_of=request.as_of)
+        return find(parts, asked).ranked[:RELEVANT_CANDIDATES]
+
+    return relevant
+
+
+class RecallWork:
+    """``memory.recall``: questions about all that is stored."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self.parts = recall_parts(memory.settings, memory.connections, memory.counter)
+        self.relevant = relevant_by(self.parts)
+
+    def search(
+        self,
+        query: str,
+        *,
+        entity_id: UUID | None = None,
+        chat_id: UUID | None = None,
+        topics: tuple[str, ...] = (),
+        top_k: int | None = None,
+        max_tokens: int | None = None,
+        as_of: datetime | None = None,
+    ) -> RecallAnswer:
+        """What answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
+        request = RecallRequest(
+            query=query,
+            now=self._memory.clock.now(),
+            entity_id=entity_id,
+            chat_id=chat_id,
+            topics=topics,
+            top_k=top_k,
+            max_tokens=max_tokens,
+            as_of=as_of,
+        )
+        return recall(self.parts, request)
