@@ -14,11 +14,12 @@ from pkg_pipeline.defs.assets import (
     dbt_marts,
     entity_relationship_profiles,
     interaction_summaries,
+    memory_chunks,
 )
 from pkg_pipeline.defs.assets.interactions import interactions
 from pkg_pipeline.defs.assets.messages import messages
 from pkg_pipeline.defs.resources import RESOURCE, memory_resource
-from pkg_pipeline.defs.versions import profiles_code_version, summaries_code_version
+from pkg_pipeline.defs.versions import chunks_code_version, profiles_code_version, summaries_code_version
 from pkg_pipeline.settings import Settings
 
 
@@ -36,6 +37,7 @@ def build_definitions(
     months = partitions.monthly(start=start, timezone=zone)
     made = [
         interaction_summaries.build(days, code_version=summaries_code_version()),
+        memory_chunks.build(days, code_version=chunks_code_version()),
         entity_relationship_profiles.build(weeks, code_version=profiles_code_version()),
         archived_messages.build(months),
     ]

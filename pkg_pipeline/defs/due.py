@@ -8,12 +8,19 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from uuid import UUID
 
-from pkg_pipeline.defs.keys import GRAIN_OF, existing
+from pkg_pipeline.defs.keys import DAY, GRAIN_OF, existing
 from pkg_pipeline.defs.lanes import scope_of, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.stages.stores import DuePartition
 
-ASSETS = ("messages", "interactions", "interaction_summaries", "entity_relationship_profiles", "archived_messages")
+ASSETS = (
+    "messages",
+    "interactions",
+    "interaction_summaries",
+    "memory_chunks",
+    "entity_relationship_profiles",
+    "archived_messages",
+)
 """In the order of the flow."""
 
 
@@ -32,7 +39,7 @@ def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = No
 
     Weeks and months have neither version nor attempt: their stages tell what is due, and a run key is not needed.
     """
-    if asset == "interaction_summaries":
+    if GRAIN_OF[asset] is DAY:
         return memory.partitions.due(asset, now=memory.clock.now(), limit=limit)
     found = memory.due_weeks() if asset == "entity_relationship_profiles" else memory.due_months()
     return [DuePartition(asset, key, 0, 0) for key in _existing(memory, asset, found)][:limit]

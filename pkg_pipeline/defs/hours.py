@@ -11,6 +11,9 @@ from zoneinfo import ZoneInfo
 DAILY = "0 3 * * *"
 """P12."""
 
+CHUNKS = "30 3 * * *"
+"""After the night's summaries; what they finish later the sensor takes up."""
+
 WEEKLY = "0 4 * * 0"
 """P20."""
 

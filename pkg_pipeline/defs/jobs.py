@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 MESSAGES_JOB = "import_inbox"
 INTERACTIONS_JOB = "build_interactions"
 SUMMARIES_JOB = "summarize_days"
+CHUNKS_JOB = "chunk_days"
 PROFILES_JOB = "profile_weeks"
 ARCHIVE_JOB = "archive_months"
 MARTS_JOB = "build_marts"
@@ -20,6 +21,7 @@ JOB_OF = {
     "messages": MESSAGES_JOB,
     "interactions": INTERACTIONS_JOB,
     "interaction_summaries": SUMMARIES_JOB,
+    "memory_chunks": CHUNKS_JOB,
     "entity_relationship_profiles": PROFILES_JOB,
     "archived_messages": ARCHIVE_JOB,
 }
@@ -32,6 +34,7 @@ def build(*, marts: bool) -> list[UnresolvedAssetJobDefinition]:
         MESSAGES_JOB: "Import what lies in the inbox.",
         INTERACTIONS_JOB: "Cut touched chats into interactions and complete the silent ones.",
         SUMMARIES_JOB: "Summarise days; a run holds a range of them.",
+        CHUNKS_JOB: "Make days searchable; a run holds a range of them.",
         PROFILES_JOB: "Build the profiles of weeks; a run holds a few of them.",
         ARCHIVE_JOB: "Move the texts of old months aside; a run holds a range of them.",
     }

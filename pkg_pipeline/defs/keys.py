@@ -64,6 +64,7 @@ MONTH = Grain(
 
 GRAIN_OF = {
     "interaction_summaries": DAY,
+    "memory_chunks": DAY,
     "entity_relationship_profiles": WEEK,
     "archived_messages": MONTH,
 }

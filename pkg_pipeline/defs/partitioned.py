@@ -13,7 +13,13 @@ from datetime import date
 import dagster as dg
 
 from pkg_pipeline.defs import publication, requests
-from pkg_pipeline.defs.assets import archived_messages, entity_relationship_profiles, interaction_summaries
+from pkg_pipeline.defs.assets import (
+    archived_messages,
+    entity_relationship_profiles,
+    interaction_summaries,
+    memory_chunks,
+)
+from pkg_pipeline.defs.hours import CHUNKS as CHUNKS_HOUR
 from pkg_pipeline.defs.hours import DAILY, MONTHLY, WEEKLY, last_monthly, week_has_come
 from pkg_pipeline.defs.jobs import JOB_OF
 from pkg_pipeline.defs.keys import GRAIN_OF
@@ -115,6 +121,21 @@ SUMMARIES = Partitioned(
     has_run_keys=True,
 )
 
+CHUNKS = Partitioned(
+    asset=memory_chunks.NAME,
+    clock=ByClock(
+        "chunks_half_past_three",
+        CHUNKS_HOUR,
+        "After the night's summaries, the days with something that is not searchable yet.",
+    ),
+    sensor=BySensor(
+        "due_chunks",
+        "Days with new, changed or deleted messages, summaries or facts that recall does not find as they are.",
+        idle="everything is searchable",
+    ),
+    has_run_keys=True,
+)
+
 PROFILES = Partitioned(
     asset=entity_relationship_profiles.NAME,
     clock=ByClock(
@@ -147,5 +168,5 @@ ARCHIVE = Partitioned(
     holds=(publication.blocked,),
 )
 
-ALL = (SUMMARIES, PROFILES, ARCHIVE)
+ALL = (SUMMARIES, CHUNKS, PROFILES, ARCHIVE)
 """In the order of the flow."""

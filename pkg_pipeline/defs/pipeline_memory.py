@@ -20,6 +20,7 @@ from pkg_pipeline.stages.stores import Lane, PartitionStore, Scope
 
 if TYPE_CHECKING:
     from pkg_pipeline.stages.archive import MonthReport
+    from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
     from pkg_pipeline.stages.interactions import InteractionsReport
     from pkg_pipeline.stages.profiles import WeekReport
     from pkg_pipeline.stages.summaries import DayReport
@@ -76,6 +77,8 @@ class PipelineMemory(Protocol):
         scope: Scope,
         on_day: Callable[[DayReport], None],
     ) -> list[DayReport]: ...
+
+    def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]: ...
 
     def due_weeks(self) -> list[date]:
         """Sundays of the weeks whose profiles need work now, ascending."""
@@ -162,6 +165,9 @@ class OpenedMemory:
     ) -> list[DayReport]:
         return self._memory.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=on_day)
 
+    def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]:
+        return self._memory.chunks.build(days, on_day=on_day)
+
     def due_weeks(self) -> list[date]:
         return self._memory.profiles.due_weeks() if self._work.has_summaries() else []
 
@@ -202,4 +208,5 @@ def opened(settings: Settings) -> Iterator[PipelineMemory]:
 
     with wiring.open_memory(settings) as memory:
         memory.revive_failed()  # before anybody asks what is due
+        memory.chunks.look_again()
         yield OpenedMemory(memory)

@@ -1,4 +1,4 @@
-"""What makes summaries and profiles stale (B5): the prompt's version and the offline model's, which stand in the code.
+"""What makes summaries, profiles and chunks stale (B5): versions of prompts, rules and models that stand in the code.
 
 The remote model is a setting; its name is in every summary's own row, and the stage compares it there.
 """
@@ -12,6 +12,13 @@ def summaries_code_version() -> str:
     from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 
     return "+".join((*sorted(CURRENT_VERSIONS), OFFLINE_MODEL))
+
+
+def chunks_code_version() -> str:
+    """The rules of indexing. Which model's vectors there are is a matter of spaces, not of code (B4)."""
+    from pkg_pipeline.memory.chunk_records import INDEX_VERSION
+
+    return INDEX_VERSION
 
 
 def profiles_code_version() -> str:

@@ -52,5 +52,17 @@ class PartitionChecks(Protocol):
         ...
 
 
-class CheckStore(SummaryChecks, PartitionChecks, Protocol):
-    """All of it; one adapter implements both."""
+class ChunkChecks(Protocol):
+    """Whether recall searches what there is, and nothing else (L7)."""
+
+    def unindexed(self, days: Days) -> Found:
+        """Live messages with words, of interactions of these days outside mass chats, that have no chunk."""
+        ...
+
+    def chunk_orphans(self) -> Found:
+        """Chunks whose message or interaction is gone, codes whose chunk is."""
+        ...
+
+
+class CheckStore(SummaryChecks, PartitionChecks, ChunkChecks, Protocol):
+    """All of it; one adapter implements them."""

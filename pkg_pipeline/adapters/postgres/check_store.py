@@ -16,6 +16,9 @@ from pkg_pipeline.stages.check_stores import Days
 MOST_SUMMARIES = 20_000
 """Looked at by one check, newest first: a month of days of 600 interactions."""
 
+MOST_MESSAGES = 100_000
+"""Looked at by one check, newest first."""
+
 MOST_WRONG = 500
 """Items looked at once more after the first glance."""
 
@@ -87,6 +90,14 @@ class PostgresCheckStore:
         return Found(
             checked, {"in_another_month": moved, "without_interaction": gone}, tuple(examples or ()), first, last
         )
+
+    def unindexed(self, days: Days) -> Found:
+        (row,) = self._rows("unindexed", {**_span(days), "most": MOST_MESSAGES})
+        checked, wrong, examples, first, last = row
+        return Found(checked, {"without_chunk": wrong}, tuple(examples or ()), first, last)
+
+    def chunk_orphans(self) -> Found:
+        return self._orphans({"orphans_of_chunks": "memory_chunks", "orphans_of_codes": "chunk_codes"})
 
     def _orphans(self, tables: Mapping[str, str]) -> Found:
         """``tables``: statement → the table it looks through."""

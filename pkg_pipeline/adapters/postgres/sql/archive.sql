@@ -168,6 +168,11 @@ SELECT pg_advisory_xact_lock(hashtextextended('archive ' || %(month)s::date, 3))
 WITH versions AS (
     UPDATE message_revisions r SET content = %(mark)s FROM archived_messages a
     WHERE a.month = %(month)s AND r.message_id = a.message_id
+), searched AS (
+    -- what is said no more is found no more
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'texts dropped' FROM interactions i
+    WHERE i.id IN (SELECT interaction_id FROM archived_messages WHERE month = %(month)s) GROUP BY i.day
 )
 UPDATE archive_months SET state = 'dropped', dropped_at = clock_timestamp() WHERE month = %(month)s RETURNING message_count
 

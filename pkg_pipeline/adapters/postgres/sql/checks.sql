@@ -150,3 +150,36 @@ WITH stated AS (
 SELECT count(*), count(*) FILTER (WHERE is_wrong), (array_agg(DISTINCT entity_id::text) FILTER (WHERE is_wrong))[1:%(most_examples)s],
        min(week) FILTER (WHERE is_wrong), max(week) FILTER (WHERE is_wrong)
 FROM judged
+
+-- name: unindexed
+-- What stands in the archive is looked at by the run that makes chunks of it, not here: a sample of the rest says enough.
+WITH live AS (
+    SELECT m.id, m.external_id, i.day, i.id AS interaction_id
+    FROM interactions i
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+    JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND m.kind = 'message' AND m.deleted_at IS NULL
+      AND NOT m.is_archived AND m.content ~ '\S'
+    ORDER BY i.day DESC, m.id DESC LIMIT %(most)s
+), judged AS (
+    SELECT l.*, NOT EXISTS (SELECT FROM memory_chunks k WHERE k.message_ids @> ARRAY[l.id] AND k.source IN ('message', 'tool_result')) AS is_wrong
+    FROM live l
+)
+SELECT count(*), count(*) FILTER (WHERE is_wrong), (array_agg(DISTINCT interaction_id::text) FILTER (WHERE is_wrong))[1:%(most_examples)s],
+       min(day) FILTER (WHERE is_wrong), max(day) FILTER (WHERE is_wrong)
+FROM judged
+
+-- name: orphans_of_chunks
+SELECT count(*), count(*) FILTER (WHERE w.is_wrong), (array_agg(k.id::text) FILTER (WHERE w.is_wrong))[1:%(most_examples)s]
+FROM memory_chunks k TABLESAMPLE SYSTEM (%(percent)s)
+LEFT JOIN interactions i ON i.id = k.interaction_id
+LEFT JOIN messages m ON k.source IN ('message', 'tool_result') AND m.id = k.message_ids[1]
+CROSS JOIN LATERAL (
+    SELECT i.id IS NULL AND k.interaction_id IS NOT NULL
+        OR k.source IN ('message', 'tool_result') AND (m.id IS NULL OR m.deleted_at IS NOT NULL) AS is_wrong
+) w
+
+-- name: orphans_of_codes
+SELECT count(*), count(*) FILTER (WHERE k.no IS NULL), (array_agg(DISTINCT d.chunk_no::text) FILTER (WHERE k.no IS NULL))[1:%(most_examples)s]
+FROM chunk_codes d TABLESAMPLE SYSTEM (%(percent)s)
+LEFT JOIN memory_chunks k ON k.no = d.chunk_no

@@ -75,8 +75,9 @@ WITH given AS (
     RETURNING c.id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'interaction_summaries', to_char(i.day, 'YYYY-MM-DD'), 'chat described anew'
-    FROM interactions i JOIN changed ON changed.id = i.chat_id GROUP BY i.day
+    SELECT asset, to_char(i.day, 'YYYY-MM-DD'), 'chat described anew'
+    FROM interactions i JOIN changed ON changed.id = i.chat_id
+    CROSS JOIN unnest('{interaction_summaries,memory_chunks}'::text[]) AS a (asset) GROUP BY asset, i.day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
 SELECT 'interactions', changed.id::text, 'chat described anew', min(m.sent_at), max(m.sent_at)
@@ -217,6 +218,10 @@ WITH touched AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'interaction_summaries', to_char(i.day, 'YYYY-MM-DD'), 'summary dirty'
     FROM interactions i JOIN dirty ON dirty.interaction_id = i.id GROUP BY i.day
+), searched AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'changed messages'
+    FROM interactions i WHERE i.id IN (SELECT interaction_id FROM touched) GROUP BY i.day
 ), facts AS (
     UPDATE entity_facts f SET status = 'candidate'
     FROM touched t
@@ -296,6 +301,12 @@ WITH named AS (
     FROM unnest(%(id)s::uuid[], %(name)s::text[], %(at)s::timestamptz[]) AS given (id, name, at), entities before
     WHERE e.id = given.id AND before.id = given.id AND (given.at, given.name COLLATE "C") > (e.name_at, e.name COLLATE "C")
     RETURNING e.id, before.name <> e.name AS is_other
+), searched AS (
+    -- passages are found by the names of those who speak around them
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'other names'
+    FROM named JOIN interaction_participants p ON p.entity_id = named.id JOIN interactions i ON i.id = p.interaction_id
+    WHERE named.is_other GROUP BY i.day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
 SELECT 'interactions', c.id::text, 'other names', b.first_at, b.last_at

@@ -13,10 +13,17 @@ SELECT c.entity_id, e.name, e.is_self FROM chat_members c JOIN entities e ON e.i
 
 -- name: mark_mass
 -- P34: a group with too many senders is mass, unless a person or the export said otherwise.
-UPDATE chats SET category = 'mass', category_source = 'rule'
-WHERE id = %(chat)s AND kind IN ('group', 'thread') AND category IS NULL AND category_source = 'export'
-  AND (SELECT count(*) FROM chat_members WHERE chat_id = %(chat)s) > %(mass_senders)s
-RETURNING id
+WITH changed AS (
+    UPDATE chats SET category = 'mass', category_source = 'rule'
+    WHERE id = %(chat)s AND kind IN ('group', 'thread') AND category IS NULL AND category_source = 'export'
+      AND (SELECT count(*) FROM chat_members WHERE chat_id = %(chat)s) > %(mass_senders)s
+    RETURNING id
+), days AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'chat became mass'
+    FROM interactions i JOIN changed ON changed.id = i.chat_id GROUP BY day
+)
+SELECT id FROM changed
 
 -- name: stretch
 -- From the first to the last moment that what changed can reach: whole interactions next to it within the gap.
@@ -78,6 +85,10 @@ WITH given AS (
         UNION ALL
         SELECT before.day, '-infinity' FROM before
     ) days GROUP BY day
+), searched AS (
+    -- active ones too, and at once: recall finds what was said a moment ago
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'interactions changed' FROM saved WHERE %(is_eligible)s GROUP BY day
 ), months AS (
     -- a month that the archive has looked at already; one it has not comes of age by time alone
     INSERT INTO dirty_partitions (asset, partition_key, reason)
@@ -95,7 +106,11 @@ WITH gone AS (
     WHERE p.interaction_id = given.id
       AND NOT EXISTS (SELECT FROM unnest(%(pair_interaction)s::uuid[], %(pair_entity)s::uuid[]) AS k (i, e)
                       WHERE k.i = p.interaction_id AND k.e = p.entity_id)
-    RETURNING p.entity_id, p.started_at
+    RETURNING p.interaction_id, p.entity_id, p.started_at
+), searched AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'takes part no more'
+    FROM interactions i WHERE i.id IN (SELECT interaction_id FROM gone) GROUP BY day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
 SELECT 'entity_days', entity_id::text, 'takes part no more', min(started_at) FROM gone GROUP BY entity_id
@@ -114,7 +129,11 @@ WITH given AS (
         started_at = excluded.started_at, ended_at = excluded.ended_at
     WHERE (p.role, p.message_count, p.token_count, p.started_at, p.ended_at)
        IS DISTINCT FROM (excluded.role, excluded.message_count, excluded.token_count, excluded.started_at, excluded.ended_at)
-    RETURNING entity_id, started_at
+    RETURNING interaction_id, entity_id, started_at
+), searched AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'participants changed'
+    FROM interactions i WHERE i.id IN (SELECT interaction_id FROM saved) GROUP BY day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
 SELECT 'entity_days', entity_id::text, 'interactions changed', least(min(started_at), %(from_at)s) FROM saved GROUP BY entity_id
@@ -127,9 +146,16 @@ ON COMMIT DELETE ROWS
 COPY belongs (entity_id, message_id, interaction_id, sent_us) FROM STDIN
 
 -- name: delete_belongings
-DELETE FROM message_entities m
-WHERE m.interaction_id = ANY(%(interaction)s)
-  AND NOT EXISTS (SELECT FROM belongs b WHERE b.entity_id = m.entity_id AND b.message_id = m.message_id)
+-- Where others come without any going, more messages are theirs, and the participants' row says so.
+WITH gone AS (
+    DELETE FROM message_entities m
+    WHERE m.interaction_id = ANY(%(interaction)s)
+      AND NOT EXISTS (SELECT FROM belongs b WHERE b.entity_id = m.entity_id AND b.message_id = m.message_id)
+    RETURNING m.interaction_id
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'messages belong to others'
+FROM interactions i WHERE i.id IN (SELECT interaction_id FROM gone) GROUP BY day
 
 -- name: upsert_belongings
 INSERT INTO message_entities AS m (entity_id, message_id, interaction_id, sent_at)
@@ -177,6 +203,11 @@ WITH gone AS (
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'interaction_summaries', to_char(day, 'YYYY-MM-DD'), 'interactions joined' FROM gone GROUP BY day
+), searched AS (
+    -- the heirs' days too: what is served under them now is found there
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'interactions joined'
+    FROM (SELECT day FROM gone UNION SELECT i.day FROM interactions i JOIN gone ON gone.heir = i.id) d GROUP BY day
 ), unassigned AS (
     UPDATE messages m SET interaction_id = NULL FROM gone
     WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(from_at)s AND %(to_at)s AND m.interaction_id = gone.id
@@ -198,8 +229,9 @@ WITH changed AS (
     UPDATE chats SET category = %(category)s, category_source = 'user' WHERE id = %(chat)s RETURNING id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'interaction_summaries', to_char(day, 'YYYY-MM-DD'), 'category set'
-    FROM interactions i JOIN changed ON changed.id = i.chat_id GROUP BY day
+    SELECT asset, to_char(day, 'YYYY-MM-DD'), 'category set'
+    FROM interactions i JOIN changed ON changed.id = i.chat_id
+    CROSS JOIN unnest('{interaction_summaries,memory_chunks}'::text[]) AS a (asset) GROUP BY asset, day
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
     SELECT 'interactions', changed.id::text, 'category set', min(m.sent_at), max(m.sent_at)

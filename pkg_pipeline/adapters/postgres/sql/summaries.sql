@@ -103,6 +103,9 @@ WITH items AS (
     FROM interactions i JOIN partition_states p ON p.asset = 'archived_messages' AND p.pending > 0
         AND p.partition_key = to_char(i.day, 'YYYY-MM-01')
     WHERE i.id = %(interaction)s
+), searched AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'summarised' FROM interactions WHERE id = %(interaction)s
 )
 UPDATE interaction_summaries SET status = 'superseded', updated_at = clock_timestamp()
 WHERE interaction_id = %(interaction)s AND status IN ('completed', 'dirty') AND id <> %(id)s
@@ -146,6 +149,9 @@ WITH gone AS (
     WHERE f.interaction_id = gone.interaction_id AND f.status <> 'rejected' AND f.id <> ALL (%(keep)s::uuid[])
 ), attempts AS (
     DELETE FROM summary_attempts a USING gone WHERE a.interaction_id = gone.interaction_id
+), searched AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'summary let go' FROM interactions i JOIN gone ON gone.interaction_id = i.id
 )
 SELECT interaction_id FROM gone
 

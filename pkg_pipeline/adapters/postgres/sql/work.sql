@@ -16,3 +16,7 @@ INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT DO
 
 -- name: kept_setting
 SELECT value FROM installation WHERE key = %(key)s
+
+-- name: change_setting
+-- What may become another: by what the memory was indexed last.
+INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT (key) DO UPDATE SET value = excluded.value

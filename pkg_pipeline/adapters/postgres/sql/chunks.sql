@@ -1,0 +1,222 @@
+-- name: wanted
+-- Interactions of the days that are to have chunks, oldest first: active ones too, none of mass chats (P34).
+SELECT i.id FROM interactions i
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
+ORDER BY i.day, i.started_at, i.id
+
+-- name: outdated
+-- Of the given ones those whose chunks were made from something else, for the words (0) or for the space. The hash is of
+-- all that chunks are made from. A text that is gone with its month of the archive is said no more.
+SELECT i.id, i.day, i.message_count, c.id, c.source, c.external_id, h.hash
+FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
+JOIN interactions i ON i.id = g.id
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+CROSS JOIN LATERAL (
+    SELECT %(version)s || ':' || md5(ROW(
+        i.started_at, i.ended_at, c.kind,
+        (SELECT bit_xor(hashtextextended(ROW(m.external_id, m.content_hash, m.sent_at, m.sender_entity_id, m.role, m.importance_score, e.name, k.dropped_at)::text, 0))
+         FROM messages m LEFT JOIN entities e ON e.id = m.sender_entity_id
+         LEFT JOIN archive_months k ON k.month = m.archived_month AND k.state = 'dropped'
+         WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message' AND m.deleted_at IS NULL),
+        (SELECT bit_xor(hashtextextended(ROW(b.entity_id, b.message_id)::text, 1)) FROM message_entities b WHERE b.interaction_id = i.id),
+        (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role)::text, 2)) FROM interaction_participants p WHERE p.interaction_id = i.id),
+        (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM interaction_summaries s
+         WHERE s.interaction_id = i.id AND s.status IN ('completed', 'dirty')),
+        (SELECT bit_xor(hashtextextended(ROW(t.item_id, t.entity_id, t.is_withheld, t.status, t.due_date, t.importance)::text, 3))
+         FROM summary_items t WHERE t.interaction_id = i.id),
+        (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.message_ids, e.name)::text, 4))
+         FROM entity_facts f JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
+    )::text) AS hash
+) h
+LEFT JOIN chunk_states w ON w.interaction_id = i.id AND w.space_id = 0
+LEFT JOIN chunk_states v ON v.interaction_id = i.id AND v.space_id = %(space)s
+WHERE w.input_hash IS DISTINCT FROM h.hash OR v.input_hash IS DISTINCT FROM h.hash
+ORDER BY g.place
+
+-- name: speakers
+-- Who wrote in the interactions or takes part.
+SELECT DISTINCT e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
+CROSS JOIN LATERAL (
+    SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id
+    UNION
+    SELECT m.sender_entity_id FROM messages m
+    WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message' AND m.deleted_at IS NULL
+) s JOIN entities e ON e.id = s.entity_id
+
+-- name: unwanted
+-- What has chunks and is gone, or is mass now.
+SELECT DISTINCT s.interaction_id FROM chunk_states s
+WHERE s.space_id = 0 AND NOT EXISTS (
+    SELECT FROM interactions i
+    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+    WHERE i.id = s.interaction_id)
+
+-- name: hold
+-- Of the session, not of a transaction: none is open while a model reads. The server lets go of what a dead one held.
+SELECT id FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
+WHERE pg_try_advisory_lock(hashtextextended(id::text, 5)) ORDER BY place
+
+-- name: let_go
+SELECT pg_advisory_unlock_all()
+
+-- name: begin
+-- Whatever is killed from here on has a state without a hash: it is found again, even if the interaction vanishes.
+INSERT INTO chunk_states (interaction_id, space_id, input_hash, chunks)
+SELECT id, 0, '', 0 FROM unnest(%(ids)s::uuid[]) AS g (id) ORDER BY id
+ON CONFLICT DO NOTHING
+
+-- name: messages
+-- Live messages with their texts, after the last one read. In a direct chat they belong to all others, in a group to
+-- those that the interactions stage named (P34).
+SELECT i.id, m.id, m.external_id, m.sender_entity_id, coalesce(e.name, ''), m.sent_at, m.content, m.importance_score,
+       m.role IS NOT DISTINCT FROM 'tool',
+       CASE WHEN c.kind = 'direct'
+            THEN ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id AND p.role = 'other' ORDER BY 1)
+            ELSE ARRAY(SELECT b.entity_id FROM message_entities b WHERE b.message_id = m.id ORDER BY 1) END
+FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
+JOIN interactions i ON i.id = g.id JOIN chats c ON c.id = i.chat_id
+JOIN message_texts m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN greatest(i.started_at, %(after_at)s) AND i.ended_at
+LEFT JOIN entities e ON e.id = m.sender_entity_id
+WHERE m.kind = 'message' AND m.deleted_at IS NULL
+  AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s::timestamptz, %(after_length)s::int, %(after_id)s::text COLLATE "C")
+  AND NOT (m.is_archived AND NOT EXISTS (SELECT FROM archived_messages a WHERE a.month = m.archived_month AND a.message_id = m.id))
+ORDER BY g.place, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+LIMIT %(limit)s
+
+-- name: derived
+-- What was made of the interactions, in its own words. A summary rests on the messages of its row; an item on those it
+-- cites; all is withheld that rests on a message deleted at its source (P29).
+WITH g AS (
+    SELECT i.id, i.chat_id, i.ended_at, c.kind FROM unnest(%(ids)s::uuid[]) AS u (id)
+    JOIN interactions i ON i.id = u.id JOIN chats c ON c.id = i.chat_id
+)
+SELECT g.id, 'summary' AS source, s.id, g.ended_at AS at,
+       concat_ws(E'\n', s.summary, (SELECT string_agg(p, E'\n' ORDER BY place) FROM jsonb_array_elements_text(s.key_points) WITH ORDINALITY AS k (p, place))) AS text,
+       '{}'::bigint[] AS message_ids,
+       ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = g.id AND p.role = 'other' ORDER BY 1) AS entities,
+       0::real AS importance, s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
+FROM g JOIN interaction_summaries s ON s.interaction_id = g.id AND s.status IN ('completed', 'dirty')
+UNION ALL
+SELECT g.id, t.kind, t.item_id, min(t.at), min(t.description) || coalesce(' (' || min(t.due_date) || ')', ''),
+       ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(min(t.message_ids)) ORDER BY m.sent_at, m.id),
+       array_agg(t.entity_id ORDER BY t.entity_id),
+       max(CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, bool_or(t.is_withheld)
+FROM g JOIN summary_items t ON t.interaction_id = g.id
+GROUP BY g.id, g.chat_id, t.kind, t.item_id
+UNION ALL
+SELECT g.id, 'fact', f.id, coalesce(f.valid_from, g.ended_at), e.name || ': ' || f.fact_type || ' ' || f.value,
+       ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(f.message_ids) ORDER BY m.sent_at, m.id),
+       ARRAY[f.entity_id], 0.6, false
+FROM g JOIN entity_facts f ON f.interaction_id = g.id AND f.status = 'confirmed' AND f.valid_to IS NULL
+JOIN entities e ON e.id = f.entity_id
+ORDER BY 1, 2, 3
+
+-- name: create_incoming
+CREATE TEMP TABLE IF NOT EXISTS incoming_chunks (
+    place integer NOT NULL, id uuid PRIMARY KEY, source text NOT NULL, chat_id uuid NOT NULL, interaction_id uuid, subject_id uuid,
+    sender_entity_id uuid, at timestamptz NOT NULL, scopes uuid[] NOT NULL, message_ids bigint[] NOT NULL, start_char integer,
+    end_char integer, passage smallint NOT NULL, passages smallint NOT NULL, importance real NOT NULL, is_withheld boolean NOT NULL,
+    topics text[] NOT NULL, content text, content_hash text NOT NULL, index_hash text NOT NULL, terms integer[] NOT NULL,
+    lexical sparsevec NOT NULL
+) ON COMMIT DELETE ROWS
+
+-- name: create_seen
+-- What was derived since the interactions are held: the rest of their chunks is stale at the end.
+CREATE TEMP TABLE IF NOT EXISTS seen_chunks (id uuid PRIMARY KEY)
+
+-- name: clear_seen
+TRUNCATE seen_chunks
+
+-- name: copy_incoming
+COPY incoming_chunks (
+    place, id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids, start_char, end_char,
+    passage, passages, importance, is_withheld, topics, content, content_hash, index_hash, terms, lexical
+) FROM STDIN
+
+-- name: create_changed
+-- What is new or found by other words, with the terms that stop counting. Nobody else writes chunks of what is held.
+CREATE TEMP TABLE changed_chunks ON COMMIT DROP AS
+SELECT i.id, i.terms, c.terms AS old_terms FROM incoming_chunks i LEFT JOIN memory_chunks c ON c.id = i.id
+WHERE c.id IS NULL OR (c.index_hash, c.content_hash, c.message_ids, c.start_char, c.end_char, c.passage, c.passages, c.importance,
+                       c.is_withheld, c.topics, c.sender_entity_id)
+    IS DISTINCT FROM (i.index_hash, i.content_hash, i.message_ids, i.start_char, i.end_char, i.passage, i.passages, i.importance,
+                      i.is_withheld, i.topics, i.sender_entity_id)
+
+-- name: upsert_chunks
+INSERT INTO memory_chunks AS c (id, source, chat_id, interaction_id, subject_id, sender_entity_id, at, scopes, message_ids,
+    start_char, end_char, passage, passages, importance, is_withheld, topics, content, content_hash, index_hash, terms, lexical)
+SELECT i.id, i.source, i.chat_id, i.interaction_id, i.subject_id, i.sender_entity_id, i.at, i.scopes, i.message_ids,
+    i.start_char, i.end_char, i.passage, i.passages, i.importance, i.is_withheld, i.topics, i.content, i.content_hash, i.index_hash,
+    i.terms, i.lexical
+FROM incoming_chunks i JOIN changed_chunks USING (id) ORDER BY i.place
+ON CONFLICT (id) DO UPDATE SET
+    source = excluded.source, chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, subject_id = excluded.subject_id,
+    sender_entity_id = excluded.sender_entity_id, at = excluded.at, scopes = excluded.scopes, message_ids = excluded.message_ids,
+    start_char = excluded.start_char, end_char = excluded.end_char, passage = excluded.passage, passages = excluded.passages,
+    importance = excluded.importance, is_withheld = excluded.is_withheld, topics = excluded.topics, content = excluded.content,
+    content_hash = excluded.content_hash, index_hash = excluded.index_hash, terms = excluded.terms, lexical = excluded.lexical,
+    updated_at = clock_timestamp()
+
+-- name: count_terms
+-- Document frequencies by their differences; term 0 counts all chunks. In one order, so that nobody waits in a circle.
+INSERT INTO chunk_terms AS t (term, chunks)
+SELECT term, sum(n) FROM (
+    SELECT unnest(terms) AS term, 1 AS n FROM changed_chunks
+    UNION ALL SELECT unnest(old_terms), -1 FROM changed_chunks
+    UNION ALL SELECT 0, 1 FROM changed_chunks WHERE old_terms IS NULL
+) d GROUP BY term HAVING sum(n) <> 0 ORDER BY term
+ON CONFLICT (term) DO UPDATE SET chunks = t.chunks + excluded.chunks
+
+-- name: see
+INSERT INTO seen_chunks SELECT id FROM incoming_chunks ON CONFLICT DO NOTHING
+
+-- name: numbers
+SELECT c.no, c.index_hash, x.id IS NOT NULL
+FROM incoming_chunks i JOIN memory_chunks c ON c.id = i.id LEFT JOIN changed_chunks x ON x.id = i.id ORDER BY i.place
+
+-- name: stale
+SELECT c.no, c.scopes FROM memory_chunks c
+WHERE c.interaction_id = ANY(%(ids)s) AND NOT EXISTS (SELECT FROM seen_chunks s WHERE s.id = c.id)
+ORDER BY c.no LIMIT %(limit)s
+
+-- name: delete_chunks
+WITH gone AS (
+    DELETE FROM memory_chunks WHERE no = ANY(%(numbers)s) RETURNING terms
+)
+INSERT INTO chunk_terms AS t (term, chunks)
+SELECT term, sum(n) FROM (
+    SELECT unnest(terms) AS term, -1 AS n FROM gone
+    UNION ALL SELECT 0, -1 FROM gone
+) d GROUP BY term ORDER BY term
+ON CONFLICT (term) DO UPDATE SET chunks = t.chunks + excluded.chunks
+
+-- name: lock_speakers
+SELECT pg_advisory_xact_lock(hashtextextended(id::text, 6)) FROM (SELECT id FROM unnest(%(ids)s::uuid[]) AS g (id) ORDER BY id) g
+
+-- name: drop_speaker_terms
+DELETE FROM speaker_terms s
+WHERE s.entity_id = ANY(%(ids)s)
+  AND NOT EXISTS (SELECT FROM unnest(%(term)s::int[], %(entity)s::uuid[]) AS g (term, entity) WHERE g.term = s.term AND g.entity = s.entity_id)
+
+-- name: insert_speaker_terms
+-- Somebody who was forgotten meanwhile is passed over.
+INSERT INTO speaker_terms (term, entity_id)
+SELECT g.term, g.entity FROM unnest(%(term)s::int[], %(entity)s::uuid[]) AS g (term, entity) JOIN entities e ON e.id = g.entity
+ORDER BY 1, 2 ON CONFLICT DO NOTHING
+
+-- name: finish
+INSERT INTO chunk_states AS s (interaction_id, space_id, input_hash, chunks, refused)
+SELECT g.id, p.space, g.hash, g.chunks, g.refused
+FROM unnest(%(ids)s::uuid[], %(hashes)s::text[], %(chunks)s::int[], %(refused)s::int[]) AS g (id, hash, chunks, refused)
+CROSS JOIN unnest(%(spaces)s::smallint[]) AS p (space)
+ORDER BY g.id, p.space
+ON CONFLICT (interaction_id, space_id) DO UPDATE SET
+    input_hash = excluded.input_hash, chunks = excluded.chunks, refused = excluded.refused, built_at = clock_timestamp()
+
+-- name: forget_states
+DELETE FROM chunk_states WHERE interaction_id = ANY(%(ids)s)
+
+-- name: mark_all
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'indexed otherwise' FROM interactions GROUP BY day
