@@ -8,7 +8,7 @@ dimensions can use the index of a big scope. What a question means is not decide
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -42,6 +42,9 @@ RERANKED = 400
 
 MESSAGE_IDS = 50
 """The most messages that are named for one derived chunk."""
+
+SPARE = 20
+"""How many more than asked for either list brings: of those, what rests on deleted messages is taken out."""
 
 NAME_LIMIT, NAME_SCAN = 50, 1_000
 """A name that fits more people than this means nobody; how many of one name are looked at before scopes narrow them."""
@@ -83,30 +86,25 @@ class PostgresRecallStore:
         """One round trip."""
         scopes = tuple(scope for scope in (query.entity_id, query.chat_id) if scope is not None) or (EVERYTHING,)
         is_timed = query.at_from is not None or query.at_to is not None
-        statement = _facts_statement(is_timed, self._limits.scanned_time + 1)
-        row = self._rows(
-            statement,
-            {
-                "scopes": list(scopes),
-                "entity": query.entity_id,
-                "chat": query.chat_id,
-                "names": list(query.names),
-                "terms": [0, *query.terms],
-                "at_from": query.at_from,
-                "at_to": query.at_to,
-                "name_scan": NAME_SCAN,
-                "name_limit": NAME_LIMIT,
-            },
-        )[0]
+        text, names = _facts_statement(is_timed, self._limits.scanned_time + 1)
+        given: dict[str, Any] = {
+            "scopes": list(scopes),
+            "entity": query.entity_id,
+            "chat": query.chat_id,
+            "names": list(query.names),
+            "terms": [0, *query.terms],
+            "at_from": query.at_from,
+            "at_to": query.at_to,
+            "name_scan": NAME_SCAN,
+            "name_limit": NAME_LIMIT,
+        }
+        row = self._rows(text, [given[name] for name in names])[0]
         return _facts(row, scopes, is_timed=is_timed)
 
     def search(self, query: SearchQuery) -> list[Candidate]:
         """One round trip, and one before it where a time of a big scope was not counted with the facts."""
-        query = self._with_time_counted(query)
-        plan = vector_plan(query, self._limits)
-        text, names = _search_statement(plan, _flags(query, plan), query.limit, self._limits.reranked)
-        given = search_parameters(query, plan)
-        return [_candidate(row) for row in self._rows((text, names), given)]
+        text, given = search_statement(self._with_time_counted(query), self._limits)
+        return _best(self._rows(text, given), query.limit)
 
     def _with_time_counted(self, query: SearchQuery) -> SearchQuery:
         """A question may name a time after its facts were asked."""
@@ -119,27 +117,23 @@ class PostgresRecallStore:
         timed = FactsQuery((), (), query.entity_id, query.chat_id, query.at_from, query.at_to)
         return replace(query, facts=replace(facts, scopes=self.question_facts(timed).scopes))
 
-    def _rows(self, statement: _Statement, given: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    def _rows(self, text: LiteralString, given: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
-            return self._asked(statement, given)
+            return self._asked(text, given)
         except StoreUnavailable:
             # a restarted server leaves idle connections broken, which only using them tells: replace those, ask again
             self._connections.check()
-            return self._asked(statement, given)
+            return self._asked(text, given)
 
-    def _asked(self, statement: _Statement, given: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        text, names = statement
+    def _asked(self, text: LiteralString, given: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
             with (
                 self._connections.connection(timeout=POOL_WAIT_SECONDS) as connection,
                 psycopg.RawCursor(connection) as cursor,
             ):
-                return cursor.execute(text, [given[name] for name in names], prepare=True).fetchall()
+                return cursor.execute(text, given, prepare=True).fetchall()
         except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
             raise StoreUnavailable("the database does not answer") from error
-
-
-_Statement = tuple[LiteralString, tuple[str, ...]]
 
 
 # ── which way ─────────────────────────────────────────────────────────────────────────────────
@@ -196,27 +190,37 @@ def _flags(query: SearchQuery, plan: VectorPlan) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8)
-def _facts_statement(is_timed: bool, counted: int) -> _Statement:
+def _facts_statement(is_timed: bool, counted: int) -> tuple[LiteralString, tuple[str, ...]]:
     text = _chosen(query("recall", "question_facts"), frozenset({"timed"} if is_timed else ()))
     return numbered_text(text.format(counted=counted))
 
 
+def search_statement(query: SearchQuery, limits: Limits) -> tuple[LiteralString, list[Any]]:
+    """The one statement of a search and what its parameters are."""
+    plan = vector_plan(query, limits)
+    text, names = _search_text(plan, _flags(query, plan), query.limit, limits.reranked)
+    given = _parameters(query, plan)
+    return text, [given[name] for name in names]
+
+
 @lru_cache(maxsize=512)
-def _search_statement(plan: VectorPlan, flags: frozenset[str], limit: int, reranked: int) -> _Statement:
+def _search_text(
+    plan: VectorPlan, flags: frozenset[str], limit: int, reranked: int
+) -> tuple[LiteralString, tuple[str, ...]]:
     """Only numbers and ids are put in; what people say goes in as parameters."""
     nearest = {
         "codes": query("recall", "nearest_by_codes"),
         "graph": query("recall", "nearest_by_graph"),
         "none": query("recall", "no_vectors"),
     }[plan.way]
-    codes = "ALL" if "narrowed" in flags else max(reranked, limit)
+    codes = "ALL" if "narrowed" in flags else max(reranked, limit + SPARE)
     filled = {
         "space": plan.space_id,
         "scope": plan.scope,
         "dimensions": plan.dimensions,
         "codes": codes,
-        "reranked": max(reranked, limit),
-        "limit": limit,
+        "reranked": max(reranked, limit + SPARE),
+        "limit": limit + SPARE,
     }
     return numbered_text(
         _chosen(query("recall", "candidates"), flags).format(
@@ -239,7 +243,7 @@ def _chosen(statement: str, flags: frozenset[str]) -> str:
     return "\n".join(line for line in lines if not line.startswith("--"))
 
 
-def search_parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
+def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
     """What the statement is asked with."""
     vectors: dict[str, Any] = {}
     if plan.way != "none" and query.vector is not None and query.code is not None:
@@ -299,14 +303,22 @@ def _facts(row: Sequence[Any], scopes: tuple[UUID, ...], *, is_timed: bool) -> Q
     )
 
 
-_candidate_of: Callable[..., Candidate] = Candidate
+def _best(rows: Sequence[Sequence[Any]], limit: int) -> list[Candidate]:
+    """Without what is in neither list once the spare ones are gone; the order stays."""
+    near = {row[0] for row in [row for row in rows if row[-2]][:limit]}
+    worded = sorted((row for row in rows if row[-1]), key=lambda row: (-row[_LEXICAL], row[0]))[:limit]
+    kept = near.union(row[0] for row in worded)
+    return [_candidate(row[:-2]) for row in rows if row[0] in kept]
+
+
+_LEXICAL = 10
 
 
 def _candidate(row: Sequence[Any]) -> Candidate:
     """The statement selects these columns in this order."""
     no, identity, source, chat_source, chat_external_id, kind, title, at, text, message_ids, *rest = row
     lexical, similarity, interaction, subject, sender, name, is_self, passage, passages, importance, topics = rest
-    return _candidate_of(
+    return Candidate(
         no=no,
         id=identity,
         source=source,

@@ -129,7 +129,7 @@ SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_exte
        )) AS similarity,                                                                                            --? vectors
        NULL::float8 AS similarity,                                                                                  --? words_only
        c.interaction_id, c.subject_id, c.sender_entity_id, p.name, coalesce(p.is_self, false), c.passage, c.passages,
-       c.importance, c.topics
+       c.importance, c.topics, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
 FROM found f
 JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
 JOIN chats h ON h.id = c.chat_id
