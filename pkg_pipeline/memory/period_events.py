@@ -67,9 +67,9 @@ _SPATIAL: Final = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 _IN_FRONT_OF: Final = re.compile(r"(?:дом|двер|зеркал|окн|экран|телевизор|компьютер|здани|подъезд|глаз|камер|люд|публик|вход)\w{0,4}$", re.IGNORECASE)  # fmt: skip
-_ZH: Final = re.compile(r"(?P<before>之前|以前|前(?=[，,？?！。我你他她它咱]|$))|(?P<after>之后|以后|后(?=[，,？?！。我你他她它咱住做买去吃学用说有还都就的]|$))|(?P<during>的时候|期间|时(?=[，,？?]|$))")  # fmt: skip
+_ZH: Final = re.compile(r"(?P<before>之前|以前|前(?=[，,？?！。我你他她它咱在]|$))|(?P<after>之后|以后|后(?=[，,？?！。我你他她它咱在住做买去吃学用说有还都就的]|$))|(?P<during>的时候|期间|时(?=[，,？?]|$))")  # fmt: skip
 _ZH_CUT: Final = re.compile(r".*[，。？！；：、,.?!\s\n]", re.DOTALL)
-_ZH_HEAD: Final = re.compile(r".*(?:自从|在|从|有没有|记得)|^(?:我们?|你们?|他们?|她们?|咱们?)", re.DOTALL)
+_ZH_HEAD: Final = re.compile(r".*(?:自从|在|从|有没有|记得)|^(?:[我你他她咱]们?)", re.DOTALL)
 _ZH_NO_EVENT: Final = re.compile(r"(?:目|以|之|从|面|多久|不久|那|这|此|什么|啥|小|有|当|同|[0-9几两一二三四五六七八九十]+(?:个?月|[天年周日]))?$")  # fmt: skip
 
 

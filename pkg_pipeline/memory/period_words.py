@@ -146,7 +146,7 @@ _EN = _rows(
     ("season", STRONG, rf"{_EN_SEASON}(?: (?:of )?(?P<winter>{_Y})[-/–](?:20)?[0-9][0-9]|{_EN_YEAR})"),
     ("season_which", STRONG, rf"(?P<which>last|this|next) {_EN_SEASON}"),
     ("ago", STRONG, r"(?P<half>half a year) (?:ago|back)"),
-    ("ago", STRONG, rf"{_EN_N} {_EN_UNIT} (?:ago|back)"),
+    ("ago", STRONG, rf"{_EN_N} {_EN_UNIT} (?:ago|back)(?: today)?"),
     ("rolling", STRONG, r"(?:the )?(?:last|past) (?P<half>half a year|half year)"),
     ("rolling", STRONG, rf"(?:the )?(?:last|past|previous) {_EN_N} {_EN_UNIT}"),
     ("rolling", STRONG, r"(?:the past|past|(?<=\bin\s)the last|(?<=\bover\s)the last|(?<=\bduring\s)the last|(?<=\bfor\s)the last|(?<=\bwithin\s)the last) (?P<unit>hour|day|week|fortnight|month|year)"),

@@ -130,8 +130,10 @@ def _with_prefix(text: str, mention: _Mention) -> _Mention:
     said = m.groupdict()
     op = OPS[" ".join(said["op"].lower().split())] if said["op"] else None
     weak = mention.weak
-    name_allowed = op in _BEFORE_A_MONTH and not said.get("the") and said["op"].lower() not in ("on", "at")
-    if said.get("part") or (op not in (None, "pair") and (weak < MAYBE_A_NAME or name_allowed)):
+    at_a_place = (said["op"] or "").lower() in ("on", "at")  # "at 2021 Main Street", "on May Street"
+    name_allowed = op in _BEFORE_A_MONTH and not said.get("the") and not at_a_place
+    at_a_place = at_a_place and text[mention.start : mention.stop].isdecimal()
+    if said.get("part") or (op not in (None, "pair") and not at_a_place and (weak < MAYBE_A_NAME or name_allowed)):
         weak = STRONG
     if text[mention.stop : mention.stop + 2] in ("'s", "’s"):
         if op in ("before", "after", "since"):  # "before last summer's trip" is before the trip

@@ -59,6 +59,7 @@ ENGLISH = [
     ("the week before last", "2024-04-01..2024-04-08"),
     ("two weeks ago", "2024-03-31..2024-04-07"),  # 3 April ± 3 days
     ("two months ago", "2024-02-03..2024-03-03"),  # 17 February ± 14 days
+    ("a year ago today", "2023-01-16..2023-07-18"),  # 17 April ± 91 days
     ("a few days ago", "2024-04-10..2024-04-17"),  # 2 to 6 days, ± 1
     ("last Friday", "2024-04-12..2024-04-13"),
     ("last Wednesday", "2024-04-10..2024-04-11"),  # not today
@@ -76,7 +77,7 @@ ENGLISH = [
     ("on Feb 29", "2024-02-29..2024-03-01"),
     ("on 29 February 2023", ""),  # there was none
     ("on 31 April", ""),
-    *[(friend, "") for friend in ("iPhone 12", "my iPhone 12 may be broken", "room 305", "room 2021", "for 5 people", "May I ask?", "march on Washington", "the march on May Street", "What did June say?", "a photo of April", "in 2000 words", "Black Friday", "24/7 and 9/11", "version 2.10", "spring boot in java", "the 5th floor", "may 5 people come", "he sat in the sun", "fall asleep", "three months of rain", "100 days")],
+    *[(friend, "") for friend in ("iPhone 12", "my iPhone 12 may be broken", "room 305", "room 2021", "at 2021 Main Street", "for 5 people", "May I ask?", "march on Washington", "the march on May Street", "What did June say?", "a photo of April", "in 2000 words", "Black Friday", "24/7 and 9/11", "version 2.10", "spring boot in java", "the 5th floor", "may 5 people come", "he sat in the sun", "fall asleep", "three months of rain", "100 days")],
 ]  # fmt: skip
 RUSSIAN = [
     ("что было 5 мая", "2023-05-05..2023-05-06"),
@@ -222,7 +223,7 @@ def test_whether_a_time_is_asked_for(question: str, *, asks: bool) -> None:
         ("搬家之前我住在哪里", [("before", "搬家")]),
         ("出差以后我做了什么", [("after", "出差")]),
         ("我在上海期间", [("during", "上海")]),
-        ("我搬家后住在哪里", [("after", "搬家")]),
+        ("我搬家后住在哪里", [("after", "搬家")]), ("他结婚前在哪工作", [("before", "结婚")]),
         ("三月之前", []), ("以前我说过", []), ("后来呢", []), ("目前", []), ("两周前", []),
     ],
 )  # fmt: skip
@@ -270,7 +271,7 @@ _MOMENTS = st.datetimes(datetime(1970, 1, 2), datetime(2090, 1, 1), timezones=st
 _ZONES = st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Shanghai", "Pacific/Apia", "Africa/Cairo"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_TEXTS, _MOMENTS, _ZONES)
 @example("999 years ago 0 days ago ٣ мая since last 999 years", ASKED, "UTC")
 def test_any_text_gives_sane_periods(text: str, asked_at: datetime, zone: str) -> None:
@@ -284,24 +285,7 @@ def test_any_text_gives_sane_periods(text: str, asked_at: datetime, zone: str) -
 
 
 @pytest.mark.parametrize(
-    "unit",
-    [
-        "a",
-        " ",
-        "5",
-        "5 ",
-        "мая ",
-        "since ",
-        "когда я ",
-        "三",
-        "前",
-        "的时候",
-        "5 мая ",
-        "between March and ",
-        "when I ",
-        "до ",
-        ", ",
-    ],
+    "unit", ["a", " ", "5", "когда я ", "三", "前", "的时候", "5 мая ", "between March and ", "before x ", ", "]
 )
 def test_a_hundred_kilobytes_take_linear_time(unit: str) -> None:
     small, large = (unit * (size // len(unit.encode())) for size in (12_500, 100_000))
