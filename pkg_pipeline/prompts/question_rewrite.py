@@ -29,8 +29,9 @@ QUESTION_BLOCK = "QUESTION"
 
 
 class Answer(Strict):
-    """What a model has to answer. Count and lengths are the gate's: one phrasing too many spoils no other."""
+    """What a model has to answer."""
 
+    # count and lengths are the gate's, not the schema's: one phrasing too many spoils no other
     queries: list[str] = Field(description="0 to 3 phrasings to search for, each at most 200 characters")
 
 

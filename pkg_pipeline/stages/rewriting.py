@@ -63,8 +63,8 @@ class Asker:
     """The model with its ledger and budget, shared by all reads of a process. Close it.
 
     ``usd_cap`` is the live lane's of a day over all tasks, ``calls_cap`` that of rewrites alone. The same question
-    asked by several at once is one call. ``languages`` tells those of the memory's texts on a day: phrasings in them are
-    wanted besides the question's own. ``llm`` should give up by itself soon after ``deadline_seconds``.
+    asked by several at once is one call. ``languages`` tells those of the memory's texts on a day: phrasings in them
+    are wanted besides the question's own. ``llm`` should give up by itself soon after ``deadline_seconds``.
     """
 
     def __init__(
