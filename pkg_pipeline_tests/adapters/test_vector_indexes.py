@@ -171,10 +171,9 @@ def test_a_build_without_shared_memory_goes_on_alone(rig: VectorRig, monkeypatch
 
 def test_after_a_big_load_codes_are_read_from_their_index_alone(rig: VectorRig) -> None:
     space_id, _ = filled(rig, anna=2000, boris=0)
-    with rig.connections.connection() as connection, connection.transaction():
-        # the tests' server commits without waiting for the disk, and what is not there yet is not visible to all
-        connection.execute("SET LOCAL synchronous_commit = on")
-        connection.execute("SELECT txid_current(), pg_stat_force_next_flush()")
+    rig.run("SELECT pg_stat_force_next_flush()")
+    # the tests' server commits without waiting for the disk, and what is not there yet is not visible to all
+    rig.run("CHECKPOINT")
     rig.vectors.keep_indexes()
     assert rig.rows("SELECT relname FROM pg_stat_user_tables WHERE vacuum_count > 0 ORDER BY 1") == [
         ("chunk_codes",),
