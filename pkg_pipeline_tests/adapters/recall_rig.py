@@ -184,8 +184,8 @@ class RecallRig:
         fetch_terms: tuple[int, ...] = (),
         limit: int = 10,
     ) -> SearchQuery:
-        scope = {"entity_id": wanted.entity_id, "chat_id": wanted.chat_id}
-        times = {"at_from": wanted.at_from, "at_to": wanted.at_to}
+        scope: dict[str, Any] = {"entity_id": wanted.entity_id, "chat_id": wanted.chat_id}
+        times: dict[str, Any] = {"at_from": wanted.at_from, "at_to": wanted.at_to}
         return SearchQuery(
             facts=store.question_facts(FactsQuery(terms=(), **scope, **times)),
             as_of=wanted.as_of,

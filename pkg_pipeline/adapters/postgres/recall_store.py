@@ -17,10 +17,9 @@ from uuid import UUID
 
 import psycopg
 from pgvector import HalfVector
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from pkg_pipeline.adapters.postgres.as_sent import AsSent
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.read_store import POOL_WAIT_SECONDS, numbered_text
 from pkg_pipeline.adapters.postgres.vector_indexes import SCAN_LIMIT
@@ -61,20 +60,6 @@ class Limits:
     reranked: int = RERANKED
 
 
-class _AsSent(bytes):
-    """A value in the binary form of the type that the statement casts it to."""
-
-
-class _AsSentDumper(Dumper):
-    format = Format.BINARY
-
-    def dump(self, obj: _AsSent) -> bytes:
-        return bytes(obj)
-
-
-psycopg.adapters.register_dumper(_AsSent, _AsSentDumper)
-
-
 class PostgresRecallStore:
     """Implements ``RecallStore``. Raises ``StoreUnavailable``."""
 
@@ -86,7 +71,7 @@ class PostgresRecallStore:
         """One round trip."""
         scopes = tuple(scope for scope in (query.entity_id, query.chat_id) if scope is not None) or (EVERYTHING,)
         is_timed = query.at_from is not None or query.at_to is not None
-        text, names = _facts_statement(is_timed, self._limits.scanned_time + 1)
+        text, names = facts_statement(is_timed, self._limits.scanned_time + 1)
         given: dict[str, Any] = {
             "scopes": list(scopes),
             "entity": query.entity_id,
@@ -190,7 +175,7 @@ def _flags(query: SearchQuery, plan: VectorPlan) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8)
-def _facts_statement(is_timed: bool, counted: int) -> tuple[LiteralString, tuple[str, ...]]:
+def facts_statement(is_timed: bool, counted: int) -> tuple[LiteralString, tuple[str, ...]]:
     text = _chosen(query("recall", "question_facts"), frozenset({"timed"} if is_timed else ()))
     return numbered_text(text.format(counted=counted))
 
@@ -248,8 +233,8 @@ def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
     vectors: dict[str, Any] = {}
     if plan.way != "none" and query.vector is not None and query.code is not None:
         vectors = {
-            "vector": _AsSent(HalfVector(query.vector).to_binary()),
-            "code": _AsSent(CODE_BITS.to_bytes(4, "big") + query.code),
+            "vector": AsSent(HalfVector(query.vector).to_binary()),
+            "code": AsSent(CODE_BITS.to_bytes(4, "big") + query.code),
             "space": plan.space_id,
             "scope": plan.scope,
         }
