@@ -11,6 +11,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
+from pkg_pipeline.adapters.postgres import as_sent as as_sent  # every connection has to know its values
+
 SCHEMA = "pkg"
 DAGSTER_SCHEMA = "dagster"
 OLDEST_SERVER = 150000
