@@ -42,6 +42,7 @@ class Vectorising:
 
     def __init__(self, embedder: Embedder, space: Space, vectors: VectorStore) -> None:
         self._embedder, self._space, self._vectors = embedder, space, vectors
+        self.failure: str | None = None
         self.stop_reason: str | None = None
         self.rest_seconds = 0.0
         self._has_saved = False
@@ -94,7 +95,8 @@ class Vectorising:
         return {part[place][1].no for place in bad}
 
     def _stop(self, error: EmbedderError | SpaceMismatch) -> None:
-        self.stop_reason = f"no vectors from {self._embedder.model}: {error}; words alone are searched meanwhile"
+        self.failure = f"no vectors from {self._embedder.model}: {error}"
+        self.stop_reason = f"{self.failure}; words alone are searched meanwhile"
         if isinstance(error, EmbedderUnavailable):
             self.rest_seconds = error.retry_after_seconds or REST_SECONDS
         else:

@@ -34,6 +34,7 @@ from pkg_pipeline.wiring.backfills import BackfillWork
 from pkg_pipeline.wiring.chunks import ChunkWork
 from pkg_pipeline.wiring.monitoring import MonitoringWork
 from pkg_pipeline.wiring.profiles import ProfileWork
+from pkg_pipeline.wiring.reembed import ReembedWork
 from pkg_pipeline.wiring.summaries import SummaryWork
 
 if TYPE_CHECKING:
@@ -199,6 +200,10 @@ class Memory:
     @cached_property
     def chunks(self) -> ChunkWork:
         return ChunkWork(self)
+
+    @cached_property
+    def reembedding(self) -> ReembedWork:
+        return ReembedWork(self)
 
     @cached_property
     def archive(self) -> ArchiveWork:

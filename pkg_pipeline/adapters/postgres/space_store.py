@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from typing import Any
 
 import psycopg
@@ -13,11 +14,12 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.vector_indexes import drop_indexes
 from pkg_pipeline.adapters.postgres.vector_store import drop_vectors
+from pkg_pipeline.stages.reembed import SpaceSize
 from pkg_pipeline.stages.vector_stores import Space, SpaceMismatch
 
 
 class PostgresSpaceStore:
-    """Implements ``stages.vector_stores.SpaceStore``."""
+    """Implements ``stages.vector_stores.SpaceStore`` and ``stages.reembed.FilledSpaces``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -56,6 +58,27 @@ class PostgresSpaceStore:
                 )
             _run(connection, "retire_others", space=space_id)
             _run(connection, "activate", space=space_id)
+
+    def sizes(self) -> list[SpaceSize]:
+        """Every space with what it holds and lacks."""
+        return [SpaceSize(*row) for row in self._rows("sizes")]
+
+    def chunks(self) -> int:
+        """All that can be searched."""
+        return self._rows("chunks")[0][0]
+
+    def days(self) -> tuple[date, date] | None:
+        """The first and the last day that have interactions."""
+        first, last = self._rows("days")[0]
+        return None if first is None else (first, last)
+
+    def sample(self, space_id: int, limit: int) -> list[tuple[bool, str]]:
+        """Some of what lacks a vector there: whether it is a message, and its words."""
+        return self._rows("sample", space=space_id, limit=limit)
+
+    def unread(self) -> int:
+        """Interactions with messages that were never cut into chunks."""
+        return self._rows("unread")[0][0]
 
     def forget_incomplete(self, space_id: int) -> int:
         """Interactions that are marked complete and lack vectors are due again; how many."""

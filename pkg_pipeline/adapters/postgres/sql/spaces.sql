@@ -45,6 +45,43 @@ FROM (
 LEFT JOIN chunk_states s ON s.interaction_id = m.interaction_id AND s.space_id = %(space)s
 WHERE m.chunks > coalesce(s.refused, 0)
 
+-- name: chunks
+SELECT count(*) FROM memory_chunks
+
+-- name: days
+-- Of what can have chunks.
+SELECT min(day), max(day) FROM interactions
+
+-- name: sizes
+-- The scope of everything has a code a vector.
+SELECT s.model, s.state, s.dimensions, coalesce(k.chunks, 0),
+       (SELECT count(*) FROM memory_chunks c WHERE NOT EXISTS (
+            SELECT FROM chunk_embeddings e
+            WHERE e.chunk_no = c.no AND e.space_id = s.id AND e.index_hash = c.index_hash)),
+       (SELECT count(*) FROM chunk_scopes i WHERE i.space_id = s.id AND i.index_name IS NOT NULL)
+FROM embedding_spaces s
+LEFT JOIN chunk_scopes k ON k.space_id = s.id AND k.scope = '00000000-0000-0000-0000-000000000000'
+ORDER BY s.id
+
+-- name: sample
+-- Of what lacks a vector, as by dice that always fall alike.
+SELECT g.source = 'message', t.content
+FROM (
+    SELECT c.id, c.source FROM memory_chunks c
+    WHERE NOT EXISTS (
+        SELECT FROM chunk_embeddings e
+        WHERE e.chunk_no = c.no AND e.space_id = %(space)s AND e.index_hash = c.index_hash)
+    ORDER BY hashint8(c.no), c.no LIMIT %(limit)s
+) g JOIN memory_chunk_texts t ON t.id = g.id
+WHERE t.content IS NOT NULL
+
+-- name: unread
+-- Conversations that are to be searched and were never cut into chunks.
+SELECT count(*) FROM interactions i
+JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+WHERE i.message_count > 0
+  AND NOT EXISTS (SELECT FROM chunk_states s WHERE s.interaction_id = i.id AND s.space_id = 0 AND s.input_hash <> '')
+
 -- name: retire_others
 UPDATE embedding_spaces SET state = 'retired' WHERE state = 'active' AND id <> %(space)s
 

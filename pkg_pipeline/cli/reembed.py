@@ -1,0 +1,223 @@
+"""``pkg-pipeline reembed``: another model for the vectors, beside the one in use. Options, progress and words only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from pkg_pipeline.cli.terminal import (
+    INTERRUPTED,
+    PROGRESS_AFTER_SECONDS,
+    CommandFailed,
+    JsonFlag,
+    counted,
+    notes,
+    plain,
+    settings_in_force,
+    show,
+)
+from pkg_pipeline.stages.reembed import (
+    Phase,
+    ReembedBusy,
+    ReembedForecast,
+    ReembedReport,
+    ReembedStopped,
+    SpaceSize,
+    SpaceUnknown,
+)
+from pkg_pipeline.stages.vector_stores import SpaceMismatch
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring import Memory
+
+
+def reembed(
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="MODEL", help="Change over to it: offline, openai:NAME or NAME.")
+    ] = None,
+    drop_old: Annotated[
+        bool, typer.Option("--drop-old", help="After the switch, take the vectors of all retired models away.")
+    ] = False,
+    drop: Annotated[
+        str | None, typer.Option("--drop", metavar="MODEL", help="Only take the vectors of this model away.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="The models that have vectors here.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would take; write nothing.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Make the vectors anew with another model beside those in use; searches change over when all are there.
+
+    It may be stopped at any time: the same command goes on where it was.
+    """
+    from pkg_pipeline.wiring import open_memory
+
+    if sum((to is not None, drop is not None, list_)) != 1:
+        raise typer.BadParameter("say what to do by one of --to MODEL, --drop MODEL and --list")
+    if to is None and (drop_old or dry_run):
+        raise typer.BadParameter("--drop-old and --dry-run go with --to MODEL")
+    model = None if to is None else _model(to, "--to")
+    with open_memory(settings_in_force()) as memory:
+        if drop is not None:
+            _drop(memory, drop, as_json=json)
+        elif model is None:
+            _list(memory, as_json=json)
+        elif dry_run:
+            _foretell(memory, model, as_json=json)
+        else:
+            _run(memory, model, drop_old=drop_old, as_json=json)
+
+
+def _model(given: str, option: str) -> str:
+    from pkg_pipeline.wiring.reembed import ModelUnknown, space_named
+
+    try:
+        return space_named(given)
+    except ModelUnknown as unknown:
+        raise typer.BadParameter(str(unknown), param_hint=option) from unknown
+
+
+def _run(memory: Memory, model: str, *, drop_old: bool, as_json: bool) -> None:
+    with _watched(as_json=as_json) as watch:
+        try:
+            report = memory.reembedding.run(model, drop_old=drop_old, on_progress=watch)
+        except ReembedStopped as stopped:
+            far = f"{stopped.done:,} of {counted(stopped.total, 'chunk')} have a vector of {model}"
+            raise CommandFailed(f"{stopped}; {far}; {_goes_on(memory, model)}") from stopped
+        except (ReembedBusy, SpaceMismatch) as error:
+            raise CommandFailed(str(error)) from error
+        except KeyboardInterrupt:
+            watch.end()
+            far = f"{watch.done:,} of {counted(watch.total, 'chunk')} have a vector of {model}"
+            notes().print(f"stopped: {far}; {_goes_on(memory, model)}", markup=False)
+            raise typer.Exit(INTERRUPTED) from None
+    show(asdict(report), as_json=as_json, human=lambda screen: _print_report(screen, report))
+
+
+def _goes_on(memory: Memory, model: str) -> str:
+    active = next((one.model for one in memory.reembedding.sizes() if one.state == "active"), None)
+    meanwhile = f"searches use {active}" if active not in (None, model) else "searches use what is there"
+    return f"{meanwhile}; pkg-pipeline reembed --to {model} goes on from there"
+
+
+def _foretell(memory: Memory, model: str, *, as_json: bool) -> None:
+    found = memory.reembedding.foretell(model)
+    usd = memory.reembedding.usd(model, found.tokens)
+    answer = {"dry_run": True, **asdict(found), "usd": usd}
+    show(answer, as_json=as_json, human=lambda screen: _print_forecast(screen, found, usd))
+
+
+def _drop(memory: Memory, given: str, *, as_json: bool) -> None:
+    known = [one.model for one in memory.reembedding.sizes()]
+    model = given if given in known else _model(given, "--drop")
+    try:
+        vectors = memory.reembedding.drop(model)
+    except SpaceUnknown as unknown:
+        there = ", ".join(known) or "none"
+        raise typer.BadParameter(f"no vectors of {model} here; there are: {there}", param_hint="--drop") from unknown
+    except (ReembedBusy, SpaceMismatch) as error:
+        raise CommandFailed(str(error)) from error
+    show(
+        {"dropped": {model: vectors}},
+        as_json=as_json,
+        human=lambda screen: screen.print(_dropped(model, vectors), markup=False),
+    )
+
+
+def _list(memory: Memory, *, as_json: bool) -> None:
+    found = memory.reembedding.sizes()
+    show({"items": [asdict(one) for one in found]}, as_json=as_json, human=lambda screen: _print_sizes(screen, found))
+
+
+# ── what people see ───────────────────────────────────────────────────────────────────────────
+
+
+class _Watch:
+    """How far it is; a bar on a terminal once it has taken two seconds."""
+
+    def __init__(self, screen: Console | None) -> None:
+        self._screen = screen
+        self._started = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: Any = None
+        self.done = self.total = 0
+
+    def __call__(self, phase: Phase, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        if self._screen is None:
+            return
+        if self._bar is None:
+            if time.monotonic() - self._started < PROGRESS_AFTER_SECONDS:
+                return
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+            )
+            self._bar = Progress(*columns, console=self._screen, transient=True)
+            self._task = self._bar.add_task(phase, total=total)
+            self._bar.start()
+        self._bar.update(self._task, description=phase, completed=done, total=total)
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+@contextmanager
+def _watched(*, as_json: bool) -> Iterator[_Watch]:
+    screen = notes()
+    watch = _Watch(None if as_json or not screen.is_terminal else screen)
+    try:
+        yield watch
+    finally:
+        watch.end()
+
+
+def _print_report(screen: Console, report: ReembedReport) -> None:
+    made = f"{counted(report.embedded, 'vector')} made in {report.seconds:,.1f} s"
+    refused = f", {counted(report.refused, 'text')} refused by the model" if report.refused else ""
+    screen.print(f"{made}{refused}; all of {counted(report.chunks, 'chunk')} are there", markup=False)
+    before = report.switched_from
+    screen.print(f"searches use {report.model}{', as before' if before is None else ' now'}", markup=False)
+    for model, vectors in report.dropped.items():
+        screen.print(_dropped(model, vectors), markup=False)
+    if before is not None and before not in report.dropped:
+        screen.print(f"{before} is kept; to free its space: pkg-pipeline reembed --drop {before}", markup=False)
+
+
+def _dropped(model: str, vectors: int) -> str:
+    return f"{counted(vectors, 'vector')} of {model} dropped"
+
+
+def _print_forecast(screen: Console, found: ReembedForecast, usd: float | None) -> None:
+    price = "price unknown here, ask the service" if usd is None else "no cost" if not usd else f"{usd:.4f} USD"
+    said = f"{counted(found.chunks, 'chunk')} to embed, about {found.tokens:,} tokens, {price}"
+    screen.print(f"{found.model}: {said}", markup=False)
+    if found.unread:
+        screen.print(f"{counted(found.unread, 'conversation')} not searchable yet come on top of it")
+    if not found.is_switch:
+        screen.print("searches use it already")
+
+
+def _print_sizes(screen: Console, found: list[SpaceSize]) -> None:
+    if not found:
+        screen.print("No vectors yet: pkg-pipeline run --only memory_chunks makes them.")
+        return
+    table = Table("model", "state", "dimensions", "vectors", "missing", "indexes", box=None, padding=(0, 2, 0, 0))
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for one in found:
+        size = "" if one.dimensions is None else f"{one.dimensions:,}"
+        table.add_row(plain(one.model), one.state, size, f"{one.vectors:,}", f"{one.missing:,}", f"{one.indexes:,}")
+    screen.print(table)

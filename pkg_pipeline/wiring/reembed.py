@@ -1,0 +1,142 @@
+"""Re-embedding's part of the composition root: the space of a named model, filled by the stage that makes chunks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL, OPENAI_PREFIX, openai_space
+from pkg_pipeline.adapters.postgres.chunk_store import PostgresChunkStore
+from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.space_store import PostgresSpaceStore
+from pkg_pipeline.adapters.postgres.vector_store import PostgresVectorStore
+from pkg_pipeline.stages import chunks, reembed
+from pkg_pipeline.stages.chunk_vectors import Vectorising
+from pkg_pipeline.stages.chunks import ChunkDeps
+from pkg_pipeline.stages.ports import Embedder
+from pkg_pipeline.stages.reembed import Filled, Progress, ReembedDeps, ReembedForecast, ReembedReport, SpaceSize
+from pkg_pipeline.stages.stores import FinishedPartition
+from pkg_pipeline.stages.vector_stores import ChunkPlace, Space, VectorRow
+from pkg_pipeline.wiring.embedders import embedder_named
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+OFFLINE = "offline"
+
+
+class ModelUnknown(Exception):
+    """A name that no embedder goes by; the message is a sentence."""
+
+
+def space_named(given: str) -> str:
+    """The space that a person means: ``offline``, ``offline:NAME``, ``openai:NAME``, or a bare NAME of such a service.
+
+    Raises ModelUnknown.
+    """
+    name = given.strip()
+    if name in (OFFLINE, OFFLINE_MODEL):
+        return OFFLINE_MODEL
+    model = name.removeprefix(OPENAI_PREFIX)
+    if not model or model == "none" or any(sign.isspace() for sign in model) or model.startswith((OFFLINE + ":", "-")):
+        raise ModelUnknown(f"{given!r} is no known model; known are {OFFLINE_MODEL} and {OPENAI_PREFIX}NAME")
+    return openai_space(model)
+
+
+class ReembedWork:
+    """What ``Memory`` does with spaces of vectors."""
+
+    def __init__(self, memory: Memory, *, embedder_of: Callable[[str], Embedder] | None = None) -> None:
+        self._memory = memory
+        self._embedder_of = embedder_of or (lambda model: embedder_named(model, memory.settings))
+        self._spaces = PostgresSpaceStore(memory.connections)
+        self._vectors = PostgresVectorStore(memory.connections)
+
+    def sizes(self) -> list[SpaceSize]:
+        """Every space with what it holds and lacks."""
+        return self._spaces.sizes()
+
+    def foretell(self, model: str) -> ReembedForecast:
+        """What ``run`` would have to do now; nothing is written and no model is asked."""
+        return reembed.foretell(model, spaces=self._spaces, counter=self._memory.counter)
+
+    def usd(self, model: str, tokens: int) -> float | None:
+        """The model in the wheel costs nothing; what a service takes for embeddings is not in the price table."""
+        del tokens
+        return 0.0 if model == OFFLINE_MODEL else None
+
+    def run(self, model: str, *, drop_old: bool = False, on_progress: Progress = reembed.untold) -> ReembedReport:
+        """Fill, switch, drop. Raises ReembedStopped, ReembedBusy, and SettingsError before anything is written."""
+        embedder = self._embedder_of(model)
+        deps = self._deps(lambda space, on_saved: self._fill(embedder, space, on_saved))
+        return reembed.reembed(model, deps=deps, drop_old=drop_old, on_progress=on_progress)
+
+    def drop(self, model: str) -> int:
+        """Take a space away; how many vectors it had. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
+        return reembed.drop(model, deps=self._deps(_no_fill))
+
+    def _deps(self, fill: reembed.Fill) -> ReembedDeps:
+        return ReembedDeps(spaces=self._spaces, vectors=self._vectors, fill=fill, wait=time.sleep)
+
+    def _fill(self, embedder: Embedder, space: Space, on_saved: Callable[[int], None]) -> Filled:
+        """One pass of the chunks stage over all days. Days stay marked for it: the space in force is its business."""
+        from pkg_pipeline.adapters.term_analyzer import SnowballTerms
+
+        days = self._spaces.days()
+        if days is None:
+            return Filled(0, 0, 0, None)
+        vectorising = Vectorising(embedder, space, _Counted(self._vectors, on_saved))
+        deps = ChunkDeps(
+            store=PostgresChunkStore(self._memory.connections),
+            partitions=_NoMarks(self._memory.connections),
+            analyzer=SnowballTerms(),
+            clock=self._memory.clock,
+            vectorising=vectorising,
+        )
+        reports = chunks.build_days(days, deps=deps)
+        return Filled(
+            embedded=sum(one.embedded for one in reports),
+            refused=sum(one.refused for one in reports),
+            pending=sum(one.pending for one in reports),
+            stop_reason=vectorising.failure,
+        )
+
+
+def _no_fill(space: Space, on_saved: Callable[[int], None]) -> Filled:
+    del space, on_saved
+    raise AssertionError("what is dropped is not filled")
+
+
+class _NoMarks(PostgresPartitionStore):
+    """The store of partitions, left alone: what is filled beside the space in force ends nobody's marks."""
+
+    def begin(self, asset: str, keys: Sequence[str], *, now: datetime) -> Mapping[str, tuple[int, ...]]:
+        del asset, keys, now
+        return {}
+
+    def finish(self, asset: str, done: Sequence[FinishedPartition]) -> None:
+        del asset, done
+
+
+class _Counted:
+    """The store of vectors, telling how many were saved. Indexes wait until the space is full."""
+
+    def __init__(self, vectors: PostgresVectorStore, on_saved: Callable[[int], None]) -> None:
+        self._vectors, self._on_saved = vectors, on_saved
+
+    def missing(self, space_id: int, chunks: Sequence[tuple[int, str]]) -> set[int]:
+        return self._vectors.missing(space_id, chunks)
+
+    def save(self, space_id: int, rows: Sequence[VectorRow]) -> int:
+        saved = self._vectors.save(space_id, rows)
+        self._on_saved(saved)
+        return saved
+
+    def delete(self, chunks: Sequence[ChunkPlace]) -> None:
+        self._vectors.delete(chunks)
+
+    def keep_indexes(self, space_id: int | None = None) -> list[str]:
+        del space_id
+        return []
