@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from psycopg.sql import SQL, Identifier
 from psycopg_pool import ConnectionPool
 from pydantic import SecretStr
 
@@ -99,6 +100,6 @@ def everything(connections: ConnectionPool) -> str:
     with connections.connection() as connection:
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'pkg' ORDER BY 1").fetchall()
         rows = [
-            connection.execute(f"SELECT to_jsonb(t) - 'reply' FROM pkg.{table} t").fetchall() for (table,) in tables
+            connection.execute(SQL("SELECT to_jsonb(t) - 'reply' FROM pkg.{} t").format(Identifier(table))).fetchall() for (table,) in tables
         ]
     return json.dumps(rows, ensure_ascii=False, default=str)
