@@ -100,6 +100,7 @@ def everything(connections: ConnectionPool) -> str:
     with connections.connection() as connection:
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'pkg' ORDER BY 1").fetchall()
         rows = [
-            connection.execute(SQL("SELECT to_jsonb(t) - 'reply' FROM pkg.{} t").format(Identifier(table))).fetchall() for (table,) in tables
+            connection.execute(SQL("SELECT to_jsonb(t) - 'reply' FROM pkg.{} t").format(Identifier(table))).fetchall()
+            for (table,) in tables
         ]
     return json.dumps(rows, ensure_ascii=False, default=str)
