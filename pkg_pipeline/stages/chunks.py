@@ -88,7 +88,7 @@ def build_days(
     work = _Work(deps, reports, space_id)
     waiting = deque(reports.values())
     groups = [*_groups(due)]
-    for group, following in zip(groups, [*(one[0].day for one in groups[1:]), None], strict=True):
+    for group, following in zip(groups, chain((one[0].day for one in groups[1:]), [None]), strict=False):
         work.off(group)
         while waiting and following is not None and waiting[0].day < following:
             _finish(waiting.popleft(), deps=deps, marks=marks, on_day=on_day)
