@@ -14,6 +14,7 @@ from pkg_pipeline.adapters.inbox import Inbox, Refused
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
 from pkg_pipeline.stages.interactions import InteractionsReport
 from pkg_pipeline.stages.stores import DuePartition, Eligibility, FinishedPartition, Lane, PartitionCounts, Scope
 from pkg_pipeline.stages.summaries import DayReport
@@ -23,6 +24,7 @@ NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 SUMMARIES = "interaction_summaries"
 PROFILES = "entity_relationship_profiles"
 ARCHIVE = "archived_messages"
+CHUNKS = "memory_chunks"
 
 
 @dataclass
@@ -142,6 +144,7 @@ class FakeMemory:
         self.backfills = FakeBackfills()
         self.built: list[tuple[str, Lane, str | None]] = []
         self.archived: list[str] = []
+        self.chunked: list[str] = []
         self.imported: list[str] = []
         self.wrong: dict[tuple[str, str], Verdict] = {}
         self.verified: list[tuple[str, tuple[str, ...], tuple[date, date] | None]] = []
@@ -177,6 +180,19 @@ class FakeMemory:
             )
             report.cost_usd, report.seconds = 0.25, 0.5
             self.partitions.finish(SUMMARIES, [FinishedPartition(key, marks=(7,), pending=1, due_at=None)])
+            reports.append(report)
+            on_day(report)
+        return reports
+
+    def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]:
+        reports: list[ChunkedDay] = []
+        for key in keys_between(*days):
+            self._maybe_fail(key)
+            self.chunked.append(key)
+            self.partitions.finish(CHUNKS, [FinishedPartition(key, marks=(7,), pending=1, due_at=None)])
+            report = ChunkedDay(date.fromisoformat(key), interactions=2, chunks=9, kept=4, embedded=5, refused=1)
+            report.pending, report.seconds = 1, 0.5
+            report.add_reason("no vectors from offline:none: it rests")
             reports.append(report)
             on_day(report)
         return reports

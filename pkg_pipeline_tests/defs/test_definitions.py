@@ -63,22 +63,26 @@ def test_what_there_is(tmp_path: Path, definitions_of: Callable[[Any], dg.Defini
         "messages": set(),
         "interactions": {"messages"},
         "interaction_summaries": {"interactions"},
+        "memory_chunks": {"interactions", "interaction_summaries"},
         "entity_relationship_profiles": {"interaction_summaries"},
         "archived_messages": {"interaction_summaries"},
     }
-    jobs = {"import_inbox", "build_interactions", "summarize_days", "profile_weeks", "archive_months"}
+    jobs = {"import_inbox", "build_interactions", "summarize_days", "chunk_days", "profile_weeks", "archive_months"}
     assert {job.name for job in found.jobs or []} >= jobs
-    clock = {"summaries_at_three", "profiles_sunday_four", "archive_first_five"}
+    clock = {"summaries_at_three", "chunks_half_past_three", "profiles_sunday_four", "archive_first_five"}
     assert {one.name for one in found.schedules or []} >= clock
-    eyes = {"inbox", "touched_chats", "due_days", "due_weeks", "due_months"}
+    eyes = {"inbox", "touched_chats", "due_days", "due_chunks", "due_weeks", "due_months"}
     assert {one.name for one in found.sensors or []} >= eyes
 
 
-def test_a_backfill_splits_into_runs_of_thirty_days(
+def test_a_backfill_splits_into_runs_of_some_days(
     tmp_path: Path, definitions_of: Callable[[Any], dg.Definitions]
 ) -> None:
-    found = definitions_of(FakeMemory(tmp_path)).resolve_assets_def("interaction_summaries")
-    assert found.backfill_policy == dg.BackfillPolicy.multi_run(max_partitions_per_run=30)
+    found = definitions_of(FakeMemory(tmp_path))
+    most = {"interaction_summaries": 30, "memory_chunks": 10}
+    for asset, days in most.items():
+        policy = found.resolve_assets_def(asset).backfill_policy
+        assert policy == dg.BackfillPolicy.multi_run(max_partitions_per_run=days)
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,7 @@ def test_the_hours_are_those_of_the_memorys_time_zone() -> None:
     made = schedules.build(timezone="Asia/Tokyo", marts=True)
     assert {(one.name, one.cron_schedule, one.execution_timezone) for one in made} == {
         ("summaries_at_three", "0 3 * * *", "Asia/Tokyo"),
+        ("chunks_half_past_three", "30 3 * * *", "Asia/Tokyo"),
         ("profiles_sunday_four", "0 4 * * 0", "Asia/Tokyo"),
         ("archive_first_five", "0 5 1 * *", "Asia/Tokyo"),
         ("marts_at_six", "0 6 * * *", "Asia/Tokyo"),
