@@ -89,11 +89,12 @@ UPDATE embedding_spaces SET state = 'retired' WHERE state = 'active' AND id <> %
 UPDATE embedding_spaces SET state = 'active', activated_at = clock_timestamp() WHERE id = %(space)s AND state <> 'active'
 
 -- name: begin_drop
--- What is half gone is no longer complete: should the drop be cut short, nothing takes it for a space to go back to.
-UPDATE embedding_spaces SET state = 'building' WHERE id = %(space)s AND state <> 'active' RETURNING id
+-- Who switches at this moment is waited for.
+UPDATE embedding_spaces SET activated_at = NULL WHERE id = %(space)s AND state <> 'active'
 
 -- name: drop_states
--- Together with the line before: that an interaction is complete here must not outlive its vectors.
+-- Together with the line before: that an interaction is complete here must not outlive its vectors, should the drop be cut
+-- short.
 DELETE FROM chunk_states WHERE space_id = %(space)s
 
 -- name: forget_incomplete
