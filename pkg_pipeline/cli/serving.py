@@ -18,7 +18,7 @@ from pkg_pipeline.api.security import TokensWrong, parse_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import context_settings, open_memory
 from pkg_pipeline.wiring.backfills import ReachableBackfills
-from pkg_pipeline.wiring.recall import recall_parts, relevant_by
+from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
 
 READ_CONNECTIONS = 16
 """At most this many answers are read at the same time; the server's threads wait for one another beyond it."""
@@ -38,10 +38,11 @@ def serve(
         reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
         store = PostgresReadStore(reads, zone=settings.zone)
-        questions = recall_parts(settings, reads, memory.counter)
+        questions = recall_parts(settings, reads, memory.counter, rewriting=memory.rewriting)
         memory.monitoring.recount()  # what changed while nobody counted, so that no reader has to
         try:
             memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
+            warm_up(questions, reads)
             serve_app(
                 create_app(
                     ApiDependencies(

@@ -6,7 +6,7 @@ texts become chunks. Nothing on this way writes, and no language model is asked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -33,6 +33,10 @@ MOST_QUERY_CHARS = 2_000
 MOST_TOP_K = 200
 FETCHED_CHUNKS = 4_000
 """So many chunks may share a word with the question before its commoner words stop bringing candidates."""
+ASKED_SHARE = 0.5
+"""Of the vector that is searched for, what the question as it was asked counts; other phrasings share the rest."""
+OTHER_WORDS = 0.5
+"""What a word that only other phrasings have counts, against one of the question."""
 
 
 class Embedders(Protocol):
@@ -137,12 +141,11 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     as_of = request.now if request.as_of is None else request.as_of
     queries, note = ((request.query,), None) if parts.rewrite is None else parts.rewrite(request.query, as_of)
     time = read_time(request.query, asked_at=as_of, zone=parts.settings.zone)
-    terms = _terms(parts.analyzer, [time.rest, *queries[1:]])
-    names = _terms(parts.analyzer, [request.query])
+    words = Words.of(parts.analyzer, time.rest, queries[1:])
     facts = parts.store.question_facts(
         FactsQuery(
-            terms=_numbers(terms),
-            names=_numbers(names),
+            terms=_numbers((*words.asked, *words.others)),
+            names=_numbers(parts.analyzer.terms(request.query)),
             entity_id=request.entity_id,
             chat_id=request.chat_id,
             at_from=request.at_from,
@@ -154,12 +157,12 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     if facts.unknown == "chat":
         raise ChatUnknown(str(request.chat_id))
     vector, warning = _embedded(parts, facts, list(queries))
-    query = _search_query(request, facts, terms, vector, as_of=as_of)
+    query = _search_query(request, facts, words, vector, as_of=as_of)
     candidates = _searched(parts, query, time)
     asked = _asked_for(parts, candidates, facts, time)
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
     model = None if vector is None or facts.space is None else facts.space.model
-    warnings = tuple(one for one in (warning, note) if one)
+    warnings = tuple(one for one in (warning, note and f"searched for as it was asked: {note}") if one)
     return Found(tuple(ranked(candidates, asked, parts.settings.ranking)), mode, model, warnings)
 
 
@@ -176,52 +179,85 @@ def _checked(request: RecallRequest) -> None:
         raise BadRequest("as_of", f"as_of lies in the future: it is {iso(request.now)} now")
 
 
-def _terms(analyzer: TermAnalyzer, texts: Sequence[str]) -> list[str]:
-    """All words of the texts, each once."""
-    return list(dict.fromkeys(term for text in texts for term in analyzer.terms(text)))
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The terms that are searched for, each once: the question's, and those that only other phrasings of it have."""
+
+    asked: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, analyzer: TermAnalyzer, question: str, phrasings: Sequence[str]) -> Words:
+        asked = dict.fromkeys(analyzer.terms(question))
+        others = dict.fromkeys(term for text in phrasings for term in analyzer.terms(text))
+        return cls(tuple(asked), tuple(term for term in others if term not in asked))
+
+    def weighed(self, facts: QuestionFacts) -> dict[int, float]:
+        """Term number → what it counts."""
+        others = question_vector(self.others, facts.document_frequencies, facts.chunks)
+        asked = question_vector(self.asked, facts.document_frequencies, facts.chunks)
+        return {number: OTHER_WORDS * weight for number, weight in others.items()} | asked
+
+    def fetched(self, facts: QuestionFacts) -> tuple[int, ...]:
+        """By which terms chunks are looked up. Other phrasings get what room the question leaves."""
+        asked = rare_first(self.asked, facts.document_frequencies, limit=FETCHED_CHUNKS)
+        room = FETCHED_CHUNKS - asked.chunks
+        if not self.others or asked.left_out or room <= 0:
+            return asked.terms
+        others = rare_first(self.others, facts.document_frequencies, limit=room)
+        return tuple(dict.fromkeys((*asked.terms, *(others.terms if others.chunks <= room else ()))))
 
 
-def _numbers(terms: Sequence[str]) -> tuple[int, ...]:
+def _numbers(terms: Iterable[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(term_number, terms)))
 
 
 def _embedded(parts: RecallParts, facts: QuestionFacts, queries: list[str]) -> tuple[Vectors | None, str | None]:
     """The question's vector in the active space, or why there is none: then words alone are searched (L10)."""
-    if facts.space is None or all(scope.chunks == 0 for scope in facts.scopes):
-        return None, None
-    embedder = parts.embedders(facts.space.model)
+    space = facts.space
+    if space is None or all(scope.chunks == 0 for scope in facts.scopes):
+        return None, "nothing that was asked for has a vector yet: keywords only"
+    embedder = parts.embedders(space.model)
     if embedder is None:
-        return None, f"no embedder for {facts.space.model} is set up: keywords only"
+        return None, f"no embedder for {space.model} is set up: keywords only"
     try:
         vectors = embedder.embed(queries)
     except EmbedderError as error:
         return None, f"the embedder failed ({error}): keywords only"
-    vector = np.asarray(vectors.mean(axis=0), np.float32)
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
-        return None, None
-    if facts.space.dimensions is not None and len(vector) != facts.space.dimensions:
-        return (
-            None,
-            f"{facts.space.model} gives {len(vector)} dimensions, not {facts.space.dimensions}: keywords only",
-        )
-    return vector / np.float32(length), None
+    except Exception as error:  # noqa: BLE001 - a damaged installation stops no read either; its words may be the text's
+        return None, f"the embedder failed ({type(error).__name__}): keywords only"
+    vector = _together(vectors)
+    if vector is None:
+        return None, f"{space.model} sees nothing in the question: keywords only"
+    if space.dimensions is not None and len(vector) != space.dimensions:
+        return None, f"{space.model} gives {len(vector)} dimensions, not {space.dimensions}: keywords only"
+    return vector, None
+
+
+def _together(vectors: Vectors) -> Vectors | None:
+    """One vector of length 1 for the question (the first row) and its other phrasings; None where there is no length.
+
+    Phrasings that have no vector count for nothing; a question without one is searched for by its phrasings.
+    """
+    others = vectors[1:][vectors[1:].any(axis=1)]
+    whole = vectors[0] if not len(others) else ASKED_SHARE * vectors[0] + (1 - ASKED_SHARE) * others.mean(axis=0)
+    length = float(np.linalg.norm(whole))
+    return np.asarray(whole / length, np.float32) if length > 0 else None
 
 
 def _search_query(
     request: RecallRequest,
     facts: QuestionFacts,
-    terms: list[str],
+    words: Words,
     vector: Vectors | None,
     *,
     as_of: datetime,
 ) -> SearchQuery:
-    words = question_vector(terms, facts.document_frequencies, facts.chunks)
     return SearchQuery(
         facts=facts,
         as_of=as_of,
-        words=words,
-        fetch_terms=rare_first(terms, facts.document_frequencies, limit=FETCHED_CHUNKS).terms,
+        words=words.weighed(facts),
+        fetch_terms=words.fetched(facts),
         vector=vector,
         code=None if vector is None else codes(vector[None, :])[0].tobytes(),
         entity_id=request.entity_id,

@@ -39,6 +39,7 @@ from pkg_pipeline.wiring.summaries import SummaryWork
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.recall import RecallWork
+    from pkg_pipeline.wiring.rewriting import RewritingWork
 
 
 class ImportFailed(Exception):
@@ -218,6 +219,17 @@ class Memory:
         from pkg_pipeline.wiring.recall import RecallWork
 
         return RecallWork(self)
+
+    @cached_property
+    def rewriting(self) -> RewritingWork | None:
+        """Other words for questions, one a process; None unless the settings want them."""
+        if not self.settings.recall_rewrite:
+            return None
+        from pkg_pipeline.wiring.rewriting import RewritingWork
+
+        work = RewritingWork(self.settings, self.connections, self.counter)
+        self._closers.append(work.close)
+        return work
 
     @cached_property
     def reads(self) -> PostgresReadStore:

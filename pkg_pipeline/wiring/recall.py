@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,14 +11,19 @@ from zoneinfo import ZoneInfo
 
 from psycopg_pool import ConnectionPool
 
+from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL
 from pkg_pipeline.memory.recall_records import Ranked
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.context import ContextRequest, Relevant
 from pkg_pipeline.stages.ports import Embedder, TokenCounter
+from pkg_pipeline.stages.read_stores import BadRequest
 from pkg_pipeline.stages.recall import RecallAnswer, RecallParts, RecallRequest, RecallSettings, find, recall
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
+    from pkg_pipeline.wiring.rewriting import RewritingWork
+
+log = logging.getLogger(__name__)
 
 RELEVANT_CANDIDATES = 100
 """So many of the best are offered to a context: the tier takes what fits into its share and what others leave."""
@@ -51,7 +57,9 @@ class SpaceEmbedders:
             return None  # the space was made under other settings: the answer says so and goes by keywords
 
 
-def recall_parts(settings: Settings, connections: ConnectionPool, counter: TokenCounter) -> RecallParts:
+def recall_parts(
+    settings: Settings, connections: ConnectionPool, counter: TokenCounter, *, rewriting: RewritingWork | None = None
+) -> RecallParts:
     """What the read works with, over connections that need not be able to write."""
     from pkg_pipeline.adapters.postgres.recall_store import PostgresRecallStore
     from pkg_pipeline.adapters.term_analyzer import SnowballTerms
@@ -62,7 +70,26 @@ def recall_parts(settings: Settings, connections: ConnectionPool, counter: Token
         embedders=SpaceEmbedders(settings),
         counter=counter,
         settings=RecallSettings(zone=ZoneInfo(settings.timezone), top_k=settings.recall_top_k),
+        rewrite=None if rewriting is None else rewriting.rewritten,
     )
+
+
+def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
+    """Load what the first question would wait for: the words' analyzer, and the model of the space that is asked.
+
+    Fails softly, since every answer says why it goes by keywords. A remote embedder is not asked; where nothing has
+    vectors, or no embedder is set up, none is loaded.
+    """
+    from pkg_pipeline.adapters.postgres.space_store import PostgresSpaceStore
+
+    parts.analyzer.terms("Warm слова")
+    try:
+        space = PostgresSpaceStore(connections).active()
+        embedder = None if space is None else parts.embedders(space.model)
+        if embedder is not None and embedder.model == OFFLINE_MODEL:
+            embedder.embed(["warm"])
+    except Exception as error:  # noqa: BLE001 - the server can answer without it (L10)
+        log.warning("the embedder could not be loaded (%s): questions go by keywords", type(error).__name__)
 
 
 def relevant_by(parts: RecallParts) -> Relevant:
@@ -71,7 +98,12 @@ def relevant_by(parts: RecallParts) -> Relevant:
     def relevant(request: ContextRequest) -> tuple[Ranked, ...]:
         assert request.hint is not None, "only a request with a hint asks"
         asked = RecallRequest(query=request.hint, now=request.now, entity_id=request.entity_id, as_of=request.as_of)
-        return find(parts, asked).ranked[:RELEVANT_CANDIDATES]
+        try:
+            return find(parts, asked).ranked[:RELEVANT_CANDIDATES]
+        except BadRequest as error:
+            if error.field != "query":
+                raise
+            raise BadRequest("hint", str(error).replace("query", "hint")) from None
 
     return relevant
 
@@ -81,7 +113,7 @@ class RecallWork:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self.parts = recall_parts(memory.settings, memory.connections, memory.counter)
+        self.parts = recall_parts(memory.settings, memory.connections, memory.counter, rewriting=memory.rewriting)
         self.relevant = relevant_by(self.parts)
 
     def search(
