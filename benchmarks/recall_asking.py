@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from datetime import date
 
 from pkg_pipeline.wiring import Memory
 
 
-class RecallMissing(Exception):
-    """This version of the memory has no ``recall``."""
-
-
-def build_chunks(memory: Memory) -> None:
-    """Make everything searchable that was imported. Raises RecallMissing."""
-    _recall(memory).build_chunks()
+def build_chunks(memory: Memory, days: tuple[date, date]) -> None:
+    """Make searchable what was said in the closed range of days."""
+    memory.chunks.build(days)
 
 
 def ask(memory: Memory, question: str, max_tokens: int) -> tuple[str, list[str]]:
-    """The text of an answer and the keys of the messages in it, best result first. Raises RecallMissing."""
-    request = import_module("pkg_pipeline.stages.recall").RecallRequest(query=question, max_tokens=max_tokens)
-    answer = _recall(memory).search(request)
-    return answer.text, [key for result in answer.results for key in result.message_ids]
-
-
-def _recall(memory: Memory) -> Any:
-    found = getattr(memory, "recall", None)
-    if found is None:
-        raise RecallMissing
-    return found
+    """The text of an answer and the keys of the messages in it, best line first."""
+    block = memory.recall.search(question, max_tokens=max_tokens).block
+    return block.text, [key for line in block.lines for key in line.ranked.candidate.message_ids]
