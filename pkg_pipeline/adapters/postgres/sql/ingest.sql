@@ -98,6 +98,11 @@ WITH given AS (
     FROM (SELECT chat_id, count(*) AS joined FROM joined GROUP BY chat_id) j
     WHERE c.id = j.chat_id AND c.kind = 'direct'
       AND j.joined + (SELECT count(*) FROM chat_members m WHERE m.chat_id = c.id) > 2
+    RETURNING c.id
+), searched AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'became a group'
+    FROM interactions i JOIN crowded ON crowded.id = i.chat_id GROUP BY i.day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
 SELECT 'interactions', c.id::text, 'new members', b.first_at, b.last_at
