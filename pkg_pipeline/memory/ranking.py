@@ -30,12 +30,12 @@ class RankingRules:
 
     lexical: float = 1.0
     similarity: float = 1.0
-    speaker: float = 0.4
+    speaker: float = 0.5
     period: float = 0.4
     dated: float = 0.05
     relation: float = 0.3
     derived: Mapping[ChunkSource, float] | None = None
-    repeat: float = 0.03
+    repeat: float = 0.015
 
 
 @dataclass(frozen=True, slots=True)

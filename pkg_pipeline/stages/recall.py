@@ -35,6 +35,9 @@ FETCHED_CHUNKS = 4_000
 """So many chunks may share a word with the question before its commoner words stop bringing candidates."""
 ASKED_SHARE = 0.5
 """Of the vector that is searched for, what the question as it was asked counts; other phrasings share the rest."""
+NAME_WORDS = 0.3
+"""What a name counts among the words: whoever speaks is weighed by the ranking, this leaves who is spoken of."""
+
 OTHER_WORDS = 0.5
 """What a word that only other phrasings have counts, against one of the question."""
 
@@ -196,7 +199,8 @@ class Words:
         """Term number → what it counts."""
         others = question_vector(self.others, facts.document_frequencies, facts.chunks)
         asked = question_vector(self.asked, facts.document_frequencies, facts.chunks)
-        return {number: OTHER_WORDS * weight for number, weight in others.items()} | asked
+        weights = {number: OTHER_WORDS * weight for number, weight in others.items()} | asked
+        return {number: NAME_WORDS * weight if number in facts.names else weight for number, weight in weights.items()}
 
     def fetched(self, facts: QuestionFacts) -> tuple[int, ...]:
         """By which terms chunks are looked up. Other phrasings get what room the question leaves."""

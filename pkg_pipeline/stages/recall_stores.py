@@ -58,7 +58,8 @@ class QuestionFacts:
     ``unknown`` says which scope does not exist; nothing else is to be relied on then. ``space`` is the active space,
     None where there are no vectors. ``scopes`` are those asked for (the entity, the chat, both, or everything).
     ``document_frequencies`` has no entry for a word that no chunk has; ``chunks`` is what they are a share of.
-    ``meant`` are whom the question's names fit, in order of their ids, inside a scope only who takes part in it.
+    ``meant`` are whom the question's names fit, in order of their ids, inside a scope only who takes part in it;
+    ``names`` are the words that meant them.
     """
 
     unknown: Literal["entity", "chat"] | None
@@ -67,6 +68,7 @@ class QuestionFacts:
     chunks: int
     document_frequencies: Mapping[int, int]
     meant: tuple[UUID, ...]
+    names: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,14 @@ from pkg_pipeline.stages.read_stores import StoreUnavailable
 from pkg_pipeline.stages.recall_stores import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery
 from pkg_pipeline.stages.vector_stores import Space
 
-SCANNED_TIME = 40_000
+SCANNED_TIME = 60_000
 """Codes up to which a time of a big scope is scanned: what is rarer than that is slow to come upon in its index."""
 
 RERANKED = 400
 """How many of the nearest codes are compared by their vectors."""
+
+SCORED = 10_000
+"""The most chunks that are scored by words; only where every word of a question is common there are more."""
 
 MESSAGE_IDS = 50
 """The most messages that are named for one derived chunk."""
@@ -206,6 +209,7 @@ def _search_text(
         "codes": codes,
         "reranked": max(reranked, limit + SPARE),
         "limit": limit + SPARE,
+        "scored": SCORED,
     }
     return numbered_text(
         _chosen(query("recall", "candidates"), flags).format(
@@ -269,7 +273,7 @@ def _end(query: SearchQuery) -> datetime:
 def _facts(row: Sequence[Any], scopes: tuple[UUID, ...], *, is_timed: bool) -> QuestionFacts:
     space_id, model, dimensions, is_entity_known, is_chat_known, sizes, are_indexed, *rest = row
     in_range = rest.pop(0) if is_timed else None
-    frequencies, meant = rest
+    frequencies, meant, names = rest
     counts: dict[int, int] = {int(term): int(chunks) for term, chunks in frequencies or ()}
     total = counts.pop(0, 0)
     unknown = None if is_entity_known and is_chat_known else "chat" if is_entity_known else "entity"
@@ -285,6 +289,7 @@ def _facts(row: Sequence[Any], scopes: tuple[UUID, ...], *, is_timed: bool) -> Q
         chunks=total,
         document_frequencies=counts,
         meant=tuple(meant or ()),
+        names=frozenset(names or ()),
     )
 
 
@@ -299,6 +304,22 @@ def _best(rows: Sequence[Sequence[Any]], limit: int) -> list[Candidate]:
 _LEXICAL = 10
 
 
+@lru_cache(maxsize=4096)
+def _key_start(source: str, chat_external_id: str) -> str:
+    """What the keys of all messages of a chat begin with; quoting it for each of hundreds would take milliseconds."""
+    return message_key(source, chat_external_id, "0")[:-1]
+
+
+def _keys(source: str, chat_external_id: str, external_ids: Sequence[str]) -> tuple[str, ...]:
+    start = _key_start(source, chat_external_id)
+    return tuple(
+        start + external_id
+        if external_id.isalnum() and external_id.isascii()
+        else message_key(source, chat_external_id, external_id)
+        for external_id in external_ids
+    )
+
+
 def _candidate(row: Sequence[Any]) -> Candidate:
     """The statement selects these columns in this order."""
     no, identity, source, chat_source, chat_external_id, kind, title, at, text, message_ids, *rest = row
@@ -310,7 +331,7 @@ def _candidate(row: Sequence[Any]) -> Candidate:
         chat=ContextChat(chat_source, chat_external_id, kind, title),
         at=at,
         text=text,
-        message_ids=tuple(message_key(chat_source, chat_external_id, external_id) for external_id in message_ids),
+        message_ids=_keys(chat_source, chat_external_id, message_ids),
         lexical=lexical,
         similarity=similarity,
         interaction_id=interaction,

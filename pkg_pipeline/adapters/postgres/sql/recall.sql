@@ -21,7 +21,7 @@ WITH active AS MATERIALIZED (
         SELECT FROM chat_members m JOIN chat_members o ON o.chat_id = m.chat_id AND o.entity_id = %(entity)s
         WHERE m.entity_id = p.entity_id))
 ), meant AS (
-    SELECT DISTINCT entity_id FROM (SELECT entity_id, count(*) OVER (PARTITION BY term) AS fitting FROM named) n
+    SELECT DISTINCT term, entity_id FROM (SELECT term, entity_id, count(*) OVER (PARTITION BY term) AS fitting FROM named) n
     WHERE fitting <= %(name_limit)s
 )
 SELECT (SELECT id FROM active) AS space_id, (SELECT model FROM active) AS model, (SELECT dimensions FROM active) AS dimensions,
@@ -39,14 +39,18 @@ SELECT (SELECT id FROM active) AS space_id, (SELECT model FROM active) AS model,
             ) found) ORDER BY g.place)                                                                  --? timed
         FROM asked g) AS in_range,                                                                      --? timed
        (SELECT array_agg(ARRAY[term::bigint, chunks]) FROM chunk_terms WHERE term = ANY(%(terms)s::int[])) AS frequencies,
-       (SELECT array_agg(entity_id ORDER BY entity_id) FROM meant) AS meant
+       (SELECT array_agg(DISTINCT entity_id ORDER BY entity_id) FROM meant) AS meant,
+       (SELECT array_agg(DISTINCT term ORDER BY term) FROM meant) AS names
 
 -- name: nearest_by_codes
 -- The nearest of a scope by its codes, then by the vectors of the best of those. Where there is more to fit than scope and
 -- time, codes are gone through from the nearest on until enough of them fit.
-SELECT near.no, -(e.embedding <#> %(vector)s::halfvec) AS similarity
-FROM (
-    SELECT k.no FROM (
+SELECT near.no, near.similarity FROM (
+    SELECT k.no, (
+        SELECT -(e.embedding <#> %(vector)s::halfvec) FROM chunk_embeddings e
+        WHERE e.chunk_no = k.no AND e.space_id = %(space)s
+    ) AS similarity
+    FROM (
         SELECT chunk_no AS no, code <~> %(code)s::bit(1024) AS distance
         FROM chunk_codes
         WHERE space_id = %(space)s AND scope = %(scope)s
@@ -63,8 +67,8 @@ FROM (
     ) fits                                                               --? narrowed
     ORDER BY k.distance, k.no LIMIT {reranked}
 ) near
-JOIN chunk_embeddings e ON e.chunk_no = near.no AND e.space_id = %(space)s
-ORDER BY e.embedding <#> %(vector)s::halfvec, near.no LIMIT {limit}
+WHERE near.similarity IS NOT NULL
+ORDER BY near.similarity DESC, near.no LIMIT {limit}
 
 -- name: nearest_by_graph
 -- The nearest of a big scope by the index of its own; what does not fit is passed over and the search goes on.
@@ -87,16 +91,21 @@ SELECT near.no, near.similarity FROM (
 ORDER BY near.similarity DESC, near.no
 
 -- name: by_words
--- The best by words: every chunk of the scope that has one of the rare terms is scored by all terms.
-SELECT c.no, -(c.lexical <#> %(words)s::sparsevec) AS lexical
-FROM memory_chunks c
-WHERE c.terms && %(fetched)s::int[]
-  AND c.scopes @> %(scopes)s::uuid[]                                     --? scoped
-  AND c.topics && %(topics)s::text[]                                     --? topics
-  AND c.source = ANY(%(sources)s::text[])                                --? sources
-  AND c.at >= %(at_from)s::timestamptz                                   --? begun
-  AND c.at < %(at_to)s::timestamptz AND NOT c.is_withheld
-ORDER BY c.lexical <#> %(words)s::sparsevec, c.no LIMIT {limit}
+-- The best by words: the chunks of the scope that have one of the rare terms, scored by all terms. A question of nothing but
+-- common words finds too many to be scored within a moment; then it is as many of them as come first. IS TRUE keeps times
+-- and topics a filter: planned blindly, an index of half the table would be read to narrow a few hundred rows.
+SELECT w.no, w.lexical FROM (
+    SELECT c.no, -(c.lexical <#> %(words)s::sparsevec) AS lexical
+    FROM memory_chunks c
+    WHERE c.terms && %(fetched)s::int[]
+      AND c.scopes @> %(scopes)s::uuid[]                                 --? scoped
+      AND (c.topics && %(topics)s::text[]) IS TRUE                       --? topics
+      AND c.source = ANY(%(sources)s::text[])                            --? sources
+      AND (c.at >= %(at_from)s::timestamptz) IS TRUE                     --? begun
+      AND (c.at < %(at_to)s::timestamptz) IS TRUE AND NOT c.is_withheld
+    LIMIT {scored}
+) w
+ORDER BY w.lexical DESC, w.no LIMIT {limit}
 
 -- name: no_vectors
 -- What stands for the nearest where the question has no vector.
@@ -118,8 +127,10 @@ WITH nearest AS MATERIALIZED (
     ) lists GROUP BY no
 )
 SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_external_id, h.kind, h.title, c.at,
-       coalesce(c.content, substr(m.content, coalesce(c.start_char, 0) + 1,
-                                  coalesce(c.end_char, length(m.content)) - coalesce(c.start_char, 0))) AS text,
+       CASE WHEN c.content IS NOT NULL THEN c.content
+            WHEN c.start_char IS NULL AND c.end_char IS NULL THEN m.content
+            ELSE substr(m.content, coalesce(c.start_char, 0) + 1,
+                        coalesce(c.end_char, length(m.content)) - coalesce(c.start_char, 0)) END AS text,
        CASE WHEN c.content IS NULL THEN ARRAY[m.external_id]
             ELSE (coalesce(s.message_ids, r.external_ids, '{{}}'))[:{message_ids}] END AS message_ids,
        coalesce(f.lexical, -(c.lexical <#> %(words)s::sparsevec)) AS lexical,
