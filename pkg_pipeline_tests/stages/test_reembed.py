@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from datetime import date
@@ -13,6 +14,7 @@ from pkg_pipeline.stages.ports import EmbedderUnavailable
 from pkg_pipeline.stages.reembed import ReembedBusy, ReembedStopped, SpaceUnknown
 from pkg_pipeline.stages.vector_stores import SpaceMismatch
 from pkg_pipeline.wiring.reembed import ModelUnknown, space_named
+from pkg_pipeline_tests.conftest import REPOSITORY
 from pkg_pipeline_tests.stages.dying_worker import killed
 from pkg_pipeline_tests.stages.import_rig import line
 from pkg_pipeline_tests.stages.reembed_rig import NEW, OLD, ReembedRig, StubEmbedder
@@ -255,6 +257,17 @@ def test_how_a_model_may_be_named(given: str, space: str | None) -> None:
             space_named(given)
     else:
         assert space_named(given) == space
+
+
+def test_the_questions_of_the_documentation_have_answers(rig: ReembedRig) -> None:
+    rig.talk()
+    rig.daily()
+    page = (REPOSITORY / "docs" / "embeddings.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    complete, near, scopes = (rig.rows(one) for one in block.split(";")[:3])
+    assert complete == [(OLD, "active", 12, 12)]
+    assert len(near) == 5
+    assert {row[:2] for row in scopes} == {("everything", 12), ("jsonl:c1", 12), ("Ann", 12), ("Bob", 12)}
 
 
 def test_days_of_what_there_is(rig: ReembedRig) -> None:
