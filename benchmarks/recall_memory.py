@@ -1,7 +1,7 @@
 """The synthetic memory of the recall benchmark: chunks of entities of known sizes, straight into the tables.
 
-Vectors are mixtures of real sentence vectors with a little noise, words are those of the sentences plus invented ones by
-Zipf, and every chunk's message is there, so that texts come back. Here: what is stored. Not here: what is asked.
+Vectors are mixtures of real sentence vectors with a little noise, words are those of the sentences plus invented ones
+by Zipf, and every chunk's message is there, so that texts come back. Here: what is stored. Not here: what is asked.
 """
 
 from __future__ import annotations
@@ -47,11 +47,19 @@ INVENTED_WORDS = 8
 SPACE = 1
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
-WHO = "my sister,the landlord,our new client,the supplier,Daniel,the dentist,моя мама,наш клиент,сосед,учительница".split(",")
-DID = "wants to move,sent the bill for,forgot about,asked twice about,has found,купил,просил перенести,потерял".split(",")
-WHAT = "the red boat,the winter tyres,two train tickets,the garden fence,a used piano,договор аренды,билеты в театр".split(",")
-WHEN = "before the holidays,last Thursday,in the old town,near the station,после отпуска,на прошлой неделе,весной".split(",")
-ASKED = "When did {} talk about {}?|What was decided about {1} with {0}?|Кто говорил про {1} и что сказал {0}?|Where is {1} of {0}?"
+PARTS = """\
+my sister;the landlord;our new client;the supplier;Daniel;the dentist;моя мама;наш клиент;сосед;учительница
+wants to move;sent the bill for;forgot about;asked twice about;has found;купил;просил перенести;потерял
+the red boat;the winter tyres;two train tickets;the garden fence;a used piano;договор аренды;билеты в театр
+before the holidays;last Thursday;in the old town;near the station;после отпуска;на прошлой неделе;весной"""
+WHO, DID, WHAT, WHEN = (line.split(";") for line in PARTS.splitlines())
+ASKED = """\
+When did {0} talk about {1} and {2}?
+What was decided about {1} with {0} {2}?
+Кто говорил про {1} и что сказал {0} {2}?
+Where is {1} {2} of {0}?"""
+RARE = (100, 5_000)
+"""Ranks of the invented words in a question: of a million chunks six thousand have the one, sixty the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +83,11 @@ def sentences(count: int = 4_000) -> Sentences:
 
 
 def questions(count: int) -> list[str]:
-    """None of them is one of the sentences."""
+    """None of them is one of the sentences; each has common words and two rare ones."""
     random = np.random.default_rng(2)
-    forms = ASKED.split("|")
-    return [str(random.choice(forms)).format(random.choice(WHO), random.choice(WHAT)) for _ in range(count)]
+    forms = ASKED.splitlines()
+    ranks = np.exp(random.uniform(*np.log(RARE), (count, 2))).astype(int).tolist()
+    return [str(random.choice(forms)).format(random.choice(WHO), *map(word, pair)) for pair in ranks]
 
 
 def made_id(kind: str, number: int) -> UUID:
@@ -231,7 +240,9 @@ def _statistics(connection: Connection, plan: Plan, counts: Counter[int], dimens
         with cursor.copy("COPY chunk_scopes (space_id, scope, chunks) FROM STDIN") as copy:
             copy.write_row((SPACE, EVERYTHING, len(plan.at)))
             for kind, column in (("entity", plan.entity), ("chat", plan.chat)):
-                for number, count in zip(*(part.tolist() for part in np.unique(column, return_counts=True)), strict=True):
+                for number, count in zip(
+                    *(part.tolist() for part in np.unique(column, return_counts=True)), strict=True
+                ):
                     copy.write_row((SPACE, made_id(kind, number), count))
 
 
@@ -288,20 +299,25 @@ class _Block:
             counts.update(weights.keys())
             number, scopes = struct.pack(">q", no), _array(2950, [who, where])
             talk = struct.pack(">QII", 7, chat, no // 40)
+            lexical = struct.pack(
+                f">iii{len(weights)}i{len(weights)}f",
+                *(TERM_NUMBERS, len(weights), 0),
+                *(term - 1 for term in weights),
+                *weights.values(),
+            )
+            terms = _array(23, [struct.pack(">i", term) for term in weights])
+            space, code = struct.pack(">h", SPACE), struct.pack(">i", 1024) + bits[place].tobytes()
+            token_count, importance, name = struct.pack(">i", 30), struct.pack(">f", 0.1), str(no).encode()
             yield (
-                [_row(number, where, who, moment, moment, struct.pack(">i", 30), struct.pack(">f", 0.1), b"\0", str(no).encode(), text, b"h")],
+                [_row(number, where, who, moment, moment, token_count, importance, b"\0", name, text, b"h")],
                 [
                     _row(
                         struct.pack(">QQ", 9, no), number, b"message", where, talk, who, moment, scopes,
-                        _array(20, [number]), b"h", b"h", _array(23, [struct.pack(">i", term) for term in weights]),
-                        struct.pack(f">iii{len(weights)}i{len(weights)}f", TERM_NUMBERS, len(weights), 0, *(term - 1 for term in weights), *weights.values()),
+                        _array(20, [number]), b"h", b"h", terms, lexical,
                     )
                 ],
-                [_row(number, struct.pack(">h", SPACE), scopes, moment, b"h", dimensions + halves[place].tobytes())],
-                [
-                    _row(struct.pack(">h", SPACE), scope, number, moment, struct.pack(">i", 1024) + bits[place].tobytes())
-                    for scope in (EVERYTHING.bytes, who, where)
-                ],
+                [_row(number, space, scopes, moment, b"h", dimensions + halves[place].tobytes())],
+                [_row(space, scope, number, moment, code) for scope in (EVERYTHING.bytes, who, where)],
             )  # fmt: skip
 
 

@@ -1,0 +1,370 @@
+"""Latency of recall over HTTP and of its parts, with the share of the true nearest ten that the search brought.
+
+    .venv/bin/python benchmarks/recall_latency.py [--sizes 10000 1000000] [--requests 200] [--keep FOLDER]
+
+Fills an embedded database of each size, indexes it as a real memory is indexed, starts the real server on loopback and
+asks questions within entities of known sizes, within one of their chats, within a time, and without a scope. Beside
+each latency: an exact scan by SQL over a table of this entity's vectors, lying side by side. Prints Markdown tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import psycopg
+from pgvector import HalfVector
+
+from benchmarks.context_latency import SETTINGS, cpu_seconds, percentile
+from benchmarks.recall_memory import EPOCH, NOW, Memory, made_id, questions
+from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
+from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres.recall_store import Limits, PostgresRecallStore, vector_plan
+from pkg_pipeline.adapters.postgres.vector_store import PostgresVectorStore
+from pkg_pipeline.adapters.term_analyzer import SnowballTerms
+from pkg_pipeline.memory.lexical import question_vector, rare_first, term_number
+from pkg_pipeline.memory.vector_codes import codes
+from pkg_pipeline.stages.recall import FETCHED_CHUNKS
+from pkg_pipeline.stages.recall_stores import FactsQuery, SearchQuery
+
+WARM_UP = 10
+CPU_REQUESTS = 60
+JUDGED = 40
+"""Questions a row is judged by; each is compared with all vectors of its scope."""
+
+LIMIT_MS = 15.0
+TIMES = {
+    "a month": (datetime(2025, 5, 1, tzinfo=NOW.tzinfo), datetime(2025, 6, 1, tzinfo=NOW.tzinfo)),
+    "half a year": (datetime(2025, 1, 1, tzinfo=NOW.tzinfo), datetime(2025, 7, 1, tzinfo=NOW.tzinfo)),
+}
+NAMED = {"a month": " in May 2025", "half a year": " from January to June 2025"}
+
+
+@dataclass
+class Case:
+    """One row: entities that take turns, which of their chats (0 direct, 1 and 2 groups), a time by name."""
+
+    label: str
+    entities: list[int] = field(default_factory=list)
+    chat: int | None = None
+    time: str | None = None
+    http_ms: list[float] = field(default_factory=list)
+    cpu_ms: float = 0.0
+    exact_ms: list[float] = field(default_factory=list)
+    found: list[float] = field(default_factory=list)
+    ways: set[str] = field(default_factory=set)
+    parts: dict[str, list[float]] = field(default_factory=dict)
+
+    def scope(self, memory: Memory, turn: int) -> tuple[int | None, int | None]:
+        if not self.entities:
+            return None, None
+        entity = self.entities[turn % len(self.entities)]
+        chats = (entity, *memory.plan.groups[entity])
+        return entity, None if self.chat is None else chats[self.chat]
+
+
+def cases(memory: Memory) -> list[Case]:
+    """Each size of entity bare, in one of its groups, in a time, in both; then everything, bare and in a time."""
+    rows: list[Case] = []
+    for size in sorted({size for size, _ in memory.plan.sized}):
+        entities = [entity for chunks, entity in memory.plan.sized if chunks == size]
+        rows += [
+            Case(f"entity of {size:,}", entities),
+            Case(f"entity of {size:,}, a group", entities, chat=1),
+            Case(f"entity of {size:,}, a small group", entities, chat=2),
+            Case(f"entity of {size:,}, a month", entities, time="a month"),
+            Case(f"entity of {size:,}, half a year", entities, time="half a year"),
+            Case(f"entity of {size:,}, a group, half a year", entities, chat=1, time="half a year"),
+        ]
+    return [*rows, Case("everything"), Case("everything, a month", time="a month"),
+            Case("everything, half a year", time="half a year")]  # fmt: skip
+
+
+# ── the server ────────────────────────────────────────────────────────────────────────────────
+
+
+def serve(url: str) -> None:
+    """The real application with the real embedder."""
+    from benchmarks.context_latency import _Clock
+    from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+    from pkg_pipeline.adapters.tokens import TiktokenCounter
+    from pkg_pipeline.api.app import create_app
+    from pkg_pipeline.api.app import serve as serve_app
+    from pkg_pipeline.api.routes import ApiDependencies
+    from pkg_pipeline.stages.recall import RecallParts, RecallSettings
+
+    pool = engine.pool(url, size=4, readonly=True)
+    store, counter, embedder = PostgresReadStore(pool, zone=SETTINGS.zone), TiktokenCounter(), OfflineEmbedder()
+    parts = RecallParts(
+        store=PostgresRecallStore(pool),
+        analyzer=SnowballTerms(),
+        embedders=lambda _: embedder,
+        counter=counter,
+        settings=RecallSettings(zone=ZoneInfo("Europe/Berlin")),
+    )
+    app = create_app(
+        ApiDependencies(
+            contexts=store,
+            entities=store,
+            history=store,
+            health=store,
+            counter=counter,
+            clock=_Clock(),
+            settings=SETTINGS,
+            expected_revision=migrate.head(),
+            recall=parts,
+        )
+    )
+    serve_app(app, host="127.0.0.1", port=0, has_tokens=False, on_ready=lambda address: print(address, flush=True))
+
+
+class Served:
+    """One database with the real server in front of it."""
+
+    def __init__(self, url: str) -> None:
+        command = [sys.executable, "-m", "benchmarks.recall_latency", "--serve", url]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self._http = http.client.HTTPConnection("127.0.0.1", int(self.process.stdout.readline().rsplit(":", 1)[1]))
+
+    def ask(self, question: str, entity: int | None, chat: int | None) -> dict[str, Any]:
+        given = {"query": question, "top_k": "10"}
+        if entity is not None:
+            given["entity"] = str(made_id("entity", entity))
+        if chat is not None:
+            given["chat"] = str(made_id("chat", chat))
+        self._http.request("GET", f"/v1/recall?{urlencode(given)}")
+        answer = self._http.getresponse()
+        body = answer.read()
+        assert answer.status == 200, body
+        return json.loads(body)
+
+    def reconnect(self) -> None:
+        """The server closes a connection that nobody used for five seconds."""
+        self._http.close()
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+# ── the store ─────────────────────────────────────────────────────────────────────────────────
+
+
+class Probe:
+    """The parts of a recall one by one, and how much of the true nearest ten the search brought."""
+
+    def __init__(self, url: str, memory: Memory) -> None:
+        self._memory = memory
+        self._pool = engine.pool(url, size=1, readonly=True)
+        self._store = PostgresRecallStore(self._pool)
+        self._analyzer, self._embedder = SnowballTerms(), OfflineEmbedder()
+        self._raw = psycopg.connect(url, autocommit=True, options="-csearch_path=pkg,public -cjit=off")
+
+    def close(self) -> None:
+        self._raw.close()
+        self._pool.close()
+
+    def ask(self, case: Case, turn: int, question: str, *, judged: bool) -> None:
+        entity, chat = case.scope(self._memory, turn)
+        scope = {
+            "entity_id": None if entity is None else made_id("entity", entity),
+            "chat_id": None if chat is None else made_id("chat", chat),
+        }
+        at_from, at_to = TIMES[case.time] if case.time else (None, None)
+        with _timed(case, "words"):
+            terms = self._analyzer.terms(question)
+            numbers = tuple(map(term_number, terms))
+        with _timed(case, "facts"):
+            facts = self._store.question_facts(FactsQuery(numbers, numbers, **scope, at_from=at_from, at_to=at_to))
+        with _timed(case, "vector"):
+            vector = self._embedder.embed([question])[0]
+            code = codes(vector[None])[0].tobytes()
+        query = SearchQuery(
+            facts=facts,
+            as_of=NOW,
+            words=question_vector(terms, facts.document_frequencies, facts.chunks),
+            fetch_terms=rare_first(terms, facts.document_frequencies, limit=FETCHED_CHUNKS).terms,
+            vector=vector,
+            code=code,
+            at_from=at_from,
+            at_to=at_to,
+            **scope,
+        )
+        with _timed(case, "search"):
+            found = self._store.search(query)
+        case.ways.add(vector_plan(query, Limits()).way)
+        if judged:
+            within = _within(self._memory, entity, chat, case.time)
+            true = set(self._memory.nearest(vector, within))
+            case.found.append(len(true & {one.no for one in found[:10]}) / max(len(true), 1))
+        if entity is not None:
+            self._exact(case, entity, chat, vector)
+
+    def _exact(self, case: Case, entity: int, chat: int | None, vector: np.ndarray) -> None:
+        at_from, at_to = TIMES[case.time] if case.time else (None, None)
+        text = (
+            "SELECT no FROM ideal WHERE entity = %s AND (%s::uuid IS NULL OR chat = %s)"
+            " AND at >= coalesce(%s::timestamptz, '-infinity') AND at < coalesce(%s::timestamptz, 'infinity')"
+            " ORDER BY embedding <#> %s::halfvec LIMIT 10"
+        )
+        chat_id = None if chat is None else made_id("chat", chat)
+        given = (made_id("entity", entity), chat_id, chat_id, at_from, at_to, HalfVector(vector).to_text())
+        started = time.perf_counter()
+        self._raw.execute(text, given, prepare=True).fetchall()
+        case.exact_ms.append((time.perf_counter() - started) * 1000)
+
+
+@contextmanager
+def _timed(case: Case, part: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    case.parts.setdefault(part, []).append((time.perf_counter() - started) * 1000)
+
+
+def _within(memory: Memory, entity: int | None, chat: int | None, period: str | None) -> np.ndarray | None:
+    plan, fits = memory.plan, np.ones(memory.chunks, bool)
+    if entity is not None:
+        fits &= plan.entity == entity
+    if chat is not None:
+        fits &= plan.chat == chat
+    if period is not None:
+        start, end = ((moment - EPOCH) // timedelta(microseconds=1) for moment in TIMES[period])
+        fits &= (plan.at >= start) & (plan.at < end)
+    return None if fits.all() else fits
+
+
+# ── measuring ─────────────────────────────────────────────────────────────────────────────────
+
+
+def measure(server: Served, probe: Probe, memory: Memory, rows: list[Case], postmaster: int, requests: int) -> None:
+    """All rows in turn, so that what else the machine does falls on each alike; judged questions first."""
+    asked = questions(requests + WARM_UP)
+    random.Random(5).shuffle(asked)
+    for turn in range(-WARM_UP, min(requests, JUDGED)):
+        for case in rows:
+            probe.ask(case, max(turn, 0), asked[turn], judged=turn >= 0)
+            if turn < 0:
+                case.parts, case.exact_ms = {}, []
+    server.reconnect()
+    for turn in range(-WARM_UP, requests):
+        for case in rows:
+            started = time.perf_counter()
+            server.ask(asked[turn] + NAMED.get(case.time or "", ""), *case.scope(memory, max(turn, 0)))
+            if turn >= 0:
+                case.http_ms.append((time.perf_counter() - started) * 1000)
+    for case in rows:
+        before = cpu_seconds(server.process.pid) + cpu_seconds(postmaster)
+        for turn in range(CPU_REQUESTS):
+            server.ask(asked[turn % requests] + NAMED.get(case.time or "", ""), *case.scope(memory, turn))
+        used = cpu_seconds(server.process.pid) + cpu_seconds(postmaster) - before
+        case.cpu_ms = used * 1000 / CPU_REQUESTS
+
+
+def report(chunks: int, rows: list[Case]) -> None:
+    print(f"\n### {chunks:,} chunks\n")
+    print("| within | HTTP p50 ms | p95 | p99 | CPU ms | true ten found | way | exact scan p50 ms | bound ms | kept |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for case in rows:
+        times = [percentile(case.http_ms, share) for share in (0.5, 0.95, 0.99)]
+        exact = percentile(case.exact_ms, 0.5) if case.exact_ms else None
+        bound = LIMIT_MS if exact is None else min(LIMIT_MS, 3 * exact)
+        shown = " | ".join(f"{value:.1f}" for value in times)
+        scan = "" if exact is None else f"{exact:.1f}"
+        print(
+            f"| {case.label} | {shown} | {case.cpu_ms:.1f} | {np.mean(case.found):.3f} |"
+            f" {'/'.join(sorted(case.ways))} | {scan} | {bound:.1f} | {'yes' if times[0] <= bound else 'no'} |"
+        )
+    names = list(rows[0].parts)
+    print(f"\n| within, p50 ms (p95) of | {' | '.join(names)} | rest of HTTP |\n|---|{'---|' * (len(names) + 1)}")
+    for case in rows:
+        parts = {name: percentile(case.parts[name], 0.5) for name in names}
+        cells = " | ".join(f"{parts[name]:.2f} ({percentile(case.parts[name], 0.95):.1f})" for name in names)
+        rest = percentile(case.http_ms, 0.5) - sum(parts.values())
+        print(f"| {case.label} | {cells} | {rest:.2f} |")
+
+
+def _database(server_url: str, memory: Memory) -> str:
+    """The URL of the database of that size, filled and indexed if it is not there yet."""
+    name = f"bench_{memory.chunks}"
+    url = engine.with_database(server_url, name)
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone()
+        if not there:
+            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+    if not there:
+        migrate.upgrade(url)
+        print(f"{memory.chunks:,} chunks filled in {memory.fill(url):.0f} s", flush=True)
+    pool = engine.pool(url, size=2)
+    started = time.perf_counter()
+    if built := PostgresVectorStore(pool).keep_indexes():
+        print(f"{len(built)} indexes of vectors built in {time.perf_counter() - started:.0f} s", flush=True)
+    pool.close()
+    with engine.connect(url, autocommit=True) as connection:
+        if connection.execute("SELECT to_regclass('ideal')").fetchone() == (None,):
+            entities = [made_id("entity", entity) for _, entity in memory.plan.sized]
+            connection.execute(
+                "CREATE TABLE ideal AS SELECT scopes[1] AS entity, scopes[2] AS chat, at, chunk_no AS no, embedding"
+                " FROM chunk_embeddings WHERE scopes[1] = ANY(%s) ORDER BY entity, at",
+                (entities,),
+            )
+            connection.execute("CREATE INDEX ON ideal (entity)")
+            connection.execute("VACUUM ANALYZE ideal")
+    return url
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 1_000_000])
+    parser.add_argument("--requests", type=int, default=200)
+    parser.add_argument("--keep", type=Path, help="folder of the databases; kept and used again")
+    parser.add_argument("--serve", metavar="URL", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve(arguments.serve)
+        return
+    folder = arguments.keep or Path(tempfile.mkdtemp(prefix="pkg-bench-"))
+    server_url = embedded.start(folder / "pg")
+    postmaster = int(next((folder / "pg").rglob("postmaster.pid")).read_text().split()[0])
+    medians: dict[tuple[int, str], float] = {}
+    try:
+        for size in arguments.sizes:
+            memory = Memory(folder, size)
+            url = _database(server_url, memory)
+            server, probe, rows = Served(url), Probe(url, memory), cases(memory)
+            try:
+                measure(server, probe, memory, rows, postmaster, arguments.requests)
+            finally:
+                server.close()
+                probe.close()
+            report(size, rows)
+            medians |= {(size, case.label): percentile(case.http_ms, 0.5) for case in rows}
+        largest, smallest = max(arguments.sizes), min(arguments.sizes)
+        for label in [label for size, label in medians if size == smallest and (largest, label) in medians]:
+            ratio = medians[largest, label] / medians[smallest, label]
+            print(f"\n{label}: p50 at {largest:,} / p50 at {smallest:,} = {ratio:.2f} (at most 2)")
+    finally:
+        embedded.stop(folder / "pg")
+        if arguments.keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
