@@ -5,9 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from pkg_pipeline_tests.stages.context_memory import Remembered, remembered
+from pkg_pipeline_tests.stages.recall_memory import Asked, recalled
 
 
 @pytest.fixture
 def memory(database_url: str) -> Iterator[Remembered]:
     """Me, Anna and their dialog, without a message yet."""
     yield from remembered(database_url)
+
+
+@pytest.fixture(scope="session")
+def asked(server_url: str) -> Iterator[Asked]:
+    """A memory in three languages that is only read."""
+    with recalled(server_url) as memory:
+        yield memory
