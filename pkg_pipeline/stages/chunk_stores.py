@@ -79,8 +79,12 @@ class HeldInteractions(Protocol):
         """The live summary, its decisions and action items, and the confirmed facts of each."""
         ...
 
-    def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, str]:
-        """Names of those who wrote in them or take part."""
+    def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, Mapping[UUID, str]]:
+        """For each the names of those who wrote in it or take part."""
+        ...
+
+    def key_points(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
+        """Those of the live summary, where there is one."""
         ...
 
     def save(self, rows: Sequence[ChunkRow]) -> list[KeptChunk]:

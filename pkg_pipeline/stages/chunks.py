@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from itertools import chain, groupby, islice
 from typing import TypeVar
 from uuid import UUID
@@ -20,6 +20,7 @@ from pkg_pipeline.memory.chunk_records import Chunk, ChunkedMessage
 from pkg_pipeline.memory.chunking import derived_chunks, message_chunks
 from pkg_pipeline.memory.lexical import document_vector, term_number
 from pkg_pipeline.memory.name_forms import inflections
+from pkg_pipeline.memory.topics import TopicMention, merge_topics
 from pkg_pipeline.stages.chunk_stores import Built, ChunkRow, ChunkStore, DueInteraction, HeldInteractions
 from pkg_pipeline.stages.chunk_vectors import Vectorising
 from pkg_pipeline.stages.ports import Clock, TermAnalyzer
@@ -39,6 +40,9 @@ STALE_AT_ONCE = 1_000
 
 BUSY_SECONDS = 60.0
 """By the database's clock: when what another run works on is looked at again."""
+
+ONE_TALK = datetime(1970, 1, 1, tzinfo=UTC)
+"""Key points of the same moment are of one talk."""
 
 Item = TypeVar("Item")
 
@@ -146,8 +150,9 @@ class _Work:
     def _make(self, held: HeldInteractions, taken: Sequence[DueInteraction]) -> None:
         """Words, vectors, what is stale, the state: in this order, so that a kill only repeats work."""
         day_of = {one.id: one.day for one in taken}
+        speakers = held.speakers(list(day_of))
         chunks, refused = Counter[UUID](), Counter[UUID]()
-        for batch in batched(self._chunks(held, taken), BATCH_CHUNKS):
+        for batch in batched(self._chunks(held, taken, speakers), BATCH_CHUNKS):
             kept = held.save([self._row(chunk) for chunk in batch])
             given = self._deps.vectorising.give(batch, kept) if self._deps.vectorising else None
             for chunk, row in zip(batch, kept, strict=True):
@@ -162,32 +167,44 @@ class _Work:
                     refused[interaction] += row.no in given.refused
         ids = list(day_of)
         self._reports[taken[0].day].removed += _remove_stale(held, ids)
-        held.name_speakers(self._names(held, ids))
+        held.name_speakers(self._names(speakers.values()))
         built = [Built(one.id, one.input_hash, chunks[one.id], refused[one.id]) for one in taken]
         spaces = {NO_SPACE} if self._has_stopped else {NO_SPACE, self._space_id}
         held.finish(built, spaces=sorted(spaces))
         for one in taken:
             self._reports[one.day].interactions += 1
 
-    def _chunks(self, held: HeldInteractions, taken: Sequence[DueInteraction]) -> Iterator[Chunk]:
+    def _chunks(
+        self, held: HeldInteractions, taken: Sequence[DueInteraction], speakers: Mapping[UUID, Mapping[UUID, str]]
+    ) -> Iterator[Chunk]:
         """Of one after the other; of a long one never more than a few passages and a page of messages at once."""
         sources = {one.id: one.interaction for one in taken}
+        for interaction, points in held.key_points(list(sources)).items():
+            topics = topics_of(points, besides=speakers[interaction].values())
+            sources[interaction] = replace(sources[interaction], topics=topics)
         for interaction, said in groupby(held.messages(list(sources)), key=lambda pair: pair[0]):
             yield from message_chunks(sources[interaction], _messages(said))
         for interaction, texts in held.derived(list(sources)).items():
-            yield from derived_chunks(sources[interaction], texts)
+            source = sources[interaction]
+            yield from derived_chunks(source, (replace(text, topics=source.topics) for text in texts))
 
     def _row(self, chunk: Chunk) -> ChunkRow:
         analyzer = self._deps.analyzer
         return ChunkRow(chunk, document_vector(analyzer.terms(chunk.own), analyzer.terms(chunk.around)))
 
-    def _names(self, held: HeldInteractions, interactions: Sequence[UUID]) -> dict[UUID, list[int]]:
+    def _names(self, speakers: Iterable[Mapping[UUID, str]]) -> dict[UUID, list[int]]:
         """The words by which a question may mean somebody: each part of a name in all its forms."""
         found: dict[UUID, list[int]] = {}
-        for entity, name in held.speakers(interactions).items():
+        for entity, name in {entity: name for some in speakers for entity, name in some.items()}.items():
             forms = chain.from_iterable(inflections(part) for part in name.casefold().replace("ё", "е").split())
             found[entity] = sorted({term_number(term) for form in forms for term in self._deps.analyzer.terms(form)})
         return found
+
+
+def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str, ...]:
+    """What one conversation is about (P21), case-folded, by name. ``besides`` are names of those who speak."""
+    mentions = [TopicMention(point, ONE_TALK) for point in key_points]
+    return tuple(sorted({topic.name.casefold() for topic in merge_topics(mentions, besides=besides)}))
 
 
 def _remove_stale(held: HeldInteractions, interactions: Sequence[UUID]) -> int:

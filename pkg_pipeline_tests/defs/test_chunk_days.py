@@ -75,7 +75,8 @@ def test_the_sensor_asks_for_due_days_with_run_keys(tmp_path: Path, instance: dg
     (sensor,) = [one for one in sensors.build(memory.settings) if one.name == "due_chunks"]
     with dg.build_sensor_context(instance=instance, resources={"memory": memory}) as context:
         data = sensor.evaluate_tick(context)
-        assert [range_of(request.tags) for request in data.run_requests or []] == [("2024-05-01", "2024-05-02")]
-        assert data.run_requests[0].run_key == "2024-05-01...2024-05-02:7:1:2"
+        (request,) = data.run_requests or []
+        assert range_of(request.tags) == ("2024-05-01", "2024-05-02")
+        assert request.run_key == "2024-05-01...2024-05-02:7:1:2"
         memory.partitions.due_keys.clear()
         assert sensor.evaluate_tick(context).skip_message == "everything is searchable"

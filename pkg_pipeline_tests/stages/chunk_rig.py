@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,13 @@ LOGICAL = {
 """What is searched, without numbers in order of arrival, hashes over bigint ids, and clocks."""
 
 
+@lru_cache(4096)
+def place_of(word: str) -> tuple[int, int]:
+    """The column of a word's vector, and what stands there."""
+    digest = hashlib.blake2b(word.encode(), digest_size=2).digest()
+    return digest[0] % DIMENSIONS, 1 if digest[1] % 2 else -1
+
+
 class WordEmbedder:
     """Texts to unit vectors by their hashed words: the same everywhere, in no time. Texts with ``refused`` in them are
     refused; ``error`` is raised by the call after ``answers``.
@@ -64,8 +72,8 @@ class WordEmbedder:
         vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
         for row, text in enumerate(texts):
             for word in text.split():
-                place = hashlib.blake2b(word.encode(), digest_size=2).digest()
-                vectors[row, place[0] % DIMENSIONS] += 1 if place[1] % 2 else -1
+                column, sign = place_of(word)
+                vectors[row, column] += sign
             length = float(np.linalg.norm(vectors[row]))
             vectors[row] /= length or 1
         bad = [row for row, text in enumerate(texts) if "refused" in text]
@@ -140,6 +148,15 @@ class ChunkRig(Rig):
             "SELECT scope, count(*) FROM chunk_codes GROUP BY scope ORDER BY 1"
         )
 
+    def wait_for_the_dead(self) -> None:
+        """The server lets go of what a killed process held a moment after its end."""
+        with self.connection() as connection:
+            connection.execute(
+                "SELECT pg_advisory_lock(hashtextextended(id::text, 5)) FROM"
+                " (SELECT id FROM interactions UNION SELECT interaction_id FROM chunk_states) held"
+            )
+            connection.execute("SELECT pg_advisory_unlock_all()")
+
     def forget_chunks(self) -> None:
         """As if nothing had ever been searched; the space stays."""
         tables = "memory_chunks, chunk_terms, speaker_terms, chunk_states, chunk_embeddings, chunk_codes, chunk_scopes"
@@ -158,7 +175,7 @@ SUMMARIES = (
     INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, prompt_version, model_version, language,
         summary, key_points, message_ids, message_count, source_token_count, summary_token_count, compression_ratio,
         cost_usd, generation_seconds)
-    SELECT md5(id || %(text)s)::uuid, id, 'completed', input_hash, 'p', 'm', 'en', %(text)s, '["the plan"]', '{}',
+    SELECT md5(id || %(text)s)::uuid, id, 'completed', input_hash, 'p', 'm', 'en', %(text)s, '["Trip to Lisbon"]', '{}',
         message_count, 1, 1, 1, 0, 0
     FROM interactions""",
     """

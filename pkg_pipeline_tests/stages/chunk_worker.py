@@ -12,10 +12,10 @@ from collections import Counter
 from typing import Any, LiteralString
 
 from pkg_pipeline.adapters.postgres import chunk_store, vector_store
+from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.stages import chunk_vectors, chunks
 from pkg_pipeline_tests.stages.chunk_rig import ChunkRig, WordEmbedder
-from pkg_pipeline_tests.stages.dying_worker import Dying
 
 PLACES = {
     # point: the step it dies before, and the how manieth of its kind; steps are statements, calls or whole stores
@@ -53,12 +53,14 @@ def main(url: str, point: str) -> None:
             meet("embed")
             return super().embed(texts)
 
+    class DyingPartitions(PostgresPartitionStore):
+        def finish(self, asset: str, done: Any) -> None:
+            meet("day")
+            super().finish(asset, done)
+
     chunk_store.query = vector_store.query = dying_query  # type: ignore[attr-defined]
     rig = ChunkRig(url)
-    given: dict[str, Any] = {}
-    if step == "day":
-        given["partitions"] = Dying(rig.partitions, "finish", after=False)
-    rig.chunk(deps=rig.deps(DyingEmbedder(), **given))
+    rig.chunk(deps=rig.deps(DyingEmbedder(), partitions=DyingPartitions(rig.pool)))
 
 
 if __name__ == "__main__":

@@ -138,6 +138,16 @@ def test_a_deleted_message_goes_at_once_and_what_rests_on_it_is_withheld(rig: Ch
     ]
 
 
+def test_all_of_a_conversation_carries_the_topics_of_its_summary(rig: ChunkRig) -> None:
+    rig.load(TALK)
+    rig.chunk()
+    assert rig.rows("SELECT DISTINCT topics FROM memory_chunks") == [([],)]
+    rig.summarise()
+    done = rig.chunk()
+    assert (done.kept, done.embedded) == (0, 4), "vectors of the messages stay as they are"
+    assert rig.rows("SELECT DISTINCT topics FROM memory_chunks") == [(["trip to lisbon"],)]
+
+
 def test_order_of_arrival_makes_no_difference(rig: ChunkRig) -> None:
     """Messages of one second among them."""
     said = [*TALK, line("c1", 5, minute=1, text="At the same moment"), line("c2", 1, minute=5, text="elsewhere")]

@@ -37,6 +37,7 @@ def test_killed_anywhere_and_run_again_it_ends_as_if_made_from_nothing(rig: Chun
     rig.build()
     rig.summarise()
     killed("chunk_worker", rig.url, point)
+    rig.wait_for_the_dead()
     assert rig.due() != []
     done = rig.chunk()
     assert (done.pending, rig.due()) == (0, [])

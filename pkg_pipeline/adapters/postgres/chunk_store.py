@@ -116,8 +116,16 @@ class PostgresHeldInteractions:
             found.setdefault(interaction, []).append(one)
         return found
 
-    def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, str]:
-        rows = self._connection.execute(query("chunks", "speakers"), {"ids": list(interactions)})
+    def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, Mapping[UUID, str]]:
+        found: dict[UUID, dict[UUID, str]] = {one: {} for one in interactions}
+        for interaction, entity, name in self._connection.execute(
+            query("chunks", "speakers"), {"ids": list(interactions)}
+        ):
+            found[interaction][entity] = name
+        return found
+
+    def key_points(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
+        rows = self._connection.execute(query("chunks", "key_points"), {"ids": list(interactions)})
         return dict(rows.fetchall())
 
     def save(self, rows: Sequence[ChunkRow]) -> list[KeptChunk]:

@@ -20,7 +20,8 @@ CROSS JOIN LATERAL (
          LEFT JOIN archive_months k ON k.month = m.archived_month AND k.state = 'dropped'
          WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message' AND m.deleted_at IS NULL),
         (SELECT bit_xor(hashtextextended(ROW(b.entity_id, b.message_id)::text, 1)) FROM message_entities b WHERE b.interaction_id = i.id),
-        (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role)::text, 2)) FROM interaction_participants p WHERE p.interaction_id = i.id),
+        (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role, e.name)::text, 2))
+         FROM interaction_participants p JOIN entities e ON e.id = p.entity_id WHERE p.interaction_id = i.id),
         (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM interaction_summaries s
          WHERE s.interaction_id = i.id AND s.status IN ('completed', 'dirty')),
         (SELECT bit_xor(hashtextextended(ROW(t.item_id, t.entity_id, t.is_withheld, t.status, t.due_date, t.importance)::text, 3))
@@ -36,13 +37,17 @@ ORDER BY g.place
 
 -- name: speakers
 -- Who wrote in the interactions or takes part.
-SELECT DISTINCT e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
+SELECT i.id, e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
 CROSS JOIN LATERAL (
     SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id
     UNION
     SELECT m.sender_entity_id FROM messages m
     WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message' AND m.deleted_at IS NULL
 ) s JOIN entities e ON e.id = s.entity_id
+
+-- name: key_points
+SELECT interaction_id, ARRAY(SELECT jsonb_array_elements_text(key_points)) FROM interaction_summaries
+WHERE interaction_id = ANY(%(ids)s) AND status IN ('completed', 'dirty')
 
 -- name: unwanted
 -- What has chunks and is gone, or is mass now.
