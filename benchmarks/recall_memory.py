@@ -53,13 +53,9 @@ wants to move;sent the bill for;forgot about;asked twice about;has found;куп�
 the red boat;the winter tyres;two train tickets;the garden fence;a used piano;договор аренды;билеты в театр
 before the holidays;last Thursday;in the old town;near the station;после отпуска;на прошлой неделе;весной"""
 WHO, DID, WHAT, WHEN = (line.split(";") for line in PARTS.splitlines())
-ASKED = """\
-When did {0} talk about {1} and {2}?
-What was decided about {1} with {0} {2}?
-Кто говорил про {1} и что сказал {0} {2}?
-Where is {1} {2} of {0}?"""
-RARE = (100, 5_000)
-"""Ranks of the invented words in a question: of a million chunks six thousand have the one, sixty the other."""
+ASKED = ["When did {0} say: {1}?", "What was decided when {0} said {1}?", "Кто и когда сказал: {1}?", "{1}?"]
+QUOTED_WORDS = (3, 7)
+"""So many words of a stored line stand in a question: among them rare ones, as in what people really ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +69,29 @@ class Sentences:
 
 def sentences(count: int = 4_000) -> Sentences:
     """Lines of the demo's conversations, and made-up ones of four parts; the same in every run."""
+    texts, analyzer = _lines(count), SnowballTerms()
+    return Sentences(texts, OfflineEmbedder().embed(texts), [analyzer.terms(text) for text in texts])
+
+
+def _lines(count: int) -> list[str]:
     random = np.random.default_rng(1)
     texts = [str(row["text"]) for row in demo_rows()][: count // 2]
     while len(texts) < count:
         number = random.integers(1, 400)
         texts.append(" ".join(str(random.choice(part)) for part in (WHO, DID, WHAT, WHEN)) + f" {number}")
-    analyzer = SnowballTerms()
-    return Sentences(texts, OfflineEmbedder().embed(texts), [analyzer.terms(text) for text in texts])
+    return texts
 
 
 def questions(count: int) -> list[str]:
-    """None of them is one of the sentences; each has common words and two rare ones."""
+    """A few words in a row out of a line, asked about; a question is like what is stored, but none of it."""
     random = np.random.default_rng(2)
-    forms = ASKED.splitlines()
-    ranks = np.exp(random.uniform(*np.log(RARE), (count, 2))).astype(int).tolist()
-    return [str(random.choice(forms)).format(random.choice(WHO), *map(word, pair)) for pair in ranks]
+    lines = [text.split() for text in _lines(4_000) if len(text.split()) > QUOTED_WORDS[1]]
+    asked: list[str] = []
+    for _ in range(count):
+        line, length = lines[random.integers(len(lines))], random.integers(*QUOTED_WORDS)
+        start = random.integers(len(line) - length)
+        asked.append(str(random.choice(ASKED)).format(random.choice(WHO), " ".join(line[start : start + length])))
+    return asked
 
 
 def made_id(kind: str, number: int) -> UUID:
