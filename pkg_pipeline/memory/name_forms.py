@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Final
 
+from pkg_pipeline.memory.topic_words import is_cyrillic, skeleton
+
 _CYRILLIC_WORD = re.compile(r"[а-я]{3,}")
 
 _ENDINGS: Final = (
@@ -37,6 +39,8 @@ _ENDINGS: Final = (
     ("ь", 1, ("ь", "я", "ю", "ем", "е", "и")),
 )
 _CONSONANT: Final = ("", "а", "у", "ом", "ем", "е")
+SHORTEST_ACROSS: Final = 3
+"""Letters of a name in the common spelling below which two scripts agree by chance."""
 _INDECLINABLE: Final = tuple("оуыэюеи")
 _SHORTEST_STEM: Final = 2
 
@@ -69,6 +73,16 @@ def inflections(word: str) -> tuple[str, ...]:
         forms = [word] if word.endswith(_INDECLINABLE) else [word + ending for ending in _CONSONANT]
     # A form as short as мы or ты would be found everywhere.
     return tuple(dict.fromkeys((word, *(form for form in forms if len(form) > _SHORTEST_STEM))))
+
+
+def across_scripts(word: str) -> tuple[str, ...]:
+    """Keys that a case-folded name shares with its spelling in the other script: Марина and Marina, Daniel and Дэниела.
+
+    A Russian question declines a foreign name, so that one letter less is tried as well. Too short a name has none.
+    """
+    spelt = (word, word[:-1]) if is_cyrillic(word) else (word,)
+    keys = (skeleton(one) for one in spelt)
+    return tuple(dict.fromkeys(f"~{key}" for key in keys if len(key) >= SHORTEST_ACROSS))
 
 
 def is_also_a_word(word: str) -> bool:

@@ -19,7 +19,7 @@ from uuid import UUID
 from pkg_pipeline.memory.chunk_records import Chunk, ChunkedMessage
 from pkg_pipeline.memory.chunking import derived_chunks, message_chunks
 from pkg_pipeline.memory.lexical import document_vector, term_number
-from pkg_pipeline.memory.name_forms import inflections
+from pkg_pipeline.memory.name_forms import across_scripts, inflections
 from pkg_pipeline.memory.topics import TopicMention, merge_topics
 from pkg_pipeline.stages.chunk_stores import Built, ChunkRow, ChunkStore, DueInteraction, HeldInteractions
 from pkg_pipeline.stages.chunk_vectors import Vectorising
@@ -196,8 +196,11 @@ class _Work:
         """The words by which a question may mean somebody: each part of a name in all its forms."""
         found: dict[UUID, list[int]] = {}
         for entity, name in {entity: name for some in speakers for entity, name in some.items()}.items():
-            forms = chain.from_iterable(inflections(part) for part in name.casefold().replace("ё", "е").split())
-            found[entity] = sorted({term_number(term) for form in forms for term in self._deps.analyzer.terms(form)})
+            parts = name.casefold().replace("ё", "е").split()
+            forms = list(chain.from_iterable(inflections(part) for part in parts))
+            terms = {term for form in forms for term in self._deps.analyzer.terms(form)}
+            keys = {key for part in parts for key in across_scripts(part)}
+            found[entity] = sorted(map(term_number, terms | keys))
         return found
 
 

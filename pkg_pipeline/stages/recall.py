@@ -6,6 +6,7 @@ texts become chunks. Nothing on this way writes, and no language model is asked 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,6 +21,7 @@ from pkg_pipeline.memory.chunk_records import ChunkSource
 from pkg_pipeline.memory.language import detect
 from pkg_pipeline.memory.lexical import question_vector, rare_first, term_number
 from pkg_pipeline.memory.moments import iso
+from pkg_pipeline.memory.name_forms import across_scripts
 from pkg_pipeline.memory.periods import QuestionTime, read_time
 from pkg_pipeline.memory.ranking import AskedFor, RankingRules, ranked
 from pkg_pipeline.memory.recall_block import RecallRules, recall_block
@@ -29,6 +31,7 @@ from pkg_pipeline.stages.ports import Embedder, EmbedderError, TermAnalyzer, Tok
 from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown, EntityUnknown
 from pkg_pipeline.stages.recall_stores import CANDIDATES, FactsQuery, QuestionFacts, RecallStore, SearchQuery
 
+_WORD = re.compile(r"\w+")
 MOST_QUERY_CHARS = 2_000
 MOST_TOP_K = 200
 FETCHED_CHUNKS = 4_000
@@ -148,7 +151,7 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     facts = parts.store.question_facts(
         FactsQuery(
             terms=_numbers((*words.asked, *words.others)),
-            names=_numbers(parts.analyzer.terms(request.query)),
+            names=_numbers((*parts.analyzer.terms(request.query), *_foreign_names(request.query))),
             entity_id=request.entity_id,
             chat_id=request.chat_id,
             at_from=request.at_from,
@@ -212,6 +215,11 @@ class Words:
         return tuple(dict.fromkeys((*asked.terms, *(others.terms if others.chunks <= room else ()))))
 
 
+def _foreign_names(query: str) -> list[str]:
+    """What the words of a question would be as names in the other script."""
+    return [key for word in _WORD.findall(query.casefold().replace("ё", "е")) for key in across_scripts(word)]
+
+
 def _numbers(terms: Iterable[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(term_number, terms)))
 
@@ -266,7 +274,7 @@ def _search_query(
         code=None if vector is None else codes(vector[None, :])[0].tobytes(),
         entity_id=request.entity_id,
         chat_id=request.chat_id,
-        topics=request.topics,
+        topics=tuple(topic.casefold() for topic in request.topics),
         sources=request.sources,
         at_from=request.at_from,
         at_to=request.at_to,
