@@ -101,8 +101,11 @@ def _lines(
         "hot": _hot(rows, rules, wording, left_out),
         "warm": _warm(rows, rules, decisions, open_items, wording, left_out),
         "cold": _cold(rows, rules, decisions, open_items, wording),
-        "relevant": relevant_lines(rows.relevant, wording, count_many),
     }
+    # a fact is worded otherwise there, and is the same statement
+    says = {(line.kind, line.id): line.key for line in lines["permanent"]}
+    found = relevant_lines(rows.relevant, wording, count_many)
+    lines["relevant"] = [replace(line, says=says.get((line.kind, line.id), line.says)) for line in found]
     worded = {line.id for tier in lines.values() for line in tier}
     # lesser decisions of conversations beyond the limit stand under no heading, but must not vanish
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in decisions if str(item.id) not in worded]

@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+MOST_REFILLS = 3
+"""Each one only gives a later tier more of what earlier ones could not hold; more than two were never needed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -89,9 +92,37 @@ def allot(shares: Sequence[int], demands: Sequence[int], *, total: int) -> list[
 
 
 def fill(requests: Sequence[Request], *, total: int) -> list[Filled]:
-    """Which units are printed within ``total`` tokens. Deterministic; the order of ``requests`` is their precedence."""
+    """Which units are printed within ``total`` tokens. Deterministic; the order of ``requests`` is their precedence.
+
+    A tier may ask for what an earlier one asked for too and could not hold: then it is filled again, with the tokens
+    for that counted as its own.
+    """
+    wanted = demands(requests)
+    filled = _filled(requests, wanted, total=total)
+    for _ in range(MOST_REFILLS):
+        unsaid = demands(requests, filled)
+        if unsaid == wanted:
+            break
+        wanted = unsaid
+        filled = _filled(requests, wanted, total=total)
+    return filled
+
+
+def demands(requests: Sequence[Request], filled: Sequence[Filled] | None = None) -> list[int]:
+    """What each tier asks for beyond what an earlier one says already: all it asks for, or what it holds of that."""
+    said: set[str] = set()
+    demands: list[int] = []
+    for index, request in enumerate(requests):
+        demands.append(request.demand(said))
+        held = request.units if filled is None else (request.units[unit] for unit in filled[index].units)
+        said.update(unit.key for unit in held)
+    return demands
+
+
+def _filled(requests: Sequence[Request], wanted: Sequence[int], *, total: int) -> list[Filled]:
+    """First-fit within each tier's allotment, then what is left over on whatever still fits."""
     filled = [Filled() for _ in requests]
-    allotted = allot([request.share for request in requests], demands(requests), total=total)
+    allotted = allot([request.share for request in requests], wanted, total=total)
     printed: set[str] = set()
     for request, result, limit in zip(requests, filled, allotted, strict=True):
         _take(request, result, printed, limit=limit)
@@ -101,16 +132,6 @@ def fill(requests: Sequence[Request], *, total: int) -> list[Filled]:
         _take(request, result, printed, limit=before + left)
         left -= result.tokens - before
     return filled
-
-
-def demands(requests: Sequence[Request]) -> list[int]:
-    """What each tier asks for beyond what an earlier one says already."""
-    said: set[str] = set()
-    demands: list[int] = []
-    for request in requests:
-        demands.append(request.demand(said))
-        said.update(unit.key for unit in request.units)
-    return demands
 
 
 def _take(request: Request, result: Filled, printed: set[str], *, limit: int) -> None:

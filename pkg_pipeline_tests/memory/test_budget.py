@@ -78,6 +78,18 @@ def test_what_an_earlier_tier_cannot_hold_a_later_one_may_say() -> None:
     assert (first.units, second.units) == ([], [0])
 
 
+def test_what_an_earlier_tier_cannot_hold_counts_as_the_later_ones_own() -> None:
+    # the first tier wants a, b, c, d of 10 and the second only d: of 40 the first would take all but nothing of d
+    first = Request(3, tuple(Unit(key, 10) for key in "xabcd"))
+    second = Request(1, (Unit("d", 10),))
+    assert demands([first, second]) == [50, 0]
+    found = fill([first, second], total=40)
+    # 40 in 3:1 is 30 and 10
+    assert [result.units for result in found] == [[0, 1, 2], [0]]
+    # where all fits the earlier one says it
+    assert [result.units for result in fill([first, second], total=50)] == [[0, 1, 2, 3, 4], []]
+
+
 units = st.lists(
     st.builds(Unit, st.sampled_from("abcdefgh"), st.integers(1, 60), st.sampled_from([(), (0,), (0, 1), (0, 2)])),
     max_size=12,
