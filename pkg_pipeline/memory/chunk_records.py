@@ -39,7 +39,8 @@ class ChunkedMessage:
 class DerivedText:
     """A summary, decision, action item, fact or fold of an interaction, in its own words.
 
-    ``message_ids`` are what it rests on; empty for a summary, whose row names them. ``at`` is event time.
+    ``message_ids`` are what it rests on; empty for a summary, whose row names them. ``at`` is event time. ``found_by``
+    are further words by which it is found and which are not printed: a summary's key points.
     """
 
     source: ChunkSource
@@ -51,6 +52,7 @@ class DerivedText:
     importance: float = 0.0
     topics: tuple[str, ...] = ()
     is_withheld: bool = False
+    found_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,13 +88,16 @@ def message_chunks(interaction: ChunkedInteraction, messages: Iterable[ChunkedMe
 def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedText]) -> Iterator[Chunk]:
     """The chunks of an interaction's summary, decisions, action items, facts and folds, with their words in them.
 
-    Nothing around them counts. A text longer than a passage becomes several; one without words none.
+    What else they are found by stands for what is around them. A text longer than a passage becomes several, one
+    without words none.
     """
     for one in derived:
         ranges = passages(one.text)
         for number, (start, end) in enumerate(ranges):
             own = one.text[start:end]
             scopes = _scopes(one.entity_ids, interaction.chat_id)
+            around = one.found_by
+            indexed = f"{own}\n{around}" if around else own
             yield Chunk(
                 id=_chunk_id(interaction, one.source, str(one.subject_id), number, own),
                 source=one.source,
@@ -114,10 +117,10 @@ def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedTex
                 topics=one.topics,
                 content=own,
                 content_hash=hashing.content_hash(own),
-                index_hash=_index_hash(indexed=own, own=own, around="", scopes=scopes, at=one.at),
+                index_hash=_index_hash(indexed=indexed, own=own, around=around, scopes=scopes, at=one.at),
                 own=own,
-                around="",
-                indexed=own,
+                around=around,
+                indexed=indexed,
             )
 
 

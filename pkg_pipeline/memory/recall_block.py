@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.chunk_records import ChunkSource
@@ -26,6 +27,8 @@ RUN_WORDS = 3
 SHORTEST_REPEAT_CHARS = 20
 """Two equal "ok" are two messages; two equal longer texts of one speaker are one, said or forwarded again."""
 SMALLEST_CUT_TOKENS = 24
+FEW_MESSAGES = 3
+"""A derived text that rests on more than these tells more than any of them: it never stands for one message alone."""
 
 LABELS: dict[ChunkSource, tuple[str, str, str]] = {
     "summary": ("summary", "итог", "小结"),
@@ -56,6 +59,7 @@ class _Chosen:
 
 def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: CountMany) -> RecallBlock:
     """The block of at most ``max_tokens``. ``count_many`` counts printed lines, newline included: sums are exact."""
+    ranked = _in_their_own_words(ranked)
     names_chats = len({_chat_key(entry.candidate) for entry in ranked}) > 1
     headings = [_heading(entry.candidate, rules, names_chats=names_chats) for entry in ranked]
     texts = [_line(entry.candidate, rules) for entry in ranked]
@@ -83,6 +87,30 @@ def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: Count
         said.add(entry.candidate)
     text = _printed(chosen)
     return RecallBlock(text, sum(count_many(text.splitlines(keepends=True))), tuple(one.line for one in chosen))
+
+
+def _in_their_own_words(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Where a derived text only repeats the few messages it rests on, they take its place."""
+    spoken = {
+        key: one for one in reversed(ranked) if one.candidate.source in SPOKEN for key in one.candidate.message_ids
+    }
+    order: dict[UUID, Ranked] = {}
+    for entry in ranked:
+        one = entry.candidate
+        sources = [spoken[key] for key in one.message_ids if key in spoken]
+        if (
+            one.source not in SPOKEN
+            and 0 < len(one.message_ids) <= FEW_MESSAGES
+            and len(sources) == len(one.message_ids)
+        ):
+            said = {run for source in sources for run in _runs(source.candidate.text)}
+            runs = _runs(one.text)
+            if runs and len(runs & said) >= SAID_SHARE * len(runs):
+                for source in sources:
+                    order.setdefault(source.candidate.id, source)
+                continue
+        order.setdefault(one.id, entry)
+    return list(order.values())
 
 
 def _printed(chosen: Sequence[_Chosen]) -> str:

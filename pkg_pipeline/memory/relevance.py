@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pkg_pipeline.memory.context_records import ItemKind
 from pkg_pipeline.memory.lines import bullet, one_line
 from pkg_pipeline.memory.phrases import clock
-from pkg_pipeline.memory.recall_block import LABELS, SPOKEN
+from pkg_pipeline.memory.recall_block import FEW_MESSAGES, LABELS, SPOKEN
 from pkg_pipeline.memory.recall_records import Candidate, Ranked
 from pkg_pipeline.memory.wording import Line, Wording
 
@@ -19,8 +19,6 @@ CountMany = Callable[[Sequence[str]], list[int]]
 
 AS_GOOD = 0.8
 """A shorter telling may stand for a longer one if it answers the hint at least this well."""
-FEW_MESSAGES = 3
-"""A derived text that rests on more than these tells more than any of them: it never stands for one message alone."""
 
 _KINDS: dict[str, ItemKind] = {
     "message": "message",

@@ -102,7 +102,7 @@ class PostgresHeldInteractions:
     def derived(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[DerivedText]]:
         found: dict[UUID, list[DerivedText]] = {}
         rows = self._connection.execute(query("chunks", "derived"), {"ids": list(interactions)})
-        for interaction, source, subject, at, text, messages, entities, importance, is_withheld in rows:
+        for interaction, source, subject, at, text, messages, entities, importance, is_withheld, found_by in rows:
             one = DerivedText(
                 source=source,
                 subject_id=subject,
@@ -112,6 +112,7 @@ class PostgresHeldInteractions:
                 entity_ids=tuple(entities),
                 importance=importance,
                 is_withheld=is_withheld,
+                found_by=found_by,
             )
             found.setdefault(interaction, []).append(one)
         return found

@@ -97,22 +97,23 @@ WITH g AS (
     JOIN interactions i ON i.id = u.id JOIN chats c ON c.id = i.chat_id
 )
 SELECT g.id, 'summary' AS source, s.id, g.ended_at AS at,
-       concat_ws(E'\n', s.summary, (SELECT string_agg(p, E'\n' ORDER BY place) FROM jsonb_array_elements_text(s.key_points) WITH ORDINALITY AS k (p, place))) AS text,
+       s.summary AS text,
        '{}'::bigint[] AS message_ids,
        ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = g.id AND p.role = 'other' ORDER BY 1) AS entities,
-       0::real AS importance, s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
+       0::real AS importance, s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld,
+       coalesce((SELECT string_agg(p, E'\n' ORDER BY place) FROM jsonb_array_elements_text(s.key_points) WITH ORDINALITY AS k (p, place)), '') AS found_by
 FROM g JOIN interaction_summaries s ON s.interaction_id = g.id AND s.status IN ('completed', 'dirty')
 UNION ALL
 SELECT g.id, t.kind, t.item_id, min(t.at), min(t.description) || coalesce(' (' || min(t.due_date) || ')', ''),
        ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(min(t.message_ids)) ORDER BY m.sent_at, m.id),
        array_agg(t.entity_id ORDER BY t.entity_id),
-       max(CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, bool_or(t.is_withheld)
+       max(CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, bool_or(t.is_withheld), ''
 FROM g JOIN summary_items t ON t.interaction_id = g.id
 GROUP BY g.id, g.chat_id, t.kind, t.item_id
 UNION ALL
 SELECT g.id, 'fact', f.id, coalesce(f.valid_from, g.ended_at), e.name || ': ' || f.fact_type || ' ' || f.value,
        ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(f.message_ids) ORDER BY m.sent_at, m.id),
-       ARRAY[f.entity_id], 0.6, false
+       ARRAY[f.entity_id], 0.6, false, ''
 FROM g JOIN entity_facts f ON f.interaction_id = g.id AND f.status = 'confirmed' AND f.valid_to IS NULL
 JOIN entities e ON e.id = f.entity_id
 ORDER BY 1, 2, 3
