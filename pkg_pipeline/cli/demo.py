@@ -113,6 +113,7 @@ def _print(screen: Console, ran: RunSummary, answer: EntityContext, home: Path, 
     for line, what in (
         (f"{command} entities", "everybody in the bundled account"),
         (f'{command} context "周敏 Zhou Min"', "a supplier, in Chinese"),
+        (f'{command} recall "what delayed the LED modules?" --top-k 3', "the messages that say it, in any language"),
         (f"{command} summaries --chat telegram:user:731002245", "what was decided with Daniel Okafor, in English"),
         ("pkg-pipeline import PATH-TO-YOUR-EXPORT", "your own conversations, then: pkg-pipeline run"),
         ("make dev", "Dagster's pages and the HTTP API"),

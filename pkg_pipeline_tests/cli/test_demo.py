@@ -11,7 +11,7 @@ def test_what_the_demo_says_to_do_next_works(program: Program) -> None:
     """Its home is cut into days of another time zone than the default one, and the next commands did not know that."""
     said = program.ok("demo", COLUMNS="200")
     lines = [line.strip() for line in said.out.splitlines() if line.strip().startswith("PKG_HOME=")]
-    assert len(lines) == 3
+    assert len(lines) == 4
     for line in lines:
         home, command, *arguments = shlex.split(line)
         assert command == "pkg-pipeline"
