@@ -118,7 +118,7 @@ def recall_routes(
                 now=clock.now(),
                 entity_id=None if entity is None else find_entity(entities, entity).id,
                 chat_id=_chat_id(session, "session") if session else _chat_id(chat, "chat"),
-                topics=tuple(topic or ()),
+                topics=tuple(one.replace("\0", "") for one in topic or ()),
                 top_k=top_k,
                 max_tokens=max_tokens,
                 as_of=None if as_of is None else _moment(as_of, parts),

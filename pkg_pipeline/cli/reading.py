@@ -9,7 +9,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, plain, settings_in_force, show, without_controls
+from pkg_pipeline.cli.terminal import (
+    CommandFailed,
+    JsonFlag,
+    as_text,
+    counted,
+    plain,
+    settings_in_force,
+    show,
+    without_controls,
+)
 from pkg_pipeline.memory.hashing import parse_chat_key
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.context import EntityContext, EntityUnknown
@@ -84,10 +93,17 @@ def context(
     with open_memory(settings) as memory:
         found = found_entity(memory, entity)
         try:
-            answer = memory.context(found.id, max_tokens=max_tokens, as_of=moment, hint=hint)
+            answer = memory.context(
+                found.id, max_tokens=max_tokens, as_of=moment, hint=None if hint is None else as_text(hint)
+            )
         except BadRequest as error:
-            raise typer.BadParameter(str(error), param_hint=f"--{error.field}") from error
+            raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
     show(answer.to_json(), as_json=json, human=lambda screen: print_context(screen, answer))
+
+
+def parameter(field: str) -> str:
+    """What a field of a request is called here."""
+    return field if field == "query" else f"--{field.replace('_', '-')}"
 
 
 def found_entity(memory: Memory, asked: str) -> ListedEntity:

@@ -8,8 +8,16 @@ from uuid import UUID
 import typer
 from rich.console import Console
 
-from pkg_pipeline.cli.reading import found_entity, moment_of
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, settings_in_force, show, without_controls
+from pkg_pipeline.cli.reading import found_entity, moment_of, parameter
+from pkg_pipeline.cli.terminal import (
+    CommandFailed,
+    JsonFlag,
+    as_text,
+    counted,
+    settings_in_force,
+    show,
+    without_controls,
+)
 from pkg_pipeline.memory.hashing import chat_id, parse_chat_key
 from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown
 from pkg_pipeline.stages.recall import MOST_TOP_K, RecallAnswer
@@ -32,22 +40,22 @@ def recall(
     """The messages, decisions and facts that answer a question, by meaning and by words."""
     settings = settings_in_force()
     moment = None if as_of is None else moment_of(as_of, settings)
-    where = session or chat
+    where = None if (given := session or chat) is None else as_text(given)
     if session is not None and chat is not None:
         raise typer.BadParameter("a session is a chat: give one of them", param_hint="--session")
     with open_memory(settings) as memory:
         try:
             answer = memory.recall.search(
-                query,
+                as_text(query),
                 entity_id=None if entity is None else found_entity(memory, entity).id,
                 chat_id=None if where is None else _chat_id(where, "--session" if session else "--chat"),
-                topics=tuple(topic or ()),
+                topics=tuple(map(as_text, topic or ())),
                 top_k=top_k,
                 max_tokens=max_tokens,
                 as_of=moment,
             )
         except BadRequest as error:
-            raise typer.BadParameter(str(error), param_hint=error.field) from error
+            raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
         except ChatUnknown as error:
             raise CommandFailed(f"no chat {where}; pkg-pipeline summaries shows chat keys") from error
     show(answer.to_json(), as_json=json, human=lambda screen: print_recall(screen, answer))

@@ -64,6 +64,11 @@ def plain(text: object) -> str:
     return escape(without_controls(text))
 
 
+def as_text(typed: str) -> str:
+    """What was typed, bytes that are no UTF-8 as question marks: neither JSON nor the database takes them."""
+    return typed.encode("utf-8", "replace").decode()
+
+
 def without_controls(text: object) -> str:
     """``text`` with line ends and tabs as its only control characters."""
     return str(text).translate(_CONTROLS)
