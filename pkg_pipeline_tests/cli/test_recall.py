@@ -42,7 +42,7 @@ def keys(program: Program, *arguments: object) -> list[str]:
     ]
 
 
-def test_the_promised_shape_and_the_budget(told: Program) -> None:
+def test_the_promised_shape_and_what_people_see(told: Program) -> None:
     found = told.ok("recall", PRICE, "--json").json
     assert set(found) == RECALL
     assert (found["query"], found["mode"], found["embedding_model"]) == (PRICE, "keyword", None)
@@ -58,11 +58,20 @@ def test_the_promised_shape_and_the_budget(told: Program) -> None:
     assert 0 < small["tokens"] <= 40
     assert told.ok("recall", "zzz", "--json").json["results"] == []
 
+    said = told.ok("recall", PRICE)
+    assert found["text"] in said.out
+    assert f"5 pieces, {found['tokens']:,} tokens, found by words" in said.out
+    assert "keywords only" in " ".join(said.out.split("note: ")[1].split())
+    odd = told.ok("recall", "tomorrow", "--chat", "jsonl:c2").out
+    assert "\x1b" not in odd
+    assert "\u202e" not in odd
+    assert "nothing found" in told.ok("recall", "zzz").out
+
 
 def test_scopes_and_moments(told: Program) -> None:
-    assert set(keys(told, PRICE, "--entity", "Olga Smirnova")) <= {"jsonl:c2/c2-1", "jsonl:c2/c2-2"}
+    assert set(keys(told, PRICE, "--entity", "Olga Smirnova")) == {"jsonl:c2/c2-1", "jsonl:c2/c2-2"}
     by_chat = keys(told, PRICE, "--chat", "jsonl:c2")
-    assert by_chat == keys(told, PRICE, "--session", "jsonl:c2") == keys(told, PRICE, "--entity", "Olga Smirnova")
+    assert by_chat == keys(told, PRICE, "--session", "jsonl:c2")
     assert by_chat[0] == "jsonl:c2/c2-1"
     assert keys(told, PRICE, "--topic", "no such topic") == []
     assert not any(one.startswith("jsonl:c2") for one in keys(told, PRICE, "--as-of", "2025-01-08"))
@@ -70,25 +79,10 @@ def test_scopes_and_moments(told: Program) -> None:
     assert keys(told, PRICE, "--entity", "Olga Smirnova", "--session", "jsonl:c1") == []
 
 
-def test_people_see_the_block_and_how_it_was_found(told: Program) -> None:
-    found = told.ok("recall", PRICE, "--json").json
-    said = told.ok("recall", PRICE)
-    assert found["text"] in said.out
-    assert f"5 pieces, {found['tokens']:,} tokens, found by words" in said.out
-    assert "note: " in said.out
-    assert "keywords only" in " ".join(said.out.split())
-    odd = told.ok("recall", "tomorrow", "--chat", "jsonl:c2").out
-    assert "\x1b" not in odd
-    assert "\u202e" not in odd
-    assert "nothing found" in told.ok("recall", "zzz").out
-
-
 def test_refusals(told: Program) -> None:
     told("recall").refused("query")
     told("recall", " ").refused("query", "must have words")
-    told("recall", "x" * 2001).refused("query", "2,000")
     told("recall", PRICE, "--top-k", "0").refused("--top-k")
-    told("recall", PRICE, "--top-k", "201").refused("--top-k")
     told("recall", PRICE, "--max-tokens", "0").refused("--max-tokens")
     told("recall", PRICE, "--as-of", "soon").refused("--as-of")
     told("recall", PRICE, "--as-of", "2999-01-01").refused("--as-of", "future")
@@ -96,8 +90,10 @@ def test_refusals(told: Program) -> None:
     told("recall", PRICE, "--session", "nocolon").refused("--session")
     told("recall", PRICE, "--session", "jsonl:c1", "--chat", "jsonl:c1").refused("--session", "give one of them")
     told("recall", PRICE, "--entity", "Olga").failed("Olga Petrova", "Olga Smirnova")
-    told("recall", PRICE, "--entity", "Nobody").failed("Nobody")
     told("recall", PRICE, "--chat", "jsonl:c9").failed("jsonl:c9", "pkg-pipeline summaries")
+    # bytes that are no text
+    assert keys(told, "price \udcff", "--topic", "\udcff") == []
+    told("recall", PRICE, "--chat", "jsonl:\udcff").failed("pkg-pipeline summaries")
 
 
 def test_a_context_with_a_hint(told: Program) -> None:
@@ -112,11 +108,3 @@ def test_a_context_with_a_hint(told: Program) -> None:
         answer.pop("receipt_id")
     assert nothing == plain
     told("context", "Olga Petrova", "--hint", " ").refused("--hint", "must have words")
-    told("context", "Olga Petrova", "--hint", "x" * 2001).refused("--hint", "2,000")
-
-
-def test_bytes_that_are_no_text_are_answered(told: Program) -> None:
-    told.ok("recall", "price \udcff", "--json")
-    told.ok("recall", "price \udcff")
-    assert keys(told, PRICE, "--topic", "\udcff") == []
-    told("recall", PRICE, "--chat", "jsonl:\udcff").failed("pkg-pipeline summaries")
