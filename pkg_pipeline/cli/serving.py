@@ -56,7 +56,7 @@ def serve(
                         expected_revision=migrate.head(),
                         receipts=receipts,
                         recall=questions,
-                        relevant=relevant_by(questions),
+                        relevant=relevant_by(questions, max_tokens=settings.context_tokens),
                         tokens=tokens,
                         backfills=ReachableBackfills(memory.backfills),
                         monitoring=MonitoringPorts(

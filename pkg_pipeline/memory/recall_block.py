@@ -27,6 +27,8 @@ RUN_WORDS = 3
 SHORTEST_REPEAT_CHARS = 20
 """Two equal "ok" are two messages; two equal longer texts of one speaker are one, said or forwarded again."""
 SMALLEST_CUT_TOKENS = 24
+SMALLEST_LINE_TOKENS = 3
+"""A dash, a word and a newline: below this nothing is looked for any more."""
 FEW_MESSAGES = 3
 """A derived text that rests on more than these tells more than any of them: it never stands for one message alone."""
 
@@ -61,32 +63,30 @@ def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: Count
     """The block of at most ``max_tokens``. ``count_many`` counts printed lines, newline included: sums are exact."""
     ranked = _in_their_own_words(ranked)
     names_chats = len({_chat_key(entry.candidate) for entry in ranked}) > 1
-    headings = [_heading(entry.candidate, rules, names_chats=names_chats) for entry in ranked]
-    texts = [_line(entry.candidate, rules) for entry in ranked]
-    costs = dict(zip(dict.fromkeys(headings), count_many(list(dict.fromkeys(headings))), strict=True))
-    sizes = count_many([bullet(text) for text in texts])
-    left = sum(costs.values()) + sum(sizes) if rules.max_tokens is None else rules.max_tokens
     said = _Said()
     chosen: list[_Chosen] = []
-    printed: set[str] = set()
-    for entry, heading, text, size in zip(ranked, headings, texts, sizes, strict=True):
-        if rules.top_k is not None and len(chosen) == rules.top_k:
+    headings: dict[str, int] = {}
+    tokens = 0
+    for entry in ranked:
+        left = None if rules.max_tokens is None else rules.max_tokens - tokens
+        if len(chosen) == rules.top_k or (left is not None and left < SMALLEST_LINE_TOKENS):
             break
-        cost = 0 if heading in printed else costs[heading]
+        text = _line(entry.candidate, rules)
         if not text or said.before(entry.candidate):
             continue
-        if size + cost > left:
-            if chosen or (shorter := _shortened(text, left - cost, count_many)) is None:
+        heading = _heading(entry.candidate, rules, names_chats=names_chats)
+        new = [] if heading in headings else [heading]
+        size, *heading_size = count_many([bullet(text), *new])
+        is_short = left is not None and size + sum(heading_size) > left
+        if is_short:
+            if chosen or (shorter := _shortened(text, (left or 0) - sum(heading_size), count_many)) is None:
                 continue
-            chosen.append(_Chosen(RecallLine(entry, shorter, is_shortened=True), heading))
-            left -= cost + count_many([bullet(shorter)])[0]
-        else:
-            chosen.append(_Chosen(RecallLine(entry, text), heading))
-            left -= cost + size
-        printed.add(heading)
+            text, size = shorter, count_many([bullet(shorter)])[0]
+        chosen.append(_Chosen(RecallLine(entry, text, is_shortened=is_short), heading))
+        headings[heading] = sum(heading_size) or headings.get(heading, 0)
+        tokens += size + sum(heading_size)
         said.add(entry.candidate)
-    text = _printed(chosen)
-    return RecallBlock(text, sum(count_many(text.splitlines(keepends=True))), tuple(one.line for one in chosen))
+    return RecallBlock(_printed(chosen), tokens, tuple(one.line for one in chosen))
 
 
 def _in_their_own_words(ranked: Sequence[Ranked]) -> list[Ranked]:

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RELEVANT_CANDIDATES = 100
-"""So many of the best are offered to a context: the tier takes what fits into its share and what others leave."""
-
 QUESTION_DEADLINE_SECONDS = 5.0
 """A person waits: what a remote embedder has not answered by then is searched by keywords."""
 
@@ -92,14 +89,20 @@ def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
         log.warning("the embedder could not be loaded (%s): questions go by keywords", type(error).__name__)
 
 
-def relevant_by(parts: RecallParts) -> Relevant:
+def relevant_by(parts: RecallParts, *, max_tokens: int) -> Relevant:
     """What a hint brings to a context: the stages do not know one another, this is where they meet."""
 
     def relevant(request: ContextRequest) -> tuple[Ranked, ...]:
         assert request.hint is not None, "only a request with a hint asks"
-        asked = RecallRequest(query=request.hint, now=request.now, entity_id=request.entity_id, as_of=request.as_of)
+        asked = RecallRequest(
+            query=request.hint,
+            now=request.now,
+            entity_id=request.entity_id,
+            as_of=request.as_of,
+            max_tokens=request.max_tokens or max_tokens,
+        )
         try:
-            return find(parts, asked).ranked[:RELEVANT_CANDIDATES]
+            return find(parts, asked).ranked
         except BadRequest as error:
             if error.field != "query":
                 raise
@@ -114,7 +117,7 @@ class RecallWork:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self.parts = recall_parts(memory.settings, memory.connections, memory.counter, rewriting=memory.rewriting)
-        self.relevant = relevant_by(self.parts)
+        self.relevant = relevant_by(self.parts, max_tokens=memory.settings.context_tokens)
 
     def search(
         self,
