@@ -56,7 +56,7 @@ def client_over(asked: Asked) -> Client:
             "settings": settings(),
             "expected_revision": migrate.head(),
             "recall": asked.parts,
-            "relevant": relevant_by(asked.parts),
+            "relevant": relevant_by(asked.parts, max_tokens=4000),
         }
         return TestClient(create_app(ApiDependencies(**{**ports, **changes})), base_url=base_url)
 

@@ -174,7 +174,8 @@ def test_the_smallest_budgets(max_tokens: int) -> None:
         (candidate(1, "we go by train on Friday"), derived(2, "we go by train today", 1), True),
         (candidate(1, "我们周五坐火车去上海"), derived(2, "周五坐火车去上海", 1), False),
         (candidate(1, "我们周五坐火车去上海"), derived(2, "价格定为五百元", 1), True),
-        (derived(1, "go by train on Friday", 2), candidate(2, "we go by train on Friday"), False),  # the message takes its place
+        # the message takes its place
+        (derived(1, "go by train on Friday", 2), candidate(2, "we go by train on Friday"), False),
     ],
 )  # fmt: skip
 def test_nothing_is_told_twice(first: Candidate, second: Candidate, is_told_twice: bool) -> None:

@@ -40,7 +40,7 @@ def context(asked: Asked, who: tuple[str, str], **request: Any) -> dict[str, Any
         ContextRequest(entity_id=asked.person(who), now=NOW, **request),
         settings=settings(**shares),
         receipts=receipts,
-        relevant=relevant_by(asked.parts),
+        relevant=relevant_by(asked.parts, max_tokens=4000),
     ).to_json()
     check(answer)
     return answer
