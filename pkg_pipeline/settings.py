@@ -98,7 +98,9 @@ class Settings(BaseModel):
     warm_share: int = Field(default=1000, ge=0)
     cold_share: int = Field(default=300, ge=0)
     relevant_share: int = Field(default=500, ge=0)
-    recall_top_k: int = Field(default=5, ge=1, le=200, description="L7: chunks, where neither lines nor tokens are asked")
+    recall_top_k: int = Field(
+        default=5, ge=1, le=200, description="L7: chunks, where neither lines nor tokens are asked"
+    )
     fact_confirm_confidence: float = Field(default=0.9, ge=0, le=1)
     receipts: bool = True
 
