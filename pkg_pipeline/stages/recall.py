@@ -32,7 +32,8 @@ from pkg_pipeline.stages.recall_words import Words, foreign_names
 
 MOST_QUERY_CHARS = 2_000
 MOST_TOP_K = 200
-FEWEST_CANDIDATES = 60
+FEWEST_CANDIDATES, STEP, CHOICE = 60, 20, 4
+"""At least so many are fetched, in steps so that few statements differ, and so many for each line that is wanted."""
 TOKENS_PER_LINE = 20
 """A budget holds about one line for so many tokens: what will not be printed is not fetched. Measured: with 60, 120 and
 200 candidates at 1000, 2000 and 4100 tokens nothing is lost, with 60 at 4100 tokens 1.7 points."""
@@ -122,12 +123,9 @@ class Found:
 def recall(parts: RecallParts, request: RecallRequest) -> RecallAnswer:
     """The block that answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
     found = find(parts, request)
-    top_k = request.top_k
-    if top_k is None and request.max_tokens is None:
-        top_k = parts.settings.top_k
     rules = RecallRules(
         max_tokens=request.max_tokens,
-        top_k=top_k,
+        top_k=_top_k(request, parts.settings),
         zone=parts.settings.zone,
         language=detect([request.query]),
     )
@@ -158,7 +156,7 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     if facts.unknown == "chat":
         raise ChatUnknown(str(request.chat_id))
     vector, warning = _embedded(parts, facts, list(queries))
-    query = _search_query(request, facts, words, vector, as_of=as_of)
+    query = _search_query(request, facts, words, vector, as_of=as_of, settings=parts.settings)
     candidates = _searched(parts, query, time)
     asked = _asked_for(parts, candidates, facts, time)
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
@@ -224,6 +222,7 @@ def _search_query(
     vector: Vectors | None,
     *,
     as_of: datetime,
+    settings: RecallSettings,
 ) -> SearchQuery:
     return SearchQuery(
         facts=facts,
@@ -238,16 +237,22 @@ def _search_query(
         sources=request.sources,
         at_from=request.at_from,
         at_to=request.at_to,
-        limit=_candidates(request),
+        limit=_candidates(request, settings),
     )
 
 
-def _candidates(request: RecallRequest) -> int:
+def _candidates(request: RecallRequest, settings: RecallSettings) -> int:
     """How many of either list may be printed, with some to choose from."""
     lines = CANDIDATES if request.max_tokens is None else request.max_tokens // TOKENS_PER_LINE
-    if request.top_k is not None or request.max_tokens is None:
-        lines = min(lines, 4 * (request.top_k or 1))
-    return min(max(lines, FEWEST_CANDIDATES), CANDIDATES)
+    top_k = _top_k(request, settings)
+    if top_k is not None:
+        lines = min(lines, CHOICE * top_k)
+    return min(max(-(-lines // STEP) * STEP, FEWEST_CANDIDATES), CANDIDATES)
+
+
+def _top_k(request: RecallRequest, settings: RecallSettings) -> int | None:
+    """At most how many lines; the setting where neither lines nor tokens are asked for."""
+    return settings.top_k if request.top_k is None and request.max_tokens is None else request.top_k
 
 
 def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:

@@ -95,6 +95,18 @@ def test_an_edited_message_reads_as_it_is_now(rig: ArchiveRig, memory: Memory) -
     assert not any("padlock" in one for one in said(memory, "4711"))
 
 
+def test_a_question_of_before_the_edit_reads_what_was_said_then(rig: ArchiveRig, memory: Memory) -> None:
+    edited = {**TALK[0], "text": "The padlock of the yard has no code.", "edited_at": "2026-01-12T10:00:00+00:00"}
+    rig.take([edited], exported_at=NOW + timedelta(hours=1))
+    memory.build_interactions()
+    memory.chunks.build(EVER)
+    then = memory.recall.search("code of the yard", top_k=3, as_of=datetime(2026, 1, 11, tzinfo=UTC))
+    assert any("4711" in line.text for line in then.block.lines)
+    now = memory.recall.search("code of the yard", top_k=3)
+    assert not any("4711" in line.text for line in now.block.lines)
+
+
+
 def test_a_long_message_is_printed_by_its_passage(memory: Memory) -> None:
     found = memory.recall.search("where does the spare key hang").block.lines
     (first,) = [one for one in found if one.text.startswith("Ann: And the spare key hangs behind")]

@@ -250,6 +250,7 @@ def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
         "sources": sorted(query.sources),
         "at_from": query.at_from,
         "at_to": _end(query),
+        "as_of": query.as_of,
     }
 
 

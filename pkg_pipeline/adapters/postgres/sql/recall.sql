@@ -113,7 +113,7 @@ SELECT NULL::bigint AS no, NULL::float8 AS similarity WHERE false
 
 -- name: candidates
 -- Both lists as one, each chunk with both scores and all that is said about it. A message's words come from where they are
--- kept. What rests on a deleted message, and a summary that is not served any more, is left out (P29) even where its chunk
+-- kept, as they were then (P9). What rests on a deleted message, and a summary that is not served any more, is left out (P29) even where its chunk
 -- has not been made anew yet.
 WITH nearest AS MATERIALIZED (
     {nearest}
@@ -128,6 +128,7 @@ WITH nearest AS MATERIALIZED (
 )
 SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_external_id, h.kind, h.title, c.at,
        CASE WHEN c.content IS NOT NULL THEN c.content
+            WHEN past.content IS NOT NULL THEN past.content
             WHEN c.start_char IS NULL AND c.end_char IS NULL THEN m.content
             ELSE substr(m.content, coalesce(c.start_char, 0) + 1,
                         coalesce(c.end_char, length(m.content)) - coalesce(c.start_char, 0)) END AS text,
@@ -146,6 +147,11 @@ JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
 JOIN chats h ON h.id = c.chat_id
 LEFT JOIN entities p ON p.id = c.sender_entity_id
 LEFT JOIN message_texts m ON c.content IS NULL AND m.id = c.message_ids[1]
+LEFT JOIN LATERAL (
+    SELECT r.content FROM message_revisions r
+    WHERE m.edited_at > %(as_of)s::timestamptz AND r.message_id = m.id AND r.edited_at <= %(as_of)s::timestamptz AND NOT r.is_deleted
+    ORDER BY r.edited_at DESC LIMIT 1
+) past ON true
 LEFT JOIN interaction_summaries s ON c.source = 'summary' AND s.id = c.subject_id
 LEFT JOIN LATERAL (
     SELECT array_agg(r.external_id ORDER BY r.sent_at, r.id) AS external_ids, count(r.deleted_at) > 0 AS is_gone

@@ -16,7 +16,7 @@ COPY given_vectors (chunk_no, space_id, scopes, at, index_hash, embedding, code)
 
 -- name: by_key
 -- A fresh temporary table has no statistics: without this the planner may read a whole table for a hundred rows.
-SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off
+SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
 
 -- name: lock_chunks
 -- In order, so that two savers never wait for one another; who is gone by now is not in the answer.
