@@ -1,6 +1,6 @@
 """The synthetic memory of the recall benchmark: chunks of entities of known sizes, straight into the tables.
 
-Vectors are mixtures of real sentence vectors with a little noise, words are those of the sentences plus invented ones
+Vectors lie between three real sentence vectors, with a little noise, words are those of the sentences plus invented ones
 by Zipf, and every chunk's message is there, so that texts come back. Here: what is stored. Not here: what is asked.
 """
 
@@ -54,6 +54,8 @@ the red boat;the winter tyres;two train tickets;the garden fence;a used piano;д
 before the holidays;last Thursday;in the old town;near the station;после отпуска;на прошлой неделе;весной"""
 WHO, DID, WHAT, WHEN = (line.split(";") for line in PARTS.splitlines())
 ASKED = ["When did {0} say: {1}?", "What was decided when {0} said {1}?", "Кто и когда сказал: {1}?", "{1}?"]
+NOISE = 0.004
+"""Standard deviation a dimension, a tenth of the vector's length in all: no two chunks are alike."""
 QUOTED_WORDS = (3, 7)
 """So many words of a stored line stand in a question: among them rare ones, as in what people really ask."""
 
@@ -264,9 +266,13 @@ class _Block:
         any_one = random.integers(0, len(given.texts), count)
         self._first = np.where(random.random(count) < 0.4, own, any_one)
         self._second = random.integers(0, len(given.texts), count)
+        # a line and what stands around it: between three real vectors, where real ones lie too. Noise of equal size in
+        # every direction would put a fifth of each vector where no text ever is, and all distances close together
         share = random.uniform(0.5, 1, (count, 1)).astype(np.float32)
-        noise = random.normal(0, 0.02, (count, given.vectors.shape[1])).astype(np.float32)
-        vectors = share * given.vectors[self._first] + (1 - share) * given.vectors[self._second] + noise
+        part = random.uniform(0, 1, (count, 1)).astype(np.float32)
+        around = part * given.vectors[self._second] + (1 - part) * given.vectors[random.permutation(self._second)]
+        noise = random.normal(0, NOISE, (count, given.vectors.shape[1])).astype(np.float32)
+        vectors = share * given.vectors[self._first] + (1 - share) * around + noise
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         self._words = np.minimum(random.zipf(1.15, (count, INVENTED_WORDS)), VOCABULARY)
         self.vectors = vectors

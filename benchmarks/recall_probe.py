@@ -19,8 +19,8 @@ from pkg_pipeline.adapters.postgres.recall_store import Limits, PostgresRecallSt
 from pkg_pipeline.adapters.term_analyzer import SnowballTerms
 from pkg_pipeline.memory.lexical import question_vector, rare_first, term_number
 from pkg_pipeline.memory.vector_codes import codes
-from pkg_pipeline.stages.recall_words import FETCHED_CHUNKS
 from pkg_pipeline.stages.recall_stores import FactsQuery, SearchQuery
+from pkg_pipeline.stages.recall_words import FETCHED_CHUNKS
 
 TIMES = {
     "a month": (datetime(2025, 5, 1, tzinfo=NOW.tzinfo), datetime(2025, 6, 1, tzinfo=NOW.tzinfo)),

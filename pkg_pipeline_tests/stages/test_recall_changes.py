@@ -106,7 +106,6 @@ def test_a_question_of_before_the_edit_reads_what_was_said_then(rig: ArchiveRig,
     assert not any("4711" in line.text for line in now.block.lines)
 
 
-
 def test_a_long_message_is_printed_by_its_passage(memory: Memory) -> None:
     found = memory.recall.search("where does the spare key hang").block.lines
     (first,) = [one for one in found if one.text.startswith("Ann: And the spare key hangs behind")]
