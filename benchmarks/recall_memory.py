@@ -1,6 +1,6 @@
 """The synthetic memory of the recall benchmark: chunks of entities of known sizes, straight into the tables.
 
-Vectors lie between three real sentence vectors, with a little noise, words are those of the sentences plus invented ones
+Vectors lie between three real sentence vectors with a little noise, words are those of the sentences plus invented ones
 by Zipf, and every chunk's message is there, so that texts come back. Here: what is stored. Not here: what is asked.
 """
 
