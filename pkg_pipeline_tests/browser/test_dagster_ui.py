@@ -105,7 +105,7 @@ def automation(pages: Pages) -> None:
     switches = "[...document.querySelectorAll('input[type=checkbox]')].filter(e => e.closest('[class*=witch]'))"
     visible = f"{switches}.filter(e => e.closest('[class*=witch]').getBoundingClientRect().height > 0)"
     pages.page.wait_for(lambda: pages.page.run(f"{visible}.length") > 0, "switches")
-    assert pages.page.run(f"{visible}.every(e => e.checked)")
+    pages.page.wait_for(lambda: pages.page.run(f"{visible}.every(e => e.checked)"), "all switches on")
     pages.picture("automation")
 
 

@@ -148,7 +148,7 @@ def undisturbed(rig: SummaryRig) -> tuple[list[Any], int]:
     """The digest of a run that nobody disturbs, and its calls; the memory is as before afterwards."""
     talk(rig, 3)
     with FakeAnthropic() as fake, rig.anthropic(fake.url) as llm:
-        marks = rig.rows("SELECT asset, partition_key, reason, due_at FROM dirty_partitions")
+        marks = rig.rows("SELECT asset, partition_key, reason, due_at::text FROM dirty_partitions")
         rig.summarize(llm)
         calls = len(fake.journal)
     digest = rig.digest()
@@ -157,7 +157,10 @@ def undisturbed(rig: SummaryRig) -> tuple[list[Any], int]:
     )
     rig.run(f"TRUNCATE {tables}")
     for mark in marks:
-        rig.run("INSERT INTO dirty_partitions (asset, partition_key, reason, due_at) VALUES (%s, %s, %s, %s)", *mark)
+        rig.run(
+            "INSERT INTO dirty_partitions (asset, partition_key, reason, due_at) VALUES (%s, %s, %s, %s::timestamptz)",
+            *mark,
+        )
     assert len(digest) > 3
     return digest, calls
 
