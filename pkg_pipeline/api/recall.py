@@ -16,7 +16,7 @@ from pkg_pipeline.api.security import ApiToken, require
 from pkg_pipeline.memory.chunk_records import ChunkSource
 from pkg_pipeline.memory.hashing import chat_id, parse_chat_key
 from pkg_pipeline.memory.moments import parse_moment
-from pkg_pipeline.stages.entities import find_entity
+from pkg_pipeline.stages.entities import entity_id
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.read_stores import BadRequest, EntityStore
 from pkg_pipeline.stages.recall import MOST_QUERY_CHARS, MOST_TOP_K, RecallParts, RecallRequest, recall
@@ -116,7 +116,7 @@ def recall_routes(
             RecallRequest(
                 query=query.replace("\0", " "),
                 now=clock.now(),
-                entity_id=None if entity is None else find_entity(entities, entity).id,
+                entity_id=None if entity is None else entity_id(entities, entity),
                 chat_id=_chat_id(session, "session") if session else _chat_id(chat, "chat"),
                 topics=tuple(one.replace("\0", "") for one in topic or ()),
                 top_k=top_k,

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Depends, Path, Query
@@ -23,7 +22,7 @@ from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.memory.hashing import parse_chat_key
 from pkg_pipeline.memory.moments import parse_moment
 from pkg_pipeline.stages.context import ContextRequest, ContextSettings, Relevant, entity_context
-from pkg_pipeline.stages.entities import entity_json, find_entity, list_entities
+from pkg_pipeline.stages.entities import entity_id, entity_json, find_entity, list_entities
 from pkg_pipeline.stages.history import list_summaries, timeline
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.ports import Clock, TokenCounter
@@ -114,7 +113,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
     ) -> Response:
         """Recent messages, summaries, decisions and open items, facts: `text` is ready for a model's prompt."""
         request = ContextRequest(
-            entity_id=_entity_id(deps, entity),
+            entity_id=entity_id(deps.entities, entity),
             now=deps.clock.now(),
             as_of=None if as_of is None else _moment(as_of, deps),
             max_tokens=max_tokens,
@@ -189,14 +188,6 @@ def health_routes(deps: ApiDependencies) -> APIRouter:
         return _json({"status": "ok", "revision": revision, "expected_revision": deps.expected_revision})
 
     return router
-
-
-def _entity_id(deps: ApiDependencies, asked: str) -> UUID:
-    """An id is taken as it is, since the read itself finds out whether it exists: one round trip less."""
-    try:
-        return UUID(asked)
-    except ValueError:
-        return find_entity(deps.entities, asked).id
 
 
 def _moment(text: str, deps: ApiDependencies) -> Any:

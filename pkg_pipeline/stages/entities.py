@@ -42,6 +42,17 @@ class EntityAmbiguous(Exception):
         self.is_complete = is_complete
 
 
+def entity_id(store: EntityStore, asked: str) -> UUID:
+    """The id of an id or name. An id is taken as it is: the read itself finds out whether it exists, a round trip less.
+
+    Raises EntityNotFound, EntityAmbiguous for a name.
+    """
+    try:
+        return UUID(asked)
+    except ValueError:
+        return find_entity(store, asked).id
+
+
 def find_entity(store: EntityStore, asked: str) -> ListedEntity:
     """The entity of that id or name. Raises EntityNotFound, EntityAmbiguous.
 
