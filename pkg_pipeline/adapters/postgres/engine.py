@@ -18,7 +18,7 @@ DAGSTER_SCHEMA = "dagster"
 OLDEST_SERVER = 150000
 CONNECT_TIMEOUT_SECONDS = 10
 
-SEARCH_OPTIONS = "-chnsw.ef_search=400 -chnsw.iterative_scan=relaxed_order -chnsw.max_scan_tuples=40000"
+SEARCH_OPTIONS = "-chnsw.ef_search=1000 -chnsw.iterative_scan=relaxed_order -chnsw.max_scan_tuples=40000"
 """How far an index of vectors is searched. Said once a connection, so that no search needs a round trip for it."""
 
 Connection = psycopg.Connection[tuple[Any, ...]]
