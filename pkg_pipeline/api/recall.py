@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 import orjson
@@ -11,17 +11,14 @@ from pydantic import ConfigDict
 from starlette.responses import Response
 
 from pkg_pipeline.api.models import MESSAGE, Answer
+from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_named
 from pkg_pipeline.api.problems import answers
 from pkg_pipeline.api.security import ApiToken, require
 from pkg_pipeline.memory.chunk_records import ChunkSource
-from pkg_pipeline.memory.hashing import chat_id, parse_chat_key
-from pkg_pipeline.memory.moments import parse_moment
 from pkg_pipeline.stages.entities import entity_id
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.read_stores import BadRequest, EntityStore
 from pkg_pipeline.stages.recall import MOST_QUERY_CHARS, MOST_TOP_K, RecallParts, RecallRequest, recall
-
-MOST_TOKENS = 1_000_000
 
 
 class RecallResult(Answer):
@@ -102,7 +99,7 @@ def recall_routes(
         chat: Annotated[str | None, Query(max_length=1_000, description="`source:external-id`")] = None,
         topic: Annotated[list[str] | None, Query(description="At least one of these topics")] = None,
         top_k: Annotated[int | None, Query(ge=1, le=MOST_TOP_K, description="At most this many pieces")] = None,
-        max_tokens: Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Largest size of `text`")] = None,
+        max_tokens: MaxTokens = None,
         as_of: Annotated[str | None, Query(max_length=40, description="As it was then; by default now")] = None,
     ) -> Response:
         """Messages, summaries, decisions and facts, found by meaning and by words, in `text` within the budget.
@@ -117,33 +114,13 @@ def recall_routes(
                 query=query.replace("\0", " "),
                 now=clock.now(),
                 entity_id=None if entity is None else entity_id(entities, entity),
-                chat_id=_chat_id(session, "session") if session else _chat_id(chat, "chat"),
+                chat_id=chat_named(session, "session") if session else chat_named(chat, "chat"),
                 topics=tuple(one.replace("\0", "") for one in topic or ()),
                 top_k=top_k,
                 max_tokens=max_tokens,
-                as_of=None if as_of is None else _moment(as_of, parts),
+                as_of=as_of_moment(as_of, parts.settings.zone),
             ),
         )
         return Response(orjson.dumps(answer.to_json()), media_type="application/json")
 
     return router
-
-
-def _moment(text: str, parts: RecallParts) -> Any:
-    try:
-        return parse_moment(text, parts.settings.zone)
-    except ValueError as error:
-        raise BadRequest("as_of", str(error)) from None
-
-
-def _chat_id(given: str | None, field: str) -> UUID | None:
-    if given is None:
-        return None
-    try:
-        return UUID(given)
-    except ValueError:
-        pass
-    try:
-        return chat_id(*parse_chat_key(given.replace("\0", "")))
-    except ValueError:
-        raise BadRequest(field, f"{field} must be an id or source:external-id") from None

@@ -16,18 +16,16 @@ from starlette.responses import Response
 
 from pkg_pipeline.api import models
 from pkg_pipeline.api.monitoring import MonitoringPorts
+from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken, require
 from pkg_pipeline.api.summarization import BackfillDesk
-from pkg_pipeline.memory.hashing import parse_chat_key
-from pkg_pipeline.memory.moments import parse_moment
 from pkg_pipeline.stages.context import ContextRequest, ContextSettings, Relevant, entity_context
 from pkg_pipeline.stages.entities import entity_id, entity_json, find_entity, list_entities
 from pkg_pipeline.stages.history import list_summaries, timeline
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.ports import Clock, TokenCounter
 from pkg_pipeline.stages.read_stores import (
-    BadRequest,
     ContextStore,
     EntityStore,
     HealthStore,
@@ -37,8 +35,6 @@ from pkg_pipeline.stages.read_stores import (
     SummaryStatus,
 )
 from pkg_pipeline.stages.recall import RecallParts
-
-MOST_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +97,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         hint: Annotated[
             str | None, Query(min_length=1, max_length=2_000, description="The task at hand: what bears on it comes in")
         ] = None,
-        max_tokens: Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Largest size of `text`")] = None,
+        max_tokens: MaxTokens = None,
         as_of: Annotated[
             str | None,
             Query(
@@ -115,7 +111,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         request = ContextRequest(
             entity_id=entity_id(deps.entities, entity),
             now=deps.clock.now(),
-            as_of=None if as_of is None else _moment(as_of, deps),
+            as_of=as_of_moment(as_of, deps.settings.zone),
             max_tokens=max_tokens,
             hint=_clean(hint),
         )
@@ -161,7 +157,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         """
         wanted = SummaryFilter(
             entity_id=None if entity is None else find_entity(deps.entities, entity).id,
-            chat=None if chat is None else _chat(chat),
+            chat=None if chat is None else chat_of_key(chat),
             day_from=day_from,
             day_to=day_to,
             statuses=tuple(status) if status else ("completed", "dirty"),
@@ -188,20 +184,6 @@ def health_routes(deps: ApiDependencies) -> APIRouter:
         return _json({"status": "ok", "revision": revision, "expected_revision": deps.expected_revision})
 
     return router
-
-
-def _moment(text: str, deps: ApiDependencies) -> Any:
-    try:
-        return parse_moment(text, deps.settings.zone)
-    except ValueError as error:
-        raise BadRequest("as_of", str(error)) from None
-
-
-def _chat(key: str) -> tuple[str, str]:
-    try:
-        return parse_chat_key(key.replace("\0", ""))
-    except ValueError:
-        raise BadRequest("chat", "chat must be source:external-id") from None
 
 
 def _clean(text: str | None) -> str | None:

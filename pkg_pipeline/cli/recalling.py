@@ -18,7 +18,7 @@ from pkg_pipeline.cli.terminal import (
     show,
     without_controls,
 )
-from pkg_pipeline.memory.hashing import chat_id, parse_chat_key
+from pkg_pipeline.memory.hashing import chat_id_of
 from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown
 from pkg_pipeline.stages.recall import MOST_TOP_K, RecallAnswer
 from pkg_pipeline.wiring import open_memory
@@ -78,10 +78,6 @@ _HOW = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}
 
 def _chat_id(given: str, option: str) -> UUID:
     try:
-        return UUID(given)
-    except ValueError:
-        pass
-    try:
-        return chat_id(*parse_chat_key(given))
+        return chat_id_of(given)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error

@@ -58,13 +58,6 @@ class _Passage:
     of: int
 
 
-def chunks_of(
-    interaction: ChunkedInteraction, messages: Iterable[ChunkedMessage], derived: Iterable[DerivedText]
-) -> Iterator[Chunk]:
-    """All chunks of one interaction: its messages' first."""
-    return chain(message_chunks(interaction, messages), derived_chunks(interaction, derived))
-
-
 def message_chunks(interaction: ChunkedInteraction, messages: Iterable[ChunkedMessage]) -> Iterator[Chunk]:
     """The chunks of the live messages of one interaction, which come in order of ``(sent_at, id)``.
 
@@ -98,29 +91,22 @@ def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedTex
             scopes = _scopes(one.entity_ids, interaction.chat_id)
             around = one.found_by
             indexed = f"{own}\n{around}" if around else own
-            yield Chunk(
-                id=_chunk_id(interaction, one.source, str(one.subject_id), number, own),
-                source=one.source,
-                chat_id=interaction.chat_id,
-                interaction_id=interaction.id,
-                subject_id=one.subject_id,
-                sender_entity_id=None,
-                at=one.at,
+            yield _chunk(
+                interaction,
+                one.source,
+                str(one.subject_id),
+                own,
+                around=around,
+                indexed=indexed,
                 scopes=scopes,
+                at=one.at,
+                passage=(number, len(ranges)),
+                subject_id=one.subject_id,
                 message_ids=one.message_ids,
-                start_char=None,
-                end_char=None,
-                passage=number,
-                passages=len(ranges),
                 importance=one.importance,
                 is_withheld=one.is_withheld,
                 topics=one.topics,
                 content=own,
-                content_hash=hashing.content_hash(own),
-                index_hash=_index_hash(indexed=indexed, own=own, around=around, scopes=scopes, at=one.at),
-                own=own,
-                around=around,
-                indexed=indexed,
             )
 
 
@@ -145,27 +131,67 @@ def _message_chunk(
     scopes = _scopes(message.entity_ids, interaction.chat_id)
     source: ChunkSource = "tool_result" if message.is_tool_result else "message"
     key = hashing.message_key(interaction.chat_source, interaction.chat_external_id, message.external_id)
-    is_whole = passage.of == 1
+    return _chunk(
+        interaction,
+        source,
+        key,
+        own,
+        around=around,
+        indexed=indexed,
+        scopes=scopes,
+        at=message.sent_at,
+        passage=(passage.number, passage.of),
+        sender_entity_id=message.sender_entity_id,
+        message_ids=(message.id,),
+        range_chars=None if passage.of == 1 else (passage.start, passage.end),
+        importance=message.importance,
+        topics=interaction.topics,
+    )
+
+
+def _chunk(
+    interaction: ChunkedInteraction,
+    source: ChunkSource,
+    key: str,
+    own: str,
+    *,
+    around: str,
+    indexed: str,
+    scopes: tuple[UUID, ...],
+    at: datetime,
+    passage: tuple[int, int],
+    message_ids: tuple[int, ...],
+    importance: float,
+    topics: tuple[str, ...],
+    subject_id: UUID | None = None,
+    sender_entity_id: UUID | None = None,
+    range_chars: tuple[int, int] | None = None,
+    is_withheld: bool = False,
+    content: str | None = None,
+) -> Chunk:
+    """A chunk with its id and hashes. ``passage`` is its number and how many there are; ``key`` as in ``_chunk_id``."""
+    number, of = passage
+    start, end = range_chars or (None, None)
     return Chunk(
-        id=_chunk_id(interaction, source, key, passage.number, own),
+        id=_chunk_id(interaction, source, key, number, own),
         source=source,
         chat_id=interaction.chat_id,
         interaction_id=interaction.id,
-        subject_id=None,
-        sender_entity_id=message.sender_entity_id,
-        at=message.sent_at,
+        subject_id=subject_id,
+        sender_entity_id=sender_entity_id,
+        at=at,
         scopes=scopes,
-        message_ids=(message.id,),
-        start_char=None if is_whole else passage.start,
-        end_char=None if is_whole else passage.end,
-        passage=passage.number,
-        passages=passage.of,
-        importance=message.importance,
-        is_withheld=False,
-        topics=interaction.topics,
-        content=None,
+        message_ids=message_ids,
+        start_char=start,
+        end_char=end,
+        passage=number,
+        passages=of,
+        importance=importance,
+        is_withheld=is_withheld,
+        topics=topics,
+        content=content,
         content_hash=hashing.content_hash(own),
-        index_hash=_index_hash(indexed=indexed, own=own, around=around, scopes=scopes, at=message.sent_at),
+        index_hash=_index_hash(indexed=indexed, own=own, around=around, scopes=scopes, at=at),
         own=own,
         around=around,
         indexed=indexed,

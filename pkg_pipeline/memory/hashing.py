@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 from uuid import UUID, uuid5
@@ -107,6 +108,14 @@ def parse_chat_key(key: str) -> tuple[str, str]:
     return source, external_id
 
 
+def chat_id_of(given: str) -> UUID:
+    """The id of a chat that somebody names by its id or its key. ``ValueError`` for neither."""
+    try:
+        return UUID(given)
+    except ValueError:
+        return chat_id(*parse_chat_key(given))
+
+
 def message_key(source: str, chat_external_id: str, message_external_id: str) -> str:
     """``source:chat-external-id/message-external-id``, each part percent-encoded: the ids in every answer.
 
@@ -136,7 +145,9 @@ def _framed(*parts: str) -> bytes:
     return b"".join(b"%d:%s" % (len(part), part) for part in encoded)
 
 
+@lru_cache(maxsize=4096)
 def _encoded(part: str) -> str:
+    """Remembered: of the parts of hundreds of keys in an answer, source and chat are mostly the same."""
     return quote(part, safe="", errors="surrogatepass")
 
 

@@ -279,14 +279,19 @@ def owner(value: Owner | None, *, name: str, language: Language) -> str:
     return words.both if value == "both" else name
 
 
+def in_language(words: tuple[str, str, str], language: Language) -> str:
+    """Of one word in English, Russian and Chinese the one that is wanted."""
+    return words[("en", "ru", "zh").index(language)]
+
+
 def relationship(kind: RelationshipType, language: Language) -> str:
     """What somebody is to the reader."""
-    return RELATIONSHIPS[kind][("en", "ru", "zh").index(language)]
+    return in_language(RELATIONSHIPS[kind], language)
 
 
 def frequency(value: Frequency, language: Language) -> str:
     """How often one is in touch."""
-    return FREQUENCIES[value][("en", "ru", "zh").index(language)]
+    return in_language(FREQUENCIES[value], language)
 
 
 def fact_name(fact_type: str, language: Language) -> str:

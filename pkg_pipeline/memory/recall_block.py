@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.chunk_records import ChunkSource
 from pkg_pipeline.memory.lines import bullet, fit, one_line
-from pkg_pipeline.memory.phrases import phrases, source_name
+from pkg_pipeline.memory.phrases import in_language, phrases, source_name
 from pkg_pipeline.memory.recall_records import Candidate, Ranked, RecallBlock, RecallLine
 from pkg_pipeline.memory.records import Language
 
@@ -40,7 +40,6 @@ LABELS: dict[ChunkSource, tuple[str, str, str]] = {
     "session_fold": ("summary", "итог", "小结"),
     "tool_result": ("tool", "инструмент", "工具"),
 }
-_PLACE: dict[Language, int] = {"en": 0, "ru": 1, "zh": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def _line(candidate: Candidate, rules: RecallRules) -> str:
     if candidate.source in SPOKEN and candidate.source != "tool_result":
         speaker = words.me if candidate.is_self else one_line(candidate.speaker or "")
         return f"{speaker}{words.colon}{text}" if speaker else text
-    return f"{LABELS[candidate.source][_PLACE[rules.language]]}{words.colon}{text}"
+    return f"{in_language(LABELS[candidate.source], rules.language)}{words.colon}{text}"
 
 
 def _shortened(text: str, limit: int, count_many: CountMany) -> str | None:

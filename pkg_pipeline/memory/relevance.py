@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from pkg_pipeline.memory.context_records import ItemKind
 from pkg_pipeline.memory.lines import bullet, one_line
-from pkg_pipeline.memory.phrases import clock
+from pkg_pipeline.memory.phrases import clock, in_language
 from pkg_pipeline.memory.recall_block import FEW_MESSAGES, LABELS, SPOKEN
 from pkg_pipeline.memory.recall_records import Candidate, Ranked
 from pkg_pipeline.memory.wording import Line, Wording
@@ -29,7 +29,6 @@ _KINDS: dict[str, ItemKind] = {
     "fact": "fact",
     "session_fold": "summary",
 }
-_PLACE = {"en": 0, "ru": 1, "zh": 2}
 
 
 def relevant_lines(ranked: Sequence[Ranked], wording: Wording, count_many: CountMany) -> list[Line]:
@@ -80,7 +79,7 @@ def _line(one: Candidate, wording: Wording) -> Line | None:
         speaker = wording.words.me if one.is_self else one_line(one.speaker or "") or wording.words.unknown
         said, identity = f"{when} {speaker}{wording.words.colon}{text}", one.message_ids[0]
     else:
-        label = LABELS[one.source][_PLACE[wording.language]]
+        label = in_language(LABELS[one.source], wording.language)
         said, identity = f"{when} {label}{wording.words.colon}{text}", str(one.subject_id or one.id)
     headings = wording.under("relevant", wording.words.relevant)
     return Line(kind, identity, said, one.at, one.message_ids, (one.at.timestamp(), one.no), headings)

@@ -72,6 +72,11 @@ class RecallRequest:
     at_from: datetime | None = None
     at_to: datetime | None = None
 
+    @property
+    def moment(self) -> datetime:
+        """What is asked about: ``as_of``, by default now."""
+        return self.now if self.as_of is None else self.as_of
+
 
 @dataclass(frozen=True, slots=True)
 class RecallAnswer:
@@ -130,16 +135,14 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallAnswer:
         language=detect([request.query]),
     )
     block = recall_block(found.ranked, rules, parts.counter.count_many)
-    as_of = request.now if request.as_of is None else request.as_of
-    return RecallAnswer(request.query, found.mode, as_of, block, found.model, found.warnings)
+    return RecallAnswer(request.query, found.mode, request.moment, block, found.model, found.warnings)
 
 
 def find(parts: RecallParts, request: RecallRequest) -> Found:
     """The candidates of a question, best first: what ``recall`` prints and a context with a hint draws on."""
     _checked(request)
-    as_of = request.now if request.as_of is None else request.as_of
-    queries, note = ((request.query,), None) if parts.rewrite is None else parts.rewrite(request.query, as_of)
-    time = read_time(request.query, asked_at=as_of, zone=parts.settings.zone)
+    queries, note = ((request.query,), None) if parts.rewrite is None else parts.rewrite(request.query, request.moment)
+    time = read_time(request.query, asked_at=request.moment, zone=parts.settings.zone)
     words = Words.of(parts.analyzer, time.rest, queries[1:])
     facts = parts.store.question_facts(
         FactsQuery(
@@ -156,7 +159,7 @@ def find(parts: RecallParts, request: RecallRequest) -> Found:
     if facts.unknown == "chat":
         raise ChatUnknown(str(request.chat_id))
     vector, warning = _embedded(parts, facts, list(queries))
-    query = _search_query(request, facts, words, vector, as_of=as_of, settings=parts.settings)
+    query = _search_query(request, facts, words, vector, settings=parts.settings)
     candidates = _searched(parts, query, time)
     asked = _asked_for(parts, candidates, facts, time)
     mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
@@ -221,12 +224,11 @@ def _search_query(
     words: Words,
     vector: Vectors | None,
     *,
-    as_of: datetime,
     settings: RecallSettings,
 ) -> SearchQuery:
     return SearchQuery(
         facts=facts,
-        as_of=as_of,
+        as_of=request.moment,
         words=words.weighed(facts),
         fetch_terms=words.fetched(facts, is_needed=vector is None),
         vector=vector,
@@ -258,10 +260,10 @@ def _top_k(request: RecallRequest, settings: RecallSettings) -> int | None:
 def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
     """The candidates; where the question names a time, those of that time as well, which may be far down else."""
     found = {one.no: one for one in parts.store.search(query)}
-    for period in time.periods[:2]:
-        if query.at_from is None and query.at_to is None:
-            for one in parts.store.search(replace(query, at_from=period.start, at_to=period.end)):
-                found.setdefault(one.no, one)
+    is_open = query.at_from is None and query.at_to is None
+    for period in time.periods[:2] if is_open else ():
+        for one in parts.store.search(replace(query, at_from=period.start, at_to=period.end)):
+            found.setdefault(one.no, one)
     return [found[no] for no in sorted(found)]
 
 
@@ -271,13 +273,15 @@ def _asked_for(
     """Who and when is meant. A named event is where its words are found best: its time divides before from after."""
     sides: list[tuple[datetime | None, datetime | None]] = []
     for relation in time.relations:
+        if relation.direction == "during":
+            continue  # its time is that of what is found, whichever side
         wanted = set(parts.analyzer.terms(relation.event))
         best: tuple[int, float, Candidate] | None = None
         for one in candidates:
             shared = len(wanted.intersection(parts.analyzer.terms(one.text)))
             if shared and (best is None or (shared, one.lexical) > best[:2]):
                 best = (shared, one.lexical, one)
-        if best is not None and relation.direction != "during":
+        if best is not None:
             at = best[2].at
             sides.append((None, at) if relation.direction == "before" else (at, None))
     return AskedFor(

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.chunk_records import Chunk, ChunkedMessage, DerivedText
-from pkg_pipeline.memory.chunking import ChunkedInteraction, chunks_of, derived_chunks, message_chunks
+from pkg_pipeline.memory.chunking import ChunkedInteraction, derived_chunks, message_chunks
 from pkg_pipeline.memory.passages import first_words, last_words, passages
 
 START = datetime(2025, 3, 1, 9, tzinfo=UTC)
@@ -204,7 +204,7 @@ def test_equal_words_of_two_items_stay_apart() -> None:
 
 
 def test_messages_come_first_and_lend_nothing_to_what_was_derived() -> None:
-    chunks = list(chunks_of(TALK, [message(1, "hi")], [derived("We sign.")]))
+    chunks = [*message_chunks(TALK, [message(1, "hi")]), *derived_chunks(TALK, [derived("We sign.")])]
     assert [(chunk.source, chunk.around) for chunk in chunks] == [("message", ""), ("decision", "")]
 
 

@@ -305,22 +305,6 @@ def _best(rows: Sequence[Sequence[Any]], limit: int) -> list[Candidate]:
 _LEXICAL = 10
 
 
-@lru_cache(maxsize=4096)
-def _key_start(source: str, chat_external_id: str) -> str:
-    """What the keys of all messages of a chat begin with; quoting it for each of hundreds would take milliseconds."""
-    return message_key(source, chat_external_id, "0")[:-1]
-
-
-def _keys(source: str, chat_external_id: str, external_ids: Sequence[str]) -> tuple[str, ...]:
-    start = _key_start(source, chat_external_id)
-    return tuple(
-        start + external_id
-        if external_id.isalnum() and external_id.isascii()
-        else message_key(source, chat_external_id, external_id)
-        for external_id in external_ids
-    )
-
-
 def _candidate(row: Sequence[Any]) -> Candidate:
     """The statement selects these columns in this order."""
     no, identity, source, chat_source, chat_external_id, kind, title, at, text, message_ids, *rest = row
@@ -332,7 +316,7 @@ def _candidate(row: Sequence[Any]) -> Candidate:
         chat=ContextChat(chat_source, chat_external_id, kind, title),
         at=at,
         text=text,
-        message_ids=_keys(chat_source, chat_external_id, message_ids),
+        message_ids=tuple(message_key(chat_source, chat_external_id, external_id) for external_id in message_ids),
         lexical=lexical,
         similarity=similarity,
         interaction_id=interaction,

@@ -23,8 +23,7 @@ from sqlalchemy import (
 from sqlalchemy import Column as SqlColumn
 
 from pkg_pipeline.adapters.postgres.table_parts import METADATA, MOMENT, SCHEMA, TEXTS, columns_of, refers_to
-
-CODE_BITS = 1024
+from pkg_pipeline.memory.vector_codes import CODE_BITS
 
 EMBEDDING_SPACES = Table(
     "embedding_spaces",
