@@ -15,17 +15,20 @@ from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+
+from pkg_pipeline.session_settings import SESSION_ENVIRONMENT, SessionSettings
 
 
 class SettingsError(Exception):
     """A setting is wrong; the message says which, and what it may be."""
 
 
-class Settings(BaseModel):
-    """Everything that can be set. Field names are the keys of ``pkg.toml``; ``ENVIRONMENT`` maps the variables."""
+class Settings(SessionSettings):
+    """Everything that can be set. Field names are the keys of ``pkg.toml``; ``ENVIRONMENT`` maps the variables.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Those of live sessions are in ``session_settings``.
+    """
 
     # where
     home: Path
@@ -194,6 +197,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "MEMORY_EMBEDDING_BASE_URL": "embedding_base_url",
     "MEMORY_EMBEDDING_API_KEY": "embedding_api_key",
     "MEMORY_RECALL_TOP_K": "recall_top_k",
+    **SESSION_ENVIRONMENT,
     "API_BASE_URL": "api_base_url",
     "API_KEY": "api_key",
     "PKG_API_TOKENS": "api_tokens",

@@ -35,6 +35,15 @@ OTHER_VALUES: dict[str, Any] = {
     "warm_share": 9, "cold_share": 9, "relevant_share": 9, "fact_confirm_confidence": 0.5, "receipts": False,
     "recall_rewrite": True, "recall_rewrites_per_day": 9, "recall_top_k": 9,
     "api_host": "::1", "api_port": 9, "dagster_port": 9,
+    "session_policy": "sliding", "session_strategy": "rolling", "fold_min_messages": 9, "fold_min_tokens": 9,
+    "fold_min_minutes": 9, "fold_max_messages": 19, "fold_max_tokens": 1999, "fold_max_minutes": 99, "fold_drift": 0.5,
+    "fold_cooldown_seconds": 99, "fold_cooldown_messages": 9, "fold_adapt_percent": 19, "fold_short_max_messages": 29,
+    "context_size": 99, "tail_keep_size": 39, "compression_window_size": 9, "compression_cooldown_sec": 9,
+    "compression_hard_limit": 19, "summary_interval": 9, "max_summaries_in_context": 9, "raw_history_limit": 99,
+    "fold_step_messages": 9, "fold_step_tokens": 999, "live_folds_per_day": 9, "context_window": 9999,
+    "output_tokens": 999, "margin_percent": 9, "full_recent_count": 9, "enable_summary": False,
+    "summary_threshold": 9, "max_summary_tokens": 999, "condensed_tool_max": 99, "max_messages_per_thread": 99,
+    "langgraph_url": "postgresql://h/d",
 }  # fmt: skip
 """For every field a value that is not its default."""
 
@@ -91,6 +100,28 @@ def test_the_named_variables_are_fields() -> None:
     assert variable_of("database_url") == "DATABASE_URL"
     assert variable_of("hot_days") == "PKG_HOT_DAYS"
     assert variable_of("embedding_model") == "MEMORY_EMBEDDING_MODEL"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"PKG_TAIL_KEEP_SIZE": "75"}, ("PKG_TAIL_KEEP_SIZE", "tail_keep_size (75)", "context_size (75)")),
+        ({"PKG_TAIL_KEEP_SIZE": "70"}, ("PKG_TAIL_KEEP_SIZE", "compression_window_size", "82")),
+        ({"PKG_COMPRESSION_WINDOW_SIZE": "31"}, ("PKG_COMPRESSION_WINDOW_SIZE", "compression_hard_limit (30)")),
+        ({"PKG_FOLD_MIN_MESSAGES": "21"}, ("PKG_FOLD_MIN_MESSAGES", "fold_max_messages (20)")),
+        ({"PKG_FOLD_MIN_TOKENS": "2001"}, ("PKG_FOLD_MIN_TOKENS", "fold_max_tokens (2000)")),
+        ({"PKG_RAW_HISTORY_LIMIT": "74"}, ("PKG_RAW_HISTORY_LIMIT", "context_size (75)")),
+        ({"PKG_SUMMARY_INTERVAL": "101"}, ("PKG_SUMMARY_INTERVAL", "raw_history_limit (100)")),
+        ({"PKG_FOLD_COOLDOWN_SECONDS": "59"}, ("PKG_FOLD_COOLDOWN_SECONDS", "60")),
+        ({"PKG_SESSION_POLICY": "none"}, ("PKG_SESSION_POLICY", "hysteresis")),
+    ],
+)
+def test_wrong_combinations_of_session_settings_are_refused_by_name(
+    tmp_path: Path, given: dict[str, str], said: tuple[str, ...]
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load({"PKG_HOME": str(tmp_path), **given})
+    assert [one for one in said if one not in str(refused.value)] == []
 
 
 OWN_URL, OWN_KEY = {"MEMORY_EMBEDDING_BASE_URL": "http://own"}, {"MEMORY_EMBEDDING_API_KEY": "own"}

@@ -71,6 +71,8 @@ LlmTask = Literal[
     "interaction_summary_merge",
     "relationship_profile",
     "question_rewrite",
+    "session_fold",
+    "session_compress",
 ]
 
 

@@ -89,13 +89,13 @@ class Claimed:
         return self.message_count > 0 and not self.source.messages
 
 
-SubjectKind = Literal["interaction", "profile", "question"]
+SubjectKind = Literal["interaction", "profile", "question", "session"]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What a call is about; forget follows it (B3). A profile's id is that of its row, one entity in one week; a
-    question's is made of its words (``hashing.question_id``), which are kept nowhere.
+    question's is made of its words (``hashing.question_id``), which are kept nowhere; a session's is its chat's.
     """
 
     kind: SubjectKind

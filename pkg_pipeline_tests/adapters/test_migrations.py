@@ -92,6 +92,32 @@ def test_revision_0004_goes_down_and_up_and_marks_every_day_as_not_searchable(da
         assert found.fetchall() == [("memory_chunks", "2020-01-05")]
 
 
+def test_revision_0005_goes_down_and_up_and_leaves_the_messages(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'thread', now());
+            INSERT INTO messages (chat_id, sent_at, exported_at, token_count, importance_score, is_outgoing,
+                external_id, content, content_hash)
+            VALUES ('00000000-0000-0000-0000-000000000001', now(), now(), 1, 0, false, 'm', 'hello', 'h');
+            INSERT INTO conversation_sessions (id, policy, strategy)
+            VALUES ('00000000-0000-0000-0000-000000000001', 'hysteresis', 'hybrid');
+            INSERT INTO leases (kind, subject_id, token, holder, expires_at)
+            VALUES ('session', '00000000-0000-0000-0000-000000000001', 1, 'me', now());
+            """
+        )
+    migrate.downgrade(database_url, "0004")
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM conversation_sessions),"
+            " (SELECT count(*) FROM leases)"
+        )
+        assert found.fetchone() == (1, 0, 0)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -56,6 +56,10 @@ WRITERS: dict[str, set[str]] = {
     "chunk_scopes": {"vectors"},
     "chunk_terms": {"chunks"},
     "speaker_terms": {"chunks"},
+    "conversation_sessions": set(),
+    "session_summaries": set(),
+    "memory_topics": set(),
+    "served_windows": set(),
     "chunk_states": {"chunks", "spaces"},  # a space takes along what says that it is complete
 }
 """Table → the files of ``sql/`` that may write it. A new line here is a decision, not a formality.

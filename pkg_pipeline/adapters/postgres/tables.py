@@ -2,7 +2,8 @@
 
 Columns, types, keys and indexes are here. Which values a text column takes, fill factors and what a column means stand
 in the migrations; statements are in ``sql/``, the tables of the work itself in ``work_tables``, profiles,
-archive and backfills in ``process_tables``, figures in ``monitoring_tables``, chunks and vectors in ``recall_tables``.
+archive and backfills in ``process_tables``, figures in ``monitoring_tables``, chunks and vectors in ``recall_tables``,
+live sessions in ``session_tables``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres import monitoring_tables, process_tables, recall_tables, work_tables
+from pkg_pipeline.adapters.postgres import (
+    monitoring_tables,
+    process_tables,
+    recall_tables,
+    session_tables,
+    work_tables,
+)
 from pkg_pipeline.adapters.postgres.table_parts import (
     METADATA,
     MOMENT,
@@ -38,7 +45,15 @@ from pkg_pipeline.adapters.postgres.table_parts import (
 )
 
 # whoever compares needs every table registered
-__all__ = ["METADATA", "SCHEMA", "monitoring_tables", "process_tables", "recall_tables", "work_tables"]
+__all__ = [
+    "METADATA",
+    "SCHEMA",
+    "monitoring_tables",
+    "process_tables",
+    "recall_tables",
+    "session_tables",
+    "work_tables",
+]
 
 ORGANIZATIONS = Table(
     "organizations",
@@ -163,6 +178,7 @@ MESSAGES = Table(
     *columns_of(Date, "archived_month", null=True),
     PrimaryKeyConstraint("id"),
     refers_to("chat_id", "chats"),
+    Index("messages_chat_order", "chat_id", "id"),
     Index("messages_chat_time", "chat_id", "sent_at", "id"),
     Index("messages_key", "chat_id", "external_id", unique=True),
 )
@@ -325,19 +341,4 @@ SUMMARY_ITEMS = Table(
         "item_id",
         postgresql_where=text("kind = 'action_item' AND status = 'open' AND NOT is_withheld"),
     ),
-)
-
-SUMMARY_ATTEMPTS = Table(
-    "summary_attempts",
-    METADATA,
-    *columns_of(Uuid, "interaction_id"),
-    *columns_of(Text, "input_hash prompt_version model_version"),
-    *columns_of(Integer, "attempts"),
-    *columns_of(Integer, "deferrals", default="0"),
-    *columns_of(Text, "state"),
-    *columns_of(MOMENT, "retry_at", null=True),
-    *columns_of(Text, "last_error"),
-    *columns_of(MOMENT, "updated_at", default="clock_timestamp()"),
-    PrimaryKeyConstraint("interaction_id"),
-    Index("summary_attempts_failed", "updated_at", "interaction_id", postgresql_where=text("state = 'failed'")),
 )

@@ -34,6 +34,21 @@ INSTALLATION = Table(
     PrimaryKeyConstraint("key"),
 )
 
+SUMMARY_ATTEMPTS = Table(
+    "summary_attempts",
+    METADATA,
+    *columns_of(Uuid, "interaction_id"),
+    *columns_of(Text, "input_hash prompt_version model_version"),
+    *columns_of(Integer, "attempts"),
+    *columns_of(Integer, "deferrals", default="0"),
+    *columns_of(Text, "state"),
+    *columns_of(MOMENT, "retry_at", null=True),
+    *columns_of(Text, "last_error"),
+    *columns_of(MOMENT, "updated_at", default="clock_timestamp()"),
+    PrimaryKeyConstraint("interaction_id"),
+    Index("summary_attempts_failed", "updated_at", "interaction_id", postgresql_where=text("state = 'failed'")),
+)
+
 LLM_CALLS = Table(
     "llm_calls",
     METADATA,

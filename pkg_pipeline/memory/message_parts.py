@@ -1,0 +1,106 @@
+"""Content blocks of a message: their form, their plain text, which tool calls and results they hold. Pure rules.
+
+The form is Anthropic's: ``text``, ``thinking``, ``redacted_thinking``, ``tool_use``, ``tool_result``. Blocks of other
+types (images, documents) are kept as they came. How they are cut short is ``condensing``, how other SDKs write them
+``window_forms``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+Part = dict[str, Any]
+
+THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+_NEEDED: Final[Mapping[str, tuple[tuple[str, type], ...]]] = {
+    "text": (("text", str),),
+    "thinking": (("thinking", str),),
+    "redacted_thinking": (("data", str),),
+    "tool_use": (("id", str), ("name", str), ("input", dict)),
+    "tool_result": (("tool_use_id", str),),
+}
+
+
+class WrongPart(ValueError):
+    """A block is not of its form; the message says which and why."""
+
+
+def checked_parts(parts: Sequence[Any]) -> list[Part]:
+    """The blocks of a message. Raises ``WrongPart`` with the number of the first that is wrong."""
+    found: list[Part] = []
+    for number, part in enumerate(parts):
+        if not isinstance(part, dict):
+            raise WrongPart(f"parts[{number}] is not an object")
+        block = cast("Part", part)
+        kind = block.get("type")
+        if not isinstance(kind, str) or not kind:
+            raise WrongPart(f"parts[{number}] has no type")
+        for name, wanted in _NEEDED.get(kind, ()):
+            value = block.get(name)
+            if not isinstance(value, wanted) or (name in ("id", "tool_use_id", "name") and not value):
+                raise WrongPart(f"parts[{number}] is a {kind} without {name}")
+        if kind == "tool_result" and not _is_result(block.get("content")):
+            raise WrongPart(f"parts[{number}] is a tool_result whose content is neither a text nor blocks")
+        found.append(block)
+    return found
+
+
+def _is_result(content: object) -> bool:
+    if content is None or isinstance(content, str):
+        return True
+    if not isinstance(content, list):
+        return False
+    blocks = cast("list[Any]", content)
+    return all(isinstance(one, dict) and isinstance(cast("Part", one).get("type"), str) for one in blocks)
+
+
+def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
+    """What the blocks say: texts and results of tools, a line each. Thinking and tool calls say nothing to anybody."""
+    said: list[str] = []
+    for part in parts:
+        if part.get("type") == "text":
+            said.append(str(part["text"]))
+        elif part.get("type") == "tool_result":
+            said.append(result_text(part))
+    return "\n".join(one for one in said if one)
+
+
+def result_text(part: Mapping[str, Any]) -> str:
+    """The words of a ``tool_result`` block."""
+    content = part.get("content")
+    if isinstance(content, str):
+        return content
+    blocks: list[Mapping[str, Any]] = content or []
+    return "\n".join(str(one["text"]) for one in blocks if one.get("type") == "text" and "text" in one)
+
+
+def prompt_text(text: str, parts: Iterable[Mapping[str, Any]] | None) -> str:
+    """What a message takes in a prompt, for counting its tokens: every word of every block."""
+    if parts is None:
+        return text
+    said: list[str] = []
+    for part in parts:
+        match part.get("type"):
+            case "text":
+                said.append(str(part["text"]))
+            case "thinking":
+                said.append(str(part["thinking"]))
+            case "tool_use":
+                said.append(f"{part['name']} {json.dumps(part['input'], ensure_ascii=False)}")
+            case "tool_result":
+                said.append(result_text(part))
+            case _:
+                said.append(json.dumps(part, ensure_ascii=False, default=str))
+    return "\n".join(said)
+
+
+def call_ids(parts: Iterable[Mapping[str, Any]] | None) -> tuple[str, ...]:
+    """Ids of the tool calls in a message, in order."""
+    return tuple(str(part["id"]) for part in parts or () if part.get("type") == "tool_use")
+
+
+def result_ids(parts: Iterable[Mapping[str, Any]] | None) -> tuple[str, ...]:
+    """Ids of the calls whose results a message holds, in order."""
+    return tuple(str(part["tool_use_id"]) for part in parts or () if part.get("type") == "tool_result")
