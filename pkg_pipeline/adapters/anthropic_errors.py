@@ -13,7 +13,7 @@ from datetime import datetime
 from anthropic import APIConnectionError, APIStatusError, APITimeoutError
 
 from pkg_pipeline.adapters.retry_after import retry_after
-from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.adapters.transient import WRONG_SETUP, Transient, is_worth_retrying
 from pkg_pipeline.stages.ports import (
     LlmError,
     LlmMisconfigured,
@@ -22,12 +22,6 @@ from pkg_pipeline.stages.ports import (
     LlmTooLong,
     LlmUnavailable,
 )
-
-WRONG_SETUP = frozenset({401, 402, 403, 404})
-"""Key, billing, permission, model name: every further call would fail alike."""
-
-WORTH_RETRYING = frozenset({408, 409, 425, 429, 499})
-"""And everything from 500 on."""
 
 ECHO_CHARS = 24
 """A run of this many characters in common with the prompt makes the service's words an echo of it."""
@@ -40,24 +34,6 @@ _TOO_LONG = re.compile(
     r"|request_too_large",
     re.IGNORECASE,
 )
-
-
-class Transient(Exception):
-    """A try that gave nothing; the loop decides on another, ``retry_after_seconds`` later if the service asked so."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after_seconds: float | None = None,
-        may_retry: bool = True,
-        request_id: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.retry_after_seconds = retry_after_seconds
-        self.may_retry = may_retry
-        self.request_id = request_id
-        self.usage: Usage | None = None
 
 
 def classify(error: Exception, *, request: LlmRequest, now: datetime) -> LlmError | Transient:
@@ -94,7 +70,7 @@ def _by_status(error: APIStatusError, *, request: LlmRequest, now: datetime) -> 
         return LlmMisconfigured(
             f"{label}; check ANTHROPIC_API_KEY, the account and PKG_LLM_MODEL", request_id=request_id
         )
-    if status in WORTH_RETRYING or status >= 500:
+    if is_worth_retrying(status):
         return Transient(
             label,
             retry_after_seconds=retry_after(error.response.headers, now=now),

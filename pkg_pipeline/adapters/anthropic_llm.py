@@ -6,7 +6,6 @@ is slept in full. What a status means is in ``anthropic_errors.py``, what a call
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import time
@@ -19,9 +18,11 @@ from anthropic import Anthropic, AnthropicError, transform_schema
 from anthropic.types import Message
 from pydantic import SecretStr
 
-from pkg_pipeline.adapters.anthropic_errors import Transient, classify
+from pkg_pipeline.adapters.anthropic_errors import classify
 from pkg_pipeline.adapters.prices import price, price_row
+from pkg_pipeline.adapters.transient import Transient, wait_seconds
 from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.stages.asking import hash_of
 from pkg_pipeline.stages.ports import (
     LlmAttempt,
     LlmError,
@@ -41,8 +42,6 @@ DEFAULT_MODEL = "claude-haiku-5-5"
 
 TIMEOUT_SECONDS = 60.0
 MAX_TRIES = 5
-BACKOFF_BASE_SECONDS = 0.5
-BACKOFF_CAP_SECONDS = 8.0
 RETRY_AFTER_CAP_SECONDS = 60.0
 """A longer ``retry-after`` is not slept: the work goes back to the queue with it (P19)."""
 
@@ -158,8 +157,7 @@ class AnthropicLlm:
                 usage=failure.usage,
                 request_id=failure.request_id,
             ) from None
-        jitter = self._draw() * min(BACKOFF_CAP_SECONDS, BACKOFF_BASE_SECONDS * 2 ** (number - 1))
-        self._sleep(max(asked or 0.0, jitter))
+        self._sleep(wait_seconds(failure, number, draw=self._draw))
 
     def _try(self, request: LlmRequest, room: int) -> LlmReply:
         """One call. Reports it, then gives its words or raises what it amounts to."""
@@ -218,7 +216,7 @@ class AnthropicLlm:
                 model=self._model,
                 prompt_version=request.prompt_version,
                 subject=request.subject,
-                request_hash=request_hash(request, model=self._model),
+                request_hash=hash_of(self._model, request),
                 outcome=outcome or _outcome_of(failure),
                 usage=reply.usage if reply else None,
                 cost_usd=self.price(reply.usage) if reply else 0.0,
@@ -249,12 +247,6 @@ def request_params(request: LlmRequest, *, model: str, max_tokens: int) -> dict[
         "output_config": {"format": {"type": "json_schema", "schema": transform_schema(dict(request.schema))}},
         "thinking": {"type": "disabled"},
     }
-
-
-def request_hash(request: LlmRequest, *, model: str) -> str:
-    """What is asked, by content: the same for every try, whatever room its answer is given."""
-    asked = [model, request.prompt_version, request.system, request.user, dict(request.schema)]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 def _has_shape(message: object) -> bool:

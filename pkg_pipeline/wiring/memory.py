@@ -19,7 +19,7 @@ from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
-from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages import ingest, interactions, owner
 from pkg_pipeline.stages.context import ContextRequest, ContextSettings, EntityContext, entity_context
 from pkg_pipeline.stages.ingest import ImportReport
@@ -32,6 +32,7 @@ from pkg_pipeline.wiring.archive import ArchiveWork
 from pkg_pipeline.wiring.attempts import row_of
 from pkg_pipeline.wiring.backfills import BackfillWork
 from pkg_pipeline.wiring.chunks import ChunkWork
+from pkg_pipeline.wiring.language_models import anthropic_llm
 from pkg_pipeline.wiring.monitoring import MonitoringWork
 from pkg_pipeline.wiring.profiles import ProfileWork
 from pkg_pipeline.wiring.reembed import ReembedWork
@@ -98,17 +99,7 @@ class Memory:
             from pkg_pipeline.adapters.offline.llm import OfflineLlm
 
             return OfflineLlm(self.counter)
-        if settings.anthropic_api_key is None:
-            raise SettingsError("PKG_LLM: anthropic needs ANTHROPIC_API_KEY; set it, or PKG_LLM=offline")
-        from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
-
-        llm = AnthropicLlm(
-            api_key=settings.anthropic_api_key,
-            base_url=settings.anthropic_base_url,
-            model=settings.llm_model,
-            counter=self.counter,
-            on_attempt=self._record_attempt,
-        )
+        llm = anthropic_llm(settings, self.counter, on_attempt=self._record_attempt)
         self._closers.append(llm.close)
         return llm
 

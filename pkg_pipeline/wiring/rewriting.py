@@ -17,6 +17,7 @@ from pkg_pipeline.stages.ports import LlmAttempt, LlmError, TokenCounter
 from pkg_pipeline.stages.rewriting import DEADLINE_SECONDS, OFFLINE, Asker, Rewritten, rewritten
 from pkg_pipeline.wiring.attempts import row_of
 from pkg_pipeline.wiring.lane_caps import usd_cap
+from pkg_pipeline.wiring.language_models import anthropic_llm
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
@@ -70,7 +71,10 @@ class RewritingWork:
         with self._lock:
             if self._ask is None:
                 settings = self._settings
-                self._llm = self._live_llm()
+                # asked once and given up soon: nobody waits for a second try of a better question
+                self._llm = anthropic_llm(
+                    settings, self._counter, on_attempt=self._record, timeout_seconds=DEADLINE_SECONDS, max_tries=1
+                )
                 self._ask = Asker(
                     ledger=self._ledger,
                     llm=self._llm,
@@ -82,23 +86,6 @@ class RewritingWork:
                     concurrency=settings.llm_concurrency,
                 )
             return self._ask
-
-    def _live_llm(self) -> AnthropicLlm:
-        """The settings' model, asked once and given up soon: nobody waits for a second try of a better question."""
-        from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
-
-        settings = self._settings
-        if settings.anthropic_api_key is None:
-            raise SettingsError("PKG_LLM: anthropic needs ANTHROPIC_API_KEY; set it, or PKG_LLM=offline")
-        return AnthropicLlm(
-            api_key=settings.anthropic_api_key,
-            base_url=settings.anthropic_base_url,
-            model=settings.llm_model,
-            counter=self._counter,
-            on_attempt=self._record,
-            timeout_seconds=DEADLINE_SECONDS,
-            max_tries=1,
-        )
 
     def _record(self, attempt: LlmAttempt) -> None:
         row = row_of(attempt, lane="live")

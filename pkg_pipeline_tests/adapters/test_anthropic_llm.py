@@ -10,12 +10,14 @@ import pytest
 from anthropic import transform_schema
 from pydantic import SecretStr
 
-from pkg_pipeline.adapters.anthropic_llm import BACKOFF_CAP_SECONDS, AnthropicLlm, request_hash
+from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
 from pkg_pipeline.adapters.prices import price
+from pkg_pipeline.adapters.transient import BACKOFF_CAP_SECONDS
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.memory import gate
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.stages.asking import hash_of
 from pkg_pipeline.stages.ports import (
     LlmError,
     LlmMisconfigured,
@@ -326,10 +328,10 @@ def test_the_model_is_paid_for_and_prices_by_the_table() -> None:
 
 def test_the_request_hash_is_by_content_and_model() -> None:
     request = request_for()
-    same = request_hash(replace(request, max_output_tokens=7, subject="else"), model="a")
-    assert same == request_hash(request, model="a")
-    assert same != request_hash(request, model="b")
-    assert same != request_hash(replace(request, user=request.user + " "), model="a")
+    same = hash_of("a", replace(request, max_output_tokens=7, subject="else"))
+    assert same == hash_of("a", request)
+    assert same != hash_of("b", request)
+    assert same != hash_of("a", replace(request, user=request.user + " "))
 
 
 def test_a_ledger_that_fails_is_not_passed_over() -> None:

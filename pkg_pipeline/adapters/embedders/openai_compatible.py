@@ -22,8 +22,9 @@ from pydantic import SecretStr
 
 from pkg_pipeline.adapters.embedders.names import openai_space
 from pkg_pipeline.adapters.embedders.openai_answers import Answer, read_answer, tokens_of
-from pkg_pipeline.adapters.embedders.openai_errors import CHECK, Refused, Transient, classify
+from pkg_pipeline.adapters.embedders.openai_errors import CHECK, Refused, classify
 from pkg_pipeline.adapters.embedders.texts import cut, requests_of, sound
+from pkg_pipeline.adapters.transient import Transient, wait_seconds
 from pkg_pipeline.stages.ports import EmbedderMisconfigured, EmbedderRejected, EmbedderUnavailable, Vectors
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -41,8 +42,6 @@ SHORTEST_CUT_CHARS = 1000
 TIMEOUT_SECONDS = 20.0
 DEADLINE_SECONDS = 90.0
 MAX_TRIES = 5
-BACKOFF_BASE_SECONDS = 0.5
-BACKOFF_CAP_SECONDS = 8.0
 RETRY_AFTER_CAP_SECONDS = 30.0
 """A longer ``retry-after`` is not slept: the work is put off with it."""
 
@@ -213,8 +212,7 @@ class OpenAiEmbedder:
     def _wait_or_give_up(self, failure: Transient, number: int, deadline: float) -> None:
         """Sleeps before the next try (full jitter, ``retry-after`` at least), or raises ``EmbedderUnavailable``."""
         asked = failure.retry_after_seconds
-        wait = self._draw() * min(BACKOFF_CAP_SECONDS, BACKOFF_BASE_SECONDS * 2 ** (number - 1))
-        wait = max(asked or 0.0, wait)
+        wait = wait_seconds(failure, number, draw=self._draw)
         too_long = wait > RETRY_AFTER_CAP_SECONDS or wait >= deadline - self._monotonic()
         if number >= self._max_tries or too_long or not failure.may_retry:
             raise EmbedderUnavailable(

@@ -12,27 +12,13 @@ from datetime import datetime
 from openai import APIConnectionError, APIStatusError, APITimeoutError
 
 from pkg_pipeline.adapters.retry_after import retry_after
+from pkg_pipeline.adapters.transient import WRONG_SETUP, Transient, is_worth_retrying
 from pkg_pipeline.stages.ports import EmbedderMisconfigured
-
-WRONG_SETUP = frozenset({401, 402, 403, 404})
-"""Key, billing, permission, address or model: every further call would fail alike."""
-
-WORTH_RETRYING = frozenset({408, 409, 425, 429, 499})
-"""And everything from 500 on."""
 
 CHECK = "check MEMORY_EMBEDDING_BASE_URL, MEMORY_EMBEDDING_API_KEY and MEMORY_EMBEDDING_MODEL"
 
 _CODE = re.compile(r"[a-z][a-z_]{2,40}")
 _NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-
-
-class Transient(Exception):
-    """A try that gave nothing; the loop decides on another, ``retry_after_seconds`` later if the service asked so."""
-
-    def __init__(self, message: str, *, retry_after_seconds: float | None = None, may_retry: bool = True) -> None:
-        super().__init__(message)
-        self.retry_after_seconds = retry_after_seconds
-        self.may_retry = may_retry
 
 
 class Refused(Exception):
@@ -59,7 +45,7 @@ def _by_status(error: APIStatusError, *, now: datetime) -> EmbedderMisconfigured
     label = f"HTTP {status}" + (f" ({code})" if _CODE.fullmatch(code) else "")
     if status in WRONG_SETUP:
         return EmbedderMisconfigured(f"{label}; {CHECK}")
-    if status in WORTH_RETRYING or status >= 500:
+    if is_worth_retrying(status):
         return Transient(
             label,
             retry_after_seconds=retry_after(error.response.headers, now=now),
