@@ -6,14 +6,12 @@ in ``detect.py``; cleaning and storing come later.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
-import orjson
-
+from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.adapters.exports.moments import UnreadableTime, from_iso_or_unix
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
 from pkg_pipeline.memory.cleaning import clean_text
@@ -111,23 +109,13 @@ def _lines(source: ByteSource) -> Iterator[tuple[int, Any]]:
 
 def _object(line: bytes) -> dict[str, Any]:
     try:
-        fields = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        fields = _tolerant(line, error)
+        fields = lenient_json.loads(line)
+    except lenient_json.NotJson as error:
+        is_cut = not line.rstrip().endswith(b"}")
+        raise _BadLine(f"{error} (the line is cut off or not JSON at all)" if is_cut else str(error)) from None
     if type(fields) is not dict:
         raise _BadLine(f"not a JSON object but a {type(fields).__name__}")
     return fields
-
-
-def _tolerant(line: bytes, strict_error: orjson.JSONDecodeError) -> Any:
-    """What the strict parser refuses but cleaning can mend: lone surrogates, control characters, broken UTF-8."""
-    try:
-        return json.loads(line.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        reason = f"not valid JSON: {strict_error.msg}"
-        if not line.rstrip().endswith(b"}"):
-            reason += " (the line is cut off or not JSON at all)"
-        raise _BadLine(reason) from None
 
 
 def _message(fields: dict[str, Any], where: str, zone: tzinfo) -> ParsedMessage:

@@ -1,0 +1,82 @@
+"""What the routes of sessions read of a request: the key in its path, a body of many messages.
+
+Here bytes become a list of objects. What a message must have, and what becomes of it, is ``stages/sessions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import quote, unquote_to_bytes
+
+from fastapi import HTTPException, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pkg_pipeline.adapters.exports import lenient_json
+from pkg_pipeline.stages.read_stores import BadRequest
+
+PREFIX = "/v1/sessions/"
+MOST_BODY_BYTES = 16 * 1024 * 1024
+MOST_MESSAGES = 1_000
+
+
+class EncodedKeys:
+    """Keeps the key of a session percent-encoded in the path, as it was sent: decoded, one with ``/`` in it would be
+    several parts of a path, and ``a/window`` the window of ``a``. ``session_named`` decodes it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http" and scope["path"].startswith(PREFIX):
+            sent: bytes | None = scope.get("raw_path")
+            path = quote(scope["path"]) if sent is None else sent.decode("latin-1").partition("?")[0]
+            scope = {**scope, "path": path}
+        await self._app(scope, receive, send)
+
+
+def session_named(encoded: str) -> str:
+    """The id or key that a path names. Raises ``BadRequest``."""
+    try:
+        found = unquote_to_bytes(encoded).decode()
+    except UnicodeDecodeError:
+        raise BadRequest("session", "session must be percent-encoded UTF-8") from None
+    if "\0" in found:
+        raise BadRequest("session", "session must be an id or source:external-id")
+    return found
+
+
+async def raw_body(request: Request) -> bytes:
+    """The body as it came. Raises ``HTTPException`` 413 as soon as it is known to be too long."""
+    too_long = HTTPException(413, f"the body is longer than {MOST_BODY_BYTES:,} bytes; send it in several requests")
+    told = request.headers.get("content-length", "")
+    if told.isdigit() and int(told) > MOST_BODY_BYTES:
+        raise too_long
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > MOST_BODY_BYTES:
+            raise too_long
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def message_list(body: bytes) -> list[Any]:
+    """The messages of ``{"messages": […]}`` or of a bare list, whatever they are. Raises ``BadRequest``."""
+    try:
+        found = lenient_json.loads(body)
+    except lenient_json.NotJson as error:
+        raise BadRequest("body", f"the body is {error}") from None
+    if isinstance(found, Mapping):
+        found = cast("Mapping[str, Any]", found).get("messages")
+    if not isinstance(found, list):
+        raise BadRequest("messages", 'the body must be {"messages": [...]} or a list of messages')
+    messages = cast("list[Any]", found)
+    if len(messages) > MOST_MESSAGES:
+        raise BadRequest(
+            "messages", f"{len(messages):,} messages are more than the {MOST_MESSAGES:,} that one request may bring"
+        )
+    return messages

@@ -1,0 +1,175 @@
+"""The bodies and answers of the session routes as OpenAPI documents them; a test holds what is served to these models.
+
+Messages of a request are not parsed by these models: there may be a thousand of them, and one that is wrong must not
+cost the others. See ``stages/sessions``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pkg_pipeline.api.models import Answer
+from pkg_pipeline.memory.records import MessageRole
+from pkg_pipeline.memory.session_records import FoldTrigger, Policy, SessionEvent, Strategy
+
+SESSION = "agent:thread-1"
+SESSION_ID = "2c1c7a54-7a0e-5c35-9a52-0f6f6d1b7e21"
+
+
+# ── requests ──────────────────────────────────────────────────────────────────────────────────
+
+
+class NewMessage(BaseModel):
+    """One message. What is sent again under its `id` changes nothing; with other words it is an edit."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "id": "m-17",
+                "role": "user",
+                "text": "Which port does it use?",
+                "sent_at": "2026-03-15T12:00:00Z",
+            }
+        }
+    )
+    id: str | int = Field(description="Of this message in its session (also `message_id`)")
+    text: str | None = Field(default=None, description="Its words (also `content`, a text or a list of content blocks)")
+    parts: list[dict[str, Any]] | None = Field(
+        default=None, description="Content blocks: `text`, `thinking`, `tool_use`, `tool_result`, others as they are"
+    )
+    role: MessageRole | None = Field(default=None, description="In chats with assistants; it is `sender_id` too")
+    sent_at: str | float | None = Field(
+        default=None, description="ISO time or unix seconds; by default now (also `created_at`)"
+    )
+    sender_id: str | None = Field(default=None, description="Needed where there is no `role`")
+    sender_name: str | None = None
+    is_self: bool | None = Field(default=None, description="Said by the owner of the memory; by default `role` user")
+    reply_to: str | int | None = None
+    edited_at: str | float | None = None
+    deleted: bool = False
+    metadata: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = Field(
+        default=None, description="Of an answer: `input_tokens` and `output_tokens` by the model's own count"
+    )
+
+
+class AppendBody(BaseModel):
+    """Messages in order. A bare list of them will do as well."""
+
+    messages: list[NewMessage] = Field(max_length=1_000)
+
+
+class EventBody(BaseModel):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"event": "handoff"}})
+    event: SessionEvent = Field(description="What happened: each asks for a fold at once")
+
+
+class SessionChanges(BaseModel):
+    """What is to be otherwise; what is left out stays. An unknown key makes the session."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"policy": "sliding", "strategy": "rolling", "label": "support"}}
+    )
+    policy: Literal["hysteresis", "sliding", "interval"] | None = None
+    strategy: Strategy | None = None
+    summary_interval: int | None = Field(default=None, ge=2, le=10_000, description="Messages, for `interval`")
+    label: str | None = Field(default=None, max_length=300)
+
+
+# ── answers ───────────────────────────────────────────────────────────────────────────────────
+
+
+class Session(Answer):
+    """One session. `messages` and `tokens` are of its whole history, `unfolded` of them are in no fold yet."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "session": SESSION,
+                "id": SESSION_ID,
+                "label": "support",
+                "policy": "hysteresis",
+                "strategy": "hybrid",
+                "messages": 48,
+                "tokens": 5210,
+                "folded": 40,
+                "unfolded": 8,
+                "last_message_at": "2026-03-15T12:00:00Z",
+                "last_fold_at": "2026-03-15T11:20:00Z",
+                "next_due_at": "2026-03-15T13:20:00Z",
+                "hwm": 9120,
+                "last_error": None,
+            }
+        },
+    )
+    session: str = Field(description="Its key, `source:external-id`")
+    id: UUID
+    label: str | None
+    policy: Policy
+    strategy: Strategy
+    messages: int
+    tokens: int
+    folded: int
+    unfolded: int
+    last_message_at: datetime | None
+    last_fold_at: datetime | None
+    next_due_at: datetime | None = Field(description="When its policy is asked next, whatever comes in")
+    hwm: int = Field(description="The last message that a fold covers, 0 for none")
+    last_error: str | None = Field(description="Why the last fold failed")
+
+
+class SessionList(Answer):
+    items: list[Session]
+    next: str | None = Field(description="Cursor of the next page, null at the end")
+
+
+class RejectedMessage(Answer):
+    where: str = Field(examples=["messages[3]"])
+    reason: str
+
+
+class Appended(Answer):
+    """What became of the messages. What is in `rejected` was left out, everything around it went in."""
+
+    session: str
+    id: UUID
+    new: int
+    updated: int
+    unchanged: int
+    deleted: int
+    rejected: list[RejectedMessage]
+    rejected_count: int
+    counters: dict[str, int]
+    next_due_at: datetime | None = Field(description="When its policy is asked next; the past means at once")
+
+
+class WindowBudget(Answer):
+    """Tokens. `available` is what is left for messages."""
+
+    window: int
+    margin: int
+    output: int
+    system: int
+    available: int
+
+
+class WindowTier(Answer):
+    tier: str
+    tokens: int
+    messages: int
+
+
+class Folded(BaseModel):
+    """What folding at once brought. `trigger` is why each was made."""
+
+    folds: int
+    refolds: int
+    pending: int
+    failed: int
+    deferred: int
+    trigger: FoldTrigger | None = None
