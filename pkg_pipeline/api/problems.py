@@ -28,10 +28,19 @@ MEANINGS = {
     403: "The token's scope is too narrow",
     404: "No such entity; `nearest` has names that look alike",
     409: "Several entities fit; `candidates` lists them",
+    413: "The body is too long",
     415: "The body is no JSON",
     422: "A parameter is wrong; `errors` says which",
     503: "The database does not answer",
 }
+
+
+class BadPart(BadRequest):
+    """Something wrong in another ``place`` of a request than its query: ``path`` or ``body``."""
+
+    def __init__(self, place: str, field: str, message: str) -> None:
+        super().__init__(field, message)
+        self.place = place
 
 
 def problem(
@@ -84,7 +93,8 @@ def _invalid(_: Request, error: Exception) -> Response:
 
 def _bad_request(_: Request, error: Exception) -> Response:
     assert isinstance(error, BadRequest)
-    errors = [{"in": "query", "field": error.field, "message": str(error)}]
+    place = error.place if isinstance(error, BadPart) else "query"
+    errors = [{"in": place, "field": error.field, "message": str(error)}]
     return problem(422, str(error), kind="invalid-request", errors=errors)
 
 

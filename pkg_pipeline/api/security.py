@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Annotated, Literal, get_args
 
-from fastapi import Depends, HTTPException
+from fastapi import Depends, Header, HTTPException
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -75,6 +75,12 @@ def require(scope: TokenScope, tokens: tuple[ApiToken, ...]) -> Callable[..., Aw
             raise HTTPException(403, f"the token {known[0].name!r} lacks the scope {scope}", headers=headers)
 
     return check
+
+
+async def json_only(content_type: Annotated[str, Header()] = "") -> None:
+    """A dependency of every route that writes: a page elsewhere can make a browser send anything but JSON unasked."""
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "the body must be JSON: send Content-Type: application/json")
 
 
 def is_loopback(host: str) -> bool:

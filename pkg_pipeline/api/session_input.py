@@ -13,7 +13,7 @@ from fastapi import HTTPException, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pkg_pipeline.adapters.exports import lenient_json
-from pkg_pipeline.stages.read_stores import BadRequest
+from pkg_pipeline.api.problems import BadPart
 
 PREFIX = "/v1/sessions/"
 MOST_BODY_BYTES = 16 * 1024 * 1024
@@ -38,13 +38,13 @@ class EncodedKeys:
 
 
 def session_named(encoded: str) -> str:
-    """The id or key that a path names. Raises ``BadRequest``."""
+    """The id or key that a path names. Raises ``BadPart``."""
     try:
         found = unquote_to_bytes(encoded).decode()
     except UnicodeDecodeError:
-        raise BadRequest("session", "session must be percent-encoded UTF-8") from None
+        raise BadPart("path", "session", "session must be percent-encoded UTF-8") from None
     if "\0" in found:
-        raise BadRequest("session", "session must be an id or source:external-id")
+        raise BadPart("path", "session", "session must be an id or source:external-id")
     return found
 
 
@@ -65,18 +65,20 @@ async def raw_body(request: Request) -> bytes:
 
 
 def message_list(body: bytes) -> list[Any]:
-    """The messages of ``{"messages": […]}`` or of a bare list, whatever they are. Raises ``BadRequest``."""
+    """The messages of ``{"messages": […]}`` or of a bare list, whatever they are. Raises ``BadPart``."""
     try:
         found = lenient_json.loads(body)
     except lenient_json.NotJson as error:
-        raise BadRequest("body", f"the body is {error}") from None
+        raise BadPart("body", "", f"the body is {error}") from None
     if isinstance(found, Mapping):
         found = cast("Mapping[str, Any]", found).get("messages")
     if not isinstance(found, list):
-        raise BadRequest("messages", 'the body must be {"messages": [...]} or a list of messages')
+        raise BadPart("body", "messages", 'the body must be {"messages": [...]} or a list of messages')
     messages = cast("list[Any]", found)
     if len(messages) > MOST_MESSAGES:
-        raise BadRequest(
-            "messages", f"{len(messages):,} messages are more than the {MOST_MESSAGES:,} that one request may bring"
+        raise BadPart(
+            "body",
+            "messages",
+            f"{len(messages):,} messages are more than the {MOST_MESSAGES:,} that one request may bring",
         )
     return messages

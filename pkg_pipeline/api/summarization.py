@@ -6,16 +6,16 @@ The routes under the same path that only read are in ``monitoring.py``.
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Depends, Header, HTTPException
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from pkg_pipeline.api.problems import answers, problem
-from pkg_pipeline.api.security import ApiToken, require
+from pkg_pipeline.api.security import ApiToken, json_only, require
 from pkg_pipeline.stages.backfill import MOST_INTERACTIONS, Asked, BackfillWrong
 from pkg_pipeline.stages.backfill_stores import BackfillRequest, Forecast
 from pkg_pipeline.stages.ports import LlmMisconfigured
@@ -109,12 +109,6 @@ class BackfillAnswer(BaseModel):
     forecast: BackfillForecast
 
 
-def _json_only(content_type: Annotated[str, Header()] = "") -> None:
-    """A page elsewhere can make a browser send anything but JSON without asking us first."""
-    if content_type.partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, "the body must be JSON: send Content-Type: application/json")
-
-
 PROBLEMS = answers(
     *(401, 403, 415, 422, 503),
     s422="The request makes no sense; `errors` says where",
@@ -124,7 +118,7 @@ PROBLEMS = answers(
 
 def summarization_routes(desk: BackfillDesk, *, tokens: tuple[ApiToken, ...]) -> APIRouter:
     """What asks for work; needs the scope ``write``."""
-    guarded = [Depends(require("write", tokens)), Depends(_json_only)]
+    guarded = [Depends(require("write", tokens)), Depends(json_only)]
     router = APIRouter(
         prefix="/v1/summarization",
         dependencies=guarded,
