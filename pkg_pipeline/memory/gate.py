@@ -78,13 +78,13 @@ def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | No
         summary=" ".join(candidate.summary.split()),
         key_points=key_points,
         tone=candidate.tone,
-        decisions=_merged(
-            _checked(candidate.decisions, "decisions", check_decision, bench, ledger), _same_decision, ledger
+        decisions=merged(
+            checked(candidate.decisions, "decisions", check_decision, bench, ledger), same_decision, ledger
         ),
-        action_items=_merged(
-            _checked(candidate.action_items, "action_items", check_action_item, bench, ledger), _same_action, ledger
+        action_items=merged(
+            checked(candidate.action_items, "action_items", check_action_item, bench, ledger), _same_action, ledger
         ),
-        extracted_facts=_merged(_checked(candidate.facts, "facts", check_fact, bench, ledger), _same_fact, ledger),
+        extracted_facts=merged(checked(candidate.facts, "facts", check_fact, bench, ledger), same_fact, ledger),
         important_messages=_important_messages(candidate.important_numbers, bench, ledger),
     )
     return GateResult(content, tuple(ledger.entries), None)
@@ -92,7 +92,15 @@ def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | No
 
 def _summary_reason(candidate: CandidateSummary, bench: Bench) -> str | None:
     """Why the answer as a whole may not be published, in words that name no content."""
-    summary = candidate.summary
+    if len(candidate.key_points) > MAX_KEY_POINTS:
+        return f"key_points: {len(candidate.key_points)}, at most {MAX_KEY_POINTS} are allowed"
+    return summary_reason(candidate.summary, bench, bench.held.stems)
+
+
+def summary_reason(
+    summary: str, bench: Bench, talked_of: frozenset[str], *, most_sentences: int = MAX_SENTENCES
+) -> str | None:
+    """Why a summary of what is ``talked_of`` (stems) may not be published, in words that name no content."""
     if len(summary) > MAX_TEXT_CHARS:
         return f"summary: has {len(summary)} characters, at most {MAX_TEXT_CHARS} are allowed"
     words = word_count(summary)
@@ -101,15 +109,13 @@ def _summary_reason(candidate: CandidateSummary, bench: Bench) -> str | None:
     if words > MAX_WORDS:
         return f"summary: has {words} words, at most {MAX_WORDS} are allowed"
     parts = sentences(summary)
-    if len(parts) > MAX_SENTENCES:
-        return f"summary: has {len(parts)} sentences, at most {MAX_SENTENCES} are allowed"
-    if len(candidate.key_points) > MAX_KEY_POINTS:
-        return f"key_points: {len(candidate.key_points)}, at most {MAX_KEY_POINTS} are allowed"
+    if len(parts) > most_sentences:
+        return f"summary: has {len(parts)} sentences, at most {most_sentences} are allowed"
     reason = bench.words(summary)
     if reason is not None:
         return f"summary: {reason}"
     content = stems(summary)
-    if len(content) >= GROUNDED_FROM_STEMS and len(content & bench.held.stems) < GROUNDED_SHARE * len(content):
+    if len(content) >= GROUNDED_FROM_STEMS and len(content & talked_of) < GROUNDED_SHARE * len(content):
         return "summary: has almost no word in common with the conversation"
     return None
 
@@ -125,20 +131,21 @@ def _key_points(points: Sequence[str], bench: Bench, ledger: Ledger) -> tuple[st
     return tuple(kept.values())
 
 
-def _checked(
+def checked(
     items: Iterable[_Candidate],
     name: str,
     check_one: Callable[[_Candidate, str, Bench, Ledger], _Item | None],
     bench: Bench,
     ledger: Ledger,
 ) -> list[tuple[str, _Item]]:
+    """The items of an answer's list ``name`` that pass, with their places."""
     judged = [
         (f"{name}[{index}]", check_one(item, f"{name}[{index}]", bench, ledger)) for index, item in enumerate(items)
     ]
     return [(part, item) for part, item in judged if item is not None]
 
 
-def _merged(
+def merged(
     items: list[tuple[str, _Item]], merge: Callable[[_Item, _Item], _Item | None], ledger: Ledger
 ) -> tuple[_Item, ...]:
     """Items said twice become one: ``merge`` gives the union, or None where two are different things."""
@@ -159,7 +166,8 @@ def _union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *second]))
 
 
-def _same_decision(first: DecisionItem, second: DecisionItem) -> DecisionItem | None:
+def same_decision(first: DecisionItem, second: DecisionItem) -> DecisionItem | None:
+    """For ``merged``."""
     if fold(first.description).text != fold(second.description).text:
         return None
     return replace(
@@ -184,7 +192,8 @@ def _same_action(first: ActionItem, second: ActionItem) -> ActionItem | None:
     )
 
 
-def _same_fact(first: FactCandidate, second: FactCandidate) -> FactCandidate | None:
+def same_fact(first: FactCandidate, second: FactCandidate) -> FactCandidate | None:
+    """For ``merged``."""
     same = (fold(first.fact_type).text, fold(first.value).text, first.entity_id) == (
         fold(second.fact_type).text,
         fold(second.value).text,
