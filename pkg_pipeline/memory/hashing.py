@@ -67,6 +67,14 @@ def summary_id(
     return _derived("summary", str(interaction_id), input_hash, prompt_version, model, parent)
 
 
+def fold_id(session_id: UUID, to_message_id: int, input_hash: str, *, model: str, parent_id: UUID | None) -> UUID:
+    """Id of a fold of a session. It includes the parent's, like a summary's, and the end of its range: two stretches
+    of which nothing is left have the same input.
+    """
+    parent = "" if parent_id is None else str(parent_id)
+    return _derived("fold", str(session_id), str(to_message_id), input_hash, model, parent)
+
+
 def profile_id(entity_id: UUID, week: str) -> UUID:
     """Id of the profile of one entity in the week that begins on the Sunday ``week`` (ISO), whatever it says."""
     return _derived("profile", str(entity_id), week)
