@@ -143,16 +143,7 @@ def to_candidate(answer: Answer) -> CandidateSummary:
         summary=answer.summary,
         key_points=tuple(answer.key_points),
         tone=answer.tone,
-        decisions=tuple(
-            CandidateDecision(
-                description=item.description,
-                date=item.date,
-                importance=item.importance,
-                quote=item.quote,
-                numbers=tuple(item.message_ids),
-            )
-            for item in answer.decisions
-        ),
+        decisions=tuple(decision_candidate(item) for item in answer.decisions),
         action_items=tuple(
             CandidateActionItem(
                 description=item.description,
@@ -166,18 +157,31 @@ def to_candidate(answer: Answer) -> CandidateSummary:
             )
             for item in answer.action_items
         ),
-        facts=tuple(
-            CandidateFact(
-                fact_type=item.fact_type,
-                value=item.value,
-                about=item.about,
-                confidence=item.confidence,
-                quote=item.quote,
-                numbers=tuple(item.message_ids),
-            )
-            for item in answer.facts
-        ),
+        facts=tuple(fact_candidate(item) for item in answer.facts),
         important_numbers=tuple(answer.important_message_ids),
+    )
+
+
+def decision_candidate(item: AnswerDecision) -> CandidateDecision:
+    """One decision in the gate's words."""
+    return CandidateDecision(
+        description=item.description,
+        date=item.date,
+        importance=item.importance,
+        quote=item.quote,
+        numbers=tuple(item.message_ids),
+    )
+
+
+def fact_candidate(item: AnswerFact) -> CandidateFact:
+    """One fact in the gate's words."""
+    return CandidateFact(
+        fact_type=item.fact_type,
+        value=item.value,
+        about=item.about,
+        confidence=item.confidence,
+        quote=item.quote,
+        numbers=tuple(item.message_ids),
     )
 
 

@@ -100,7 +100,7 @@ def _in_halves(source: FoldInput, asking: FoldAsking, *, problem: str | None, la
             found.append(_ask(part, asking, problem=problem))
         except LlmTooLong as too_long:
             found.append(_in_halves(part, asking, problem=problem, last=too_long))
-    merged = merge_folds([content for content, _ in found], language=source.language)
+    merged = merge_folds([content for content, _ in found], source)
     return merged, tuple(entry for _, dropped in found for entry in dropped)
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pkg_pipeline.adapters.offline.actions import FoundAction, find_actions, status_of
 from pkg_pipeline.adapters.offline.decisions import FoundDecision, find_decisions
 from pkg_pipeline.adapters.offline.facts import FoundFact, find_facts
+from pkg_pipeline.adapters.offline.folding import compress_answer, fold_answer
 from pkg_pipeline.adapters.offline.important import important_lines
 from pkg_pipeline.adapters.offline.keyphrases import key_phrases
 from pkg_pipeline.adapters.offline.phrases import phrases
@@ -26,6 +27,7 @@ from pkg_pipeline.adapters.offline.summary import overview, summarise
 from pkg_pipeline.adapters.offline.tone import tone_of
 from pkg_pipeline.adapters.offline.updating import answer_merge, answer_update
 from pkg_pipeline.adapters.offline.version import MODEL
+from pkg_pipeline.memory.fold_records import CompressInput, FoldInput
 from pkg_pipeline.memory.increments import UpdateInput
 from pkg_pipeline.memory.merging import MergeInput
 from pkg_pipeline.memory.profile_records import ProfileInput
@@ -125,6 +127,8 @@ _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
     UpdateInput: lambda update: answer_update(update, answer),
     MergeInput: answer_merge,
     ProfileInput: profile_answer,
+    FoldInput: lambda source: fold_answer(source, answer),
+    CompressInput: compress_answer,
 }
 """What can be asked, by the type of ``LlmRequest.payload``."""
 
