@@ -11,7 +11,7 @@ from datetime import datetime
 
 from pkg_pipeline.memory.counting_policies import interval, sliding, thread_size
 from pkg_pipeline.memory.hysteresis import hysteresis
-from pkg_pipeline.memory.session_records import FoldDecision, SessionState
+from pkg_pipeline.memory.session_records import FoldDecision, SessionEvent, SessionState
 from pkg_pipeline.memory.trigger_rules import FoldRules, Load, counted, fold_now, not_yet
 
 __all__ = ["LANGGRAPH", "FoldRules", "Load", "decide", "due_at"]
@@ -46,7 +46,7 @@ def decide(
         short = f"the thread has {counted(state.message_count, 'message')}"
         return not_yet(f"{short}, no fold of one below {rules.summary_threshold}")
     if state.event is not None:
-        return _at_once(state, rules)
+        return _at_once(state.event, state, rules)
     match state.policy:
         case "hysteresis":
             return hysteresis(state, rules, now=now, drift=drift, has_embedder=has_embedder, load=load)
@@ -69,10 +69,10 @@ def due_at(
     return now if answer.is_fold or answer.needs_drift else answer.due_at
 
 
-def _at_once(state: SessionState, rules: FoldRules) -> FoldDecision:
+def _at_once(event: SessionEvent, state: SessionState, rules: FoldRules) -> FoldDecision:
     """H7. Only the tail of a sliding window stays, since it is never folded (W1)."""
     keep = rules.tail_keep_size if state.policy == "sliding" else 0
-    there = f"{state.event}: {counted(state.messages_since_hwm, 'message')} since the last fold"
+    there = f"{event}: {counted(state.messages_since_hwm, 'message')} since the last fold"
     if state.messages_since_hwm <= keep:
         return not_yet(f"{there}, all in the tail of {keep} that stays", keep_tail=keep)
-    return fold_now(there, state.event, keep_tail=keep)
+    return fold_now(there, event, keep_tail=keep)

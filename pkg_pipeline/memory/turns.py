@@ -10,6 +10,7 @@ answers is let go when so many newer ones stand unanswered too: there, nobody wa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -35,7 +36,7 @@ def groups(messages: Sequence[Said]) -> list[tuple[int, int]]:
     A message with tool calls goes with all their results and with everything between; any other message is alone, and
     so is a result without its call and a call without results.
     """
-    return _joined(_calls(messages).ends)
+    return _calls(messages).joined
 
 
 def live_turn(messages: Sequence[Said]) -> int:
@@ -70,9 +71,12 @@ def cutoff(messages: Sequence[Said], *, keep_tail: int, is_turn_based: bool | No
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """By the index of a message, exclusive ends of what must stay with it, and those whose calls have no result."""
+    """``ends``: by the index of a message, the exclusive end of what must stay with it; ``joined``: ranges of that.
+    ``waiting``: indices of messages with a call that has no result.
+    """
 
     ends: list[int]
+    joined: list[tuple[int, int]]
     waiting: frozenset[int]
 
 
@@ -107,7 +111,7 @@ def _calls(messages: Sequence[Said]) -> _Calls:
                 open_calls.pop(key, None)
                 if key in callers:
                     ends[callers[key]] = at + 1
-    return _Calls(ends, frozenset(waiting.union(open_calls.values())))
+    return _Calls(ends, _joined(ends), frozenset(waiting.union(open_calls.values())))
 
 
 def _joined(ends: Sequence[int]) -> list[tuple[int, int]]:
@@ -171,10 +175,8 @@ def _actor(message: Said) -> Literal["user", "assistant", "tool", "aside"]:
 def _uncut(end: int, calls: _Calls, turns: _Turns) -> int:
     """The last place up to ``end`` that is neither behind a call that waits nor inside a group."""
     end = min(end, turns.blocked)
-    for start, stop in _joined(calls.ends):
-        if start < end < stop:
-            return start
-    return end
+    start, stop = calls.joined[bisect_left(calls.joined, (end, 0)) - 1] if end else (0, 0)
+    return start if end < stop else end
 
 
 def _before_tail(messages: Sequence[Said], keep_tail: int) -> int:
