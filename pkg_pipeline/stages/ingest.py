@@ -14,7 +14,6 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.cleaning import clean_json, clean_text, clean_text_counted
-from pkg_pipeline.memory.importance import REASONS, score_many
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
 from pkg_pipeline.stages.message_stores import (
     ChatNames,
@@ -26,7 +25,7 @@ from pkg_pipeline.stages.message_stores import (
     IngestStore,
 )
 from pkg_pipeline.stages.owner import is_open, is_surely_me
-from pkg_pipeline.stages.parsed_rows import key_refusal, refusal_of, row_of, shown
+from pkg_pipeline.stages.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown
 from pkg_pipeline.stages.ports import TokenCounter
 
 BATCH_MESSAGES = 5_000
@@ -173,9 +172,7 @@ class _Intake:
     taken: int = 0
     characters: int = 0
     batch: IngestBatch = field(default_factory=IngestBatch)
-    waiting: list[tuple[ParsedMessage, str, UUID, UUID | None]] = field(
-        default_factory=list[tuple[ParsedMessage, str, UUID, UUID | None]]
-    )
+    waiting: list[Taken] = field(default_factory=list[Taken])
     people: dict[str, dict[str, _Person]] = field(default_factory=dict[str, dict[str, _Person]])
     mine: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     all_chats: dict[tuple[str, str], _Chat] = field(default_factory=dict[tuple[str, str], _Chat])
@@ -273,14 +270,7 @@ class _Intake:
         """Score, count and write the batch in one transaction."""
         if not (self.waiting or self.batch.chats or self.batch.entities or self.batch.members):
             return
-        texts = [entry[1] for entry in self.waiting]
-        scores = score_many(texts)
-        tokens = self.counter.count_many(texts)
-        codes: list[int] = scores.reasons.tolist()
-        self.batch.messages = [
-            row_of(*entry, count, value, REASONS[code])
-            for entry, count, value, code in zip(self.waiting, tokens, scores.values.tolist(), codes, strict=True)
-        ]
+        self.batch.messages = rows_of(self.waiting, self.counter)
         self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
         self.batch, self.waiting, self.characters = IngestBatch(), [], 0
 

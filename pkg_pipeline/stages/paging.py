@@ -19,6 +19,8 @@ DEFAULT_ROWS = 50
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no text of the database holds these
 _YEARS = (2, 9998)  # a zone's offset must not push a time out of the calendar
 
+_DIGITS = 18  # of a bigint
+
 
 class BadCursor(ValueError):
     """Not a cursor of this list."""
@@ -69,6 +71,24 @@ def time_position(cursor: str | None) -> tuple[datetime, UUID] | None:
     if at.tzinfo is None or not _YEARS[0] <= at.year <= _YEARS[1]:
         raise BadCursor
     return at, _uuid(identity)
+
+
+def activity_position(cursor: str | None) -> tuple[datetime | None, UUID] | None:
+    """The (time or none, id) of a cursor: rows without a time come last. Raises BadCursor."""
+    if cursor is not None and _parts(cursor)[0] == "":
+        return None, _uuid(_parts(cursor)[1])
+    return time_position(cursor)
+
+
+def number_position(cursor: str | None) -> int | None:
+    """The number of a cursor whose second part is the id of what is listed. Raises BadCursor."""
+    if cursor is None:
+        return None
+    number, identity = _parts(cursor)
+    _uuid(identity)
+    if not number.isdecimal() or len(number) > _DIGITS:
+        raise BadCursor
+    return int(number)
 
 
 def _parts(cursor: str) -> tuple[str, str]:

@@ -5,13 +5,18 @@ Pure rules of the first hop; batching and the report are in ``ingest``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.cleaning import clean_json, clean_text, text_refusal
+from pkg_pipeline.memory.importance import REASONS, score_many
+from pkg_pipeline.memory.message_parts import WrongPart, checked_parts, prompt_text
 from pkg_pipeline.memory.records import ParsedMessage
 from pkg_pipeline.stages.message_stores import MessageRow
+from pkg_pipeline.stages.ports import TokenCounter
 
 LONGEST_ID = 500
 """Characters of an external id; longer ones could not be indexed."""
@@ -55,6 +60,32 @@ def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
 def shown(name: str | None) -> str:
     """A name as it is kept: clean, without white space around it, not endless; "" for none."""
     return clean_text(name).strip()[:LONGEST_NAME] if name else ""
+
+
+Taken = tuple[ParsedMessage, str, UUID, UUID | None]
+"""A message that goes in, its cleaned text, its chat and its sender."""
+
+
+def rows_of(taken: Sequence[Taken], counter: TokenCounter) -> list[MessageRow]:
+    """The rows of messages, in their order: scored by their text, tokens counted over all their parts."""
+    texts = [entry[1] for entry in taken]
+    scores = score_many(texts)
+    tokens = counter.count_many([_counted(text, message.parts) for message, text, _, _ in taken])
+    codes: list[int] = scores.reasons.tolist()
+    return [
+        row_of(*entry, count, value, REASONS[code])
+        for entry, count, value, code in zip(taken, tokens, scores.values.tolist(), codes, strict=True)
+    ]
+
+
+def _counted(text: str, parts: list[Any] | None) -> str:
+    """What a message takes in a prompt. Parts of a form that nobody knows are kept, but a prompt shows the text."""
+    if not parts:
+        return text
+    try:
+        return prompt_text(text, checked_parts(clean_json(parts)[0]))
+    except WrongPart:
+        return text
 
 
 def row_of(

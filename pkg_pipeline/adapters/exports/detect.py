@@ -15,12 +15,12 @@ import orjson
 from pkg_pipeline.adapters.exports.containers import UnreadableExport, files_in
 from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
 from pkg_pipeline.adapters.exports.jsonl import REQUIRED, read_jsonl
-from pkg_pipeline.adapters.exports.moments import zone_named
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportItem
 from pkg_pipeline.adapters.exports.repair import repaired
 from pkg_pipeline.adapters.exports.telegram import CHAT_SECTIONS, read_telegram
 from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES
 from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.told_times import zone_named
 
 __all__ = ["Export", "ExportFormat", "UnreadableExport", "open_export"]
 

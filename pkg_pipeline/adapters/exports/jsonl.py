@@ -12,10 +12,10 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from pkg_pipeline.adapters.exports import lenient_json
-from pkg_pipeline.adapters.exports.moments import UnreadableTime, from_iso_or_unix
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
 from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import ChatKind, ParsedChat, ParsedMessage, Rejected
+from pkg_pipeline.memory.told_times import UnreadableTime, from_iso_or_unix
 
 DEFAULT_SOURCE: Final = "jsonl"
 REQUIRED: Final = ("chat_id", "message_id", "sender_id", "sent_at", "text")

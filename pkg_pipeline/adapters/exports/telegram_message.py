@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
-from pkg_pipeline.adapters.exports.moments import UnreadableTime, from_iso
 from pkg_pipeline.adapters.exports.telegram_text import (
     UnreadableText,
     links_and_mentions,
@@ -23,6 +22,7 @@ from pkg_pipeline.adapters.exports.telegram_text import (
     service_text,
 )
 from pkg_pipeline.memory.records import MessageKind, ParsedMessage, Rejected
+from pkg_pipeline.memory.told_times import UnreadableTime, from_iso
 
 _PREFIXED_ID = re.compile(r"[a-z_]+\d+")
 _CONSUMED: Final = frozenset(

@@ -1,4 +1,4 @@
-"""From the ways an export writes a time to an aware UTC datetime. Nothing here knows a format's field names."""
+"""A time as exports and programs write it → an aware UTC datetime. Nothing here knows the name of a field."""
 
 from __future__ import annotations
 

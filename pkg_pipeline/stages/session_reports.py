@@ -1,0 +1,110 @@
+"""How sessions answer: the report of an append, states, rows and messages in the shapes of the API. No decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pkg_pipeline.memory.hashing import chat_key as key_of_chat
+from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.moments import iso
+from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.session_records import SessionMessage, SessionState
+from pkg_pipeline.stages.message_stores import IngestCounts
+from pkg_pipeline.stages.session_stores import FoldSource, SessionChat, SessionRow
+
+
+@dataclass(slots=True)
+class AppendReport:
+    """What an append did. ``state`` is the session's after it; ``replaced_characters`` could not be stored."""
+
+    chat: SessionChat
+    rejected: list[Rejected] = field(default_factory=list[Rejected])
+    counts: IngestCounts = field(default_factory=IngestCounts)
+    replaced_characters: int = 0
+    state: SessionState | None = None
+
+    @property
+    def chat_key(self) -> str:
+        return chat_key(self.chat)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "session": str(self.chat.id),
+            "chat": self.chat_key,
+            "messages_new": self.counts.new,
+            "messages_updated": self.counts.updated,
+            "messages_unchanged": self.counts.unchanged,
+            "messages_deleted": self.counts.deleted,
+            "rejected": [{"where": one.where, "reason": one.reason} for one in self.rejected],
+            "rejected_count": len(self.rejected),
+            "replaced_characters": self.replaced_characters,
+            "state": None if self.state is None else state_json(self.state),
+        }
+
+
+def chat_key(chat: SessionChat) -> str:
+    """``source:external-id``."""
+    return key_of_chat(chat.source, chat.external_id)
+
+
+def state_json(state: SessionState) -> dict[str, Any]:
+    """H1: the counters of a session."""
+    return {
+        "policy": state.policy,
+        "strategy": state.strategy,
+        "summary_interval": state.summary_interval,
+        "messages": state.message_count,
+        "tokens": state.token_count,
+        "messages_since_fold": state.messages_since_hwm,
+        "tokens_since_fold": state.tokens_since_hwm,
+        "first_since_at": _moment(state.first_since_at),
+        "last_activity_at": _moment(state.last_message_at),
+        "last_fold_at": _moment(state.last_fold_at),
+        "last_consolidated": state.last_consolidated,
+        "event": state.event,
+        "pending": state.is_pending,
+        "dirty_folds": state.dirty_folds,
+    }
+
+
+def row_json(row: SessionRow) -> dict[str, Any]:
+    """A session in a list."""
+    return {
+        "id": str(row.state.id),
+        "session": key_of_chat(row.source, row.external_id),
+        "label": row.state.label if row.state.label is not None else row.title,
+        **state_json(row.state),
+        "folds": row.folds,
+        "running_summary_tokens": row.running_token_count,
+        "next_due_at": _moment(row.next_due_at),
+        "attempts": row.attempts,
+        "retry_at": _moment(row.retry_at),
+        "last_error": row.last_error,
+    }
+
+
+def message_json(message: SessionMessage, chat: SessionChat) -> dict[str, Any]:
+    """One message of a session."""
+    return {
+        "id": message.id,
+        "key": message_key(chat.source, chat.external_id, message.external_id),
+        "role": message.role,
+        "sender": message.sender_name,
+        "self": message.is_self,
+        "sent_at": iso(message.sent_at),
+        "text": message.text,
+        "parts": None if message.parts is None else list(message.parts),
+        "tokens": message.token_count,
+        "folded": message.is_folded,
+    }
+
+
+def source_json(one: FoldSource, chat: SessionChat) -> dict[str, Any]:
+    """T6: a message under a fold."""
+    return {**message_json(one.message, chat), "archived": one.is_archived, "deleted": one.is_deleted}
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else iso(at)
