@@ -8,8 +8,10 @@ from http import HTTPStatus
 from typing import Any
 
 import orjson
+import psycopg
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from psycopg_pool import PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pkg_pipeline.stages.entities import EntityAmbiguous, EntityNotFound, entity_json
 from pkg_pipeline.stages.paging import BadCursor
 from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
+from pkg_pipeline.stages.session_stores import SessionUnknown
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +82,9 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(EntityAmbiguous, _ambiguous)
     app.add_exception_handler(ChatUnknown, _no_chat)
     app.add_exception_handler(StoreUnavailable, _unavailable)
+    for unreachable in (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout):
+        app.add_exception_handler(unreachable, _unreachable)
+    app.add_exception_handler(SessionUnknown, _no_session)
 
 
 def _invalid(_: Request, error: Exception) -> Response:
@@ -131,6 +137,16 @@ def _ambiguous(_: Request, error: Exception) -> Response:
 
 def _unavailable(_: Request, error: Exception) -> Response:
     return problem(503, str(error), kind="database-unavailable", headers={"Retry-After": RETRY_SECONDS})
+
+
+def _unreachable(_: Request, error: Exception) -> Response:
+    del error  # what the database says may quote what it was sent
+    detail = "the database does not answer; nothing was written"
+    return problem(503, detail, kind="database-unavailable", headers={"Retry-After": RETRY_SECONDS})
+
+
+def _no_session(_: Request, error: Exception) -> Response:
+    return problem(404, str(error), kind="session-not-found")
 
 
 class Failures:
