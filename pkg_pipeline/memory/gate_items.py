@@ -96,6 +96,7 @@ class Bench:
         self._only_in_orders = stems("\n".join(m.text for m in orders)) - stems("\n".join([*others, *names]))
         heard = {run for text in others for run in word_runs(text, ECHO_RUN)}
         self._runs_of_orders = {run for m in orders for run in word_runs(m.text, ECHO_RUN)} - heard
+        self._labels = _labels({*names, *(message.sender.name for message in source.messages)})
 
     def folded(self, message: SourceMessage) -> Folded:
         if message.number not in self._folded:
@@ -140,7 +141,7 @@ class Bench:
         reason = foreign(text, self.held)
         if reason is not None:
             return reason
-        if gives_orders(text):
+        if gives_orders(self._labels.sub(r"\1", text) if self._labels else text):
             return "gives orders to its reader"
         if self.echoes_orders(text):
             return "repeats a message that gives orders to its reader"
@@ -167,6 +168,14 @@ class Bench:
     def item_id(self, kind: str, evidence: Evidence, description: str) -> UUID:
         """Derived from what the item says and rests on, so that a rerun writes the same row (P28)."""
         return hashing.item_id(self.source.interaction_id, kind, *sorted(evidence.ids), fold(description).text)
+
+
+def _labels(names: set[str]) -> re.Pattern[str] | None:
+    """Names of speakers before what they say ("Assistant: …"), where such a label alone reads as speaking to a model."""
+    taken = sorted(name for name in names if gives_orders(f"{name}: "))
+    if not taken:
+        return None
+    return re.compile(rf"(^|[.!?…;。！？；]\s*)(?:{'|'.join(map(re.escape, taken))})\s?[:：]", re.MULTILINE)
 
 
 def check_decision(item: CandidateDecision, part: str, bench: Bench, ledger: Ledger) -> DecisionItem | None:
