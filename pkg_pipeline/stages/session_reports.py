@@ -24,9 +24,30 @@ class AppendReport:
     counts: IngestCounts = field(default_factory=IngestCounts)
     replaced_characters: int = 0
     state: SessionState | None = None
+    next_due_at: datetime | None = None
 
     @property
     def chat_key(self) -> str:
+        return chat_key(self.chat)
+
+    def to_json(self) -> dict[str, Any]:
+        """``session`` is the key; ``next_due_at`` when the policy is asked next, unless something else comes in."""
+        return {
+            "session": self.chat_key,
+            "id": str(self.chat.id),
+            "new": self.counts.new,
+            "updated": self.counts.updated,
+            "unchanged": self.counts.unchanged,
+            "deleted": self.counts.deleted,
+            "rejected": [{"where": one.where, "reason": one.reason} for one in self.rejected],
+            "rejected_count": len(self.rejected),
+            "replaced_characters": self.replaced_characters,
+            "counters": None if self.state is None else counters_json(self.state),
+            "next_due_at": _moment(self.next_due_at),
+        }
+
+
+def chat_key(self) -> str:
         return chat_key(self.chat)
 
     def to_json(self) -> dict[str, Any]:
@@ -49,36 +70,43 @@ def chat_key(chat: SessionChat) -> str:
     return key_of_chat(chat.source, chat.external_id)
 
 
-def state_json(state: SessionState) -> dict[str, Any]:
-    """H1: the counters of a session."""
+def counters_json(state: SessionState) -> dict[str, int]:
+    """H1: what the policy goes by."""
     return {
+        "messages": state.message_count,
+        "tokens": state.token_count,
+        "messages_since_hwm": state.messages_since_hwm,
+        "tokens_since_hwm": state.tokens_since_hwm,
+        "messages_since_fold": state.messages_since_fold,
+    }
+
+
+def row_json(row: SessionRow) -> dict[str, Any]:
+    """A session in a list. ``folded`` and ``unfolded`` count its live messages (W5)."""
+    state = row.state
+    return {
+        "session": key_of_chat(row.source, row.external_id),
+        "id": str(state.id),
+        "label": state.label if state.label is not None else row.title,
         "policy": state.policy,
         "strategy": state.strategy,
         "summary_interval": state.summary_interval,
         "messages": state.message_count,
         "tokens": state.token_count,
-        "messages_since_fold": state.messages_since_hwm,
-        "tokens_since_fold": state.tokens_since_hwm,
-        "first_since_at": _moment(state.first_since_at),
-        "last_activity_at": _moment(state.last_message_at),
+        "folded": state.last_consolidated,
+        "unfolded": state.messages_since_hwm,
+        "unfolded_tokens": state.tokens_since_hwm,
+        "first_unfolded_at": _moment(state.first_since_at),
+        "messages_since_fold": state.messages_since_fold,
+        "last_message_at": _moment(state.last_message_at),
         "last_fold_at": _moment(state.last_fold_at),
-        "last_consolidated": state.last_consolidated,
+        "next_due_at": _moment(row.next_due_at),
+        "hwm": state.hwm_message_id,
         "event": state.event,
         "pending": state.is_pending,
-        "dirty_folds": state.dirty_folds,
-    }
-
-
-def row_json(row: SessionRow) -> dict[str, Any]:
-    """A session in a list."""
-    return {
-        "id": str(row.state.id),
-        "session": key_of_chat(row.source, row.external_id),
-        "label": row.state.label if row.state.label is not None else row.title,
-        **state_json(row.state),
         "folds": row.folds,
-        "running_summary_tokens": row.running_token_count,
-        "next_due_at": _moment(row.next_due_at),
+        "dirty_folds": state.dirty_folds,
+        "summary_tokens": row.running_token_count,
         "attempts": row.attempts,
         "retry_at": _moment(row.retry_at),
         "last_error": row.last_error,

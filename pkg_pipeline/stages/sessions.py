@@ -22,7 +22,7 @@ from pkg_pipeline.stages.parsed_rows import Taken, key_refusal, rows_of, shown
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.read_stores import BadRequest
 from pkg_pipeline.stages.session_parsing import NewMessage, WrongMessage, parse_many, parse_message
-from pkg_pipeline.stages.session_reports import AppendReport, chat_key, message_json, row_json, source_json, state_json
+from pkg_pipeline.stages.session_reports import AppendReport, chat_key, message_json, row_json, source_json
 from pkg_pipeline.stages.session_senders import LONGEST_SHOWN, KnownChat, Sender, entity_of, taken_of
 from pkg_pipeline.stages.session_stores import (
     AppendBatch,
@@ -45,7 +45,6 @@ __all__ = [
     "WrongMessage",
     "parse_many",
     "parse_message",
-    "state_json",
 ]
 
 KNOWN_CHATS = 4_096
