@@ -6,6 +6,7 @@ is dropped with its reason. Whether a question was answered is the model's word,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +31,7 @@ from pkg_pipeline.memory.gate_items import (
     Ledger,
     check_decision,
     check_fact,
+    label_pattern,
 )
 from pkg_pipeline.memory.gate_records import CandidateFact
 from pkg_pipeline.memory.gate_text import fold, script_share, stems, word_count
@@ -48,6 +50,9 @@ OVER_TARGET: Final = 1.2
 
 KEPT_SHARE: Final = 0.3
 """At least this share of its content words stands in the text it shortens; it adds nothing, so there is little else."""
+
+_LABEL: Final = re.compile(r"(?:^|(?<=[.!?…;。！？；])\s*)(\w[\w .'-]{0,40}?)\s?[:：]", re.MULTILINE)
+"""Who is said to say something."""
 
 _NOBODY: Final = Person(UUID(int=0), "", is_self=False)
 
@@ -118,7 +123,8 @@ def _compression_reason(text: str, source: CompressInput, count: Callable[[str],
     held = _known_of(source)
     if (found := foreign(text, held)) is not None:
         return f"summary: {found}"
-    if gives_orders(text):
+    labels = label_pattern(_LABEL.findall(source.text))
+    if gives_orders(labels.sub(r"\1", text) if labels else text):
         return "summary: gives orders to its reader"
     if script_share(text, source.language) < LANGUAGE_SHARE <= script_share(source.text, source.language):
         return "summary: is not in the language of what it shortens"

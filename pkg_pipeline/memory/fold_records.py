@@ -39,7 +39,8 @@ class FoldInput:
 
     ``messages`` are numbered from 1, results of tools being those of ``tool_speaker`` and at most ``MOST_TOOL_CHARS``
     long. ``participants`` need not name the tools. ``earlier`` are the last summaries before the stretch, oldest first.
-    ``input_hash`` identifies all of it (B8, H8). ``timezone`` is an IANA name.
+    ``input_hash`` identifies all of it (B8, H8). ``timezone`` is an IANA name. ``assistant_ids`` are the entity ids of
+    those who speak in the role of an assistant: they answer at length, and what they offer is no question.
     """
 
     session_id: UUID
@@ -50,6 +51,7 @@ class FoldInput:
     messages: tuple[SourceMessage, ...]
     earlier: tuple[str, ...]
     input_hash: str
+    assistant_ids: frozenset[UUID] = frozenset()
 
     @property
     def started_at(self) -> datetime:

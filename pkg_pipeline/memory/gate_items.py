@@ -7,7 +7,7 @@ in ``gate.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from uuid import UUID
@@ -96,7 +96,7 @@ class Bench:
         self._only_in_orders = stems("\n".join(m.text for m in orders)) - stems("\n".join([*others, *names]))
         heard = {run for text in others for run in word_runs(text, ECHO_RUN)}
         self._runs_of_orders = {run for m in orders for run in word_runs(m.text, ECHO_RUN)} - heard
-        self._labels = _labels({*names, *(message.sender.name for message in source.messages)})
+        self._labels = label_pattern({*names, *(message.sender.name for message in source.messages)})
 
     def folded(self, message: SourceMessage) -> Folded:
         if message.number not in self._folded:
@@ -170,9 +170,12 @@ class Bench:
         return hashing.item_id(self.source.interaction_id, kind, *sorted(evidence.ids), fold(description).text)
 
 
-def _labels(names: set[str]) -> re.Pattern[str] | None:
-    """Names of speakers before what they say ("Assistant: …"), where such a label alone reads as speaking to a model."""
-    taken = sorted(name for name in names if gives_orders(f"{name}: "))
+def label_pattern(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds names of speakers before what they say ("Assistant: …"), of such as alone read as speaking to a model.
+
+    Its first group is what stands before the label. None where no name is of that kind.
+    """
+    taken = sorted(name for name in set(names) if gives_orders(f"{name}: "))
     if not taken:
         return None
     return re.compile(rf"(^|[.!?…;。！？；]\s*)(?:{'|'.join(map(re.escape, taken))})\s?[:：]", re.MULTILINE)

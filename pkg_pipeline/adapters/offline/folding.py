@@ -1,31 +1,34 @@
 """Folds and shorter summaries without a model: what is found as in any conversation, told without code and logs.
 
-What is said by people and assistants is told, what tools put out only where nobody says anything. Every quote stays a
-verbatim piece of its message: text is left out by whole lines, never changed.
+What is speech in a stretch is ``fold_reading``'s, how a talk with an assistant is told ``fold_telling``'s.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from pkg_pipeline.adapters.offline.centrality import Piece, coverage_order, lexrank
+from pkg_pipeline.adapters.offline.fold_reading import clean, in_paragraphs, spoken_part
+from pkg_pipeline.adapters.offline.fold_telling import OFFER, tell
+from pkg_pipeline.adapters.offline.keyphrases import key_phrases
 from pkg_pipeline.adapters.offline.reading import Line, Reading, Sentence, read, terms_of, words_of
-from pkg_pipeline.adapters.offline.retelling import retell, sentence_of
+from pkg_pipeline.adapters.offline.retelling import Told, clipped, first_name, sentence_of
 from pkg_pipeline.adapters.offline.weighing import is_question
 from pkg_pipeline.memory.fold_gate import MAX_TOPIC_CHARS
-from pkg_pipeline.memory.fold_records import CompressInput, FoldInput, is_tool
+from pkg_pipeline.memory.fold_records import CompressInput, FoldInput
 from pkg_pipeline.memory.gate_text import sentences
 from pkg_pipeline.memory.records import SummaryInput
-from pkg_pipeline.prompts.interaction_summary import Answer
+from pkg_pipeline.prompts.interaction_summary import Answer, AnswerDecision
 from pkg_pipeline.prompts.session_compress import Answer as CompressAnswer
 from pkg_pipeline.prompts.session_fold import Answer as FoldAnswer
 from pkg_pipeline.prompts.session_fold import AnswerQuestion
 
 MOST_QUESTIONS: Final = 7
 QUESTION_WORDS: Final = 40
+QUESTION_CHARS: Final = 480
 QUOTE_CHARS: Final = 600
 QUESTION_TERMS: Final = 2
 """A question of fewer content words cannot be understood alone."""
@@ -33,37 +36,30 @@ QUESTION_TERMS: Final = 2
 ANSWER_REACH: Final = 12
 """In a group, an answer comes within this many messages or not at all."""
 
-CODE_SHARE: Final = 0.18
-"""From this share of marks that only code, data and logs use, a line is taken for such."""
-
 AIM: Final = 0.95
 """Of the target: tokens are reckoned from characters here."""
 
 LEAD_GAIN: Final = 1.3
 NUMBER_GAIN: Final = 1.25
 
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_CODE_MARK = re.compile(r"[{}\[\]<>=;|\\/_$#@&*^~`]")
-_LINE_LEAD = re.compile(r"^\s*(?:[-*+•]\s+|\d{1,3}[.)]\s+|#{1,6}\s+|>\s*)+")
-_EMPHASIS = re.compile(r"\*\*|__|`")
-_LOG = re.compile(
-    r"^\s*(?:\$ |>>> |\.\.\. |at \S+\(|File \"|Traceback|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d"
-    r"|(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b|(?:import|from|def|class|return|const|let|var|function|SELECT)\b.*[;:(){=]"
-    r"|\|.*\|\s*$)"
-)
-
 
 def fold_answer(source: FoldInput, answer: Callable[[SummaryInput], Answer]) -> FoldAnswer:
     """The answer to one stretch. ``answer`` reads any conversation. Pure: equal inputs give equal answers."""
     spoken = spoken_part(source)
-    found = answer(spoken)
-    settled = {item.quote for item in found.decisions}
+    found, reading = answer(spoken), read(spoken)
+    decisions = [item for item in found.decisions if not (source.assistant_ids and is_question(item.quote))]
+    settled = {item.quote for item in decisions}
+    cited = {number: 1.0 for item in (*decisions, *found.action_items) for number in item.message_ids}
+    summary = None
+    if source.assistant_ids:
+        lines = {line.index: 1.0 for line in reading.lines if line.message.number in cited}
+        summary = tell(reading, source.assistant_ids, lines)
     return FoldAnswer(
-        summary=_clean(found.summary),
+        summary=summary or clean(found.summary),
         facts=found.facts,
-        decisions=[item.model_copy(update={"description": _clean(item.description)}) for item in found.decisions],
-        open_questions=[one for one in open_questions(read(spoken)) if one.quote not in settled],
-        topics=[_clean(topic)[:MAX_TOPIC_CHARS].strip() for topic in found.key_points],
+        decisions=[_cleaned(item) for item in decisions],
+        open_questions=[one for one in open_questions(reading, source.assistant_ids) if one.quote not in settled],
+        topics=_topics(spoken) or [clean(found.key_points[0])[:MAX_TOPIC_CHARS].strip()],
     )
 
 
@@ -85,44 +81,26 @@ def compress_answer(source: CompressInput) -> CompressAnswer:
     return CompressAnswer(summary=_paragraphs([said[place] for place in sorted(order)], source))
 
 
-def spoken_part(source: FoldInput) -> SummaryInput:
-    """The stretch as a conversation of those who speak: without tools, code, tables and logs; all of it where nothing
-    is left then. Numbers and verbatim lines stay.
-    """
-    conversation = source.conversation
-    told = [
-        replace(message, text=text)
-        for message in source.messages
-        if not is_tool(message.sender) and (text := spoken_lines(message.text))
-    ]
-    people = tuple(person for person in source.participants if not is_tool(person))
-    if told and people:
-        return replace(conversation, messages=tuple(told), participants=people)
-    left = [replace(message, text=text) for message in source.messages if (text := spoken_lines(message.text))]
-    return replace(conversation, messages=tuple(left)) if left else conversation
-
-
-def spoken_lines(text: str) -> str:
-    """The lines of a message that are speech, without the marks of lists and headings before them."""
-    kept: list[str] = []
-    for line in _FENCED.sub("\n", text).splitlines():
-        bare = _LINE_LEAD.sub("", line).strip()
-        if bare and not _is_code(line):
-            kept.append(bare)
-    return "\n".join(kept)
-
-
-def open_questions(reading: Reading) -> list[AnswerQuestion]:
+def open_questions(reading: Reading, assistant_ids: frozenset[UUID] = frozenset()) -> list[AnswerQuestion]:
     """What somebody asked and nobody else took up afterwards, in order; the last ones where there are many."""
-    found: list[AnswerQuestion] = []
+    found: dict[str, AnswerQuestion] = {}
     for line in reading.lines:
         if line.is_data:
             continue
-        found.extend(
-            _asked(sentence, line, reading) for sentence in _posed(line) if not _is_answered(line, sentence, reading)
-        )
-    distinct = {question.quote.casefold(): question for question in found}
-    return list(distinct.values())[-MOST_QUESTIONS:]
+        for sentence in _posed(line):
+            is_offer = line.speaker.entity_id in assistant_ids and OFFER.search(sentence.text)
+            if not is_offer and not _is_answered(line, sentence, reading):
+                found[sentence.text.casefold()] = _asked(sentence, line, reading)
+    return list(found.values())[-MOST_QUESTIONS:]
+
+
+def _topics(spoken: SummaryInput) -> list[str]:
+    found = key_phrases(read(in_paragraphs(spoken)))
+    return [topic for one in found if (topic := clean(one).strip()) and len(topic) <= MAX_TOPIC_CHARS]
+
+
+def _cleaned(item: AnswerDecision) -> AnswerDecision:
+    return item.model_copy(update={"description": clean(item.description)})
 
 
 def _posed(line: Line) -> list[Sentence]:
@@ -154,18 +132,13 @@ def _is_answered(line: Line, asked: Sentence, reading: Reading) -> bool:
 
 
 def _asked(sentence: Sentence, line: Line, reading: Reading) -> AnswerQuestion:
-    told = retell(sentence.text, sentence, reading, budget=QUESTION_WORDS)
+    text = clipped(clean(sentence.text).strip(), QUESTION_WORDS)
+    told = Told(first_name(line.speaker, reading), text[0].upper() + text[1:], is_told=False)
     return AnswerQuestion(
-        text=_clean(sentence_of([told], reading))[:480],
+        text=sentence_of([told], reading)[:QUESTION_CHARS],
         quote=sentence.text[:QUOTE_CHARS],
         message_ids=[line.message.number],
     )
-
-
-def _is_code(line: str) -> bool:
-    bare = line.strip()
-    marks = len(_CODE_MARK.findall(_EMPHASIS.sub("", _LINE_LEAD.sub("", bare))))
-    return _LOG.match(line) is not None or marks >= max(2, CODE_SHARE * len(bare))
 
 
 def _gain(sentence: str, central: float, is_lead: bool) -> float:
@@ -179,8 +152,3 @@ def _paragraphs(said: list[tuple[int, str]], source: CompressInput) -> str:
     for number, sentence in said:
         told.setdefault(number, []).append(sentence)
     return "\n".join(space.join(one) for one in told.values())
-
-
-def _clean(text: str) -> str:
-    """Without the marks of emphasis, for what is told; quotes keep them."""
-    return _EMPHASIS.sub("", text)
