@@ -47,24 +47,6 @@ class AppendReport:
         }
 
 
-def chat_key(self) -> str:
-        return chat_key(self.chat)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "session": str(self.chat.id),
-            "chat": self.chat_key,
-            "messages_new": self.counts.new,
-            "messages_updated": self.counts.updated,
-            "messages_unchanged": self.counts.unchanged,
-            "messages_deleted": self.counts.deleted,
-            "rejected": [{"where": one.where, "reason": one.reason} for one in self.rejected],
-            "rejected_count": len(self.rejected),
-            "replaced_characters": self.replaced_characters,
-            "state": None if self.state is None else state_json(self.state),
-        }
-
-
 def chat_key(chat: SessionChat) -> str:
     """``source:external-id``."""
     return key_of_chat(chat.source, chat.external_id)
