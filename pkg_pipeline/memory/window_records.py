@@ -1,9 +1,11 @@
-"""What a session's window is made of and what it becomes. Data only: the rules are in ``window``, forms in
-``window_forms``. ``*_tokens`` are counts by the configured tokenizer."""
+"""What a session's window is made of and what it becomes. Data only, tokens by the configured tokenizer.
+
+The rules are in ``window``, the forms of SDKs in ``window_forms``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pkg_pipeline.memory.records import MessageRole
@@ -13,6 +15,7 @@ WindowTier = Literal["summary", "condensed", "recent"]
 WINDOW_TIERS: tuple[WindowTier, ...] = ("summary", "condensed", "recent")
 """L5, in the order in which they stand in a prompt."""
 
+LeftOutKind = Literal["message", "tool_call", "summary", "recalled", "topics"]
 WindowReason = Literal[
     "budget",
     "shortened",
@@ -47,9 +50,9 @@ class Budget:
 class WindowMessage:
     """One message that a window may hold. ``key`` names it in receipts.
 
-    ``parts`` are content blocks in the form of ``message_parts``, None for plain ``text``. A message without ``role`` is
-    one of people talking: it is shown as the user's, under the name of who wrote it. ``tokens`` are those of its words
-    where the caller knows them exactly, else it is counted.
+    ``parts`` are content blocks in the form of ``message_parts``, None for plain ``text``. A message without ``role``
+    is one of people talking: it is shown as the user's; ``window_forms.prepared`` puts the name of who wrote it before
+    it. ``tokens`` are those of its ``prompt_text`` where the caller knows them exactly, else it is counted.
     """
 
     key: str
@@ -83,8 +86,8 @@ class WindowHistory:
 class WindowRules:
     """L5, L6. ``most_messages`` is the most history messages before the live turn (T2, W1), ``limit_reason`` its name.
 
-    ``opening``: what a prompt begins with whose first message would be the assistant's, where its form asks for a user's
-    (Anthropic); empty where that may be.
+    ``opening``: what a prompt begins with whose first message would be the assistant's, where its form asks for a
+    user's (Anthropic); empty where that may be.
     """
 
     shares: tuple[int, int, int] = (10, 35, 55)
@@ -114,10 +117,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class WindowLeftOut:
-    """Something known and not shown, or not in full. ``id`` is a message's key, a tool call's id; None where it only
-    counts."""
+    """Something known and not shown, or not in full. ``id``: a message's key or a call's; None: it only counts."""
 
-    kind: Literal["message", "tool_call", "summary", "recalled", "topics"]
+    kind: LeftOutKind
     id: str | None
     reason: WindowReason
     count: int = 1
@@ -136,8 +138,9 @@ class ShownTier:
 class Window:
     """The messages of a prompt, in order. ``tokens`` is the sum of theirs, never above ``budget.available``.
 
-    ``summary``: the text of tier 1, "" where there is none; of it ``summaries`` many folds' or the running summary, and
-    ``recalled`` of the recalled pieces. ``is_changed``: some message is left out or not word for word.
+    ``summary`` is the text of tier 1, "" where there is none. ``has_summary``: the summary is in it, of fold summaries
+    the newest ``summaries``; ``recalled`` and ``topics``: so many of them, the first ones. ``is_changed``: some message
+    is left out or not word for word.
     """
 
     messages: tuple[Shown, ...]
@@ -147,7 +150,9 @@ class Window:
     left_out: tuple[WindowLeftOut, ...] = ()
     summary: str = ""
     has_summary: bool = False
-    recalled: tuple[int, ...] = field(default=())
+    summaries: int = 0
+    recalled: int = 0
+    topics: int = 0
     is_changed: bool = False
 
 
@@ -155,6 +160,8 @@ class LiveTurnTooLong(ValueError):
     """The user's turn that is waiting for its answer does not fit the budget; nothing of it may be left out (L4)."""
 
     def __init__(self, *, tokens: int, available: int) -> None:
-        super().__init__(f"the live turn takes {tokens:,} tokens, and the budget has {max(available, 0):,} for messages")
+        super().__init__(
+            f"the live turn takes {tokens:,} tokens, and the budget has {max(available, 0):,} for messages"
+        )
         self.tokens = tokens
         self.available = available
