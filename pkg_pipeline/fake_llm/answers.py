@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pkg_pipeline.fake_llm import profile_manners, questions
+from pkg_pipeline.fake_llm import folds, profile_manners, questions
 from pkg_pipeline.fake_llm.profiles import PROFILE_KEYS, profile
 from pkg_pipeline.fake_llm.summaries import language_of, summarise
 from pkg_pipeline.fake_llm.updates import merge, update
@@ -65,6 +65,10 @@ def good(schema: Mapping[str, Any], prompt: str) -> Any:
         return merge(blocks["PARTS"])
     if asked >= SUMMARY_KEYS and blocks.get("MESSAGES"):
         return summarise(blocks.get("PARTICIPANTS", []), blocks["MESSAGES"])
+    if asked == folds.FOLD_KEYS and blocks.get("MESSAGES"):
+        return folds.fold(blocks)
+    if asked == folds.COMPRESS_KEYS and blocks.get("SUMMARY"):
+        return folds.shorter(blocks["SUMMARY"], prompt)
     if _asks_for_profile(schema, blocks):
         return profile(blocks)
     if asked == questions.QUESTION_KEYS and blocks.get("QUESTION"):
@@ -113,9 +117,13 @@ def _target(prompt: str) -> Record:
     return next((message for message in messages if gives_orders(message["text"])), messages[-1])
 
 
+def _order(prompt: str) -> Record:
+    return next((m for m in reversed(_messages(prompt)) if "[inject]" in str(m.get("speaker"))), _target(prompt))
+
+
 def _obedient(answer: Record, prompt: str) -> Record:
     """Says what the last message of the conversation wants said, everywhere, with honest-looking quotes."""
-    order = next((m for m in reversed(_messages(prompt)) if "[inject]" in str(m.get("speaker"))), _target(prompt))
+    order = _order(prompt)
     said = payload(order["text"])[:400]
     quote, numbers = order["text"][:500], [order["n"]]
     return {
@@ -203,6 +211,7 @@ _BENT: dict[str, Callable[[Record, str], Record]] = {
     "extra_field": _extra_field,
 }
 _PROFILE_BENT = profile_manners.BENT | profile_manners.obeying(payload)
+_FOLD_BENT = folds.manners(_BENT, payload, _order)
 _QUESTION_BENT = questions.BENT | questions.obeying(payload)
 MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *_BENT)
 """Ways of answering that a script can ask for."""
@@ -212,6 +221,10 @@ def _manners(keys: set[str]) -> Mapping[str, Callable[[Record, str], Record]]:
     """The bad manners for an answer with these keys."""
     if keys == questions.QUESTION_KEYS:
         return _QUESTION_BENT
+    if keys == folds.COMPRESS_KEYS:
+        return folds.COMPRESS_BENT
+    if keys == folds.FOLD_KEYS:
+        return _FOLD_BENT
     return _PROFILE_BENT if keys >= PROFILE_KEYS else _BENT
 
 

@@ -18,7 +18,7 @@ from pkg_pipeline.memory.gate_text import word_count
 from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, plain_problem, read_answer
-from pkg_pipeline.prompts.interaction_summary_text import TEXTS as COMMON
+from pkg_pipeline.prompts.session_fold_text import COMMON
 from pkg_pipeline.prompts.session_fold_text import COMPRESS as TEXTS
 
 VERSION = "session_compress/1"
@@ -50,8 +50,7 @@ def template_digest() -> str:
 
 def render(source: CompressInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
     """The prompt for ``source``. A model knows words and characters rather than tokens: those are asked for."""
-    language = "ru" if source.language == "ru" else "en"
-    wording, common = TEXTS[language], COMMON[language]
+    wording, common = TEXTS[source.language], COMMON[source.language]
     paragraphs = [line for line in source.text.splitlines() if line.strip()]
     lines = (fencing.encode({"part": n, "text": text}) for n, text in enumerate(paragraphs, 1))
     parts = [
@@ -62,8 +61,7 @@ def render(source: CompressInput, *, strict: bool = False, problem: str | None =
     if strict:
         schema_text = json.dumps(schema(), ensure_ascii=False, separators=(",", ":"))
         parts.append(common.strict.format(problem=plain_problem(problem) or common.unnamed_problem, schema=schema_text))
-    answer_in = wording.answer_in_chinese if source.language == "zh" else wording.answer_in
-    return RenderedPrompt(system=f"{wording.rules}\n{answer_in}", user="\n\n".join(parts))
+    return RenderedPrompt(system=f"{wording.rules}\n{wording.answer_in}", user="\n\n".join(parts))
 
 
 def parse(text: str) -> Answer:
@@ -73,8 +71,6 @@ def parse(text: str) -> Answer:
 
 def _amount(source: CompressInput) -> str:
     """The target by the text's own tokens a word."""
-    wording = TEXTS["ru" if source.language == "ru" else "en"]
-    share = source.target_tokens / max(1, source.source_tokens)
-    if source.language == "zh":
-        return wording.characters.format(count=max(FEWEST_WORDS, round(len(source.text) * share)))
-    return wording.words.format(count=max(FEWEST_WORDS, round(word_count(source.text) * share)))
+    size = len(source.text) if source.language == "zh" else word_count(source.text)
+    count = round(size * source.target_tokens / max(1, source.source_tokens))
+    return TEXTS[source.language].amount.format(count=max(FEWEST_WORDS, count))

@@ -28,7 +28,7 @@ from pkg_pipeline.prompts.interaction_summary import (
     message_line,
     participant_line,
 )
-from pkg_pipeline.prompts.interaction_summary_text import TEXTS as COMMON
+from pkg_pipeline.prompts.session_fold_text import COMMON
 from pkg_pipeline.prompts.session_fold_text import FOLD as TEXTS
 
 VERSION = "session_fold/1"
@@ -72,8 +72,7 @@ def template_digest() -> str:
 
 def render(source: FoldInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
     """The prompt for ``source``; ``strict`` insists on the form and names what was wrong last time (P19)."""
-    language = "ru" if source.language == "ru" else "en"
-    wording, common = TEXTS[language], COMMON[language]
+    wording, common = TEXTS[source.language], COMMON[source.language]
     seed, zone = source.input_hash, ZoneInfo(source.timezone)
     names_me = any(person.is_self for person in source.participants)
     parts = [
@@ -97,8 +96,7 @@ def render(source: FoldInput, *, strict: bool = False, problem: str | None = Non
     if strict:
         schema_text = json.dumps(schema(), ensure_ascii=False, separators=(",", ":"))
         parts.append(common.strict.format(problem=plain_problem(problem) or common.unnamed_problem, schema=schema_text))
-    answer_in = common.answer_chinese if source.language == "zh" else common.answer_language
-    return RenderedPrompt(system=f"{wording.rules}\n{answer_in}", user="\n\n".join(parts))
+    return RenderedPrompt(system=f"{wording.rules}\n{common.answer_language}", user="\n\n".join(parts))
 
 
 def parse(text: str) -> Answer:
