@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any, NamedTuple
+
+from pkg_pipeline.memory.session_records import SessionMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,30 @@ class Totals:
             "saved_tokens_percent": round(self.saved_tokens_percent, 1),
             "saved_usd_percent": round(self.saved_usd_percent, 1),
         }
+
+
+def answers(messages: Sequence[SessionMessage]) -> list[tuple[int, int]]:
+    """Half-open ranges of the messages that a model would have answered with: a question to it stands before each.
+
+    With roles, the assistant's messages in a row. Where people talk, those of others behind words of the memory's
+    owner; where none of them is the owner, whatever one says behind another.
+    """
+    speakers: Sequence[object]
+    is_any = False
+    if any(message.role == "assistant" for message in messages):
+        speakers = [message.role == "assistant" for message in messages]
+    elif any(message.is_self for message in messages):
+        speakers = [not message.is_self for message in messages]
+    else:
+        speakers, is_any = [message.sender_entity_id or message.sender_name for message in messages], True
+    found: list[tuple[int, int]] = []
+    start = 0
+    for speaker, run in groupby(speakers):
+        end = start + sum(1 for _ in run)
+        if start and (is_any or speaker):
+            found.append((start, end))
+        start = end
+    return found
 
 
 def spent(turns: Sequence[TurnUse]) -> list[Spent]:

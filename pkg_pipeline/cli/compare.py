@@ -1,0 +1,248 @@
+"""``pkg-pipeline compare``: a conversation with compression and without, as a table, a document and a plot."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pkg_pipeline.cli.compare_page import page, setup
+from pkg_pipeline.cli.terminal import (
+    PROGRESS_AFTER_SECONDS,
+    CommandFailed,
+    JsonFlag,
+    YesFlag,
+    as_text,
+    confirm,
+    counted,
+    notes,
+    plain,
+    settings_in_force,
+    show,
+)
+from pkg_pipeline.memory.comparison import sampled
+from pkg_pipeline.memory.session_records import Policy, Strategy
+from pkg_pipeline.stages.comparing import Conversation, NothingToCompare
+from pkg_pipeline.stages.comparison_report import Compared
+from pkg_pipeline.stages.ports import LlmError
+from pkg_pipeline.stages.session_stores import SessionUnknown
+from pkg_pipeline.stages.summary_run import OutOfBudget
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.comparing import CompareWork
+
+SHOWN_TURNS = 24
+"""Rows of the table for people; the document and the page have all turns."""
+
+NAME_CHARACTERS = 60
+POLICIES = tuple(one for one in get_args(Policy) if one != "thread_size")
+
+
+def compare(
+    conversation: Annotated[str, typer.Argument(help="Chat key or id in the memory, or a file of any import format.")],
+    model_window: Annotated[
+        int | None, typer.Option(min=1, help="Tokens that the model takes; else the setting.", show_default=False)
+    ] = None,
+    system_tokens: Annotated[int, typer.Option(min=0, help="Tokens of your own system prompt.")] = 0,
+    policy: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(POLICIES)}; else the setting.", show_default=False)
+    ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(get_args(Strategy))}; else the setting.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model whose prices hold for the turns; else the setting.", show_default=False)
+    ] = None,
+    chat: Annotated[
+        str | None, typer.Option(help="Which one, where a file holds several: its key or title.", show_default=False)
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for compare-NAME.png and .html.")] = Path(),
+    yes: YesFlag = False,
+    json: JsonFlag = False,
+) -> None:
+    """Play a conversation with compression and without: tokens and cost of every turn, and from when it pays.
+
+    Nothing of it is stored. With a paid model its folds are paid for, after asking, within the caps of the live lane.
+    """
+    from pkg_pipeline.wiring import open_memory
+
+    _one_of(policy, POLICIES, "--policy")
+    _one_of(strategy, get_args(Strategy), "--strategy")
+    _priced(model)
+    with open_memory(settings_in_force()) as memory, _said():
+        work = memory.comparing
+        played = _conversation(work, as_text(conversation), None if chat is None else as_text(chat))
+        settings = work.settings(
+            policy=cast("Policy | None", policy),
+            strategy=cast("Strategy | None", strategy),
+            model_window=model_window,
+            system_tokens=system_tokens,
+        )
+        if work.is_paid and not yes:
+            with _progress("what folding would cost", as_json=json) as on_turn:
+                foretold = work.play(played, settings, model=model, is_forecast=True, on_turn=on_turn)
+            confirm(_question(foretold), yes=yes, as_json=json)
+        with _progress("playing", as_json=json) as on_turn:
+            compared = work.play(played, settings, model=model, on_turn=on_turn)
+    document = compared.to_json()
+    document["files"] = _written(compared, document, out)
+    show(document, as_json=json, human=lambda screen: print_compared(screen, compared, document))
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """What keeps a control run from being made, in one line."""
+    try:
+        yield
+    except (NothingToCompare, SessionUnknown, OutOfBudget) as error:
+        raise CommandFailed(str(error)) from error
+    except LlmError as error:
+        raise CommandFailed(f"the model gave no answer, and half a comparison would mislead: {error}") from error
+
+
+def _one_of(given: str | None, allowed: tuple[str, ...], option: str) -> None:
+    if given is not None and given not in allowed:
+        raise typer.BadParameter(f"{given!r} is none of {', '.join(allowed)}", param_hint=option)
+
+
+def _priced(model: str | None) -> None:
+    from pkg_pipeline.adapters.prices import known_models, price_row
+    from pkg_pipeline.stages.ports import LlmMisconfigured
+
+    try:
+        if model is not None:
+            price_row(model)
+    except LlmMisconfigured as error:
+        known = ", ".join(known_models())
+        raise typer.BadParameter(f"no price is known for {model!r}; known are {known}", param_hint="--model") from error
+
+
+def _conversation(work: CompareWork, given: str, chat: str | None) -> Conversation:
+    """A file where there is one of that name, else what the memory holds."""
+    from pkg_pipeline.adapters.exports.containers import UnreadableExport
+    from pkg_pipeline.wiring.comparing import chosen
+
+    path = Path(given)
+    if not path.exists():
+        if chat is not None:
+            raise typer.BadParameter(f"there is no file {given}", param_hint="CONVERSATION")
+        return work.remembered(given)
+    try:
+        read = work.exported(path)
+    except (UnreadableExport, ValueError) as error:
+        raise CommandFailed(str(error)) from error
+    if read.rejected:
+        notes().print(f"{counted(read.rejected, 'piece')} of {plain(given)} could not be read", soft_wrap=True)
+    found = chosen(read.conversations, chat)
+    if found is None:
+        names = ", ".join(one.key for one in read.conversations[:10]) or "none"
+        raise CommandFailed(f"which conversation? name it by --chat; {path.name} holds {names}")
+    return found
+
+
+def _question(foretold: Compared) -> str:
+    found = foretold.totals
+    calls = sum(fold.calls for turn in foretold.turns for fold in turn.folds)
+    return (
+        f"Folding it by {foretold.fold_priced_as} takes about {counted(calls, 'call')}, {found.fold_tokens:,} tokens"
+        f" and {found.fold_usd:.4f} USD. Go on?"
+    )
+
+
+@contextmanager
+def _progress(what: str, *, as_json: bool) -> Iterator[Callable[[int, int], object]]:
+    """A bar over the turns, on a terminal only, once it has taken two seconds."""
+    screen = notes()
+    if as_json or not screen.is_terminal:
+        yield lambda _done, _all: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    started = time.monotonic()
+    progress = Progress(*columns, console=screen, transient=True)
+    task = progress.add_task("")
+
+    def on_turn(done: int, total: int) -> None:
+        if time.monotonic() - started >= PROGRESS_AFTER_SECONDS:
+            progress.start()
+            progress.update(task, completed=done, total=total)
+
+    try:
+        yield on_turn
+    finally:
+        progress.stop()
+
+
+# ── what is left behind and what is seen ──────────────────────────────────────────────────────────
+
+
+def _written(compared: Compared, document: dict[str, Any], folder: Path) -> dict[str, str]:
+    """The plot as a picture and as a page; their paths."""
+    from pkg_pipeline.adapters import plots
+
+    rows = document["turns"]
+    figure = plots.ComparisonFigure(
+        turns=[row["turn"] for row in rows],
+        prompt_tokens=[row["prompt_tokens"] for row in rows],
+        hypothetical_tokens=[row["hypothetical_tokens"] for row in rows],
+        usd=[row["cumulative_usd"] for row in rows],
+        hypothetical_usd=[row["cumulative_hypothetical_usd"] for row in rows],
+        fold_turns=[row["turn"] for row in rows if row["folds"]],
+        pays_from=compared.pays_from,
+        overflows_from=compared.overflows_from,
+        available_tokens=compared.settings.budget.available + compared.settings.budget.system,
+        model=compared.model,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"compare-{file_name(compared.conversation.key)}"
+    picture, told = folder / f"{name}.png", folder / f"{name}.html"
+    picture.write_bytes(plots.png(figure))
+    told.write_text(page(document, svg=plots.svg(figure), said=compared.outcome()), encoding="utf-8")
+    return {"png": str(picture), "html": str(told)}
+
+
+def file_name(key: str) -> str:
+    """A conversation's key as a part of a file's name, in any script, nothing that a shell or a system minds."""
+    return re.sub(r"[^\w.-]+", "-", key).strip("-.")[:NAME_CHARACTERS] or "conversation"
+
+
+def print_compared(screen: Console, compared: Compared, document: dict[str, Any]) -> None:
+    """The outcome, then some of the turns: the first, the last, and the one from which it pays."""
+    turns = compared.turns
+    table = Table("turn", "prompt", "uncompressed", "answer", "folds", "USD so far", "uncompressed", box=None)
+    for column in table.columns:
+        column.justify = "right"
+    rows = {row["turn"]: row for row in document["turns"]}
+    for turn in sampled(turns, SHOWN_TURNS, keep=(compared.pays_from,)):
+        row = rows[turn.number]
+        table.add_row(
+            f"{turn.number:,}",
+            f"{turn.prompt_tokens:,}",
+            f"{turn.hypothetical_tokens:,}",
+            f"{turn.completion_tokens:,}",
+            str(len(turn.folds) or ""),
+            f"{row['cumulative_usd']:.6f}",
+            f"{row['cumulative_hypothetical_usd']:.6f}",
+            style="bold" if turn.number == compared.pays_from else None,
+        )
+    found = compared.totals
+    screen.print(table)
+    screen.rule(style="dim")
+    screen.print(f"{plain(compared.conversation.key)}: {plain(setup(document))}")
+    screen.print(
+        f"{counted(found.turns, 'turn')}, a prompt of {found.mean_prompt_tokens:,.0f} tokens on average instead of"
+        f" {found.mean_hypothetical_tokens:,.0f}; {counted(found.folds, 'fold')} of"
+        f" {counted(found.folded_messages, 'message')} took {found.fold_tokens:,} tokens"
+    )
+    screen.print(compared.outcome(), style="bold")
+    for warning in document["warnings"]:
+        screen.print(f"note: {plain(warning)}")
+    screen.print(f"plot: {plain(document['files']['png'])} and {plain(document['files']['html'])}")
