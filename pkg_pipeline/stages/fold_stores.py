@@ -130,8 +130,8 @@ class FoldReads(Protocol):
         """
         ...
 
-    def summaries(self, session_id: UUID) -> list[tuple[UUID, str]]:
-        """(id, summary) of every live fold, oldest first; none that rests on a deleted message."""
+    def summaries(self, session_id: UUID) -> list[tuple[int, str]]:
+        """(id of the last message, summary) of every live fold, oldest first; none that rests on a deleted message."""
         ...
 
     def next_dirty(self, session_id: UUID) -> DirtyFold | None:
@@ -172,9 +172,7 @@ class FoldWrites(Protocol):
         """Gives back what is still ours; leases that are no longer ours stay with their new holder."""
         ...
 
-    def begin(
-        self, claimed: ClaimedSession, *, to_id: int, trigger: FoldTrigger, event: SessionEvent | None
-    ) -> bool:
+    def begin(self, claimed: ClaimedSession, *, to_id: int, trigger: FoldTrigger, event: SessionEvent | None) -> bool:
         """Writes down that it is folded up to ``to_id``, so that the work goes on whoever is killed. ``event``, which
         was looked at, is over; one that came meanwhile stays.
         """
@@ -190,12 +188,18 @@ class FoldWrites(Protocol):
         """
         ...
 
-    def replace(self, row: FoldRow, *, claimed: ClaimedSession, running: Running) -> bool:
-        """H15: the fold in place of ``row.parent``, which is superseded. HWM and counters stay, and so does the lease."""
+    def replace(self, row: FoldRow, *, claimed: ClaimedSession, running: Running | None) -> bool:
+        """H15: the fold in place of ``row.parent``, which is superseded. HWM and counters stay, and so does the lease.
+        ``running`` None: it is made anew with another fold.
+        """
         ...
 
-    def confirm(self, fold: DirtyFold, *, claimed: ClaimedSession) -> bool:
-        """What the fold covers is again what it was made from: it is not dirty any more."""
+    def confirm(
+        self, fold: DirtyFold, *, messages: Sequence[tuple[int, str]], claimed: ClaimedSession, running: Running | None
+    ) -> bool:
+        """What the fold covers is again what it was made from: unless ``messages``, as read, changed since, it is not
+        dirty any more.
+        """
         ...
 
     def leave(self, claimed: ClaimedSession, look: Look, *, ending: Ending) -> bool:
@@ -215,5 +219,3 @@ class Spending(Protocol):
     def __call__(self) -> float:
         """USD that the lane has spent today, open reservations included."""
         ...
-
-

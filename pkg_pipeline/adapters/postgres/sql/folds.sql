@@ -1,0 +1,218 @@
+-- Folds of live sessions (H, W4, L3): leases, the rows, the topics, and what moves in a session when one is made. One
+-- order of locks: the chat, which appends and imports lock too, its session, the lease.
+
+-- name: view
+-- The fields of a state in their order, then what a worker needs besides.
+SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_message_id, s.message_count, s.token_count,
+       s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
+       s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label,
+       c.source, c.external_id, s.attempts, s.running_summary, s.running_token_count, s.running_fold_id
+FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
+
+-- name: page
+SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, coalesce(e.name, ''),
+       coalesce(e.is_self, false), m.is_outgoing, m.content_hash, m.token_count, m.importance_score, m.importance_reason
+FROM message_texts m LEFT JOIN entities e ON e.id = m.sender_entity_id
+WHERE m.chat_id = %(session)s AND m.id > %(after)s AND m.id <= %(to)s AND m.deleted_at IS NULL
+ORDER BY m.id LIMIT %(limit)s
+
+-- name: tail
+SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, coalesce(e.name, ''),
+       coalesce(e.is_self, false), m.is_outgoing, m.content_hash, m.token_count, m.importance_score, m.importance_reason
+FROM (
+    SELECT id FROM messages WHERE chat_id = %(session)s AND id > %(after)s AND deleted_at IS NULL ORDER BY id DESC LIMIT %(limit)s
+) l JOIN message_texts m ON m.id = l.id LEFT JOIN entities e ON e.id = m.sender_entity_id
+ORDER BY m.id
+
+-- name: earlier
+SELECT summary FROM session_summaries
+WHERE session_id = %(session)s AND status <> 'superseded' AND dirty_reason IS DISTINCT FROM 'deleted'
+  AND to_message_id < %(before)s AND summary <> ''
+ORDER BY to_message_id DESC LIMIT %(limit)s
+
+-- name: summaries
+SELECT to_message_id, summary FROM session_summaries
+WHERE session_id = %(session)s AND status <> 'superseded' AND dirty_reason IS DISTINCT FROM 'deleted'
+ORDER BY to_message_id
+
+-- name: next_dirty
+SELECT id, from_message_id - 1, to_message_id, to_at, trigger, input_hash FROM session_summaries
+WHERE session_id = %(session)s AND status = 'dirty' ORDER BY to_message_id LIMIT 1
+
+-- name: is_folded
+SELECT EXISTS (
+    SELECT FROM session_summaries
+    WHERE session_id = %(session)s AND to_message_id = %(to)s AND input_hash = %(input_hash)s AND status <> 'superseded')
+
+-- name: due
+-- Counted up to a limit: whoever asks wants to know whether, and about how many.
+SELECT count(*) FROM (
+    SELECT FROM conversation_sessions s
+    WHERE s.next_due_at <= %(now)s AND (s.retry_at IS NULL OR s.retry_at <= clock_timestamp())
+      AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+    LIMIT %(limit)s
+) found
+
+-- name: ask_all
+-- H7: the hour that the schedule names. Sessions that somebody writes to at this moment are passed over: they are alive.
+UPDATE conversation_sessions s SET event = 'scheduled', next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
+    is_pending = s.is_pending OR EXISTS (
+        SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+FROM (
+    SELECT id FROM conversation_sessions WHERE messages_since_hwm >= %(least)s AND event IS NULL FOR NO KEY UPDATE SKIP LOCKED
+) g WHERE s.id = g.id
+
+-- name: claim
+WITH due AS MATERIALIZED (
+    SELECT s.id FROM conversation_sessions s
+    WHERE s.next_due_at <= %(now)s AND (s.retry_at IS NULL OR s.retry_at <= clock_timestamp()) AND s.id <> ALL(%(besides)s::uuid[])
+      AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+    ORDER BY s.next_due_at, s.id LIMIT %(limit)s
+    FOR NO KEY UPDATE OF s SKIP LOCKED
+)
+INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
+SELECT 'session', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s)
+FROM (SELECT id FROM due ORDER BY id) g
+ON CONFLICT (kind, subject_id) DO UPDATE
+    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
+    WHERE l.expires_at <= clock_timestamp()
+RETURNING subject_id, token
+
+-- name: ask
+-- Somebody wants it now: whatever becomes of the worker, it is looked at. While another one is at it, once more.
+UPDATE conversation_sessions s SET event = %(event)s, next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
+    is_pending = s.is_pending OR EXISTS (
+        SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+WHERE s.id = %(session)s
+
+-- name: claim_one
+INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
+VALUES ('session', %(session)s, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s))
+ON CONFLICT (kind, subject_id) DO UPDATE
+    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
+    WHERE l.expires_at <= clock_timestamp()
+RETURNING token
+
+-- name: renew
+UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
+FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = 'session' AND l.subject_id = g.id AND l.token = g.token
+
+-- name: give_back
+DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = 'session' AND l.subject_id = g.id AND l.token = g.token
+
+-- name: lock_chat
+-- A statement of its own, like the next two: each must see all that was committed before its lock was got.
+SELECT id FROM chats WHERE id = %(session)s FOR NO KEY UPDATE
+
+-- name: lock_session
+SELECT hwm_message_id FROM conversation_sessions WHERE id = %(session)s FOR NO KEY UPDATE
+
+-- name: holds_lease
+SELECT token FROM leases WHERE kind = 'session' AND subject_id = %(session)s AND token = %(token)s FOR UPDATE
+
+-- name: begin
+-- The event that was looked at is over; one that came meanwhile is not.
+UPDATE conversation_sessions SET folding_to_id = %(to)s, folding_trigger = %(trigger)s, updated_at = clock_timestamp(),
+    event = CASE WHEN event = %(event)s::text THEN NULL ELSE event END
+WHERE id = %(session)s
+
+-- name: window_now
+-- What a fold covers, as it is at this moment.
+SELECT id, content_hash, kind = 'message', token_count FROM messages
+WHERE chat_id = %(session)s AND id > %(after)s AND id <= %(to)s AND deleted_at IS NULL ORDER BY id
+
+-- name: insert_fold
+-- From the first message after the HWM on, be it deleted: ranges leave no gap, so that one that is restored is in one.
+INSERT INTO session_summaries (id, session_id, parent_summary_id, from_message_id, to_message_id, from_at, to_at, status,
+    dirty_reason, trigger, input_hash, prompt_version, model_version, language, summary, facts, decisions, open_questions, topics,
+    message_ids, noise_ids, message_count, source_token_count, summary_token_count, quarantined, cost_usd, generation_seconds)
+SELECT %(id)s, %(session)s, %(parent)s, coalesce(m.id, %(to)s), %(to)s, coalesce(m.sent_at, %(to_at)s), %(to_at)s, %(status)s,
+    %(dirty_reason)s, %(trigger)s, %(input_hash)s, %(prompt_version)s, %(model)s, %(language)s, %(summary)s, %(facts)s, %(decisions)s,
+    %(open_questions)s, %(topics)s, %(message_ids)s, %(noise_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
+    %(quarantined)s, %(cost_usd)s, %(seconds)s
+FROM (VALUES (0)) one LEFT JOIN LATERAL (
+    SELECT id, sent_at FROM messages WHERE chat_id = %(session)s AND id > %(after)s AND id <= %(to)s ORDER BY id LIMIT 1
+) m ON true
+ON CONFLICT DO NOTHING RETURNING id
+
+-- name: supersede
+UPDATE session_summaries SET status = 'superseded' WHERE id = %(fold)s AND session_id = %(session)s RETURNING topics
+
+-- name: confirm
+UPDATE session_summaries SET status = 'completed', dirty_reason = NULL WHERE id = %(fold)s AND session_id = %(session)s AND status = 'dirty'
+
+-- name: add_topics
+INSERT INTO memory_topics AS t (session_id, topic, mention_count, last_seen_at)
+SELECT %(session)s, topic, 1, %(to_at)s FROM unnest(%(topics)s::text[]) AS g (topic) GROUP BY topic ORDER BY topic
+ON CONFLICT (session_id, topic) DO UPDATE
+    SET mention_count = t.mention_count + 1, last_seen_at = greatest(t.last_seen_at, excluded.last_seen_at)
+
+-- name: recount_topics
+-- Of a fold that was made anew: a topic may have been its own.
+WITH named AS (
+    SELECT g.topic, count(*) AS folds, max(f.to_at) AS seen_at
+    FROM unnest(%(topics)s::text[]) AS g (topic)
+    JOIN session_summaries f ON f.session_id = %(session)s AND f.status <> 'superseded' AND g.topic = ANY(f.topics)
+    GROUP BY g.topic
+), gone AS (
+    DELETE FROM memory_topics t
+    WHERE t.session_id = %(session)s AND t.topic = ANY(%(topics)s) AND NOT EXISTS (SELECT FROM named n WHERE n.topic = t.topic)
+)
+INSERT INTO memory_topics (session_id, topic, mention_count, last_seen_at)
+SELECT %(session)s, topic, folds, seen_at FROM named ORDER BY topic
+ON CONFLICT (session_id, topic) DO UPDATE SET mention_count = excluded.mention_count, last_seen_at = excluded.last_seen_at
+
+-- name: move_hwm
+-- H10: nowhere else. The counters lose what the window holds now, which is what they counted of it.
+UPDATE conversation_sessions s SET hwm_message_id = %(to)s,
+    messages_since_hwm = s.messages_since_hwm - %(messages)s, tokens_since_hwm = s.tokens_since_hwm - %(tokens)s,
+    first_since_at = (
+        SELECT m.sent_at FROM messages m
+        WHERE m.chat_id = s.id AND m.id > %(to)s AND m.kind = 'message' AND m.deleted_at IS NULL ORDER BY m.id LIMIT 1),
+    messages_since_fold = 0, messages_since_look = 0, last_fold_at = %(now)s,
+    folding_to_id = CASE WHEN %(is_last)s THEN NULL ELSE folding_to_id END,
+    folding_trigger = CASE WHEN %(is_last)s THEN NULL ELSE folding_trigger END
+WHERE s.id = %(session)s
+
+-- name: keep_account
+-- After each fold, and each that was made anew: what all say together, how many are dirty, no failure any more.
+UPDATE conversation_sessions SET
+    running_summary = CASE WHEN %(has_running)s THEN %(running)s ELSE running_summary END,
+    running_token_count = CASE WHEN %(has_running)s THEN %(running_tokens)s ELSE running_token_count END,
+    running_fold_id = CASE WHEN %(has_running)s THEN %(running_fold)s ELSE running_fold_id END, attempts = 0, retry_at = NULL, last_error = NULL, updated_at = clock_timestamp(),
+    dirty_folds = (SELECT count(*) FROM session_summaries f WHERE f.session_id = %(session)s AND f.status = 'dirty')
+WHERE id = %(session)s
+
+-- name: mark_chunks
+-- H14: a fold is searched with the interaction in which it ends, if there is one by now.
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT DISTINCT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'folded'
+FROM unnest(%(moments)s::timestamptz[]) AS g (at) JOIN interactions i ON i.chat_id = %(session)s AND g.at BETWEEN i.started_at AND i.ended_at
+
+-- name: look
+UPDATE conversation_sessions SET folding_to_id = NULL, folding_trigger = NULL, attempts = 0, retry_at = NULL, last_error = NULL,
+    event = CASE WHEN event = %(event)s::text THEN NULL ELSE event END,
+    messages_since_look = CASE WHEN %(is_of_drift)s THEN 0 ELSE messages_since_look END,
+    dirty_folds = (SELECT count(*) FROM session_summaries f WHERE f.session_id = %(session)s AND f.status = 'dirty')
+WHERE id = %(session)s
+
+-- name: leave
+-- W4: what came while somebody was at it is looked at once more.
+UPDATE conversation_sessions SET next_due_at = CASE WHEN is_pending THEN %(now)s ELSE %(due_at)s::timestamptz END, is_pending = false,
+    updated_at = clock_timestamp()
+WHERE id = %(session)s
+
+-- name: fail
+-- It stays due: when it is tried again, retry_at says.
+UPDATE conversation_sessions SET attempts = attempts + %(counts)s, last_error = %(error)s, is_pending = false,
+    retry_at = clock_timestamp() + make_interval(secs => %(retry_after)s), updated_at = clock_timestamp()
+WHERE id = %(session)s
+
+-- name: rest
+UPDATE conversation_sessions s SET last_error = %(error)s, retry_at = clock_timestamp() + make_interval(secs => %(seconds)s)
+FROM (
+    SELECT id FROM conversation_sessions
+    WHERE next_due_at <= %(now)s AND (retry_at IS NULL OR retry_at <= clock_timestamp()) FOR NO KEY UPDATE SKIP LOCKED
+) g WHERE s.id = g.id
