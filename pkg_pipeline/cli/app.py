@@ -35,6 +35,7 @@ COMMANDS = {
     "dev": ("dev", "dev", "Database, Dagster's pages and daemon, API; one Ctrl-C ends all."),
     "serve": ("serving", "serve", "The read API until Ctrl-C."),
     "reembed": ("reembed", "reembed", "Another model for the vectors, beside the one in use, then the switch."),
+    "compare": ("compare", "compare", "A conversation with compression and without: tokens and cost of every turn."),
     "init": ("operate", "init", "Create the home, the database and its tables."),
     "doctor": ("doctor", "doctor", "Tell what is in force and what is wrong."),
     "db": ("operate", "db", "The database: upgrade, downgrade REV, start, stop, status."),
