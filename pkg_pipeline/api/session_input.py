@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.api.problems import BadPart
+from pkg_pipeline.memory.hashing import chat_id_of
 
 PREFIX = "/v1/sessions/"
 MOST_BODY_BYTES = 16 * 1024 * 1024
@@ -43,8 +44,10 @@ def session_named(encoded: str) -> str:
         found = unquote_to_bytes(encoded).decode()
     except UnicodeDecodeError:
         raise BadPart("path", "session", "session must be percent-encoded UTF-8") from None
-    if "\0" in found:
-        raise BadPart("path", "session", "session must be an id or source:external-id")
+    try:
+        chat_id_of(found)
+    except ValueError:
+        raise BadPart("path", "session", "session must be an id or source:external-id") from None
     return found
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pkg_pipeline.api.models import Answer
 from pkg_pipeline.memory.records import MessageRole
-from pkg_pipeline.memory.session_records import FoldTrigger, Policy, SessionEvent, Strategy
+from pkg_pipeline.memory.session_records import Policy, SessionEvent, Strategy
 
 SESSION = "agent:thread-1"
 SESSION_ID = "2c1c7a54-7a0e-5c35-9a52-0f6f6d1b7e21"
@@ -76,8 +76,10 @@ class SessionChanges(BaseModel):
     )
     policy: Literal["hysteresis", "sliding", "interval"] | None = None
     strategy: Strategy | None = None
-    summary_interval: int | None = Field(default=None, ge=2, le=10_000, description="Messages, for `interval`")
-    label: str | None = Field(default=None, max_length=300)
+    summary_interval: int | None = Field(
+        default=None, ge=0, le=100_000, description="Messages a fold, for `interval`; 0 takes the setting again"
+    )
+    label: str | None = Field(default=None, max_length=300, description="Empty takes it away")
 
 
 # ── answers ───────────────────────────────────────────────────────────────────────────────────
@@ -95,14 +97,25 @@ class Session(Answer):
                 "label": "support",
                 "policy": "hysteresis",
                 "strategy": "hybrid",
+                "summary_interval": None,
                 "messages": 48,
                 "tokens": 5210,
                 "folded": 40,
                 "unfolded": 8,
+                "unfolded_tokens": 730,
+                "first_unfolded_at": "2026-03-15T11:21:00Z",
+                "messages_since_fold": 8,
                 "last_message_at": "2026-03-15T12:00:00Z",
                 "last_fold_at": "2026-03-15T11:20:00Z",
                 "next_due_at": "2026-03-15T13:20:00Z",
                 "hwm": 9120,
+                "event": None,
+                "pending": False,
+                "folds": 3,
+                "dirty_folds": 0,
+                "summary_tokens": 412,
+                "attempts": 0,
+                "retry_at": None,
                 "last_error": None,
             }
         },
@@ -112,14 +125,25 @@ class Session(Answer):
     label: str | None
     policy: Policy
     strategy: Strategy
+    summary_interval: int | None = Field(description="Its own, null takes the setting")
     messages: int
     tokens: int
     folded: int
     unfolded: int
+    unfolded_tokens: int
+    first_unfolded_at: datetime | None
+    messages_since_fold: int = Field(description="Arrived after the last fold was made")
     last_message_at: datetime | None
     last_fold_at: datetime | None
-    next_due_at: datetime | None = Field(description="When its policy is asked next, whatever comes in")
+    next_due_at: datetime | None = Field(description="When its policy is asked next; null: not before a new message")
     hwm: int = Field(description="The last message that a fold covers, 0 for none")
+    event: SessionEvent | None = Field(description="What asked for a fold and was not looked at yet")
+    pending: bool = Field(description="Something came during a fold: there is one more look after it")
+    folds: int
+    dirty_folds: int = Field(description="Over messages that were edited or deleted since; made anew")
+    summary_tokens: int = Field(description="Of the running summary")
+    attempts: int = Field(description="Failed folds in a row")
+    retry_at: datetime | None
     last_error: str | None = Field(description="Why the last fold failed")
 
 
@@ -128,14 +152,72 @@ class SessionList(Answer):
     next: str | None = Field(description="Cursor of the next page, null at the end")
 
 
+class SessionMessage(Answer):
+    """One message as it was said. `key` is its name in every answer of the memory."""
+
+    id: int
+    key: str
+    role: MessageRole | None
+    sender: str
+    self: bool
+    sent_at: datetime
+    text: str
+    parts: list[dict[str, Any]] | None
+    tokens: int
+    folded: bool
+
+
+class SessionMessageList(Answer):
+    items: list[SessionMessage]
+    next: str | None
+
+
+class ShownSession(Session):
+    recent: list[SessionMessage] = Field(description="The last messages, oldest first")
+
+
 class RejectedMessage(Answer):
     where: str = Field(examples=["messages[3]"])
     reason: str
 
 
+class Counters(Answer):
+    """What the policy goes by."""
+
+    messages: int
+    tokens: int
+    messages_since_hwm: int
+    tokens_since_hwm: int
+    messages_since_fold: int
+
+
 class Appended(Answer):
     """What became of the messages. What is in `rejected` was left out, everything around it went in."""
 
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "session": SESSION,
+                "id": SESSION_ID,
+                "new": 2,
+                "updated": 0,
+                "unchanged": 0,
+                "deleted": 0,
+                "rejected": [{"where": "messages[2]", "reason": "it has neither role nor sender_id"}],
+                "rejected_count": 1,
+                "replaced_characters": 0,
+                "counters": {
+                    "messages": 50,
+                    "tokens": 5390,
+                    "messages_since_hwm": 10,
+                    "tokens_since_hwm": 910,
+                    "messages_since_fold": 10,
+                },
+                "next_due_at": "2026-03-15T13:20:00Z",
+            }
+        },
+    )
     session: str
     id: UUID
     new: int
@@ -144,7 +226,8 @@ class Appended(Answer):
     deleted: int
     rejected: list[RejectedMessage]
     rejected_count: int
-    counters: dict[str, int]
+    replaced_characters: int
+    counters: Counters
     next_due_at: datetime | None = Field(description="When its policy is asked next; the past means at once")
 
 
@@ -159,17 +242,23 @@ class WindowBudget(Answer):
 
 
 class WindowTier(Answer):
-    tier: str
+    tier: Literal["summary", "condensed", "recent"]
     tokens: int
     messages: int
 
 
-class Folded(BaseModel):
-    """What folding at once brought. `trigger` is why each was made."""
+class Window(BaseModel):
+    """`messages` are ready for a model, in the asked form. `left_out` says what of the session is not in them."""
 
-    folds: int
-    refolds: int
-    pending: int
-    failed: int
-    deferred: int
-    trigger: FoldTrigger | None = None
+    session: str
+    strategy: Strategy
+    messages: list[Any]
+    tokens: int
+    budget: WindowBudget
+    tiers: list[WindowTier]
+    hypothetical_tokens: int = Field(description="What the whole history would take")
+    topics: list[str]
+
+
+class Folded(BaseModel):
+    """What folding at once brought. What failed or waits is told with its reasons."""
