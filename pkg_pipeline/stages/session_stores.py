@@ -70,10 +70,11 @@ class AppendBatch:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What became of a batch, and the session's state after it."""
+    """What became of a batch, the session's state after it, and when its policy is asked next."""
 
     counts: IngestCounts
     state: SessionState
+    next_due_at: datetime | None
 
 
 class AppendStore(Protocol):

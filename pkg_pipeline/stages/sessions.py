@@ -102,7 +102,7 @@ class Sessions:
             done = self._append(known, taken, people, now)
         if done is None:
             raise SessionUnknown(f"{report.chat_key} is being removed")
-        report.counts, report.state = done.counts, done.state
+        report.counts, report.state, report.next_due_at = done.counts, done.state, done.next_due_at
         if self.record_usage is not None:
             for message in messages:
                 if message.usage is not None and message.role == "assistant":

@@ -39,8 +39,11 @@ from pkg_pipeline.wiring.reembed import ReembedWork
 from pkg_pipeline.wiring.summaries import SummaryWork
 
 if TYPE_CHECKING:
+    from pkg_pipeline.wiring.comparing import CompareWork
+    from pkg_pipeline.wiring.folding import FoldWork
     from pkg_pipeline.wiring.recall import RecallWork
     from pkg_pipeline.wiring.rewriting import RewritingWork
+    from pkg_pipeline.wiring.sessions import SessionWork
 
 
 class ImportFailed(Exception):
@@ -124,7 +127,7 @@ class Memory:
             exports = open_export(path, format=format_name, timezone=self.settings.timezone)
         except (UnreadableExport, ValueError) as error:
             raise ImportFailed(str(error)) from error
-        store = PostgresIngestStore(self.connections)
+        store = PostgresIngestStore(self.connections, counters=self.sessions.counters, now=self.clock.now)
         report = ImportReport()
         try:
             selves = owner.resolve_self(exports, rule=self_rule, known=store.known_selves)
@@ -212,6 +215,18 @@ class Memory:
         return RecallWork(self)
 
     @cached_property
+    def sessions(self) -> SessionWork:
+        from pkg_pipeline.wiring.sessions import SessionWork
+
+        return SessionWork(self)
+
+    @cached_property
+    def comparing(self) -> CompareWork:
+        from pkg_pipeline.wiring.comparing import CompareWork
+
+        return CompareWork(self)
+
+    @cached_property
     def rewriting(self) -> RewritingWork | None:
         """Other words for questions, one a process; None unless the settings want them."""
         if not self.settings.recall_rewrite:
@@ -221,6 +236,12 @@ class Memory:
         work = RewritingWork(self.settings, self.connections, self.counter)
         self._closers.append(work.close)
         return work
+
+    @cached_property
+    def folding(self) -> FoldWork:
+        from pkg_pipeline.wiring.folding import FoldWork
+
+        return FoldWork(self)
 
     @cached_property
     def reads(self) -> PostgresReadStore:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.profile_marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.session_counters import SessionCounters, Standing
 from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.stages.message_stores import ChatNames, EntityRow, IngestBatch, IngestCounts, MessageRow
@@ -33,8 +34,17 @@ REPLACING = (
 class PostgresIngestStore:
     """Implements ``stages.message_stores.IngestStore``."""
 
-    def __init__(self, connections: ConnectionPool) -> None:
+    def __init__(
+        self,
+        connections: ConnectionPool,
+        *,
+        counters: SessionCounters | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        """``counters`` know when a session is asked next, by the clock ``now``; else as of the export's time."""
         self._connections = connections
+        self._counters = counters or SessionCounters()
+        self._now = now
 
     def known_selves(self, source: str) -> list[str]:
         with self._connections.connection() as connection:
@@ -71,23 +81,24 @@ class PostgresIngestStore:
 
     def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
         with transaction(self._connections) as connection:
-            selves = _lock_selves(connection, batch.entities)
-            _insert_entities(connection, batch.entities)
+            selves = lock_selves(connection, batch.entities)
+            insert_entities(connection, batch.entities)
             if selves:
                 connection.execute(query("ingest", "lock_entities"), {"ids": selves})
             _write_chats(connection, batch, selves)
             if selves:
                 connection.execute(query("ingest", "adopt_self"), {"selves": selves})
-            return _write_messages(connection, batch.messages, exported_at) if batch.messages else IngestCounts()
+            if not batch.messages:
+                return IngestCounts()
+            now = exported_at if self._now is None else self._now()
+            return write_messages(
+                connection, batch.messages, exported_at=exported_at, counters=self._counters, now=now
+            )[0]
 
     def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
         with transaction(self._connections) as connection:
             if entities:
-                named = {"id": list(entities), "at": [at for at, _ in entities.values()]}
-                connection.execute(query("ingest", "lock_entities"), {"ids": named["id"]})
-                connection.execute(
-                    query("ingest", "upsert_names"), {**named, "name": [name for _, name in entities.values()]}
-                )
+                name_entities(connection, entities)
             if chats:
                 connection.execute(query("ingest", "lock_chats"), {"ids": list(chats), "selves": []})
                 called = chats.values()
@@ -103,7 +114,7 @@ class PostgresIngestStore:
                 )
 
 
-def _lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[UUID]:
+def lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[UUID]:
     """The entities of the batch that were not me before, under a lock that makes other batches wait; mostly none."""
     selves = [row.id for row in entities if row.is_self]
     if selves:
@@ -114,11 +125,18 @@ def _lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[
     return selves
 
 
-def _insert_entities(connection: Connection, entities: Sequence[EntityRow]) -> None:
+def insert_entities(connection: Connection, entities: Sequence[EntityRow]) -> None:
     if entities:
         columns = _columns(entities, "id", "source", "external_id", "name", "name_at")
         connection.execute(query("ingest", "insert_entities"), columns)
         connection.execute(query("ingest", "insert_identities"), columns)
+
+
+def name_entities(connection: Connection, entities: Mapping[UUID, tuple[datetime, str]]) -> None:
+    """Of each the latest message's time that carried the name, and the name; an older one changes nothing."""
+    named = {"id": list(entities), "at": [at for at, _ in entities.values()]}
+    connection.execute(query("ingest", "lock_entities"), {"ids": named["id"]})
+    connection.execute(query("ingest", "upsert_names"), {**named, "name": [name for _, name in entities.values()]})
 
 
 def _write_chats(connection: Connection, batch: IngestBatch, selves: Sequence[UUID]) -> None:
@@ -137,8 +155,17 @@ def _write_chats(connection: Connection, batch: IngestBatch, selves: Sequence[UU
         )
 
 
-def _write_messages(connection: Connection, rows: Sequence[MessageRow], exported_at: datetime) -> IngestCounts:
+def write_messages(
+    connection: Connection,
+    rows: Sequence[MessageRow],
+    *,
+    exported_at: datetime,
+    counters: SessionCounters,
+    now: datetime,
+) -> tuple[IngestCounts, list[Standing]]:
+    """Rows of chats that are locked; what they did, and the sessions among the chats as they are now."""
     run = connection.execute
+    touched = counters.touched(connection, {row.chat_id for row in rows})
     run(query("ingest", "create_incoming"))
     with connection.cursor() as cursor, cursor.copy(query("ingest", "copy_incoming")) as copy:
         for row in rows:
@@ -146,18 +173,21 @@ def _write_messages(connection: Connection, rows: Sequence[MessageRow], exported
     parameters = {"exported_at": exported_at}
     new, deleted = run(query("ingest", "insert_new"), parameters).fetchone() or (0, 0)
     if new == len(rows):
-        return IngestCounts(new=new - deleted, deleted=deleted)
+        return IngestCounts(new=new - deleted, deleted=deleted), counters.settle(connection, touched, now=now)
     run(query("ingest", "create_best"))
     run(query("ingest", "changed"), parameters)
     updated, gone = run(query("ingest", "count_changed")).fetchone() or (0, 0)
+    if updated or gone:
+        counters.replace(connection, touched)
     for step in REPLACING:
         run(query("ingest", step), parameters)
     if updated or gone:
         dirty_changed(connection)
     run("DROP TABLE changed, best")
-    return IngestCounts(
+    counts = IngestCounts(
         new=new - deleted, updated=updated, deleted=deleted + gone, unchanged=len(rows) - new - updated - gone
     )
+    return counts, counters.settle(connection, touched, now=now)
 
 
 def _fields(row: MessageRow) -> tuple[Any, ...]:

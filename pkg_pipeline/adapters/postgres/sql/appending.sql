@@ -1,0 +1,148 @@
+-- Messages of live sessions, and the counters of sessions for every change of messages, whoever makes it (H1, W5).
+--
+-- Locks, after those of imports: the chat, its row in conversation_sessions, its folds. Live is a message of kind
+-- 'message' that is not deleted; counters are about these. Order is that of ids, which are taken under the chat's lock.
+
+-- name: lock_session
+-- The state as it is under the lock, whoever held it before.
+SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_message_id, s.message_count, s.token_count,
+       s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
+       s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label
+FROM chats c JOIN conversation_sessions s ON s.id = c.id WHERE c.id = %(chat)s FOR NO KEY UPDATE OF c, s
+
+-- name: append
+-- What is not there yet, in the order given, with the chat's mark and the session's counters. Senders are members of the
+-- chat: whoever is not (any more) is missed in the count of senders, and the caller begins again. next_due_at is right
+-- where everything was new; during a fold it is the fold that looks once more (W4).
+WITH senders AS MATERIALIZED (
+    SELECT e.id, e.is_self FROM chat_members m JOIN entities e ON e.id = m.entity_id
+    WHERE m.chat_id = %(chat)s AND m.entity_id = ANY(%(senders)s::uuid[])
+), inserted AS (
+    INSERT INTO messages (
+        chat_id, sender_entity_id, sent_at, exported_at, edited_at, deleted_at, token_count, importance_score, is_outgoing,
+        is_time_assumed, kind, role, importance_reason, external_id, content, content_hash, reply_to, parts, metadata
+    )
+    SELECT %(chat)s, e.id, g.at, %(now)s, g.edited, CASE WHEN g.gone THEN clock_timestamp() END, g.tokens, g.score, e.is_self,
+           g.assumed, 'message', g.role, g.reason, g.key, g.text, g.hash, g.reply, g.parts, g.meta
+    FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (
+        n integer, sender uuid, at timestamptz, edited timestamptz, gone boolean, tokens integer, score real, assumed boolean,
+        role text, reason text, key text, text text, hash text, reply text, parts jsonb, meta jsonb
+    ) JOIN senders e ON e.id = g.sender
+    ORDER BY g.n
+    ON CONFLICT (chat_id, external_id) DO NOTHING
+    RETURNING id, external_id, sent_at, token_count, deleted_at IS NULL AS is_live
+), marked AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
+    SELECT 'interactions', %(chat)s::text, 'new messages', min(sent_at), max(sent_at) FROM inserted HAVING count(*) > 0
+), added AS (
+    SELECT count(*) AS messages, coalesce(sum(token_count), 0) AS tokens, max(id) AS last_id,
+           (array_agg(sent_at ORDER BY id))[1] AS first_at, (array_agg(sent_at ORDER BY id DESC))[1] AS last_at
+    FROM inserted WHERE is_live
+), counted AS (
+    UPDATE conversation_sessions s SET
+        message_count = s.message_count + a.messages, token_count = s.token_count + a.tokens,
+        messages_since_hwm = s.messages_since_hwm + a.messages, tokens_since_hwm = s.tokens_since_hwm + a.tokens,
+        messages_since_fold = s.messages_since_fold + a.messages, messages_since_look = s.messages_since_look + a.messages,
+        first_since_at = CASE WHEN s.messages_since_hwm = 0 THEN a.first_at ELSE s.first_since_at END,
+        last_message_id = coalesce(a.last_id, s.last_message_id), last_message_at = coalesce(a.last_at, s.last_message_at),
+        is_pending = s.is_pending OR l.is_folding,
+        next_due_at = CASE WHEN l.is_folding THEN least(s.next_due_at, %(due)s) ELSE %(due)s END,
+        updated_at = clock_timestamp()
+    FROM added a, (
+        SELECT EXISTS (SELECT FROM leases WHERE kind = 'session' AND subject_id = %(chat)s AND expires_at > clock_timestamp()) AS is_folding
+    ) l
+    WHERE s.id = %(chat)s
+    RETURNING s.last_message_id, s.is_pending, s.next_due_at
+)
+SELECT (SELECT count(*) FROM senders), i.count, i.deleted, i.keys, c.last_message_id, c.is_pending, c.next_due_at
+FROM (
+    SELECT count(*) AS count, count(*) FILTER (WHERE NOT is_live) AS deleted,
+           CASE WHEN count(*) < %(given)s THEN array_agg(external_id) END AS keys FROM inserted
+) i, counted c
+
+-- name: touched
+-- Which of these chats are sessions, with the last message that each has now. Most are none.
+SELECT s.id, c.source, coalesce((SELECT max(m.id) FROM messages m WHERE m.chat_id = s.id), 0)
+FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = ANY(%(chats)s) ORDER BY s.id FOR NO KEY UPDATE OF s
+
+-- name: count_changed
+-- Before the messages in "changed" become what came in: what that takes from the counters and adds to them.
+WITH moved AS (
+    SELECT c.chat_id, m.id > s.hwm_message_id AS is_since,
+           (c.kind = 'message' AND NOT c.is_deleted)::int AS is_live, c.token_count AS tokens,
+           (m.kind = 'message' AND m.deleted_at IS NULL)::int AS was_live, m.token_count AS old_tokens
+    FROM unnest(%(ids)s::uuid[], %(last_ids)s::bigint[]) AS g (id, last_id)
+    JOIN conversation_sessions s ON s.id = g.id
+    JOIN changed c ON c.chat_id = g.id AND c.id <= g.last_id
+    JOIN messages m ON m.id = c.id
+), sums AS (
+    SELECT chat_id, sum(is_live - was_live) AS messages, sum(is_live * tokens - was_live * old_tokens) AS tokens,
+           coalesce(sum(is_live - was_live) FILTER (WHERE is_since), 0) AS messages_since,
+           coalesce(sum(is_live * tokens - was_live * old_tokens) FILTER (WHERE is_since), 0) AS tokens_since
+    FROM moved GROUP BY chat_id
+)
+UPDATE conversation_sessions s SET
+    message_count = s.message_count + d.messages, token_count = s.token_count + d.tokens,
+    messages_since_hwm = s.messages_since_hwm + d.messages_since, tokens_since_hwm = s.tokens_since_hwm + d.tokens_since
+FROM sums d WHERE s.id = d.chat_id
+
+-- name: soil_folds
+-- H15: folds over messages that were edited or deleted. What rests on a deleted one is withheld at once: the day on which
+-- a fold is searched for is done again.
+WITH soiled AS (
+    UPDATE session_summaries f
+    SET status = 'dirty', dirty_reason = CASE WHEN t.deleted OR f.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
+    FROM (
+        SELECT f.id, bool_or(c.is_deleted) AS deleted
+        FROM changed c JOIN session_summaries f ON f.session_id = c.chat_id AND c.id BETWEEN f.from_message_id AND f.to_message_id
+        WHERE c.is_other_text AND f.status IN ('completed', 'dirty') AND c.chat_id = ANY(%(ids)s)
+        GROUP BY f.id
+    ) t
+    WHERE f.id = t.id
+    RETURNING f.session_id, f.to_at
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'fold dirty'
+FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
+GROUP BY i.day
+
+-- name: count_new
+-- After everything else: what has come in behind the last message of before, and where the session begins and ends now.
+UPDATE conversation_sessions s SET
+    message_count = s.message_count + n.messages, token_count = s.token_count + n.tokens,
+    messages_since_hwm = s.messages_since_hwm + n.messages, tokens_since_hwm = s.tokens_since_hwm + n.tokens,
+    messages_since_fold = s.messages_since_fold + n.messages, messages_since_look = s.messages_since_look + n.messages,
+    first_since_at = (SELECT m.sent_at FROM messages m
+                      WHERE m.chat_id = s.id AND m.id > s.hwm_message_id AND m.kind = 'message' AND m.deleted_at IS NULL
+                      ORDER BY m.id LIMIT 1),
+    last_message_id = coalesce(n.last_id, 0), last_message_at = n.last_at,
+    dirty_folds = (SELECT count(*) FROM session_summaries f WHERE f.session_id = s.id AND f.status = 'dirty'),
+    updated_at = clock_timestamp()
+FROM (
+    SELECT g.id, a.messages, a.tokens, l.id AS last_id, l.sent_at AS last_at
+    FROM unnest(%(ids)s::uuid[], %(last_ids)s::bigint[]) AS g (id, last_id)
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS messages, coalesce(sum(token_count), 0) AS tokens FROM messages m
+        WHERE m.chat_id = g.id AND m.id > g.last_id AND m.kind = 'message' AND m.deleted_at IS NULL
+    ) a
+    LEFT JOIN LATERAL (
+        SELECT m.id, m.sent_at FROM messages m
+        WHERE m.chat_id = g.id AND m.kind = 'message' AND m.deleted_at IS NULL ORDER BY m.id DESC LIMIT 1
+    ) l ON true
+) n
+WHERE s.id = n.id
+RETURNING s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_message_id, s.message_count, s.token_count,
+    s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
+    s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label
+
+-- name: set_due
+-- When each is asked next; during a fold it is the fold that looks once more (W4).
+UPDATE conversation_sessions s SET
+    is_pending = s.is_pending OR l.is_folding,
+    next_due_at = CASE WHEN l.is_folding THEN least(s.next_due_at, g.due) ELSE g.due END
+FROM unnest(%(ids)s::uuid[], %(dues)s::timestamptz[]) AS g (id, due)
+CROSS JOIN LATERAL (
+    SELECT EXISTS (SELECT FROM leases WHERE kind = 'session' AND subject_id = g.id AND expires_at > clock_timestamp()) AS is_folding
+) l
+WHERE s.id = g.id
+RETURNING s.id, s.is_pending, s.next_due_at
