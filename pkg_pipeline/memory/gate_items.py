@@ -77,7 +77,7 @@ class Evidence:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return tuple(message.external_id for message in self.messages)
+        return tuple(dict.fromkeys(message.external_id for message in self.messages))
 
 
 class Bench:

@@ -37,6 +37,7 @@ def fold_input(
         messages=tuple(numbered),
         earlier=tuple(earlier),
         input_hash=folding.window_hash(messages),
+        assistant_ids=frozenset(sender.entity_id for one, sender, _ in said if one.role == "assistant"),
     )
 
 
