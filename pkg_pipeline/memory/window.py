@@ -10,8 +10,10 @@ Records are in ``window_records``, the forms of SDKs in ``window_forms``. No I/O
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pkg_pipeline.memory.window_desk import CountMany, Desk, Group, Piece, lay_out, opening_tokens, size, taken
+from pkg_pipeline.memory.window_pairs import says_something
 from pkg_pipeline.memory.window_records import (
     WINDOW_TIERS,
     Budget,
@@ -153,7 +155,7 @@ def _window(desk: Desk, head: Head) -> Window:
         shown.append(Shown(None, "user", desk.rules.opening, None, "summary", opening))
     for group in desk.groups:
         if group.state in ("whole", "short"):
-            shown += [_shown(desk, piece, group) for piece in group.pieces]
+            shown += [one for piece in group.pieces if (one := _shown(desk, piece, group)) is not None]
         else:
             reason = desk.rules.limit_reason if group.state == "over" else "budget"
             desk.left_out += [WindowLeftOut("message", piece.message.key, reason) for piece in group.pieces]
@@ -185,7 +187,8 @@ def _opened(desk: Desk) -> int:
         chosen[0].state = "out"
 
 
-def _shown(desk: Desk, piece: Piece, group: Group) -> Shown:
+def _shown(desk: Desk, piece: Piece, group: Group) -> Shown | None:
+    """None where nothing is left of it once it is cut short: it was thinking alone."""
     message, tier = piece.message, _tier(group)
     if group.state == "whole" or not piece.short.changes:
         text, parts, tokens = message.text, message.parts, piece.tokens
@@ -193,6 +196,8 @@ def _shown(desk: Desk, piece: Piece, group: Group) -> Shown:
     else:
         text, parts, tokens, is_changed = piece.short.text, piece.short.parts, piece.short_tokens, True
         desk.left_out += [WindowLeftOut("message", message.key, change) for change in piece.short.changes]
+        if parts is not None and not says_something(replace(message, parts=parts)):
+            return None
     return Shown(message.key, message.role or "user", text, parts, tier, tokens, is_changed)
 
 

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from pkg_pipeline.memory.condensing import Condensed, condensed
-from pkg_pipeline.memory.message_parts import prompt_text
+from pkg_pipeline.memory.message_parts import Part, prompt_text
 from pkg_pipeline.memory.turns import groups, live_turn
 from pkg_pipeline.memory.window_pairs import paired
 from pkg_pipeline.memory.window_records import Budget, WindowHistory, WindowLeftOut, WindowMessage, WindowRules
 from pkg_pipeline.memory.window_summary import BETWEEN_SUMMARIES, Head, fitting_head, head_text
 
 CountMany = Callable[[Sequence[str]], list[int]]
+PICTURE_TOKENS = 1_600
+"""About what the largest picture takes that a service does not scale down first."""
+
 State = Literal["out", "over", "short", "whole"]
 """What became of a group: not shown, beyond the most messages, cut short, word for word."""
 
@@ -106,13 +109,13 @@ def _pieces(desk: Desk, messages: Sequence[WindowMessage | None], changed: froze
     """All counted at once, as they are and cut short."""
     most = desk.rules.condensed_tool_max
     shorts = [None if one is None else condensed(one.role, one.text, one.parts, tool_max=most) for one in messages]
-    texts: list[str] = []
+    said: list[tuple[str, Sequence[Part] | None]] = []
     for message, short in zip(messages, shorts, strict=True):
         if message is not None and message.tokens is None:
-            texts.append(prompt_text(message.text, message.parts))
+            said.append((message.text, message.parts))
         if short is not None and short.changes:
-            texts.append(prompt_text(short.text, short.parts))
-    counts = iter(desk.count_many(texts))
+            said.append((short.text, short.parts))
+    counts = iter(tokens_of(said, desk.count_many))
     found: list[Piece | None] = []
     for at, (message, short) in enumerate(zip(messages, shorts, strict=True)):
         if message is None or short is None:
@@ -124,6 +127,24 @@ def _pieces(desk: Desk, messages: Sequence[WindowMessage | None], changed: froze
             short, short_tokens = Condensed(message.text, message.parts, ()), tokens
         found.append(Piece(message, short, tokens, short_tokens, at in changed))
     return found
+
+
+def tokens_of(said: Iterable[tuple[str, Sequence[Part] | None]], count_many: CountMany) -> list[int]:
+    """Tokens of messages, each its text and its blocks: every word of them, and so much for each picture."""
+    texts: list[str] = []
+    pictures: list[int] = []
+    for text, parts in said:
+        shown = None if parts is None else [part for part in parts if part.get("type") != "image"]
+        texts.append(prompt_text(text, shown))
+        pictures.append(0 if parts is None else sum(map(_pictures, parts)))
+    counts = count_many(texts)
+    return [tokens + PICTURE_TOKENS * number for tokens, number in zip(counts, pictures, strict=True)]
+
+
+def _pictures(part: Part) -> int:
+    content = part.get("content") if part.get("type") == "tool_result" else None
+    blocks: list[Part] = [part] if content is None else cast("list[Part]", content) if isinstance(content, list) else []
+    return sum(block.get("type") == "image" for block in blocks)
 
 
 def size(group: Group) -> int:
