@@ -36,7 +36,9 @@ def test_steps(script: str, most: int, tokens: int, ends: list[int]) -> None:
     assert steps(talk(script), most_messages=most, most_tokens=tokens) == ends
 
 
-scripts = st.lists(st.sampled_from("u a s v p c1 c2 c12 r1 r2 R12 b1".split()), max_size=30).map(" ".join)
+scripts = st.lists(
+    st.sampled_from(["u", "a", "s", "v", "p", "c1", "c2", "c12", "r1", "r2", "R12", "b1"]), max_size=30
+).map(" ".join)
 
 
 @settings(max_examples=200, derandomize=True, deadline=None)

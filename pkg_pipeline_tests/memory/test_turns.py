@@ -163,7 +163,9 @@ def test_the_live_turn(script: str, start: int) -> None:
     assert live_turn(talk(script)) == start
 
 
-words = st.sampled_from("u a a s v p c1 c2 c12 r1 r2 r12 R1 R2 x1 b1 c3 r3".split())
+words = st.sampled_from(
+    ["u", "a", "a", "s", "v", "p", "c1", "c2", "c12", "r1", "r2", "r12", "R1", "R2", "x1", "b1", "c3", "r3"]
+)
 scripts = st.lists(words, max_size=40).map(" ".join)
 
 
