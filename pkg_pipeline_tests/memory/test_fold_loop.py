@@ -148,8 +148,8 @@ class World:
 class Loop:
     """Anything may happen to a session, in any order; what must always hold is looked at after each."""
 
-    def __init__(self, policy: Policy, *, has_embedder: bool) -> None:
-        self.world = World(policy=policy, has_embedder=has_embedder)
+    def __init__(self, policy: Policy, *, distance: float | None) -> None:
+        self.world = World(policy=policy, has_embedder=distance is not None, distance=distance or 0.0)
         self.last_hwm = 0
 
     def come(self, said: list[str], tokens: int, seconds: int, is_watched: bool) -> None:
@@ -250,10 +250,10 @@ actions = st.one_of(
 
 @pytest.mark.parametrize("policy", get_args(Policy))
 @settings(max_examples=120, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(has_embedder=st.booleans(), history=st.lists(actions, min_size=15, max_size=30))
-def test_whatever_happens(policy: Policy, has_embedder: bool, history: list[tuple[Any, ...]]) -> None:
+@given(distance=st.sampled_from([None, 0.0, 0.6]), history=st.lists(actions, min_size=15, max_size=30))
+def test_whatever_happens(policy: Policy, distance: float | None, history: list[tuple[Any, ...]]) -> None:
     """No message is folded twice or skipped, the tail stays, no storm, the mark only grows, due_at is exact."""
-    loop = Loop(policy, has_embedder=has_embedder)
+    loop = Loop(policy, distance=distance)
     for name, *values in history:
         getattr(loop, name)(*values)
         loop.look()
