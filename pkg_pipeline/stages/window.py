@@ -7,9 +7,8 @@ is folded. Nothing that fails beside the database stops the read: the answer say
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID, uuid4
 
 from pkg_pipeline.memory.message_parts import text_of
@@ -30,12 +29,12 @@ from pkg_pipeline.memory.window_wording import OPENING, Form, prepared
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.read_stores import BadRequest, StoreUnavailable
 from pkg_pipeline.stages.session_stores import SessionUnknown
+from pkg_pipeline.stages.window_answer import WindowAnswer, bounded, served_of
 from pkg_pipeline.stages.window_stores import (
     Piece,
     Question,
     Recalled,
     Recaller,
-    ServedWindow,
     WindowQuery,
     WindowRows,
     WindowSink,
@@ -62,7 +61,6 @@ SPARE_MESSAGES = 10
 
 RECALLED_PIECES = 5
 SHOWN_TOPICS = 20
-MOST_LEFT_OUT = 300
 LARGEST_CALIBRATION = 3.0
 
 
@@ -108,47 +106,6 @@ class WindowParts:
     settings: WindowSettings
     recall: Recaller | None = None
     served: WindowSink | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WindowAnswer:
-    """The answer. ``summaries`` are folds, ``recalled`` chunks whose words are in it, as far as they were told apart."""
-
-    receipt_id: UUID | None
-    session: str
-    session_id: UUID
-    strategy: Strategy
-    form: Form
-    window: Window
-    messages: list[dict[str, Any]]
-    hypothetical_tokens: int
-    left_out: tuple[WindowLeftOut, ...]
-    topics: tuple[str, ...] = ()
-    summaries: tuple[UUID, ...] = ()
-    recalled: tuple[UUID, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
-
-    def to_json(self) -> dict[str, Any]:
-        """The shape ``window`` of the interface."""
-        return {
-            "receipt_id": None if self.receipt_id is None else str(self.receipt_id),
-            "session": self.session,
-            "id": str(self.session_id),
-            "strategy": self.strategy,
-            "as": self.form,
-            "messages": self.messages,
-            "tokens": self.window.tokens,
-            "budget": budget_json(self.window.budget),
-            "tiers": [
-                {"tier": one.tier, "tokens": one.tokens, "messages": list(one.messages)} for one in self.window.tiers
-            ],
-            "hypothetical_tokens": self.hypothetical_tokens,
-            "topics": list(self.topics),
-            "summaries": [str(one) for one in self.summaries],
-            "recalled": [str(one) for one in self.recalled],
-            "left_out": [_left_out_json(one) for one in self.left_out],
-            "warnings": list(self.warnings),
-        }
 
 
 def window(parts: WindowParts, request: WindowRequest) -> WindowAnswer:
@@ -308,7 +265,7 @@ def _answer(
         window=made,
         messages=in_form(made.messages, request.form),
         hypothetical_tokens=rows.token_count,
-        left_out=_bounded((*made.left_out, *_unread(rows, strategy))),
+        left_out=bounded((*made.left_out, *_unread(rows, strategy))),
         topics=rows.topics[: made.topics],
         summaries=tuple(fold.id for fold in summaries) if made.has_summary else (),
         recalled=tuple(piece.id for piece in recalled[: made.recalled]),
@@ -327,56 +284,7 @@ def _unread(rows: WindowRows, strategy: Strategy) -> list[WindowLeftOut]:
     return found
 
 
-def _bounded(left_out: Sequence[WindowLeftOut]) -> tuple[WindowLeftOut, ...]:
-    """The newest so many, which come last, and a count of the others by kind and reason."""
-    rest, kept = left_out[:-MOST_LEFT_OUT], left_out[-MOST_LEFT_OUT:]
-    counts: dict[tuple[Any, Any], int] = {}
-    for one in rest:
-        counts[one.kind, one.reason] = counts.get((one.kind, one.reason), 0) + one.count
-    return (*kept, *(WindowLeftOut(kind, None, reason, count) for (kind, reason), count in counts.items()))
-
-
-def served_of(answer: WindowAnswer, model: str | None) -> ServedWindow:
-    """What was served, without a word of it (T3, B11)."""
-    assert answer.receipt_id is not None
-    tiers: list[dict[str, Any]] = [
-        {"tier": one.tier, "tokens": one.tokens, "messages": list(one.messages)} for one in answer.window.tiers
-    ]
-    tiers[0] |= {
-        "summaries": [str(one) for one in answer.summaries],
-        "recalled": [str(one) for one in answer.recalled],
-        "topics": len(answer.topics),
-    }
-    return ServedWindow(
-        id=answer.receipt_id,
-        session_id=answer.session_id,
-        strategy=answer.strategy,
-        model=model,
-        prompt_tokens=answer.window.tokens,
-        hypothetical_tokens=answer.hypothetical_tokens,
-        budget=budget_json(answer.window.budget),
-        tiers=tiers,
-        left_out=[_left_out_json(one) for one in answer.left_out],
-    )
-
-
-def budget_json(budget: Budget) -> dict[str, Any]:
-    return {
-        "window": budget.window,
-        "margin": budget.margin,
-        "output": budget.output,
-        "system": budget.system,
-        "available": budget.available,
-        "calibration": round(budget.calibration, 4),
-    }
-
-
 def _said(budget: Budget) -> str:
     return (
         f"{budget.window:,} less {budget.margin:,} margin, {budget.output:,} answer and {budget.system:,} system prompt"
     )
-
-
-def _left_out_json(one: WindowLeftOut) -> dict[str, Any]:
-    given: dict[str, Any] = {"kind": one.kind, "id": one.id, "reason": one.reason}
-    return given if one.count == 1 else {**given, "count": one.count}

@@ -128,7 +128,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One piece that was recalled. ``message_ids`` are keys; ``subject_id`` is the fold it was made of, where it was."""
+    """One piece that was recalled. ``message_ids`` are keys; ``subject_id``: the fold it was made of."""
 
     id: UUID
     text: str
