@@ -9,12 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 import uvicorn
 from fastapi import FastAPI
 
-from pkg_pipeline.api import models, problems
+from pkg_pipeline.api import models, problems, session_models
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring import MonitoringPorts, monitoring_routes
 from pkg_pipeline.api.recall import recall_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
 from pkg_pipeline.api.security import LoopbackHosts, is_loopback
+from pkg_pipeline.api.session_input import EncodedKeys
+from pkg_pipeline.api.sessions import session_routes
 from pkg_pipeline.api.summarization import summarization_routes
 
 SHUTDOWN_SECONDS = 10
@@ -49,6 +51,9 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         app.include_router(summarization_routes(deps.backfills, tokens=deps.tokens))
     if deps.recall is not None:
         app.include_router(recall_routes(deps.recall, entities=deps.entities, clock=deps.clock, tokens=deps.tokens))
+    if deps.sessions is not None:
+        app.include_router(session_routes(deps.sessions, tokens=deps.tokens))
+        app.add_middleware(EncodedKeys)
     if deps.monitoring is not None:
         _add_monitoring(app, deps, deps.monitoring)
     _document_problems(app)
@@ -128,8 +133,8 @@ def _document_problems(app: FastAPI) -> None:
             schemas["Problem"] = models.Problem.model_json_schema()
             for name, found in schemas.items():
                 # FastAPI drops nulls from examples, and a null is part of the shape
-                extra = getattr(getattr(models, name, None), "model_config", {}).get("json_schema_extra", {})
-                found.update(extra)
+                model = getattr(models, name, None) or getattr(session_models, name, None)
+                found.update(getattr(model, "model_config", {}).get("json_schema_extra", {}))
             for unused in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(unused, None)
         assert app.openapi_schema is not None

@@ -19,6 +19,7 @@ from pkg_pipeline.api.monitoring import MonitoringPorts
 from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken, require
+from pkg_pipeline.api.sessions import SessionDesk
 from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.stages.context import ContextRequest, ContextSettings, Relevant, entity_context
 from pkg_pipeline.stages.entities import entity_id, entity_json, find_entity, list_entities
@@ -41,7 +42,7 @@ from pkg_pipeline.stages.recall import RecallParts
 class ApiDependencies:
     """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only. Without
     ``monitoring`` there are no figures to ask for, without ``backfills`` none can be requested, without ``recall`` no
-    questions, without ``relevant`` a context's hint changes nothing.
+    questions, without ``sessions`` no live sessions, without ``relevant`` a context's hint changes nothing.
     """
 
     contexts: ContextStore
@@ -58,6 +59,7 @@ class ApiDependencies:
     recall: RecallParts | None = None
     relevant: Relevant | None = None
     backfills: BackfillDesk | None = None
+    sessions: SessionDesk | None = None
 
 
 _EntityPath = Annotated[str, Path(description="Id, or a name that fits exactly one", examples=[models.ANNA])]

@@ -260,5 +260,25 @@ class Window(BaseModel):
     topics: list[str]
 
 
-class Folded(BaseModel):
-    """What folding at once brought. What failed or waits is told with its reasons."""
+class Folded(Answer):
+    """What folding at once brought. `busy`: another worker has the session, which is looked at once more after it."""
+
+    session: str
+    id: UUID
+    folds: int
+    refolds: int = Field(description="Folds made anew, since their messages changed")
+    messages: int = Field(description="How many messages they cover")
+    busy: int
+    failed: int
+    deferred: int = Field(description="Put off, by a budget or a service that does not answer")
+    pending: int
+    quarantined: int
+    reasons: list[str]
+    warnings: list[str]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    source_tokens: int
+    summary_tokens: int
+    seconds: float

@@ -1,0 +1,108 @@
+"""Live sessions from Python: what the commands and the routes do, in one call each.
+
+``pkg_pipeline.append``, ``event``, ``fold``, ``set_session``, ``window``: the answers have the shapes of the commands'
+``--json``. Each opens the memory by the settings in force, or works with one that is open, which is what a program that
+talks all the time wants::
+
+    with pkg_pipeline.open() as memory:
+        pkg_pipeline.append("agent:thread-1", [{"id": 1, "role": "user", "text": "Which port?"}], memory=memory)
+        prompt = pkg_pipeline.window("agent:thread-1", model_window=200_000, memory=memory)["messages"]
+
+Failures of the memory are those of the command line: ``SettingsError``, ``DatabaseUnavailable``, ``EmbeddedError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from pkg_pipeline.memory.session_records import Policy, SessionEvent, Strategy
+from pkg_pipeline.memory.window_wording import Form
+from pkg_pipeline.settings import Settings, load
+from pkg_pipeline.wiring import Memory, open_memory
+from pkg_pipeline.wiring.session_desk import SessionDesk, listed
+
+
+@contextmanager
+def open(settings: Settings | None = None) -> Iterator[Memory]:  # noqa: A001 - pkg_pipeline.open() is its name
+    """The memory, migrated and ready, for as long as the block runs. By default with the settings in force."""
+    with open_memory(load() if settings is None else settings) as memory:
+        yield memory
+
+
+def append(
+    session: str | UUID, messages: Sequence[Mapping[str, Any]], *, memory: Memory | None = None
+) -> dict[str, Any]:
+    """Add messages, in order. Sent again they change nothing; with other words they are edits.
+
+    A message is a mapping with ``id``, ``text`` (or ``content``, ``parts``), ``role`` or ``sender_id``, and what else
+    the guide names. One that cannot be read is in ``rejected`` with its place, all others go in; where none can,
+    ``NothingRead``. An unknown key makes the session, an unknown id raises ``SessionUnknown``.
+    """
+    with _desk(memory) as desk:
+        return desk.append(str(session), listed(messages)).to_json()
+
+
+def event(session: str | UUID, event: SessionEvent, *, memory: Memory | None = None) -> dict[str, Any]:
+    """Say that something happened which asks for a fold at once (H7). Raises ``SessionUnknown``."""
+    with _desk(memory) as desk:
+        return desk.event(str(session), event)
+
+
+def fold(session: str | UUID, *, memory: Memory | None = None) -> dict[str, Any]:
+    """Fold what is complete, here and now, and wait for it. Raises ``SessionUnknown``, ``LlmMisconfigured``."""
+    with _desk(memory) as desk:
+        return desk.fold(str(session))
+
+
+def set_session(
+    session: str | UUID,
+    *,
+    policy: Policy | None = None,
+    strategy: Strategy | None = None,
+    summary_interval: int | None = None,
+    label: str | None = None,
+    memory: Memory | None = None,
+) -> dict[str, Any]:
+    """Change what is given of a session; an unknown key makes it."""
+    with _desk(memory) as desk:
+        return desk.set(str(session), policy=policy, strategy=strategy, summary_interval=summary_interval, label=label)
+
+
+def window(
+    session: str | UUID,
+    *,
+    model_window: int | None = None,
+    system_tokens: int = 0,
+    strategy: Strategy | None = None,
+    form: Form = "anthropic",
+    model: str | None = None,
+    query: str | None = None,
+    memory: Memory | None = None,
+) -> dict[str, Any]:
+    """The messages to give to a model next, in ``messages``, with what they cost.
+
+    ``model_window`` and ``system_tokens`` are in tokens. Raises ``SessionUnknown``, ``BadRequest`` and, where the live
+    turn alone is over the budget, ``LiveTurnTooLong``.
+    """
+    with _desk(memory) as desk:
+        return desk.window(
+            str(session),
+            model_window=model_window,
+            system_tokens=system_tokens,
+            strategy=strategy,
+            form=form,
+            model=model,
+            query=query,
+        )
+
+
+@contextmanager
+def _desk(memory: Memory | None) -> Iterator[SessionDesk]:
+    if memory is not None:
+        yield SessionDesk(memory)
+        return
+    with open() as opened:
+        yield SessionDesk(opened)

@@ -1,0 +1,125 @@
+"""Live sessions as the command line, HTTP and Python ask for them: names as people give them, answers as JSON shapes.
+
+What is done is the work of ``wiring/sessions``, ``wiring/windows`` and ``wiring/folding``; no rule is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from pkg_pipeline.memory.hashing import chat_id_of
+from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.session_records import SessionEvent, Strategy
+from pkg_pipeline.settings import SettingsError
+from pkg_pipeline.stages.paging import DEFAULT_ROWS
+from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.stages.session_stores import SessionUnknown
+from pkg_pipeline.stages.sessions import AppendReport
+
+if TYPE_CHECKING:
+    from pkg_pipeline.memory.window_wording import Form
+    from pkg_pipeline.wiring.memory import Memory
+
+FOLD_FIGURES: Final = (
+    *("folds", "refolds", "messages", "busy", "failed", "deferred", "pending", "quarantined", "reasons", "warnings"),
+    *("calls", "input_tokens", "output_tokens", "cost_usd", "source_tokens", "summary_tokens", "seconds"),
+)
+
+
+class NothingRead(ValueError):
+    """Every message was refused, so that nothing was done; ``rejected`` says of each where it stands and why."""
+
+    def __init__(self, rejected: list[Rejected]) -> None:
+        first = rejected[0]
+        more = f" (and {len(rejected) - 1:,} more)" if len(rejected) > 1 else ""
+        super().__init__(f"no message could be read: {first.where}: {first.reason}{more}")
+        self.rejected = rejected
+
+
+def listed(messages: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """Messages of one list with their places in it."""
+    return ((f"messages[{number}]", message) for number, message in enumerate(messages))
+
+
+class SessionDesk:
+    """``session`` is an id or a chat key. Every call raises ``SessionUnknown`` for what is neither or not there."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def append(self, session: str, messages: Iterable[tuple[str, Any]]) -> AppendReport:
+        """Take in (place, message) pairs as they came. Raises ``NothingRead``."""
+        work = self._memory.sessions
+        parsed, rejected = work.parse(list(messages))
+        if rejected and not parsed:
+            raise NothingRead(rejected)
+        return work.append(session, parsed, rejected=rejected)
+
+    def event(self, session: str, event: SessionEvent) -> dict[str, Any]:
+        """Say what happened; the session's fold is due at once."""
+        self._memory.sessions.event(session, event)
+        return self._state(session)
+
+    def set(self, session: str, **changes: Any) -> dict[str, Any]:
+        """``policy``, ``strategy``, ``summary_interval``, ``label``: None leaves them."""
+        self._memory.sessions.set(session, **changes)
+        return self._state(session)
+
+    def fold(self, session: str) -> dict[str, Any]:
+        """Fold what is complete and wait for it. Raises ``LlmMisconfigured``."""
+        try:
+            report = self._memory.folding.fold_session(_id(session))
+        except SettingsError as error:
+            raise LlmMisconfigured(str(error)) from error
+        state = self._memory.sessions.show(session)
+        figures = {name: getattr(report, name) for name in FOLD_FIGURES}
+        return {"session": state["session"], "id": state["id"], **figures}
+
+    def list(self, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> dict[str, Any]:
+        """Latest activity first. Raises ``BadCursor``."""
+        return self._memory.sessions.list(limit=limit, cursor=cursor).to_json()
+
+    def show(self, session: str) -> dict[str, Any]:
+        """Counters and the last messages."""
+        return dict(self._memory.sessions.show(session))
+
+    def messages(self, session: str, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> dict[str, Any]:
+        """Newest first. Raises ``BadCursor``."""
+        return self._memory.sessions.messages(session, limit=limit, cursor=cursor).to_json()
+
+    def _state(self, session: str) -> dict[str, Any]:
+        shown = self.show(session)
+        del shown["recent"]
+        return shown
+
+    def window(
+        self,
+        session: str,
+        *,
+        model_window: int | None = None,
+        system_tokens: int = 0,
+        strategy: Strategy | None = None,
+        form: Form = "anthropic",
+        model: str | None = None,
+        query: str | None = None,
+    ) -> dict[str, Any]:
+        """The next prompt. Raises ``BadRequest``, ``LiveTurnTooLong``."""
+        found = self._memory.windows.window(
+            _id(session),
+            model_window=model_window,
+            system_tokens=system_tokens,
+            strategy=strategy,
+            form=form,
+            model=model,
+            query=query,
+        )
+        return found.to_json()
+
+
+def _id(session: str) -> UUID:
+    try:
+        return chat_id_of(session)
+    except ValueError:
+        raise SessionUnknown(f"{session[:100]!r} is neither an id nor a chat key (source:external-id)") from None
