@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import accumulate
 
 from pkg_pipeline.memory import message_parts, turns
 from pkg_pipeline.memory.session_records import SessionMessage
@@ -15,19 +16,31 @@ from pkg_pipeline.memory.session_records import SessionMessage
 def steps(messages: Sequence[SessionMessage], *, most_messages: int, most_tokens: int) -> list[int]:
     """Exclusive ends of the steps in which ``messages`` are folded, the last of them ``len(messages)``.
 
-    A step takes whole groups of ``turns`` while both limits hold; a group over a limit is a step of its own. What the
-    first steps leave is cut where it would have been: a worker may go on after another's death.
+    A step takes whole groups of ``turns`` while both limits hold; a group over a limit is a step of its own. It ends
+    before a turn of the user where one begins in its second half, so that no fold asks what the next one answers. What
+    the first steps leave is cut where it would have been: a worker may go on after another's death.
     """
+    found = turns.groups(messages)
+    tokens = [0, *accumulate(message.token_count for message in messages)]
     ends: list[int] = []
-    count = tokens = 0
-    for start, end in turns.groups(messages):
-        group_tokens = sum(message.token_count for message in messages[start:end])
-        if count and (count + end - start > most_messages or tokens + group_tokens > most_tokens):
-            ends.append(start)
-            count = tokens = 0
-        count += end - start
-        tokens += group_tokens
-    return [*ends, len(messages)] if messages else []
+    first = 0
+    while first < len(found):
+        start = found[first][0]
+        last = first
+        while last + 1 < len(found) and _fits(start, found[last + 1][1], tokens, most_messages, most_tokens):
+            last += 1
+        if last + 1 < len(found):
+            half = (start + found[last][1]) / 2
+            begins = (at for at in range(last + 1, first, -1) if turns.begins_turn(messages, found[at][0]))
+            at = next(begins, None)
+            last = at - 1 if at is not None and found[at][0] >= half else last
+        ends.append(found[last][1])
+        first = last + 1
+    return ends
+
+
+def _fits(start: int, end: int, tokens: Sequence[int], most_messages: int, most_tokens: int) -> bool:
+    return end - start <= most_messages and tokens[end] - tokens[start] <= most_tokens
 
 
 def is_noise(message: SessionMessage) -> bool:

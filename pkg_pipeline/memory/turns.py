@@ -41,13 +41,15 @@ def groups(messages: Sequence[Said]) -> list[tuple[int, int]]:
 
 def live_turn(messages: Sequence[Said]) -> int:
     """Index of the user's last message, unless it has been answered; ``len(messages)`` when none waits."""
-    last = next(
-        (at for at in reversed(range(len(messages))) if messages[at].role == "user" and _actor(messages[at]) == "user"),
-        None,
-    )
+    last = next((at for at in reversed(range(len(messages))) if _is_user(messages[at])), None)
     if last is None or _turns(messages, _calls(messages)).answered_user >= last:
         return len(messages)
     return last
+
+
+def begins_turn(messages: Sequence[Said], at: int) -> bool:
+    """Whether the user begins to speak in message ``at``: one who goes on speaking does not begin."""
+    return _is_user(messages[at]) and not (at and _is_user(messages[at - 1]))
 
 
 def cutoff(messages: Sequence[Said], *, keep_tail: int, is_turn_based: bool | None = None) -> int:
@@ -170,6 +172,10 @@ def _actor(message: Said) -> Literal["user", "assistant", "tool", "aside"]:
         return message.role
     is_result = bool(message.parts) and all(part.get("type") == "tool_result" for part in message.parts or ())
     return "tool" if is_result else "user"
+
+
+def _is_user(message: Said) -> bool:
+    return message.role == "user" and _actor(message) == "user"
 
 
 def _uncut(end: int, calls: _Calls, turns: _Turns) -> int:

@@ -27,6 +27,14 @@ from pkg_pipeline_tests.memory.session_talk import talk
         ("p p p p p p p", 3, 100, [3, 6, 7]),
         ("p p p p", 9, 25, [2, 4]),  # 10 tokens each: 20 fit into 25
         ("p p p", 9, 5, [1, 2, 3]),  # one over the limit is a step of its own
+        ("u a u a u a", 5, 100, [4, 6]),  # the turn that begins at 4 goes to the next step
+        ("u a u a u a", 4, 100, [4, 6]),
+        ("u a u a u a", 3, 100, [2, 4, 6]),
+        ("u a a a a a a u a", 8, 100, [7, 9]),
+        ("u a u a a a a a a", 7, 100, [7, 9]),  # 2 is in the first half of 7
+        ("u u u a u u a", 6, 100, [4, 7]),  # who goes on speaking begins no turn
+        ("p p p p p", 3, 100, [3, 5]),
+        ("u c1 r1 a u c1 r1 a", 6, 100, [4, 8]),
         ("u c12 r1 r2 a", 3, 100, [1, 4, 5]),  # 1 + 3 > 3
         ("u c12 r1 r2 a", 4, 100, [4, 5]),
         ("u c12 r1 r2 a", 2, 100, [1, 4, 5]),  # the group of 3 is over the limit of 2
