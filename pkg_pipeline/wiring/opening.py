@@ -44,14 +44,16 @@ def database(settings: Settings) -> Iterator[str]:
 
 
 @contextmanager
-def open_memory(settings: Settings) -> Iterator[Memory]:
-    """The memory, migrated and ready. Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line."""
+def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS) -> Iterator[Memory]:
+    """The memory, migrated and ready, with at most so many ``connections``.
+
+    Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line.
+    """
     clock = clock_of(settings)
     with database(settings) as url:
         migrate.upgrade(url)
         _keep_time_zone(url, settings)
-        connections = engine.pool(url, size=POOL_CONNECTIONS)
-        memory = Memory(settings, url=url, connections=connections, clock=clock)
+        memory = Memory(settings, url=url, connections=engine.pool(url, size=connections), clock=clock)
         try:
             yield memory
         finally:
