@@ -28,6 +28,7 @@ from pkg_pipeline.memory.session_records import (
 from pkg_pipeline.memory.triggers import FoldRules, decide
 from pkg_pipeline.memory.window import assemble
 from pkg_pipeline.memory.window_records import Budget, LiveTurnTooLong, WindowHistory, WindowMessage, WindowRules
+from pkg_pipeline.memory.window_wording import prepared
 from pkg_pipeline.stages.comparison_parts import Finder, Meter
 from pkg_pipeline.stages.fold_call import FoldAsking, compressor, make_fold
 from pkg_pipeline.stages.fold_input import fold_input
@@ -55,7 +56,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class CompareSettings:
-    """How it is played. ``budget`` and ``window`` are the prompts', the others the folds'. ``timezone`` is IANA."""
+    """How it is played. ``timezone`` is an IANA name.
+
+    Of the prompts are ``budget``, ``window``, the ``most_`` numbers, ``recent_messages`` (read, folded or not) and
+    ``recalled_tokens``; the others are the folds'.
+    """
 
     policy: Policy
     strategy: Strategy
@@ -65,6 +70,9 @@ class CompareSettings:
     timezone: str
     summary_interval: int | None = None
     most_summaries: int = 5
+    most_topics: int = 20
+    recent_messages: int = 20
+    recalled_tokens: int = 500
     earlier_summaries: int = 3
     max_summary_tokens: int = 1000
     step_messages: int = 60
@@ -286,16 +294,16 @@ class _Player:
     def prompt(self) -> tuple[int, int] | None:
         """(tokens of the window, tokens of all that was said), None where the live turn alone is too long."""
         settings = self._settings
-        first = max(0, min(self._folded, self._said - settings.window.most_messages))
+        first = max(0, min(self._folded, self._said - settings.recent_messages))
         shown = self.messages[first : self._said]
-        folded = self.messages[: self._folded]
+        folded, is_told = self.messages[: self._folded], settings.strategy != "retrieval"
+        topics = sorted(self._topics, key=lambda topic: -self._topics[topic])
         history = WindowHistory(
-            messages=tuple(_window_message(one, place + first < self._folded) for place, one in enumerate(shown)),
-            summaries=tuple(self._summaries[-settings.most_summaries :]),
-            running=self._running if settings.strategy != "retrieval" else "",
-            topics=tuple(sorted(self._topics, key=lambda topic: -self._topics[topic])),
-            recalled=self._ports.finder.find(shown, folded) if settings.strategy != "rolling" and folded else (),
-            is_whole=first == 0,
+            messages=tuple(_window_message(one, place < self._folded) for place, one in enumerate(shown, start=first)),
+            summaries=tuple(self._summaries[-settings.most_summaries :]) if is_told else (),
+            running=self._running if is_told else "",
+            topics=tuple(topics[: settings.most_topics]),
+            recalled=self._recalled(shown, folded) if settings.strategy != "rolling" and folded else (),
         )
         try:
             window = assemble(history, settings.budget, settings.window, self._ports.counter.count_many)
@@ -303,9 +311,19 @@ class _Player:
             return None
         return window.tokens, self._state.token_count
 
+    def _recalled(self, shown: Sequence[SessionMessage], folded: Sequence[SessionMessage]) -> tuple[str, ...]:
+        """The best pieces as far as there is room for them; what is shown anyway is no piece."""
+        pieces = self._ports.finder.find(shown, folded[: max(0, self._said - len(shown))])
+        left, found = self._settings.recalled_tokens, list[str]()
+        for piece, tokens in zip(pieces, self._ports.counter.count_many(pieces), strict=True):
+            if tokens <= left:
+                found.append(piece)
+                left -= tokens
+        return tuple(found)
+
 
 def _window_message(message: SessionMessage, is_folded: bool) -> WindowMessage:
-    return WindowMessage(
+    found = WindowMessage(
         key=message.external_id,
         role=message.role,
         text=message.text,
@@ -314,3 +332,4 @@ def _window_message(message: SessionMessage, is_folded: bool) -> WindowMessage:
         is_folded=is_folded,
         tokens=message.token_count,
     )
+    return prepared(found, "anthropic")

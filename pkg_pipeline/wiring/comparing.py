@@ -20,10 +20,11 @@ from pkg_pipeline.stages.comparison_input import Read, conversations_of
 from pkg_pipeline.stages.comparison_parts import Finder, Meter, MeteredLedger, MeteredLlm, NoLedger
 from pkg_pipeline.stages.comparison_report import Compared
 from pkg_pipeline.stages.fold_call import TASK, FoldAsking
-from pkg_pipeline.stages.fold_making import EARLIER_SUMMARIES
+from pkg_pipeline.stages.fold_rows import EARLIER_SUMMARIES
 from pkg_pipeline.stages.ports import Llm
 from pkg_pipeline.stages.session_stores import SessionUnknown
 from pkg_pipeline.stages.summary_run import Run
+from pkg_pipeline.stages.window import RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
 from pkg_pipeline.wiring.embedders import embedder_name, embedder_of
 from pkg_pipeline.wiring.fold_rules import fold_rules
 from pkg_pipeline.wiring.lane_caps import usd_cap
@@ -104,6 +105,8 @@ class CompareWork:
             ),
             timezone=given.timezone,
             most_summaries=given.max_summaries_in_context,
+            most_topics=SHOWN_TOPICS,
+            recent_messages=given.full_recent_count + SPARE_MESSAGES,
             earlier_summaries=EARLIER_SUMMARIES,
             max_summary_tokens=given.max_summary_tokens,
             step_messages=given.fold_step_messages,
@@ -171,7 +174,8 @@ class CompareWork:
     def _finder(self) -> Finder:
         """Only vectors that cost nothing: a control run embeds every message."""
         settings = self._memory.settings
-        return Finder(embedder_of(settings) if embedder_name(settings) == OFFLINE_MODEL else None)
+        embedder = embedder_of(settings) if embedder_name(settings) == OFFLINE_MODEL else None
+        return Finder(embedder, pieces=RECALLED_PIECES)
 
     def _offline(self) -> Llm:
         from pkg_pipeline.adapters.offline.llm import OfflineLlm
