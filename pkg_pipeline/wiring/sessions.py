@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from psycopg_pool import ConnectionPool
+
 from pkg_pipeline.adapters.postgres.append_store import PostgresAppendStore
 from pkg_pipeline.adapters.postgres.session_counters import SessionCounters
 from pkg_pipeline.adapters.postgres.session_store import PostgresSessionStore
@@ -28,14 +30,15 @@ class SessionWork:
     ``session`` is an id or a chat key. See ``stages.sessions`` for what each does and raises.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, *, appending: ConnectionPool | None = None) -> None:
+        """``appending``: connections for that alone, where many append all the time."""
         self._memory = memory
         self._rules = fold_rules(memory.settings)
         self._has_embedder = embedder_name(memory.settings) is not None
         self.counters = SessionCounters(self.due_at)
         self.store = PostgresSessionStore(memory.connections, self.counters)
         self.sessions = Sessions(
-            PostgresAppendStore(memory.connections, self.counters),
+            PostgresAppendStore(appending or memory.connections, self.counters),
             self.store,
             counter=memory.counter,
             policy=memory.settings.session_policy,

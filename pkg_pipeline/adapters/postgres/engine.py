@@ -161,11 +161,19 @@ def require(connection: Connection) -> None:
         )
 
 
-def pool(url: str, *, size: int, search_path: str = f"{SCHEMA},public", readonly: bool = False) -> ConnectionPool:
+def pool(
+    url: str,
+    *,
+    size: int,
+    search_path: str = f"{SCHEMA},public",
+    readonly: bool = False,
+    is_checked: bool | None = None,
+) -> ConnectionPool:
     """A pool of ``size`` connections, opened; the caller closes it.
 
-    A ``readonly`` pool is for reads that are repeated many times: it plans each statement once, and whoever uses it
-    tries again on a broken connection, which saves the round trip that would look first.
+    A ``readonly`` pool is for reads that are repeated many times: it plans each statement once. Unless ``is_checked``
+    (by default all but readonly ones), whoever uses it tries again on a broken connection, which saves the round trip
+    that would look first.
     """
     url = libpq_url(url)
     options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
@@ -176,7 +184,7 @@ def pool(url: str, *, size: int, search_path: str = f"{SCHEMA},public", readonly
         min_size=1,
         max_size=size,
         open=True,
-        check=None if readonly else ConnectionPool.check_connection,
+        check=ConnectionPool.check_connection if (not readonly if is_checked is None else is_checked) else None,
         kwargs={
             "options": options,
             "application_name": "pkg_pipeline",
