@@ -6,9 +6,9 @@ What is refused after cleaning, and what becomes a row, are the rules of imports
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
-from typing import Any, Final, cast
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, cast
 
 from pkg_pipeline.memory.cleaning import clean_json, clean_text
 from pkg_pipeline.memory.message_parts import Part, WrongPart, checked_parts, text_of
@@ -32,6 +32,9 @@ _TYPES: Final[Mapping[str, tuple[type, str]]] = {
 }
 
 
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
 class WrongMessage(ValueError):
     """A message that is not taken in: ``where`` it stands and the ``reason``, which repeats none of its words."""
 
@@ -41,9 +44,8 @@ class WrongMessage(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """One message to append. ``sender_id`` and ``sender_name`` None: what the role says.
+class NewMessage(NamedTuple):
+    """One message to append; a tuple, since many are made. ``sender_id`` and ``sender_name`` None: what the role says.
 
     ``parts`` are content blocks in the form of ``message_parts``; ``text`` is what they say where nothing else is
     given. ``usage`` is what the model reported for the call that this message answers. ``where`` is for reports.
@@ -60,7 +62,7 @@ class NewMessage:
     reply_to: str | None = None
     edited_at: datetime | None = None
     is_deleted: bool = False
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = NOTHING
     usage: Usage | None = None
     where: str = ""
     is_time_assumed: bool = False
@@ -96,42 +98,59 @@ def parse_message(fields: Mapping[str, Any], *, where: str, now: datetime, zone:
 
 
 def _parsed(fields: Mapping[str, Any], where: str, now: datetime, zone: tzinfo) -> NewMessage:
+    """Every check stands in line, and names are positions below: this runs for every message."""
     get = fields.get
-    for name, (kind, expected) in _TYPES.items():
-        value = get(name)
-        if value is not None and type(value) is not kind:
-            raise WrongMessage(where, f"{name} is not {expected}")
-    role = get("role")
+    role, sender_id, name, is_self = get("role"), get("sender_id"), get("sender_name"), get("is_self")
+    deleted, metadata, reply_to, edited_at = get("deleted"), get("metadata"), get("reply_to"), get("edited_at")
+    usage = get("usage")
+    if (
+        (name is not None and type(name) is not str)
+        or (is_self is not None and type(is_self) is not bool)
+        or (deleted is not None and type(deleted) is not bool)
+        or (metadata is not None and type(metadata) is not dict)
+    ):
+        raise WrongMessage(where, _wrong_type(fields))
     if role is not None and (type(role) is not str or role not in NAMES):
         raise WrongMessage(where, f"role is not one of {', '.join(NAMES)}")
-    sender_id = None if get("sender_id") is None else _id(fields, "sender_id", where)
-    if role is None and sender_id is None:
+    if sender_id is not None:
+        sender_id = _id(fields, "sender_id", where)
+    elif role is None:
         raise WrongMessage(where, "it has neither role nor sender_id")
+    elif is_self is None and role == "user":
+        is_self = True  # whose words a named sender's are only the caller knows
     text, parts = _said(fields, where)
     moment, is_assumed = _moment(fields, where, now, zone)
-    edited_at, is_self = get("edited_at"), get("is_self")
     return NewMessage(
-        external_id=_id(fields, "id" if get("message_id") is None else "message_id", where),
-        role=cast("MessageRole | None", role),
-        text=text,
-        parts=parts,
-        sent_at=moment,
-        sender_id=sender_id,
-        sender_name=get("sender_name"),
-        # whose words a named sender's are only the caller knows
-        is_self=True if is_self is None and sender_id is None and role == "user" else is_self,
-        reply_to=None if get("reply_to") is None else _id(fields, "reply_to", where),
-        edited_at=None if edited_at is None else from_iso_or_unix(edited_at, zone)[0],
-        is_deleted=get("deleted") is True,
-        metadata=get("metadata") or {},
-        usage=None if get("usage") is None else _usage(get("usage"), where),
-        where=where,
-        is_time_assumed=is_assumed,
+        _id(fields, "id" if get("message_id") is None else "message_id", where),
+        cast("MessageRole | None", role),
+        text,
+        parts,
+        moment,
+        sender_id,
+        name,
+        is_self,
+        None if reply_to is None else _id(fields, "reply_to", where),
+        None if edited_at is None else from_iso_or_unix(edited_at, zone)[0],
+        deleted is True,
+        metadata or NOTHING,
+        None if usage is None else _usage(usage, where),
+        where,
+        is_assumed,
     )
+
+
+def _wrong_type(fields: Mapping[str, Any]) -> str:
+    for name, (kind, expected) in _TYPES.items():
+        value = fields.get(name)
+        if value is not None and type(value) is not kind:
+            return f"{name} is not {expected}"
+    return "a field is not of its type"
 
 
 def _id(fields: Mapping[str, Any], name: str, where: str) -> str:
     value = fields.get(name)
+    if type(value) is str and 0 < len(value) <= LONGEST_ID and value.isprintable():
+        return value  # a lone surrogate is not printable, nor is NUL
     if type(value) is int:
         value = str(value) if abs(value) < 10**LONGEST_ID else "9" * (LONGEST_ID + 1)
     if value is None:

@@ -5,19 +5,20 @@ What a process remembers only saves work: the store says so where it is no longe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.cleaning import clean_text, clean_text_counted
-from pkg_pipeline.memory.records import ParsedMessage, Rejected
+from pkg_pipeline.memory.records import MessageKind, MessageRole, Rejected
 from pkg_pipeline.stages.message_stores import EntityRow
 from pkg_pipeline.stages.parsed_rows import Taken, refusal_of, shown
 from pkg_pipeline.stages.session_parsing import NAMES, NewMessage
 from pkg_pipeline.stages.session_reports import AppendReport
-from pkg_pipeline.stages.session_stores import SessionChat
+from pkg_pipeline.stages.session_stores import Appended, SessionChat
 
 NAME_LAG = timedelta(hours=1)
 """How far what is stored of when a name was last borne may lie behind: else each call would write to every sender."""
@@ -49,11 +50,15 @@ class Sender:
 
 @dataclass(slots=True)
 class KnownChat:
-    """A chat that is appended to, and who spoke in it. ``is_there``: the chat and its session are stored."""
+    """A chat that is appended to, and who spoke in it. ``is_there``: the chat and its session are stored.
+
+    ``last`` is what the last append of this process left.
+    """
 
     chat: SessionChat
     is_there: bool = False
     people: dict[str, Sender] = field(default_factory=dict[str, Sender])
+    last: Appended | None = None
 
     def person(self, message: NewMessage) -> Sender:
         """Who sent it, by the name they bear now."""
@@ -75,6 +80,24 @@ class KnownChat:
         return person
 
 
+class Said(NamedTuple):
+    """A message of a session as the rules of imports look at it: see ``memory.records.ParsedMessage``."""
+
+    external_id: str
+    sent_at: datetime
+    sender_external_id: str | None
+    role: MessageRole | None
+    parts: list[Any] | None
+    reply_to: str | None
+    edited_at: datetime | None
+    is_deleted: bool
+    time_assumed: bool
+    metadata: Mapping[str, Any]
+    kind: MessageKind = "message"
+    topic: str | None = None
+    forwarded_from: str | None = None
+
+
 def taken_of(
     known: KnownChat, messages: Sequence[NewMessage], report: AppendReport
 ) -> tuple[list[Taken], dict[UUID, Sender]]:
@@ -83,38 +106,26 @@ def taken_of(
     chat = known.chat
     for message in messages:
         text, replaced = clean_text_counted(message.text)
-        parsed = _parsed(message, chat)
-        if (refusal := refusal_of(parsed, chat.source, text)) is not None:
+        said = Said(
+            message.external_id,
+            message.sent_at,
+            message.sender_id or message.role,
+            message.role,
+            None if message.parts is None else [*message.parts],
+            message.reply_to,
+            message.edited_at,
+            message.is_deleted,
+            message.is_time_assumed,
+            message.metadata,
+        )
+        if (refusal := refusal_of(said, chat.source, text)) is not None:
             report.rejected.append(Rejected(message.where or message.external_id[:LONGEST_SHOWN], refusal))
             continue
         report.replaced_characters += replaced
         person = known.person(message)
         people[person.id] = person
-        taken.append((parsed, text, chat.id, person.id))
+        taken.append((said, text, chat.id, person.id))
     return taken, people
-
-
-def _parsed(message: NewMessage, chat: SessionChat) -> ParsedMessage:
-    return ParsedMessage(
-        chat.external_id,
-        message.external_id,
-        message.sent_at,
-        message.text,
-        message.sender_id or message.role or "",
-        None,  # names go their own way
-        message.is_self,
-        "message",
-        message.role,
-        None if message.parts is None else [*message.parts],
-        message.reply_to,
-        None,  # topic
-        None,  # forwarded_from
-        message.edited_at,
-        message.is_deleted,
-        message.is_time_assumed,
-        message.metadata,
-        message.where,
-    )
 
 
 def entity_of(source: str, person: Sender) -> EntityRow:

@@ -59,22 +59,30 @@ class Newcomers:
 
 
 @dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of a batch, the session's state after it, and when its policy is asked next.
+
+    ``version`` is that of the session's row; whoever changes it leaves another one.
+    """
+
+    counts: IngestCounts
+    state: SessionState
+    next_due_at: datetime | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class AppendBatch:
-    """Messages of one chat in their order of arrival. ``newcomers`` None: chat, session and senders are known."""
+    """Messages of one chat in their order of arrival. ``newcomers`` None: chat, session and senders are known.
+
+    ``last`` is what the last append of this process left: where nobody else was there since, it saves looking.
+    """
 
     chat: SessionChat
     rows: Sequence[MessageRow]
     now: datetime
     newcomers: Newcomers | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """What became of a batch, the session's state after it, and when its policy is asked next."""
-
-    counts: IngestCounts
-    state: SessionState
-    next_due_at: datetime | None
+    last: Appended | None = None
 
 
 class AppendStore(Protocol):

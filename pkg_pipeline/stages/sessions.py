@@ -98,6 +98,7 @@ class Sessions:
         if done is None:  # the chat or somebody in it was forgotten since
             known.is_there = False
             known.people.clear()
+            known.last = None
             taken, people = taken_of(known, messages, AppendReport(known.chat))
             done = self._append(known, taken, people, now)
         if done is None:
@@ -120,8 +121,9 @@ class Sessions:
                 entities=[entity_of(known.chat.source, person) for person in strangers],
                 names={person.id: (person.name_at, person.name) for person in strangers if person.name},
             )
-        batch = AppendBatch(known.chat, rows_of(taken, self._counter), now, newcomers)
+        batch = AppendBatch(known.chat, rows_of(taken, self._counter), now, newcomers, known.last)
         done = self._appending.append(batch)
+        known.last = done
         if done is not None and newcomers is not None:
             for person in strangers:
                 person.is_stored, person.stored = True, newcomers.names.get(person.id, person.stored)

@@ -17,8 +17,8 @@ from pkg_pipeline.memory.session_records import SessionState
 from pkg_pipeline.stages.message_stores import MessageRow
 from pkg_pipeline.stages.session_stores import DueAt
 
-Standing = tuple[SessionState, datetime | None]
-"""A session and when its policy is asked next."""
+Standing = tuple[SessionState, datetime | None, int]
+"""A session, when its policy is asked next, and the version of its row."""
 
 STATE_COLUMNS = 21
 """How many columns of a row make a ``SessionState``, in the order of its fields."""
@@ -83,11 +83,11 @@ class SessionCounters:
         dues = {state.id: self.due(state, source, now) for state, source in sessions}
         given = {"ids": list(dues), "dues": list(dues.values())}
         rows = connection.execute(query("appending", "set_due"), given).fetchall()
-        set_now: dict[UUID, tuple[bool, datetime | None]] = {row[0]: (row[1], row[2]) for row in rows}
+        found = {row[0]: row for row in rows}
         return [
-            (replace(state, is_pending=set_now[state.id][0]), set_now[state.id][1])
+            (replace(state, is_pending=found[state.id][1]), found[state.id][2], found[state.id][3])
             for state, _ in sessions
-            if state.id in set_now
+            if state.id in found
         ]
 
 
