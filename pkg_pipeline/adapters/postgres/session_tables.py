@@ -95,6 +95,7 @@ SESSION_SUMMARIES = Table(
         postgresql_where=text("status <> 'superseded'"),
     ),
     Index("session_summaries_time", "session_id", "to_at"),
+    Index("session_summaries_dirty", "session_id", postgresql_where=text("status = 'dirty'")),
     Index(
         "session_summaries_parent",
         "parent_summary_id",
@@ -111,6 +112,7 @@ MEMORY_TOPICS = Table(
     *columns_of(MOMENT, "last_seen_at"),
     PrimaryKeyConstraint("session_id", "topic"),
     _of_a_session(),
+    Index("memory_topics_rank", "session_id", text("mention_count DESC"), text("last_seen_at DESC")),
 )
 
 SERVED_WINDOWS = Table(

@@ -71,6 +71,7 @@ CREATE UNIQUE INDEX session_summaries_window
     ON session_summaries (session_id, from_message_id, to_message_id, input_hash) WHERE status <> 'superseded';
 CREATE INDEX session_summaries_range ON session_summaries (session_id, to_message_id DESC) WHERE status <> 'superseded';
 CREATE INDEX session_summaries_time ON session_summaries (session_id, to_at);
+CREATE INDEX session_summaries_dirty ON session_summaries (session_id) WHERE status = 'dirty';
 CREATE INDEX session_summaries_parent ON session_summaries (parent_summary_id) WHERE parent_summary_id IS NOT NULL;
 
 CREATE TABLE memory_topics (                     -- what a session is about, over its folds
@@ -80,6 +81,7 @@ CREATE TABLE memory_topics (                     -- what a session is about, ove
     last_seen_at timestamptz NOT NULL,
     PRIMARY KEY (session_id, topic)
 );
+CREATE INDEX memory_topics_rank ON memory_topics (session_id, mention_count DESC, last_seen_at DESC);
 
 CREATE TABLE served_windows (                    -- what a prompt took, and would have taken
     id uuid PRIMARY KEY,

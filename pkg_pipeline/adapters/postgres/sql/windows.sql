@@ -1,0 +1,68 @@
+-- Reads of a session's window: one statement, one row of JSON, one round trip, one snapshot.
+-- Every part is a range of one index cut by a LIMIT before anything is joined to it, so that its cost does not grow with
+-- what is stored.
+
+-- name: window
+-- a session's state, what no fold covers (T2), the newest messages, the last folds, topics, a model's calibration (B12)
+WITH
+session AS MATERIALIZED (
+    SELECT s.id, s.policy, s.strategy, s.hwm_message_id, s.message_count, s.token_count, s.messages_since_hwm,
+           s.dirty_folds, s.running_summary, c.source, c.external_id
+    FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
+),
+chosen AS (
+    (SELECT m.id FROM messages m
+     WHERE m.chat_id = %(session)s AND m.id > (SELECT hwm_message_id FROM session)
+       AND m.kind = 'message' AND m.deleted_at IS NULL
+     ORDER BY m.id DESC LIMIT %(history_limit)s)
+    UNION
+    (SELECT m.id FROM messages m
+     WHERE m.chat_id = %(session)s AND m.kind = 'message' AND m.deleted_at IS NULL
+     ORDER BY m.id DESC LIMIT %(recent_limit)s)
+),
+shown AS (
+    SELECT json_agg(json_build_array(m.id, m.external_id, m.role, m.content, m.parts, m.is_archived,
+        CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END) ORDER BY m.id)
+        AS found
+    FROM chosen JOIN messages m ON m.id = chosen.id
+),
+-- those that rest on a deleted message are not served (P29): some more are looked at
+folds AS (
+    SELECT id, to_message_id, summary, dirty_reason FROM (
+        SELECT id, to_message_id, summary, dirty_reason FROM session_summaries
+        WHERE session_id = %(session)s AND status <> 'superseded'
+        ORDER BY to_message_id DESC LIMIT %(fold_limit)s + 20
+    ) AS last
+    WHERE dirty_reason IS DISTINCT FROM 'deleted'
+    ORDER BY to_message_id DESC LIMIT %(fold_limit)s
+),
+named AS (
+    SELECT topic FROM memory_topics WHERE session_id = %(session)s
+    ORDER BY mention_count DESC, last_seen_at DESC, topic LIMIT %(topic_limit)s
+),
+reported AS (
+    SELECT reported_prompt_tokens::float8
+         / nullif(prompt_tokens + coalesce((budget->>'system')::integer, 0), 0) AS ratio
+    FROM served_windows
+    WHERE model = %(model)s AND reported_prompt_tokens IS NOT NULL
+    ORDER BY served_at DESC LIMIT 20
+)
+SELECT json_build_object(
+    'session', (SELECT row_to_json(session) FROM session),
+    'messages', (SELECT found FROM shown),
+    'folds', (SELECT json_agg(json_build_array(id, summary, dirty_reason) ORDER BY to_message_id) FROM folds),
+    'is_withheld', (SELECT dirty_folds > 0 FROM session) AND EXISTS (
+        SELECT FROM session_summaries
+        WHERE session_id = %(session)s AND status = 'dirty' AND dirty_reason = 'deleted'),
+    'topics', (SELECT json_agg(topic) FROM named),
+    'calibration', (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio) FROM reported)
+)::text
+
+-- name: archived_texts
+-- the words of messages that are in the archive
+SELECT id, content, parts FROM message_texts WHERE id = ANY(%(ids)s)
+
+-- name: topics
+-- what a session is about, the most mentioned first (L7)
+SELECT topic, mention_count, last_seen_at FROM memory_topics WHERE session_id = %(session)s
+ORDER BY mention_count DESC, last_seen_at DESC, topic LIMIT %(limit)s
