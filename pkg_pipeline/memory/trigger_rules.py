@@ -6,7 +6,7 @@ Wrong combinations are refused where settings are read, not here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from pkg_pipeline.memory.session_records import FoldDecision, FoldTrigger
 
@@ -74,9 +74,9 @@ def not_yet(
 
 
 def after(moment: datetime, *, seconds: float) -> datetime | None:
-    """``seconds`` later; None for never, where the calendar ends before."""
+    """``seconds`` later, in UTC, where no hour is missing; None for never, where the calendar ends before."""
     try:
-        return moment + timedelta(seconds=seconds)
+        return moment.astimezone(UTC) + timedelta(seconds=seconds)
     except OverflowError:
         return None
 

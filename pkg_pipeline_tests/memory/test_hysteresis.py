@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -173,6 +174,14 @@ def test_a_moment_behind_the_end_of_the_calendar_never_comes() -> None:
     assert due_at(late, RULES, now=START) is None
     assert due_at(state(6, 100, 0), FoldRules(max_minutes=float("inf")), now=START) is None
     assert due_at(state(20, 900, 0, folded_seconds_ago=9), FoldRules(cooldown_seconds=1e300), now=START) is None
+
+
+def test_an_hour_that_the_clocks_leave_out_is_no_hour() -> None:
+    """01:30 in Berlin on the day on which 02:00 becomes 03:00: 120 minutes later it is 04:30."""
+    berlin = ZoneInfo("Europe/Berlin")
+    began = datetime(2026, 3, 29, 1, 30, tzinfo=berlin)
+    due = due_at(replace(state(6, 100, 0), first_since_at=began), RULES, now=began)
+    assert due == datetime(2026, 3, 29, 4, 30, tzinfo=berlin)
 
 
 def test_the_reason_is_a_sentence_with_the_numbers() -> None:
