@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.wiring.recall import RecallWork
     from pkg_pipeline.wiring.rewriting import RewritingWork
     from pkg_pipeline.wiring.sessions import SessionWork
+    from pkg_pipeline.wiring.windows import WindowWork
 
 
 class ImportFailed(Exception):
@@ -219,6 +220,14 @@ class Memory:
         from pkg_pipeline.wiring.sessions import SessionWork
 
         return SessionWork(self)
+
+    @cached_property
+    def windows(self) -> WindowWork:
+        from pkg_pipeline.wiring.windows import WindowWork
+
+        work = WindowWork(self)
+        self._closers.append(work.close)
+        return work
 
     @cached_property
     def comparing(self) -> CompareWork:

@@ -43,6 +43,7 @@ class SessionWork:
             counter=memory.counter,
             policy=memory.settings.session_policy,
             strategy=memory.settings.session_strategy,
+            record_usage=lambda session_id, usage: memory.windows.reported(session_id, usage),
         )
 
     def due_at(self, state: SessionState, source: str, now: datetime) -> datetime | None:

@@ -1,0 +1,184 @@
+"""Windows of sessions with the adapters that the settings name: the read, its recall, the record of what was served."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters import prices
+from pkg_pipeline.adapters.postgres.background_sink import BackgroundSink
+from pkg_pipeline.adapters.postgres.window_store import PostgresServedWindows, PostgresWindowStore
+from pkg_pipeline.adapters.remembered_counts import RememberedCounts
+from pkg_pipeline.memory.recall_records import Candidate
+from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.memory.session_records import Strategy
+from pkg_pipeline.memory.window_wording import Form
+from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import LlmMisconfigured, TokenCounter
+from pkg_pipeline.stages.recall import RecallParts, RecallRequest, find
+from pkg_pipeline.stages.session_stores import SessionUnknown
+from pkg_pipeline.stages.window import WindowAnswer, WindowParts, WindowRequest, WindowSettings, window
+from pkg_pipeline.stages.window_stores import Piece, Question, Recalled, Recaller, ServedWindow, Topic, WindowSink
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+MODEL_WINDOW_TOKENS = 200_000
+"""Of the models in the price table the smallest, where the settings and the caller name none (L9)."""
+
+LOOKED_AT = 30
+"""Recalled pieces that are looked at for some that the window does not hold anyway."""
+
+SHOWN_TOPICS = 50
+
+
+def window_settings(settings: Settings) -> WindowSettings:
+    """L4, L5, T2 and W1 as the read needs them."""
+    return WindowSettings(
+        model_window=settings.context_window or MODEL_WINDOW_TOKENS,
+        output_tokens=settings.output_tokens,
+        margin_percent=settings.margin_percent,
+        raw_history_limit=settings.raw_history_limit,
+        context_size=settings.context_size,
+        thread_messages=settings.max_messages_per_thread,
+        full_recent_count=settings.full_recent_count,
+        condensed_tool_max=settings.condensed_tool_max,
+        max_summaries=settings.max_summaries_in_context,
+        relevant_tokens=settings.relevant_share,
+    )
+
+
+def window_parts(
+    settings: Settings,
+    connections: ConnectionPool,
+    counter: TokenCounter,
+    *,
+    recall: RecallParts | None = None,
+    served: WindowSink | None = None,
+) -> WindowParts:
+    """What the read works with, over connections that need not be able to write."""
+    return WindowParts(
+        store=PostgresWindowStore(connections),
+        counter=RememberedCounts(counter),
+        settings=window_settings(settings),
+        recall=None if recall is None else recaller(recall, zone=settings.zone),
+        served=served,
+    )
+
+
+def recaller(parts: RecallParts, *, zone: ZoneInfo) -> Recaller:
+    """Recall within a session: the stages do not know one another, this is where they meet."""
+
+    def recalled(question: Question) -> Recalled:
+        asked = RecallRequest(query=question.query, now=question.now, chat_id=question.session_id, top_k=LOOKED_AT)
+        found = find(parts, asked)
+        return Recalled(tuple(_piece(one.candidate, zone) for one in found.ranked[:LOOKED_AT]), found.warnings)
+
+    return recalled
+
+
+def _piece(one: Candidate, zone: ZoneInfo) -> Piece:
+    day = one.at.astimezone(zone).date().isoformat()
+    said = f"{day}, {one.speaker}: {one.text}" if one.speaker else f"{day}: {one.text}"
+    return Piece(one.id, said, one.message_ids, one.subject_id)
+
+
+def price_of(model: str, input_tokens: int, output_tokens: int) -> float | None:
+    """USD by the price table, None for a model without a price."""
+    try:
+        return prices.price(model, Usage(input_tokens, output_tokens))
+    except LlmMisconfigured:
+        return None
+
+
+class WindowWork:
+    """``memory.windows``: the next prompt of a session, what was reported of it, what a session is about."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self.records = PostgresServedWindows(memory.connections, price=price_of)
+        self._background: BackgroundSink[ServedWindow] | None = None
+
+    @cached_property
+    def parts(self) -> WindowParts:
+        """Over the memory's own connections; what was served is recorded at once, unless ``serving`` was called."""
+        memory = self._memory
+        served = self._background or self.records
+        return window_parts(
+            memory.settings, memory.connections, memory.counter, recall=memory.recall.parts, served=served
+        )
+
+    def serving(self, reads: ConnectionPool, recall: RecallParts) -> WindowParts:
+        """For a server: reads over connections that cannot write, recording behind the answer. ``close`` ends it."""
+        self._background = BackgroundSink(self.records, name="served-windows")
+        memory = self._memory
+        self.parts = window_parts(memory.settings, reads, memory.counter, recall=recall, served=self._background)
+        return self.parts
+
+    def close(self) -> None:
+        """Write what is waiting to be recorded."""
+        if self._background is not None:
+            self._background.close()
+
+    @property
+    def lost(self) -> int:
+        """Records of served windows that were not kept."""
+        return self.records.lost if self._background is None else self._background.lost
+
+    def window(
+        self,
+        session_id: UUID,
+        *,
+        model_window: int | None = None,
+        system_tokens: int = 0,
+        strategy: Strategy | None = None,
+        form: Form = "anthropic",
+        model: str | None = None,
+        query: str | None = None,
+    ) -> WindowAnswer:
+        """The next prompt; a chat that nobody followed yet becomes a session by it.
+
+        Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable.
+        """
+        request = WindowRequest(
+            session_id=session_id,
+            now=self._memory.clock.now(),
+            model_window=model_window,
+            system_tokens=system_tokens,
+            strategy=strategy,
+            form=form,
+            model=model,
+            query=query,
+        )
+        try:
+            return window(self.parts, request)
+        except SessionUnknown:
+            self._memory.sessions.ensure(str(session_id))
+            return window(self.parts, request)
+
+    def topics(self, session_id: UUID, *, limit: int = SHOWN_TOPICS) -> list[Topic]:
+        """What a session is about, the most mentioned first (L7)."""
+        return self.parts.store.topics(session_id, limit=limit)
+
+    def record_usage(
+        self,
+        session_id: UUID,
+        *,
+        input_tokens: int,
+        output_tokens: int,
+        cost_usd: float | None = None,
+        model: str | None = None,
+    ) -> bool:
+        """What a model reported for the session's last window (T3, B12). Fails nobody."""
+        return self.records.record_usage(
+            session_id, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost_usd, model=model
+        )
+
+    def reported(self, session_id: UUID, usage: Usage) -> None:
+        """The same for usage that came with an appended answer; the prompt's tokens from a cache are its tokens too."""
+        prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        self.record_usage(session_id, input_tokens=prompt, output_tokens=usage.output_tokens)
