@@ -92,31 +92,29 @@ def test_a_wrong_message_is_named_and_the_others_go_in(client: TestClient) -> No
     assert counts(answer) == (2, 0, 0, 0, 3)
     assert [one["where"] for one in answer["rejected"]] == ["messages[1]", "messages[2]", "messages[3]"]
     body = refused(client.post(f"{PATH}/messages", json=messages[1:4]), 422)
-    assert [one["field"] for one in body["errors"]] == ["messages[1]", "messages[2]", "messages[0]"] or len(
-        body["errors"]
-    ) == 3
+    assert [one["field"] for one in body["errors"]] == ["messages[0]", "messages[1]", "messages[2]"]
     assert "whose?" not in json.dumps(body)
     other = refused(client.post("/v1/sessions/agent%3Aother/messages", json=[{"text": "x"}]), 422)
     assert other["errors"][0]["field"] == "messages[0]"
     assert len(of(models.SessionList, client.get("/v1/sessions"))["items"]) == 1, "nothing read makes no session"
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        (b"", ""),
-        (b"[1,", ""),
-        (b'"text"', "messages"),
-        (b"7", "messages"),
-        (b"{}", "messages"),
-        (b'{"messages": {}}', "messages"),
-        (b"[" * 100_000, ""),
-        (json.dumps([{"id": 1}] * (MOST_MESSAGES + 1)).encode(), "messages"),
-    ],
-)
-def test_a_body_that_is_none(client: TestClient, body: bytes, field: str) -> None:
-    answer = client.post(f"{PATH}/messages", content=body, headers={"Content-Type": "application/json"})
-    assert [(one["in"], one["field"]) for one in refused(answer, 422)["errors"]] == [("body", field)]
+WRONG_BODIES: list[tuple[bytes, str]] = [
+    (b"", ""),
+    (b"[1,", ""),
+    (b'"text"', "messages"),
+    (b"7", "messages"),
+    (b"{}", "messages"),
+    (b'{"messages": {}}', "messages"),
+    (b"[" * 100_000, ""),
+    (json.dumps([{"id": 1}] * (MOST_MESSAGES + 1)).encode(), "messages"),
+]
+
+
+def test_a_body_that_is_none(client: TestClient) -> None:
+    for body, field in WRONG_BODIES:
+        answer = client.post(f"{PATH}/messages", content=body, headers={"Content-Type": "application/json"})
+        assert [(one["in"], one["field"]) for one in refused(answer, 422)["errors"]] == [("body", field)], body[:20]
 
 
 def test_a_body_too_long_and_of_another_type(client: TestClient) -> None:
@@ -141,15 +139,16 @@ def test_what_cleaning_can_mend_goes_in(client: TestClient) -> None:
     assert message["text"].startswith("lone \ufffd")
 
 
-@pytest.mark.parametrize(
-    "key", ["agent:1", "agent:a/window", "agent:a/messages", "agent:%2F?#[]@ +", "агент:нить", "a:b:c"]
-)
-def test_any_key_can_stand_in_a_path(client: TestClient, key: str) -> None:
-    path = f"/v1/sessions/{quote(key, safe='')}"
-    assert append(client, TURNS, path=path)["session"] == key
-    assert of(models.ShownSession, client.get(path))["session"] == key
-    assert len(of(models.SessionMessageList, client.get(f"{path}/messages"))["items"]) == 2
-    assert of(models.Window, client.get(f"{path}/window?model_window=8000"))["messages"]
+KEYS = ("agent:1", "agent:a/window", "agent:a/messages", "agent:%2F?#[]@ +", "агент:нить", "a:b:c")
+
+
+def test_any_key_can_stand_in_a_path(client: TestClient) -> None:
+    for key in KEYS:
+        path = f"/v1/sessions/{quote(key, safe='')}"
+        assert append(client, TURNS, path=path)["session"] == key
+        assert of(models.ShownSession, client.get(path))["session"] == key
+        assert len(of(models.SessionMessageList, client.get(f"{path}/messages"))["items"]) == 2
+        assert of(models.Window, client.get(f"{path}/window?model_window=8000"))["messages"]
 
 
 def test_what_is_no_session(client: TestClient) -> None:
