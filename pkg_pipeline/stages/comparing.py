@@ -83,10 +83,11 @@ class CompareSettings:
 class ComparePorts:
     """Whom to ask. ``price`` is USD of a turn's usage by the model that answers, ``fold_price`` by the one that folds.
 
-    ``meter`` stands between ``asking`` and its model and ledger.
+    ``meter`` stands between ``asking`` (for folds), ``shortening`` (for running summaries) and their model and ledger.
     """
 
     asking: FoldAsking
+    shortening: FoldAsking
     meter: Meter
     counter: TokenCounter
     price: Callable[[Usage], float]
@@ -257,7 +258,7 @@ class _Player:
             content.summary,
             limit_tokens=settings.max_summary_tokens,
             count=self._ports.counter.count,
-            compress=compressor(session.id, source.language, asking=asking),
+            compress=compressor(session.id, source.language, asking=self._ports.shortening),
         ).text
         self._summaries.append(content.summary)
         for topic in content.topics:

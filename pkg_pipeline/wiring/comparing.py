@@ -19,9 +19,9 @@ from pkg_pipeline.stages.comparing import ComparePorts, CompareSettings, Convers
 from pkg_pipeline.stages.comparison_input import Read, conversations_of
 from pkg_pipeline.stages.comparison_parts import Finder, Meter, MeteredLedger, MeteredLlm, NoLedger
 from pkg_pipeline.stages.comparison_report import Compared
-from pkg_pipeline.stages.fold_call import TASK, FoldAsking
+from pkg_pipeline.stages.fold_call import COMPRESS_TASK, TASK, FoldAsking
 from pkg_pipeline.stages.fold_rows import EARLIER_SUMMARIES
-from pkg_pipeline.stages.ports import Llm
+from pkg_pipeline.stages.ports import Llm, LlmTask
 from pkg_pipeline.stages.session_stores import SessionUnknown
 from pkg_pipeline.stages.summary_run import Run
 from pkg_pipeline.stages.window import RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
@@ -134,7 +134,8 @@ class CompareWork:
         for name in (answering, priced_as):
             prices.price_row(name)
         ports = ComparePorts(
-            asking=self._asking(llm, meter),
+            asking=self._asking(llm, meter, TASK),
+            shortening=self._asking(llm, meter, COMPRESS_TASK),
             meter=meter,
             counter=memory.counter,
             price=_price(answering),
@@ -157,14 +158,14 @@ class CompareWork:
             counted_by=memory.counter.name,
         )
 
-    def _asking(self, llm: Llm, meter: Meter) -> FoldAsking:
+    def _asking(self, llm: Llm, meter: Meter, task: LlmTask) -> FoldAsking:
         memory = self._memory
         if llm.is_paid:
             memory.paying("live", None)
         run = Run(
             memory.budgets,
             lane="live",
-            task=TASK,
+            task=task,
             calls_cap=memory.settings.live_folds_per_day,
             usd_cap=usd_cap(memory.settings, "live"),
         )
