@@ -74,7 +74,8 @@ WITH given AS MATERIALIZED (
 ), fitting AS MATERIALIZED (
     SELECT FROM conversation_sessions s
     WHERE s.id = %(chat)s AND s.xmin::text::bigint = %(version)s AND (SELECT count(*) FROM senders) = %(speaking)s
-      AND NOT EXISTS (SELECT FROM given g JOIN messages m ON m.chat_id = %(chat)s AND m.external_id = g.key)
+      -- one probe of the index for each, however few the chat is thought to have
+      AND (SELECT bool_and((SELECT m.id FROM messages m WHERE m.chat_id = %(chat)s AND m.external_id = g.key LIMIT 1) IS NULL) FROM given g)
 ), inserted AS (
     INSERT INTO messages (
         chat_id, sender_entity_id, sent_at, exported_at, edited_at, deleted_at, token_count, importance_score, is_outgoing,
