@@ -210,9 +210,16 @@ def _topics(topics: Sequence[str], bench: Bench, ledger: Ledger) -> tuple[str, .
 
 
 def _topic_reason(topic: str, bench: Bench) -> str | None:
+    """Names of things may be in any language: "docker compose" is what a Russian talk is recalled by."""
     if len(topic) > MAX_TOPIC_CHARS or any(mark in topic for mark in "\n[]{}"):
         return "is no short name"
     content = stems(topic)
     if content and not content & bench.held.stems:
         return "has no word in common with the conversation"
-    return bench.words(topic)
+    if not any(map(str.isalnum, topic)):
+        return "is empty"
+    if (reason := foreign(topic, bench.held)) is not None:
+        return reason
+    if gives_orders(topic) or bench.echoes_orders(topic):
+        return "gives orders to its reader"
+    return None

@@ -38,14 +38,14 @@ def thread(*said: tuple[str, str], language: Language = "en", timezone: str = "U
 
 
 def long_stretch(count: int = 8) -> FoldInput:
-    """``count`` messages of 300 words each, none like another."""
+    """``count`` messages of 400 words each, none like another."""
     messages = tuple(
         SourceMessage(
             number,
             f"m{number}",
             (OWNER, LIN)[number % 2],
             START + timedelta(minutes=number),
-            " ".join(f"word{number} item{place}" for place in range(150)),
+            " ".join(f"word{number} item{place}" for place in range(200)),
         )
         for number in range(1, count + 1)
     )
