@@ -9,6 +9,7 @@ Records are in ``window_records``, the forms of SDKs in ``window_forms``. No I/O
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -43,10 +44,10 @@ def budget_of(
     What is left is divided by ``calibration``: how many tokens the model reports for one counted here (B12).
     ``available`` may be zero or less: then nothing fits.
     """
-    margin = -int(-window_tokens * margin_percent // 100)
+    margin = math.ceil(window_tokens * margin_percent / 100)
     output = min(output_tokens, window_tokens // 4)
     left = window_tokens - margin - output - system_tokens
-    return Budget(window_tokens, margin, output, system_tokens, int(left // calibration), calibration)
+    return Budget(window_tokens, margin, output, system_tokens, math.floor(left / calibration), calibration)
 
 
 def assemble(history: WindowHistory, budget: Budget, rules: WindowRules, count_many: CountMany) -> Window:
