@@ -36,7 +36,7 @@ def made(history: WindowHistory, available: int, rules: WindowRules) -> Window |
         return None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(histories(), BUDGETS, RULES)
 def test_windows(history: WindowHistory, available: int, rules: WindowRules) -> None:
     window = made(history, available, rules)
