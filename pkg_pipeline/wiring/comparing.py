@@ -28,6 +28,7 @@ from pkg_pipeline.stages.window import RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESS
 from pkg_pipeline.wiring.embedders import embedder_name, embedder_of
 from pkg_pipeline.wiring.fold_rules import fold_rules
 from pkg_pipeline.wiring.lane_caps import usd_cap
+from pkg_pipeline.wiring.windows import MODEL_WINDOW_TOKENS
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -92,7 +93,7 @@ class CompareWork:
             strategy=strategy or given.session_strategy,
             rules=fold_rules(given),
             budget=budget_of(
-                model_window or given.context_window or self._window_tokens(),
+                model_window or given.context_window or MODEL_WINDOW_TOKENS,
                 margin_percent=given.margin_percent,
                 output_tokens=given.output_tokens,
                 system_tokens=system_tokens,
@@ -107,6 +108,7 @@ class CompareWork:
             most_summaries=given.max_summaries_in_context,
             most_topics=SHOWN_TOPICS,
             recent_messages=given.full_recent_count + SPARE_MESSAGES,
+            recalled_tokens=given.relevant_share,
             earlier_summaries=EARLIER_SUMMARIES,
             max_summary_tokens=given.max_summary_tokens,
             step_messages=given.fold_step_messages,
@@ -182,11 +184,6 @@ class CompareWork:
         from pkg_pipeline.adapters.offline.llm import OfflineLlm
 
         return OfflineLlm(self._memory.counter)
-
-    def _window_tokens(self) -> int:
-        from pkg_pipeline.adapters.anthropic_llm import WINDOW_TOKENS
-
-        return WINDOW_TOKENS
 
 
 def chosen(conversations: Sequence[Conversation], name: str | None) -> Conversation | None:
