@@ -2,6 +2,7 @@
 -- take them: nobody changes a text while it moves), the month's row in archive_months.
 --
 -- ready: completed, ended before the age, with a current summary, nobody's restored one, its chat not changed around it.
+-- What was never summarised but is all folded in its session, with no dirty fold over it, is as good as summarised (T8).
 -- movable: not archived, below the score of P16 and not listed as important by the summary.
 
 -- name: unattempted
@@ -26,9 +27,18 @@ ORDER BY m.month
 -- name: ready
 SELECT i.id, i.chat_id, i.message_count
 FROM interactions i
-JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
+LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
 WHERE i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
   AND i.status = 'completed' AND i.ended_at < %(ended_before)s
+  AND (s.status = 'completed' AND s.input_hash = i.input_hash OR (s.id IS NULL AND EXISTS (
+      SELECT FROM conversation_sessions c WHERE c.id = i.chat_id AND c.hwm_message_id > 0
+  ) AND NOT EXISTS (
+      SELECT FROM conversation_sessions c JOIN messages m ON m.chat_id = c.id
+      WHERE c.id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+        AND (m.id > c.hwm_message_id AND m.deleted_at IS NULL OR EXISTS (
+            SELECT FROM session_summaries f WHERE f.session_id = c.id AND f.status = 'dirty'
+              AND m.id BETWEEN f.from_message_id AND f.to_message_id))
+  )))
   AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
   AND NOT EXISTS (
       SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
@@ -37,7 +47,7 @@ WHERE i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::dat
       SELECT FROM messages m
       WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
         AND NOT m.is_archived AND m.importance_score < %(kept_from)s
-        AND NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)))
+        AND (s.id IS NULL OR NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id))))
 ORDER BY i.day, i.ended_at, i.id
 
 -- name: lock_month
@@ -69,13 +79,22 @@ SELECT id FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
 WITH said AS MATERIALIZED (
     SELECT m.id, m.chat_id, i.id AS interaction_id, m.external_id, m.sent_at, m.content, m.content_hash, m.parts,
            m.importance_score < %(kept_from)s
-           AND NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)) AS moves
+           AND (s.id IS NULL OR NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id))) AS moves
     FROM interactions i
-    JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
+    LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
     JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
     WHERE i.id = ANY(%(interactions)s)
       AND i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
       AND i.status = 'completed' AND i.ended_at < %(ended_before)s
+      AND (s.status = 'completed' AND s.input_hash = i.input_hash OR (s.id IS NULL AND EXISTS (
+          SELECT FROM conversation_sessions c WHERE c.id = i.chat_id AND c.hwm_message_id > 0
+      ) AND NOT EXISTS (
+          SELECT FROM conversation_sessions c JOIN messages m ON m.chat_id = c.id
+          WHERE c.id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+            AND (m.id > c.hwm_message_id AND m.deleted_at IS NULL OR EXISTS (
+                SELECT FROM session_summaries f WHERE f.session_id = c.id AND f.status = 'dirty'
+                  AND m.id BETWEEN f.from_message_id AND f.to_message_id))
+      )))
       AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
       AND NOT EXISTS (
           SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
@@ -130,8 +149,8 @@ SELECT w.month, w.reason, count(*),
 FROM (
     SELECT g.month, i.ended_at, h.held_until,
            CASE WHEN i.status <> 'completed' OR i.ended_at >= %(ended_before)s THEN 'too young'
-                WHEN s.id IS NULL AND a.state = 'failed' THEN 'failed'
-                WHEN s.id IS NULL THEN 'no summary'
+                WHEN s.id IS NULL AND NOT f.is_folded AND a.state = 'failed' THEN 'failed'
+                WHEN s.id IS NULL AND NOT f.is_folded THEN 'no summary'
                 WHEN s.status = 'dirty' OR s.input_hash <> i.input_hash THEN 'dirty'
                 WHEN h.held_until > %(now)s THEN 'restored'
                 WHEN d.id IS NOT NULL THEN 'chat changed' END AS reason
@@ -141,6 +160,15 @@ FROM (
     LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
     LEFT JOIN summary_attempts a ON a.interaction_id = i.id
     LEFT JOIN archive_holds h ON h.interaction_id = i.id
+    CROSS JOIN LATERAL (SELECT (s.id IS NULL AND EXISTS (
+            SELECT FROM conversation_sessions c WHERE c.id = i.chat_id AND c.hwm_message_id > 0
+        ) AND NOT EXISTS (
+            SELECT FROM conversation_sessions c JOIN messages m ON m.chat_id = c.id
+            WHERE c.id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+              AND (m.id > c.hwm_message_id AND m.deleted_at IS NULL OR EXISTS (
+                  SELECT FROM session_summaries f WHERE f.session_id = c.id AND f.status = 'dirty'
+                    AND m.id BETWEEN f.from_message_id AND f.to_message_id))
+        )) AS is_folded) f
     LEFT JOIN LATERAL (
         SELECT id FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
           AND d.from_at <= i.ended_at AND d.to_at >= i.started_at LIMIT 1
