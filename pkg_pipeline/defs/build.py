@@ -15,11 +15,17 @@ from pkg_pipeline.defs.assets import (
     entity_relationship_profiles,
     interaction_summaries,
     memory_chunks,
+    session_summaries,
 )
 from pkg_pipeline.defs.assets.interactions import interactions
 from pkg_pipeline.defs.assets.messages import messages
 from pkg_pipeline.defs.resources import RESOURCE, memory_resource
-from pkg_pipeline.defs.versions import chunks_code_version, profiles_code_version, summaries_code_version
+from pkg_pipeline.defs.versions import (
+    chunks_code_version,
+    folds_code_version,
+    profiles_code_version,
+    summaries_code_version,
+)
 from pkg_pipeline.settings import Settings
 
 
@@ -36,6 +42,7 @@ def build_definitions(
     weeks = partitions.weekly(start=start, timezone=zone)
     months = partitions.monthly(start=start, timezone=zone)
     made = [
+        session_summaries.build(code_version=folds_code_version()),
         interaction_summaries.build(days, code_version=summaries_code_version()),
         memory_chunks.build(days, code_version=chunks_code_version()),
         entity_relationship_profiles.build(weeks, code_version=profiles_code_version()),

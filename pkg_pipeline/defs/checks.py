@@ -28,6 +28,7 @@ SAID = {
     ("interaction_summaries", "grounding"): "Every published item cites messages of its interaction and quotes them.",
     ("interaction_summaries", "lost_items"): "What a superseded summary stated is in the live one, or explained.",
     ("interaction_summaries", "orphans"): "Items, facts and live summaries point to what is there.",
+    ("session_summaries", "session_coverage"): "Folds cover each message once up to the HWM, and counters are right.",
     ("memory_chunks", "coverage"): "Every live message with words, active or completed, is searchable.",
     ("memory_chunks", "orphans"): "What is searched rests on messages and interactions that are there.",
     ("entity_relationship_profiles", "partition_drift"): "The totals of each week's profiles are those of a recount.",

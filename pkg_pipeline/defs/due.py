@@ -16,6 +16,7 @@ from pkg_pipeline.stages.stores import DuePartition
 ASSETS = (
     "messages",
     "interactions",
+    "session_summaries",
     "interaction_summaries",
     "memory_chunks",
     "entity_relationship_profiles",
@@ -28,6 +29,8 @@ def has_work(memory: PipelineMemory, asset: str) -> bool:
     """Whether a run of ``asset`` would find something to do now."""
     if asset == "messages":
         return bool(memory.inbox.ready())
+    if asset == "session_summaries":
+        return memory.due_sessions(limit=1) > 0
     if asset in GRAIN_OF:
         is_asked_for = asset == "interaction_summaries" and bool(open_backfills(memory))
         return is_asked_for or bool(due_partitions(memory, asset, limit=1))

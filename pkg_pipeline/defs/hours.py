@@ -11,6 +11,9 @@ from zoneinfo import ZoneInfo
 DAILY = "0 3 * * *"
 """P12."""
 
+FOLDS = "30 2 * * *"
+"""H7, ``scheduled``: before the night's summaries."""
+
 CHUNKS = "30 3 * * *"
 """After the night's summaries; what they finish later the sensor takes up."""
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 MESSAGES_JOB = "import_inbox"
 INTERACTIONS_JOB = "build_interactions"
+FOLDS_JOB = "fold_sessions"
 SUMMARIES_JOB = "summarize_days"
 CHUNKS_JOB = "chunk_days"
 PROFILES_JOB = "profile_weeks"
@@ -20,6 +21,7 @@ MARTS_JOB = "build_marts"
 JOB_OF = {
     "messages": MESSAGES_JOB,
     "interactions": INTERACTIONS_JOB,
+    "session_summaries": FOLDS_JOB,
     "interaction_summaries": SUMMARIES_JOB,
     "memory_chunks": CHUNKS_JOB,
     "entity_relationship_profiles": PROFILES_JOB,
@@ -33,6 +35,7 @@ def build(*, marts: bool) -> list[UnresolvedAssetJobDefinition]:
     said = {
         MESSAGES_JOB: "Import what lies in the inbox.",
         INTERACTIONS_JOB: "Cut touched chats into interactions and complete the silent ones.",
+        FOLDS_JOB: "Fold the live sessions that are due.",
         SUMMARIES_JOB: "Summarise days; a run holds a range of them.",
         CHUNKS_JOB: "Make days searchable; a run holds a range of them.",
         PROFILES_JOB: "Build the profiles of weeks; a run holds a few of them.",

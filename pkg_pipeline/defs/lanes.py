@@ -18,6 +18,8 @@ BACKFILL_TAG = "pkg/backfill"
 """Id of a backfill: the run takes what that chose and nothing else."""
 STALE_TAG = "pkg/stale"
 """``true``: summaries by another prompt, model or schema are made anew too. For a backfill from the UI."""
+SCHEDULED_TAG = "pkg/scheduled"
+"""Of the nightly run over live sessions."""
 PRIORITY_TAG = "dagster/priority"
 PRIORITY: Mapping[Lane, str] = {"live": "0", "backfill": "-1"}
 """Of what is queued, live runs start first."""
@@ -41,6 +43,11 @@ def lane_of(tags: Mapping[str, str]) -> Lane:
 def wants_only_due(tags: Mapping[str, str]) -> bool:
     """Whether days of the range that are not due are to be passed over."""
     return tags.get(ONLY_DUE_TAG) == "true"
+
+
+def asks_all(tags: Mapping[str, str]) -> bool:
+    """Whether every live session with something to fold is asked for, due or not (H7, ``scheduled``)."""
+    return tags.get(SCHEDULED_TAG) == "true"
 
 
 def scope_of(tags: Mapping[str, str]) -> Scope:

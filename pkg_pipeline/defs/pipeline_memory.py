@@ -21,6 +21,7 @@ from pkg_pipeline.stages.stores import Lane, PartitionStore, Scope
 if TYPE_CHECKING:
     from pkg_pipeline.stages.archive import MonthReport
     from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
+    from pkg_pipeline.stages.folding import FoldReport
     from pkg_pipeline.stages.interactions import InteractionsReport
     from pkg_pipeline.stages.profiles import WeekReport
     from pkg_pipeline.stages.summaries import DayReport
@@ -67,6 +68,14 @@ class PipelineMemory(Protocol):
 
     @property
     def backfills(self) -> Backfills: ...
+
+    def due_sessions(self, *, limit: int) -> int:
+        """How many live sessions could be folded now, counted up to ``limit``."""
+        ...
+
+    def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FoldReport:
+        """Work off what is due; ``asks_all`` asks for every session with something to fold first (H7)."""
+        ...
 
     def summarize(
         self,
@@ -153,6 +162,14 @@ class OpenedMemory:
     @property
     def backfills(self) -> Backfills:
         return self._memory.backfills
+
+    def due_sessions(self, *, limit: int) -> int:
+        return self._memory.folding.due(limit=limit)
+
+    def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FoldReport:
+        if asks_all:
+            self._memory.folding.ask_all()
+        return self._memory.folding.fold_due(lane=lane, run_id=run_id)
 
     def summarize(
         self,

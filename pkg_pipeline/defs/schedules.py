@@ -1,5 +1,5 @@
-"""What runs by the clock, in ``PKG_TIMEZONE``: 03:00 the days that are due (P12), Sunday 04:00 the weeks (P20), on the
-first 05:00 the months (P24), 06:00 the marts.
+"""What runs by the clock, in ``PKG_TIMEZONE``: 02:30 the live sessions (H7), 03:00 the days that are due (P12), Sunday
+04:00 the weeks (P20), on the first 05:00 the months (P24), 06:00 the marts.
 
 An hour that a change of clocks leaves out is kept by the first moment after it; one that comes twice fires once. A tick
 that finds its forerunner at work says so and leaves the rest to the sensors, which look every half minute.
@@ -11,8 +11,9 @@ import dagster as dg
 
 from pkg_pipeline.defs import partitioned, publication, requests
 from pkg_pipeline.defs.due import due_partitions
-from pkg_pipeline.defs.hours import MARTS
-from pkg_pipeline.defs.jobs import MARTS_JOB
+from pkg_pipeline.defs.hours import FOLDS, MARTS
+from pkg_pipeline.defs.jobs import FOLDS_JOB, MARTS_JOB
+from pkg_pipeline.defs.lanes import LANE_TAG, SCHEDULED_TAG
 from pkg_pipeline.defs.partitioned import Partitioned
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
@@ -21,7 +22,7 @@ RUNNING = dg.DefaultScheduleStatus.RUNNING
 
 def build(*, timezone: str, marts: bool) -> list[Any]:
     """The schedules; the one of the marts only where there are dbt assets."""
-    found: list[Any] = [_at_its_hour(kind, timezone) for kind in partitioned.ALL]
+    found: list[Any] = [_sessions(timezone), *(_at_its_hour(kind, timezone) for kind in partitioned.ALL)]
     return [*found, _marts(timezone)] if marts else found
 
 
@@ -51,6 +52,22 @@ def _at_its_hour(kind: Partitioned, timezone: str) -> dg.ScheduleDefinition:
         return kind.runs(instance, free)
 
     return due_at_its_hour
+
+
+def _sessions(timezone: str) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name="sessions_half_past_two",
+        job_name=FOLDS_JOB,
+        cron_schedule=FOLDS,
+        execution_timezone=timezone,
+        default_status=RUNNING,
+        description="Each night, every live session with enough that no fold covers yet.",
+    )
+    def sessions_half_past_two(_context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+        # a run of the sensor that is under way hinders nothing: each session has one worker at a time
+        return dg.RunRequest(tags={LANE_TAG: "live", SCHEDULED_TAG: "true"})
+
+    return sessions_half_past_two
 
 
 def _marts(timezone: str) -> dg.ScheduleDefinition:

@@ -13,9 +13,9 @@ import dagster as dg
 
 from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.defs import partitioned, requests
-from pkg_pipeline.defs.assets import interactions, messages
+from pkg_pipeline.defs.assets import interactions, messages, session_summaries
 from pkg_pipeline.defs.due import due_partitions
-from pkg_pipeline.defs.jobs import INTERACTIONS_JOB, MESSAGES_JOB
+from pkg_pipeline.defs.jobs import FOLDS_JOB, INTERACTIONS_JOB, MESSAGES_JOB
 from pkg_pipeline.defs.lanes import LANE_TAG, REASON_TAG
 from pkg_pipeline.defs.partitioned import Partitioned
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
@@ -26,11 +26,19 @@ INBOX_TICK_SECONDS = 15
 INBOX_SETTLE_SECONDS = 5.0
 """Beside it a drop must look the same at two ticks: a copy that pauses is not taken half."""
 
+COUNTED_SESSIONS = 1_000
+"""A tick counts due sessions up to so many."""
+
 RUNNING = dg.DefaultSensorStatus.RUNNING
 
 
 def build(settings: Settings, *, wall: requests.Wall = time.time) -> list[dg.SensorDefinition]:
-    return [_inbox(settings, wall), _interactions(wall), *(_due(kind, wall) for kind in partitioned.ALL)]
+    return [
+        _inbox(settings, wall),
+        _interactions(wall),
+        _sessions(wall),
+        *(_due(kind, wall) for kind in partitioned.ALL),
+    ]
 
 
 def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
@@ -84,6 +92,29 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
         return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: reason})
 
     return touched_chats
+
+
+def _sessions(wall: requests.Wall) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="due_sessions",
+        job_name=FOLDS_JOB,
+        minimum_interval_seconds=TICK_SECONDS,
+        default_status=RUNNING,
+        description="Live sessions whose policy is to be asked: enough was said, time passed, or somebody wants it.",
+    )
+    def due_sessions(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.RunRequest | dg.SkipReason:
+        due = memory.due_sessions(limit=COUNTED_SESSIONS)
+        if not due:
+            return dg.SkipReason("no session is due")
+        if why := _hold_off(context.instance, session_summaries.NAME, FOLDS_JOB, wall):
+            return dg.SkipReason(why)
+        more = "at least " if due == COUNTED_SESSIONS else ""
+        # no run key, as with touched chats: a run takes whatever is due when it looks
+        return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: f"{more}{due} sessions due"})
+
+    return due_sessions
 
 
 def _due(kind: Partitioned, wall: requests.Wall) -> dg.SensorDefinition:

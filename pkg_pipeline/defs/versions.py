@@ -21,6 +21,14 @@ def chunks_code_version() -> str:
     return INDEX_VERSION
 
 
+def folds_code_version() -> str:
+    """``PROMPTS+MODEL``; changes with any of them."""
+    from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
+    from pkg_pipeline.prompts import session_compress, session_fold
+
+    return "+".join((session_compress.VERSION, session_fold.VERSION, OFFLINE_MODEL))
+
+
 def profiles_code_version() -> str:
     """``PROMPT+MODEL``; changes with either."""
     from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL

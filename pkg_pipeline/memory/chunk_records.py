@@ -40,7 +40,8 @@ class DerivedText:
     """A summary, decision, action item, fact or fold of an interaction, in its own words.
 
     ``message_ids`` are what it rests on; empty for a summary, whose row names them. ``at`` is event time. ``found_by``
-    are further words by which it is found and which are not printed: a summary's key points.
+    are further words by which it is found and which are not printed: a summary's key points. ``topics`` are its own;
+    without any it has those of its interaction.
     """
 
     source: ChunkSource

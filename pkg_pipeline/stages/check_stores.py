@@ -64,5 +64,15 @@ class ChunkChecks(Protocol):
         ...
 
 
-class CheckStore(SummaryChecks, PartitionChecks, ChunkChecks, Protocol):
+class SessionChecks(Protocol):
+    """Whether folds stand for what they cover (H10, H16)."""
+
+    def misfolded(self) -> Found:
+        """Sessions whose folds overlap, leave a message out below the HWM or end elsewhere, or whose counters are not
+        those of a recount.
+        """
+        ...
+
+
+class CheckStore(SummaryChecks, PartitionChecks, ChunkChecks, SessionChecks, Protocol):
     """All of it; one adapter implements them."""

@@ -76,7 +76,7 @@ class HeldInteractions(Protocol):
         ...
 
     def derived(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[DerivedText]]:
-        """The live summary, its decisions and action items, and the confirmed facts of each."""
+        """The live summary, its decisions and action items, the confirmed facts, and the folds that end in each."""
         ...
 
     def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, Mapping[UUID, str]]:

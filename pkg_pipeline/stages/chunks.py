@@ -186,7 +186,7 @@ class _Work:
             yield from message_chunks(sources[interaction], _messages(said))
         for interaction, texts in held.derived(list(sources)).items():
             source = sources[interaction]
-            yield from derived_chunks(source, (replace(text, topics=source.topics) for text in texts))
+            yield from derived_chunks(source, (replace(text, topics=text.topics or source.topics) for text in texts))
 
     def _row(self, chunk: Chunk) -> ChunkRow:
         analyzer = self._deps.analyzer

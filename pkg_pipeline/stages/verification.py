@@ -19,6 +19,7 @@ EVER = (date.min, date.max)
 CHECKS: Mapping[str, tuple[str, ...]] = {
     "interactions": ("orphans", "partition_drift"),
     "interaction_summaries": ("coverage", "grounding", "lost_items", "orphans"),
+    "session_summaries": ("session_coverage",),
     "memory_chunks": ("coverage", "orphans"),
     "entity_relationship_profiles": ("partition_drift",),
     "archived_messages": ("partition_drift",),
@@ -62,6 +63,9 @@ def verify(
         ("interaction_summaries", "grounding"): lambda: verdicts.nothing_wrong("grounding", store.ungrounded(days)),
         ("interaction_summaries", "lost_items"): lambda: verdicts.nothing_wrong("lost_items", store.lost(days)),
         ("interaction_summaries", "orphans"): lambda: verdicts.nothing_wrong("orphans", store.summary_orphans()),
+        ("session_summaries", "session_coverage"): lambda: verdicts.nothing_wrong(
+            "session_coverage", store.misfolded()
+        ),
         ("memory_chunks", "coverage"): lambda: verdicts.nothing_wrong(
             "coverage", store.unindexed(days), is_error=False
         ),

@@ -34,11 +34,12 @@ WRITERS: dict[str, set[str]] = {
     "llm_calls": {"ledger"},
     "llm_call_subjects": {"ledger"},
     "budgets": {"budgets"},
-    "leases": {"profiles", "summaries"},
+    "leases": {"folds", "profiles", "summaries"},
     "dirty_partitions": {
         "appending",
         "archive",
         "chunks",
+        "folds",
         "ingest",
         "interactions",
         "partitions",
@@ -65,9 +66,9 @@ WRITERS: dict[str, set[str]] = {
     "chunk_scopes": {"vectors"},
     "chunk_terms": {"chunks"},
     "speaker_terms": {"chunks"},
-    "conversation_sessions": {"appending", "sessions"},
-    "session_summaries": {"appending"},
-    "memory_topics": set(),
+    "conversation_sessions": {"appending", "folds", "sessions"},
+    "session_summaries": {"appending", "folds"},
+    "memory_topics": {"folds"},
     "served_windows": {"served_windows"},
     "chunk_states": {"chunks", "spaces"},  # a space takes along what says that it is complete
 }

@@ -24,6 +24,7 @@ NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 SUMMARIES = "interaction_summaries"
 PROFILES = "entity_relationship_profiles"
 ARCHIVE = "archived_messages"
+FOLDS = "session_summaries"
 CHUNKS = "memory_chunks"
 
 
@@ -117,6 +118,28 @@ class FakeMonth:
     seconds: float = 0.5
 
 
+@dataclass
+class FakeFolds:
+    """The numbers of a run over live sessions as the stage reports them."""
+
+    sessions: int = 3
+    folds: int = 2
+    refolds: int = 1
+    messages: int = 60
+    pending: int = 1
+    failed: int = 0
+    deferred: int = 1
+    calls: int = 3
+    input_tokens: int = 900
+    output_tokens: int = 100
+    source_tokens: int = 2000
+    summary_tokens: int = 100
+    cost_usd: float = 0.5
+    compression_ratio: float = 20.0
+    seconds: float = 0.5
+    warnings: tuple[str, ...] = ("no drift of topics, it is taken as 0: no answer",)
+
+
 class FakeMemory:
     """``fail_at``: (key, error) raised when that partition's turn comes; ``left`` is what ``pending`` answers;
     ``wrong`` are verdicts by (asset, check) instead of a passed one.
@@ -146,6 +169,8 @@ class FakeMemory:
         self.archived: list[str] = []
         self.chunked: list[str] = []
         self.imported: list[str] = []
+        self.folded: list[tuple[Lane, bool]] = []
+        self.sessions = len(self.partitions.due_keys.get(FOLDS, []))
         self.wrong: dict[tuple[str, str], Verdict] = {}
         self.verified: list[tuple[str, tuple[str, ...], tuple[date, date] | None]] = []
         self._silent, self._left, self._fail_at, self._refuse = silent, left, fail_at, refuse
@@ -160,6 +185,15 @@ class FakeMemory:
         self.partitions.due_keys["interactions"] = []
         completed, self._silent = self._silent, 0
         return InteractionsReport(chats=2, interactions=5, completed=completed, messages=40)
+
+    def due_sessions(self, *, limit: int) -> int:
+        return min(self.sessions, limit)
+
+    def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FakeFolds:
+        self._maybe_fail(FOLDS)
+        self.folded.append((lane, asks_all))
+        self.sessions = 0
+        return FakeFolds()
 
     def summarize(
         self,

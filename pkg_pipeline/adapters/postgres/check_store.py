@@ -22,6 +22,12 @@ MOST_MESSAGES = 100_000
 MOST_WRONG = 500
 """Items looked at once more after the first glance."""
 
+MOST_SESSIONS = 500
+"""Looked at by one check, latest activity first."""
+
+MOST_COUNTED = 5_000
+"""Messages of a session up to which all of it is recounted; of a longer one what came after the HWM."""
+
 MOST_EXAMPLES = 5
 """Ids in a verdict."""
 
@@ -98,6 +104,18 @@ class PostgresCheckStore:
 
     def chunk_orphans(self) -> Found:
         return self._orphans({"orphans_of_chunks": "memory_chunks", "orphans_of_codes": "chunk_codes"})
+
+    def misfolded(self) -> Found:
+        most = {"most": MOST_SESSIONS, "most_messages": MOST_COUNTED}
+        (row,) = self._rows("misfolded", most)
+        checked, overlapping, uncovered, ends, miscounted, examples = row
+        wrong = {
+            "overlapping": overlapping,
+            "with_uncovered_messages": uncovered,
+            "with_another_end": ends,
+            "miscounted": miscounted,
+        }
+        return Found(checked, wrong, tuple(examples or ()))
 
     def _orphans(self, tables: Mapping[str, str]) -> Found:
         """``tables``: statement → the table it looks through."""

@@ -102,7 +102,8 @@ class PostgresHeldInteractions:
     def derived(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[DerivedText]]:
         found: dict[UUID, list[DerivedText]] = {}
         rows = self._connection.execute(query("chunks", "derived"), {"ids": list(interactions)})
-        for interaction, source, subject, at, text, messages, entities, importance, is_withheld, found_by in rows:
+        for interaction, *columns in rows:
+            source, subject, at, text, messages, entities, importance, is_withheld, found_by, topics = columns
             one = DerivedText(
                 source=source,
                 subject_id=subject,
@@ -111,6 +112,7 @@ class PostgresHeldInteractions:
                 message_ids=tuple(messages),
                 entity_ids=tuple(entities),
                 importance=importance,
+                topics=tuple(topics or ()),
                 is_withheld=is_withheld,
                 found_by=found_by,
             )

@@ -27,7 +27,7 @@ def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.
 
     @marking_asset(
         name=NAME,
-        deps=["interactions", "interaction_summaries"],
+        deps=["interactions", "interaction_summaries", "session_summaries"],
         partitions=partitions,
         keys_per_run=DAYS_PER_RUN,
         code_version=code_version,

@@ -183,3 +183,38 @@ CROSS JOIN LATERAL (
 SELECT count(*), count(*) FILTER (WHERE k.no IS NULL), (array_agg(DISTINCT d.chunk_no::text) FILTER (WHERE k.no IS NULL))[1:%(most_examples)s]
 FROM chunk_codes d TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN memory_chunks k ON k.no = d.chunk_no
+
+-- name: misfolded
+-- Of the sessions that were active last: folds that overlap, live messages up to the HWM in no fold, folds that end elsewhere
+-- than at the HWM, counters that are not those of a recount. One statement, so that all of it is of one moment.
+WITH looked AS (
+    SELECT * FROM conversation_sessions ORDER BY last_message_at DESC NULLS LAST, id LIMIT %(most)s
+), folds AS (
+    SELECT l.id, f.from_message_id, f.to_message_id, f.message_ids,
+           lag(f.to_message_id) OVER (PARTITION BY l.id ORDER BY f.from_message_id, f.to_message_id) AS before
+    FROM looked l JOIN session_summaries f ON f.session_id = l.id AND f.status <> 'superseded'
+    WHERE l.message_count <= %(most_messages)s
+), covered AS (
+    SELECT id, bool_or(before >= from_message_id) AS overlaps, max(to_message_id) AS ends FROM folds GROUP BY id
+), counted AS (
+    SELECT l.id, count(m.id) AS since, coalesce(sum(m.token_count), 0) AS tokens_since
+    FROM looked l LEFT JOIN messages m ON m.chat_id = l.id AND m.id > l.hwm_message_id AND m.kind = 'message' AND m.deleted_at IS NULL
+    GROUP BY l.id
+), recounted AS (
+    SELECT l.id, count(m.id) AS messages, coalesce(sum(m.token_count), 0) AS tokens,
+           coalesce(bool_or(m.id <= l.hwm_message_id AND NOT EXISTS (
+               SELECT FROM folds f WHERE f.id = l.id AND m.id BETWEEN f.from_message_id AND f.to_message_id AND m.id = ANY(f.message_ids))), false)
+               AS has_uncovered
+    FROM looked l LEFT JOIN messages m ON m.chat_id = l.id AND m.kind = 'message' AND m.deleted_at IS NULL
+    WHERE l.message_count <= %(most_messages)s AND l.dirty_folds = 0 GROUP BY l.id
+), verdict AS (
+    SELECT l.id, coalesce(v.overlaps, false) AS overlaps, coalesce(r.has_uncovered, false) AS has_uncovered,
+           l.message_count <= %(most_messages)s AND l.hwm_message_id <> coalesce(v.ends, 0) AS ends_elsewhere,
+           (l.messages_since_hwm, l.tokens_since_hwm) <> (c.since, c.tokens_since)
+               OR (l.message_count, l.token_count) <> (coalesce(r.messages, l.message_count), coalesce(r.tokens, l.token_count)) AS is_miscounted
+    FROM looked l JOIN counted c ON c.id = l.id LEFT JOIN covered v ON v.id = l.id LEFT JOIN recounted r ON r.id = l.id
+)
+SELECT count(*), count(*) FILTER (WHERE overlaps), count(*) FILTER (WHERE has_uncovered), count(*) FILTER (WHERE ends_elsewhere),
+       count(*) FILTER (WHERE is_miscounted),
+       (array_agg(id::text ORDER BY id) FILTER (WHERE overlaps OR has_uncovered OR ends_elsewhere OR is_miscounted))[:%(most_examples)s]
+FROM verdict

@@ -28,7 +28,10 @@ CROSS JOIN LATERAL (
          FROM summary_items t WHERE t.interaction_id = i.id),
         (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.message_ids, e.name)::text, 4))
          FROM entity_facts f JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
-    )::text) AS hash
+    )::text || coalesce((
+        SELECT bit_xor(hashtextextended(ROW(l.id, l.dirty_reason = 'deleted')::text, 5)) FROM session_summaries l
+        WHERE l.session_id = i.chat_id AND l.to_at BETWEEN i.started_at AND i.ended_at AND l.status <> 'superseded')::text, '')
+    ) AS hash
 ) h
 LEFT JOIN chunk_states w ON w.interaction_id = i.id AND w.space_id = 0
 LEFT JOIN chunk_states v ON v.interaction_id = i.id AND v.space_id = %(space)s
@@ -91,31 +94,58 @@ LIMIT %(limit)s
 
 -- name: derived
 -- What was made of the interactions, in its own words. A summary rests on the messages of its row; an item on those it
--- cites; all is withheld that rests on a message deleted at its source (P29).
+-- cites; all is withheld that rests on a message deleted at its source (P29). A fold of a live session belongs to the
+-- interaction in which it ends; it has topics of its own (H14).
 WITH g AS (
-    SELECT i.id, i.chat_id, i.ended_at, c.kind FROM unnest(%(ids)s::uuid[]) AS u (id)
+    SELECT i.id, i.chat_id, i.started_at, i.ended_at, c.kind FROM unnest(%(ids)s::uuid[]) AS u (id)
     JOIN interactions i ON i.id = u.id JOIN chats c ON c.id = i.chat_id
+), folded AS (
+    SELECT g.id AS interaction, g.chat_id, l.*, l.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld,
+           ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = g.id AND p.role = 'other' ORDER BY 1) AS entities
+    FROM g JOIN session_summaries l ON l.session_id = g.chat_id AND l.to_at BETWEEN g.started_at AND g.ended_at AND l.status <> 'superseded'
+), folded_items AS (
+    SELECT f.*, (x.item ->> 'id')::uuid AS item_id, x.importance,
+           concat_ws(': ', x.item ->> 'about', x.words) AS words,
+           ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = f.chat_id
+                   AND m.external_id = ANY(ARRAY(SELECT jsonb_array_elements_text(x.item -> 'message_ids'))) ORDER BY m.sent_at, m.id) AS cited
+    FROM folded f CROSS JOIN LATERAL (
+        SELECT item, 0.6 AS importance, concat_ws(' ', item ->> 'fact_type', item ->> 'value') AS words FROM jsonb_array_elements(f.facts) AS a (item)
+        UNION ALL
+        SELECT item, CASE item ->> 'importance' WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END, item ->> 'description'
+        FROM jsonb_array_elements(f.decisions) AS a (item)
+        UNION ALL
+        SELECT item, 0.3, item ->> 'text' FROM jsonb_array_elements(f.open_questions) AS a (item)
+    ) x
 )
 SELECT g.id, 'summary' AS source, s.id, g.ended_at AS at,
        s.summary AS text,
        '{}'::bigint[] AS message_ids,
        ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = g.id AND p.role = 'other' ORDER BY 1) AS entities,
        0::real AS importance, s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld,
-       coalesce((SELECT string_agg(p, E'\n' ORDER BY place) FROM jsonb_array_elements_text(s.key_points) WITH ORDINALITY AS k (p, place)), '') AS found_by
+       coalesce((SELECT string_agg(p, E'\n' ORDER BY place) FROM jsonb_array_elements_text(s.key_points) WITH ORDINALITY AS k (p, place)), '') AS found_by,
+       NULL::text[] AS topics
 FROM g JOIN interaction_summaries s ON s.interaction_id = g.id AND s.status IN ('completed', 'dirty')
 UNION ALL
 SELECT g.id, t.kind, t.item_id, min(t.at), min(t.description) || coalesce(' (' || min(t.due_date) || ')', ''),
        ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(min(t.message_ids)) ORDER BY m.sent_at, m.id),
        array_agg(t.entity_id ORDER BY t.entity_id),
-       max(CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, bool_or(t.is_withheld), ''
+       max(CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, bool_or(t.is_withheld), '', NULL
 FROM g JOIN summary_items t ON t.interaction_id = g.id
 GROUP BY g.id, g.chat_id, t.kind, t.item_id
 UNION ALL
 SELECT g.id, 'fact', f.id, coalesce(f.valid_from, g.ended_at), e.name || ': ' || f.fact_type || ' ' || f.value,
        ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(f.message_ids) ORDER BY m.sent_at, m.id),
-       ARRAY[f.entity_id], 0.6, false, ''
+       ARRAY[f.entity_id], 0.6, false, '', NULL
 FROM g JOIN entity_facts f ON f.interaction_id = g.id AND f.status = 'confirmed' AND f.valid_to IS NULL
 JOIN entities e ON e.id = f.entity_id
+UNION ALL
+SELECT f.interaction, 'session_fold', f.id, f.to_at, f.summary,
+       ARRAY(SELECT n FROM unnest(f.message_ids) WITH ORDINALITY AS u (n, place) WHERE n <> ALL(f.noise_ids) ORDER BY place),
+       f.entities, 0, f.is_withheld, array_to_string(f.topics, E'\n'), f.topics
+FROM folded f WHERE f.summary <> ''
+UNION ALL
+SELECT f.interaction, 'session_fold', f.item_id, f.to_at, f.words, f.cited, f.entities, f.importance, f.is_withheld, '', f.topics
+FROM folded_items f
 ORDER BY 1, 2, 3
 
 -- name: create_incoming
