@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pkg_pipeline.api.models import Answer
 from pkg_pipeline.memory.records import MessageRole
 from pkg_pipeline.memory.session_records import Policy, SessionEvent, Strategy
+from pkg_pipeline.memory.window_records import WindowReason
+from pkg_pipeline.memory.window_wording import Form
 
 SESSION = "agent:thread-1"
 SESSION_ID = "2c1c7a54-7a0e-5c35-9a52-0f6f6d1b7e21"
@@ -232,32 +234,82 @@ class Appended(Answer):
 
 
 class WindowBudget(Answer):
-    """Tokens. `available` is what is left for messages."""
+    """Tokens. `available` is what is left for messages, by the local count; the model's is `calibration` times it."""
 
     window: int
     margin: int
     output: int
     system: int
     available: int
+    calibration: float
 
 
 class WindowTier(Answer):
     tier: Literal["summary", "condensed", "recent"]
     tokens: int
-    messages: int
+    messages: list[str] = Field(description="Keys of its messages, in order")
 
 
-class Window(BaseModel):
-    """`messages` are ready for a model, in the asked form. `left_out` says what of the session is not in them."""
+class WindowLeftOut(BaseModel):
+    """Something of the session that is not in the window, or not in full. `id` is null where it only counts."""
 
+    kind: Literal["message", "tool_call", "summary", "recalled", "topics"]
+    id: str | None
+    reason: WindowReason
+    count: int = 1
+
+
+class Window(Answer):
+    """`messages` are ready for a model, in the asked form."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "receipt_id": "f5b0b1a6-6a9f-4a3e-9c0a-1e9f1f3b7c55",
+                "session": SESSION,
+                "id": SESSION_ID,
+                "strategy": "hybrid",
+                "as": "anthropic",
+                "messages": [{"role": "user", "content": [{"type": "text", "text": "Which port?"}]}],
+                "tokens": 6,
+                "budget": {
+                    "window": 200_000,
+                    "margin": 20_000,
+                    "output": 16_000,
+                    "system": 0,
+                    "available": 164_000,
+                    "calibration": 1.0,
+                },
+                "tiers": [
+                    {"tier": "summary", "tokens": 0, "messages": []},
+                    {"tier": "condensed", "tokens": 0, "messages": []},
+                    {"tier": "recent", "tokens": 6, "messages": ["agent:thread-1/m-17"]},
+                ],
+                "hypothetical_tokens": 6,
+                "topics": [],
+                "summaries": [],
+                "recalled": [],
+                "left_out": [],
+                "warnings": [],
+            }
+        },
+    )
+    receipt_id: UUID | None
     session: str
+    id: UUID
     strategy: Strategy
-    messages: list[Any]
+    form: Form = Field(alias="as")
+    messages: list[dict[str, Any]]
     tokens: int
     budget: WindowBudget
-    tiers: list[WindowTier]
+    tiers: list[WindowTier] = Field(description="Always all three, in this order")
     hypothetical_tokens: int = Field(description="What the whole history would take")
     topics: list[str]
+    summaries: list[UUID] = Field(description="Folds whose words are in it")
+    recalled: list[UUID] = Field(description="Recalled pieces that are in it")
+    left_out: list[WindowLeftOut]
+    warnings: list[str]
 
 
 class Folded(Answer):

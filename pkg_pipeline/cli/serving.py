@@ -1,7 +1,8 @@
-"""``pkg-pipeline serve``: the read API over a database that its routes cannot write."""
+"""``pkg-pipeline serve``: the API. What reads has connections that cannot write."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import context_settings, open_memory
 from pkg_pipeline.wiring.backfills import ReachableBackfills
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
+from pkg_pipeline.wiring.session_desk import serving_desk
 
 READ_CONNECTIONS = 16
 """At most this many answers are read at the same time; the server's threads wait for one another beyond it."""
@@ -34,7 +36,7 @@ def serve(
         tokens = parse_tokens(settings.api_tokens.get_secret_value() if settings.api_tokens else "")
     except TokensWrong as error:
         raise CommandFailed(f"PKG_API_TOKENS: {error}") from error
-    with open_memory(settings) as memory:
+    with open_memory(settings) as memory, ExitStack() as closing:
         reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
         store = PostgresReadStore(reads, zone=settings.zone)
@@ -43,6 +45,7 @@ def serve(
         try:
             memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
             warm_up(questions, reads)
+            sessions = closing.enter_context(serving_desk(memory, reads=reads, recall=questions))
             serve_app(
                 create_app(
                     ApiDependencies(
@@ -59,6 +62,7 @@ def serve(
                         relevant=relevant_by(questions, max_tokens=settings.context_tokens),
                         tokens=tokens,
                         backfills=ReachableBackfills(memory.backfills),
+                        sessions=sessions,
                         monitoring=MonitoringPorts(
                             store=PostgresMonitoringStore(reads, zone=settings.zone),
                             params=memory.monitoring.params,

@@ -140,7 +140,8 @@ def _messages(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 def _appended(desk: SessionDesk, session: str, lines: Iterator[tuple[str, Any]]) -> dict[str, Any]:
     """One answer over all batches: those before a failure stay, and the same lines again change nothing twice."""
-    counts, rejected, rejected_count = dict.fromkeys(_COUNTS, 0), list[dict[str, str]](), 0
+    counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
+    rejected, rejected_count = list[dict[str, str]](), 0
     answer: dict[str, Any] | None = None
     batch = list(islice(lines, BATCH_MESSAGES))
     while batch or (answer is None and not rejected):
@@ -149,7 +150,8 @@ def _appended(desk: SessionDesk, session: str, lines: Iterator[tuple[str, Any]])
         try:
             if readable or not refused:
                 answer = desk.append(session, readable).to_json()
-                counts = {name: counts[name] + answer[name] for name in _COUNTS}
+                for name in _COUNTS:
+                    counts[name] += answer[name]
                 refused += answer["rejected"]
         except NothingRead as nothing:
             refused += [_refused(one.where, one.reason) for one in nothing.rejected]

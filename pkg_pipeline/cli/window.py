@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
@@ -47,8 +47,8 @@ def window(
                 as_text(session),
                 model_window=model_window,
                 system_tokens=system_tokens,
-                strategy=strategy,
-                form=form,
+                strategy=cast("Strategy | None", strategy),
+                form=cast("Form", form),
                 model=None if model is None else as_text(model),
                 query=None if query is None else as_text(query),
             )
@@ -65,7 +65,7 @@ def print_window(screen: Console, answer: Mapping[str, Any]) -> None:
     for column in tiers.columns[1:]:
         column.justify = "right"
     for tier in answer["tiers"]:
-        tiers.add_row(tier["tier"], f"{tier['tokens']:,}", f"{tier['messages']:,}")
+        tiers.add_row(tier["tier"], f"{tier['tokens']:,}", f"{len(tier['messages']):,}")
     screen.print(tiers)
     screen.rule(style="dim")
     print_messages(screen, answer["messages"])

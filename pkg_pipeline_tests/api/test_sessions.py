@@ -301,7 +301,7 @@ def test_openapi_documents_every_route(client: TestClient) -> None:
     body = post["requestBody"]["content"]["application/json"]["schema"]
     assert body["anyOf"][1]["items"]["properties"]["role"]
     assert {"413", "415", "422"} < set(post["responses"])
-    for name in ("Session", "Appended", "EventBody", "SessionChanges"):
+    for name in ("Session", "Appended", "Window", "EventBody", "SessionChanges"):
         getattr(models, name).model_validate(schema["components"]["schemas"][name]["example"])
 
 
