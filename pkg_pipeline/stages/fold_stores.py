@@ -161,7 +161,7 @@ class FoldWrites(Protocol):
         ...
 
     def claim_one(
-        self, session_id: UUID, *, event: SessionEvent, now: datetime, holder: str, lease_seconds: float
+        self, session_id: UUID, *, event: SessionEvent | None, now: datetime, holder: str, lease_seconds: float
     ) -> ClaimedSession | None:
         """Asks for a fold of this session and takes it, due or not; None while another worker has it."""
         ...

@@ -113,10 +113,12 @@ def fold_due(
 
 
 def fold_session(
-    session_id: UUID, *, deps: FoldDeps, params: FoldParams, account: Account, trigger: SessionEvent = "manual"
+    session_id: UUID, *, deps: FoldDeps, params: FoldParams, account: Account, trigger: SessionEvent | None = "manual"
 ) -> FoldReport:
-    """One session at once (H7), due or not, and whatever it waits for. Waits for nobody: while another worker has it,
-    ``busy`` is 1, the reason says so, and it is looked at once more when that one is done.
+    """One session at once (H7), due or not; without ``trigger`` as its policy says.
+
+    Waits for nobody: while another worker has it, ``busy`` is 1, the reason says so, and it is looked at once more when
+    that one is done.
 
     Raises ``SessionUnknown``, ``LlmMisconfigured``.
     """

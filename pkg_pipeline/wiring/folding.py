@@ -64,8 +64,11 @@ class FoldWork:
             on_session=on_session,
         )
 
-    def fold_session(self, session_id: UUID, *, trigger: SessionEvent = "manual") -> FoldReport:
-        """One session at once, whatever its policy says (H7). Raises SessionUnknown, LlmMisconfigured."""
+    def fold_session(self, session_id: UUID, *, trigger: SessionEvent | None = "manual") -> FoldReport:
+        """One session at once, whatever its policy says (H7); without a trigger as its policy says.
+
+        Raises SessionUnknown, LlmMisconfigured.
+        """
         self._memory.paying("live", None)
         return folding.fold_session(
             session_id,

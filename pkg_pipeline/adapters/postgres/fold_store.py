@@ -51,7 +51,7 @@ class PostgresFoldStore:
             return [ClaimedSession(*row) for row in connection.execute(query("folds", "claim"), parameters)]
 
     def claim_one(
-        self, session_id: UUID, *, event: SessionEvent, now: datetime, holder: str, lease_seconds: float
+        self, session_id: UUID, *, event: SessionEvent | None, now: datetime, holder: str, lease_seconds: float
     ) -> ClaimedSession | None:
         parameters = {"session": session_id, "event": event, "now": now, "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:

@@ -80,7 +80,7 @@ RETURNING subject_id, token
 
 -- name: ask
 -- Somebody wants it now: whatever becomes of the worker, it is looked at. While another one is at it, once more.
-UPDATE conversation_sessions s SET event = %(event)s, next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
+UPDATE conversation_sessions s SET event = coalesce(%(event)s, s.event), next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
     is_pending = s.is_pending OR EXISTS (
         SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
 WHERE s.id = %(session)s
