@@ -96,24 +96,21 @@ class _Turns:
 
 
 def _calls(messages: Sequence[Said]) -> _Calls:
-    """A result belongs to the latest call of its id: ids may be used again."""
+    """A result belongs to the latest call of its id. Ids may be used again; then no result of the earlier comes."""
     ends = [at + 1 for at in range(len(messages))]
     callers: dict[str, int] = {}
     open_calls: dict[str, int] = {}
-    waiting: set[int] = set()
     for at, message in enumerate(messages):
         for part in message.parts or ():
             if part.get("type") == "tool_use":
                 key = str(part.get("id"))
-                if key in open_calls:
-                    waiting.add(open_calls[key])
                 callers[key] = open_calls[key] = at
             elif part.get("type") == "tool_result":
                 key = str(part.get("tool_use_id"))
                 open_calls.pop(key, None)
                 if key in callers:
                     ends[callers[key]] = at + 1
-    return _Calls(ends, _joined(ends), frozenset(waiting.union(open_calls.values())))
+    return _Calls(ends, _joined(ends), frozenset(open_calls.values()))
 
 
 def _joined(ends: Sequence[int]) -> list[tuple[int, int]]:

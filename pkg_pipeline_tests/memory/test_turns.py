@@ -72,7 +72,8 @@ UNANSWERED = " ".join(["u"] * 12)
         ("u c1 u a r1", 0),  # and here it came after all: the pair is not cut
         ("u c1 u a r1 a u", 6),
         ("u c1 r1 c1 r1 a", 6),  # an id used again
-        ("u c1 c1 r1 u a", 6),  # the first of the two calls was never answered, the later turn was
+        ("u c1 c1 r1 a", 5),  # the id was taken by the second call: no result of the first can come
+        ("u c1 u c1 r1 a", 6),
         # a person without a role among them speaks like a user
         ("p a p", 2),
         ("p p u a p", 4),
