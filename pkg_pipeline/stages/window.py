@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 from pkg_pipeline.memory.message_parts import text_of
 from pkg_pipeline.memory.session_records import Strategy
-from pkg_pipeline.memory.turns import live_turn
+from pkg_pipeline.memory.turns import groups, live_turn
 from pkg_pipeline.memory.window import assemble, budget_of
 from pkg_pipeline.memory.window_forms import in_form
 from pkg_pipeline.memory.window_records import (
@@ -162,7 +162,15 @@ def _rows(parts: WindowParts, request: WindowRequest) -> WindowRows:
     roles = {message.role for message in rows.messages}
     if len(rows.messages) >= query.history_limit and roles - {None, "system"} and "user" not in roles:
         rows = parts.store.read_window(replace(query, history_limit=MOST_LIVE_MESSAGES)) or rows
-    return rows
+    return replace(rows, messages=_without_spare(rows.messages, settings.full_recent_count))
+
+
+def _without_spare(messages: tuple[WindowMessage, ...], recent_count: int) -> tuple[WindowMessage, ...]:
+    """Of the folded messages those that are among the last ones, with their tool calls."""
+    for start, end in groups(messages):
+        if len(messages) - start <= recent_count or not all(message.is_folded for message in messages[start:end]):
+            return messages[start:]
+    return ()
 
 
 def _rules(settings: WindowSettings, rows: WindowRows, form: Form) -> WindowRules:
