@@ -6,7 +6,7 @@ is checked; what breaks a promise is told by name, never by what was said. Which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,12 +17,13 @@ import psycopg
 
 from benchmarks.threads import Row, Thread
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.memory.hashing import chat_id
+from pkg_pipeline.memory.hashing import chat_id, parse_message_key
 from pkg_pipeline.memory.session_records import Policy, Strategy
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.window import WindowAnswer
+from pkg_pipeline.stages.window import LiveTurnTooLong, WindowAnswer
 from pkg_pipeline.wiring import Memory
 
+INDEXED_DAYS = 40
 START = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -38,7 +39,10 @@ class MovingClock:
 
 @dataclass(slots=True)
 class Played:
-    """What became of a thread. ``broken`` names each promise that a window broke, with the message before it."""
+    """What became of a thread. ``broken`` names each promise that a window broke, with the message before it.
+
+    ``too_long`` counts turns that were refused because what the user said alone is more than the budget.
+    """
 
     thread: str
     messages: int = 0
@@ -47,6 +51,7 @@ class Played:
     prompt_tokens: int = 0
     hypothetical_tokens: int = 0
     most_unfolded: int = 0
+    too_long: int = 0
     warnings: set[str] = field(default_factory=set[str])
     broken: list[str] = field(default_factory=list[str])
 
@@ -87,10 +92,11 @@ class Replay:
     def close(self) -> None:
         self._looks.close()
 
-    def play(
-        self, thread: Thread, *, every: int = 1, on_window: Callable[[WindowAnswer], object] = lambda _: None
-    ) -> Played:
-        """All messages of ``thread``; a window before every ``every``th answer, or where nobody answers message."""
+    def play(self, thread: Thread, *, every: int = 1, index_every: int = 0) -> Played:
+        """All messages of ``thread``; a window before every ``every``th answer, or where nobody answers message.
+
+        ``index_every``: after so many messages what is folded becomes searchable; 0 never.
+        """
         played, session = Played(thread.key), chat_id(thread.source, thread.external_id)
         memory, turn = self._memory, 0
         self._clock.at = datetime.fromisoformat(thread.rows[0]["sent_at"])
@@ -101,14 +107,21 @@ class Replay:
             if answers and thread.rows[place - 1].get("role") != "assistant":
                 turn += 1
                 if turn % every == 0:
-                    answer = self._served(session, played, thread.rows[:place])
-                    on_window(answer)
+                    self._served(session, played, thread.rows[:place])
             self._until(session, datetime.fromisoformat(row["sent_at"]), played)
             report = memory.sessions.append_json(thread.key, [(f"message {place}", row)])
             assert not report.rejected, report.rejected[0].reason
             played.messages += 1
+            if index_every and played.messages % index_every == 0:
+                self._index()
         self._until(session, self._clock.at + timedelta(days=1), played)
         return played
+
+    def _index(self) -> None:
+        """Interactions and chunks of the days that something was said on, as the pipeline makes them."""
+        self._memory.build_interactions()
+        today = self._clock.at.date()
+        self._memory.chunks.build((today - timedelta(days=INDEXED_DAYS), today + timedelta(days=1)))
 
     def _until(self, session: UUID, moment: datetime, played: Played) -> None:
         """Fold what falls due by then, at the time at which it does."""
@@ -127,8 +140,14 @@ class Replay:
         row = found.fetchone()
         return None if row is None else row[0]
 
-    def _served(self, session: UUID, played: Played, said: Sequence[Row]) -> WindowAnswer:
-        answer = self._memory.windows.window(session, model_window=self._model_window)
+    def _served(self, session: UUID, played: Played, said: Sequence[Row]) -> None:
+        try:
+            answer = self._memory.windows.window(session, model_window=self._model_window)
+        except LiveTurnTooLong as error:
+            played.too_long += 1
+            if error.tokens <= error.available:
+                played.broken.append(f"before message {len(said)}: refused though it fits")
+            return
         played.turns += 1
         played.prompt_tokens += answer.window.tokens
         played.hypothetical_tokens += answer.hypothetical_tokens
@@ -136,7 +155,6 @@ class Replay:
         unfolded = self._unfolded(session)
         played.most_unfolded = max(played.most_unfolded, len(unfolded))
         played.broken += [f"before message {len(said)}: {one}" for one in self._broken(answer, said, unfolded)]
-        return answer
 
     def _unfolded(self, session: UUID) -> list[str]:
         """External ids of live messages that no fold covers, oldest first."""
@@ -197,6 +215,4 @@ def _is_result(row: Row) -> bool:
 
 
 def _external(key: str) -> str:
-    from pkg_pipeline.memory.hashing import parse_message_key
-
     return parse_message_key(key).message_external_id
