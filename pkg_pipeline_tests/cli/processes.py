@@ -66,10 +66,10 @@ _FORKS = """
 import json, os, sys, warnings
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters.exports import detect
-from pkg_pipeline.cli import app, doctor, importing, operate, reading, recalling
+from pkg_pipeline.cli import app, doctor, importing, operate, reading, recalling, session, sessions, window
 from pkg_pipeline.adapters.postgres import recall_store
 from pkg_pipeline.adapters import term_analyzer
-from pkg_pipeline.wiring import embedders, recall
+from pkg_pipeline.wiring import embedders, folding, recall, windows
 for line in sys.stdin:
     asked = json.loads(line)
     child = os.fork()
