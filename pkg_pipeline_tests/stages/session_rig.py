@@ -128,10 +128,10 @@ def counted(state: SessionState) -> tuple[Any, ...]:
     )
 
 
-def said(number: int | str, text: str | None = None, *, role: str = "user", **more: Any) -> dict[str, Any]:
+def said(number: int | str, text: str | None = None, *, role: str | None = "user", **more: Any) -> dict[str, Any]:
     """One message to append; ``text`` is made up where nothing is given."""
     given: dict[str, Any] = {"id": str(number), "role": role, **more}
-    if "parts" not in more and "content" not in more:
+    if text is not None or not more.keys() & {"parts", "content"}:
         given["text"] = f"{role} says {number}" if text is None else text
     return given
 
