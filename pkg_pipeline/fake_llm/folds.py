@@ -35,7 +35,7 @@ def fold(blocks: dict[str, list[Record]]) -> Record:
         "facts": facts,
         "decisions": found["decisions"],
         "open_questions": _open_questions(spoken),
-        "topics": _topics([point for point in found["key_points"] if point != "-"]) or ["-"],
+        "topics": _topics([point for point in found["key_points"] if point != "-"]),
     }
 
 

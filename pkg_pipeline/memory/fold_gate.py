@@ -65,8 +65,7 @@ def check_fold(candidate: CandidateFold, source: FoldInput) -> FoldGateResult:
     """
     bench = bench_of(source)
     ledger = Ledger()
-    names = stems(" ".join(person.name for person in source.participants))
-    talked_of = known_stems(source.messages) | names
+    talked_of = known_stems(source.messages) | stems(" ".join(person.name for person in _speakers(source)))
     reason = summary_reason(candidate.summary, bench, talked_of, most_sentences=MAX_SENTENCES)
     if reason is not None:
         return FoldGateResult(None, (), reason)
@@ -138,7 +137,8 @@ def _held(source: FoldInput) -> Known:
     conversation = source.conversation
     first = conversation.messages[0]
     spoken = tuple(SourceMessage(0, "", first.sender, first.sent_at, text) for text in source.earlier)
-    return known(replace(conversation, messages=(*conversation.messages, *spoken)))
+    people = tuple(_speakers(source))
+    return known(replace(conversation, messages=(*conversation.messages, *spoken), participants=people))
 
 
 def _known_of(source: CompressInput) -> Known:
@@ -161,12 +161,13 @@ def _known_of(source: CompressInput) -> Known:
 
 def _check_fact(item: CandidateFact, part: str, bench: Bench, ledger: Ledger) -> FactCandidate | None:
     """As everywhere; what is said about a tool is about nobody."""
-    is_about_tool = any(item.about == p.name and is_tool(p) for p in _speakers(bench))
+    is_about_tool = any(item.about == p.name and is_tool(p) for p in _speakers(bench.source))
     return check_fact(replace(item, about=None) if is_about_tool else item, part, bench, ledger)
 
 
-def _speakers(bench: Bench) -> set[Person]:
-    return {*bench.source.participants, *(message.sender for message in bench.source.messages)}
+def _speakers(source: FoldInput | SummaryInput) -> list[Person]:
+    """Who took part and the tools whose results are shown, each once."""
+    return list(dict.fromkeys((*source.participants, *(message.sender for message in source.messages))))
 
 
 def _check_question(item: CandidateQuestion, part: str, bench: Bench, ledger: Ledger) -> OpenQuestion | None:

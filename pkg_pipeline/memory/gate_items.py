@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cached_property
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -40,6 +41,9 @@ WORD_CHARACTER_SHARE = 0.5
 
 LANGUAGE_MIN_LETTERS = 12
 """Shorter texts (a model number, "OK") say nothing about a language."""
+
+LANGUAGE_CHARS = 4_000
+"""So much of a talk is looked at for its script."""
 
 GROUNDED_MIN_STEMS = 3
 """A description with at least this many content words shares one of them with the conversation."""
@@ -146,12 +150,19 @@ class Bench:
         if self.echoes_orders(text):
             return "repeats a message that gives orders to its reader"
         letters = sum(map(str.isalpha, text))
-        if letters >= LANGUAGE_MIN_LETTERS and script_share(text, self.source.language) < LANGUAGE_SHARE:
+        is_other = letters >= LANGUAGE_MIN_LETTERS and script_share(text, self.source.language) < LANGUAGE_SHARE
+        if is_other and self._has_script:
             return "is not in the conversation's language"
         content = stems(text)
         if len(content) >= GROUNDED_MIN_STEMS and not content & self.held.stems:
             return "has no word in common with the conversation"
         return None
+
+    @cached_property
+    def _has_script(self) -> bool:
+        """Whether the talk is in the script of any language that is told apart; of Arabic nothing can be said."""
+        heard = "\n".join(message.text[:LANGUAGE_CHARS] for message in self.source.messages)[:LANGUAGE_CHARS]
+        return max(script_share(heard, language) for language in ("en", "ru", "zh")) >= LANGUAGE_SHARE
 
     def echoes_orders(self, text: str) -> bool:
         """Whether a part of the text says what only messages that give orders say."""

@@ -56,7 +56,7 @@ class Answer(Strict):
     facts: list[AnswerFact]
     decisions: list[AnswerDecision]
     open_questions: list[AnswerQuestion]
-    topics: list[str] = Field(min_length=1, max_length=7, description="short names of one to four words")
+    topics: list[str] = Field(max_length=7, description="1-7 short names of one to four words")
 
 
 def schema() -> dict[str, Any]:

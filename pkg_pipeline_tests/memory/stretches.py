@@ -26,7 +26,7 @@ def stretch(source: SummaryInput, *earlier: str) -> FoldInput:
         messages=source.messages,
         earlier=earlier,
         input_hash=source.input_hash,
-        assistant_ids=frozenset({ASSISTANT.entity_id}),
+        assistant_ids=frozenset({ASSISTANT.entity_id} if ASSISTANT in source.participants else ()),
     )
 
 

@@ -21,6 +21,7 @@ from pkg_pipeline.adapters.offline.retelling import Told, clipped, first_name, s
 from pkg_pipeline.adapters.offline.summary import MOST_CHARACTERS, MOST_WORDS, budget_words
 from pkg_pipeline.memory.fold_gate import MAX_SENTENCES
 from pkg_pipeline.memory.gate_foreign import foreign, known
+from pkg_pipeline.memory.gate_instructions import gives_orders
 from pkg_pipeline.memory.gate_text import sentences, word_count
 
 MOST_PIECES: Final = 9
@@ -88,6 +89,13 @@ def tell(reading: Reading, assistant_ids: frozenset[UUID], cited: Mapping[int, f
     budget = min(most, round(BUDGET_SHARE * budget_words(reading)))
     order = coverage_order(pieces, budget=budget, at_most=MOST_PIECES, power=POWER, fits=fits)
     return _text([told[place] for place in sorted(order)], reading) if order else None
+
+
+def nothing_told(reading: Reading) -> str:
+    """That something was said and by whom, of a stretch of which nothing else can be published."""
+    names = [name for person in reading.speakers[:3] if not gives_orders(name := first_name(person, reading))]
+    who = ("、" if reading.language == "zh" else ", ").join(names) or "?"
+    return phrases(reading.language).templates["empty"].format(who=who)
 
 
 def _units(reading: Reading, assistant_ids: frozenset[UUID], cited: Mapping[int, float]) -> list[_Unit]:
