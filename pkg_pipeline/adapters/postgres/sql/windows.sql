@@ -10,15 +10,18 @@ session AS MATERIALIZED (
            s.dirty_folds, s.running_summary, c.source, c.external_id
     FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
 ),
+-- pairs are compared, so that only the index of a chat's order can give the order: with an equality the planner may walk
+-- all messages from the newest on, those of every other chat among them
 chosen AS (
     (SELECT m.id FROM messages m
-     WHERE m.chat_id = %(session)s AND m.id > (SELECT hwm_message_id FROM session)
-       AND m.kind = 'message' AND m.deleted_at IS NULL
-     ORDER BY m.id DESC LIMIT %(history_limit)s)
+     WHERE (m.chat_id, m.id) > (%(session)s::uuid, (SELECT hwm_message_id FROM session))
+       AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
+     ORDER BY m.chat_id DESC, m.id DESC LIMIT %(history_limit)s)
     UNION
     (SELECT m.id FROM messages m
-     WHERE m.chat_id = %(session)s AND m.kind = 'message' AND m.deleted_at IS NULL
-     ORDER BY m.id DESC LIMIT %(recent_limit)s)
+     WHERE (m.chat_id, m.id) > (%(session)s::uuid, 0)
+       AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
+     ORDER BY m.chat_id DESC, m.id DESC LIMIT %(recent_limit)s)
 ),
 shown AS (
     SELECT json_agg(json_build_array(m.id, m.external_id, m.role, m.content, m.parts, m.is_archived,
