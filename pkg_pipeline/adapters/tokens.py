@@ -64,8 +64,9 @@ def table_path() -> Path:
     return Path(spec.submodule_search_locations[0]) / "data" / f"{ENCODING_NAME}.tiktoken.gz"
 
 
+@lru_cache(maxsize=1)
 def load_encoding(path: Path | None = None) -> tiktoken.Encoding:
-    """The encoding from its table on disk (about 0.6 s). Raises ``TokenTableMissing``."""
+    """The encoding from its table on disk (about 0.6 s, once a process). Raises ``TokenTableMissing``."""
     import tiktoken  # loads a native extension; only who counts pays for it
 
     place = path or table_path()

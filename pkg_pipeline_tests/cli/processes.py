@@ -68,8 +68,9 @@ from pkg_pipeline import wiring
 from pkg_pipeline.adapters.exports import detect
 from pkg_pipeline.cli import app, doctor, importing, operate, reading, recalling, session, sessions, window
 from pkg_pipeline.adapters.postgres import recall_store
-from pkg_pipeline.adapters import term_analyzer
+from pkg_pipeline.adapters import term_analyzer, tokens
 from pkg_pipeline.wiring import embedders, folding, recall, windows
+tokens.load_encoding()
 for line in sys.stdin:
     asked = json.loads(line)
     child = os.fork()
