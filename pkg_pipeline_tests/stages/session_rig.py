@@ -21,13 +21,13 @@ CHAT = "jsonl:talk"
 RULES = triggers.FoldRules()
 
 RECOUNT = """
-    SELECT count(*), coalesce(sum(m.token_count), 0), count(*) FILTER (WHERE m.id > s.hwm_message_id),
+    SELECT count(m.id), coalesce(sum(m.token_count), 0), count(m.id) FILTER (WHERE m.id > s.hwm_message_id),
            coalesce(sum(m.token_count) FILTER (WHERE m.id > s.hwm_message_id), 0),
            (array_agg(m.sent_at ORDER BY m.id) FILTER (WHERE m.id > s.hwm_message_id))[1],
            coalesce(max(m.id), 0), (array_agg(m.sent_at ORDER BY m.id DESC))[1],
            (SELECT count(*) FROM session_summaries f WHERE f.session_id = s.id AND f.status = 'dirty')
     FROM conversation_sessions s
-    LEFT JOIN messages m ON m.chat_id = s.id AND m.kind = 'message' AND m.deleted_at IS NULL AND m.id IS NOT NULL
+    LEFT JOIN messages m ON m.chat_id = s.id AND m.kind = 'message' AND m.deleted_at IS NULL
     WHERE s.id = %s GROUP BY s.id"""
 
 
