@@ -18,7 +18,7 @@ CODE_SHARE: Final = 0.18
 LONG_MESSAGE_WORDS: Final = 60
 """Above this on average, messages are documents, and their paragraphs are what topics recur in."""
 
-EMPHASIS: Final = re.compile(r"\*\*|__|`")
+EMPHASIS: Final = re.compile("\\*\\*|__|`|\ufeff")
 
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARK = re.compile(r"[{}\[\]<>=;|\\/_$#@&*^~`]")
@@ -30,7 +30,8 @@ _CODE = re.compile(
     r"|(?:import|from) [\w.]+(?: import [\w., *()]+| as \w+)?\s*$"
     r"|(?:def|class|return|const|let|var|function|public|private|SELECT|INSERT|UPDATE)\b.*[;:(){=]"
     r"|(?:for|if|elif|while|with|try|except|else)\b[^.!?]*[\[\](){}=<>_].*:\s*$|(?:try|else|finally):\s*$"
-    r"|[\w.\[\]\"']+(?:, ?[\w.]+)*\s*[-+*/]?=\s*\S"
+    r"|\w*_[\w.\[\]]*\s*[-+*/]?=\s*\S"
+    r"|[a-z_][\w.\[\]\"']*(?:, ?[\w.]+)*\s*[-+*/]?=\s*(?:[\w.]*[(\[{\"']|[\d.]+;?\s*$|\w+;\s*$)"
     r"|[\w.]*[\w]\.\w+\(.*\)?[,;]?\s*$|\w+\([^ ]*(?:, [^)]*)?\);?\s*$"
     r"|</?[\w:-]+(?:\s[^>]*)?/?>|\|.*\|\s*$|[-=_*~]{3,}\s*$"
     r")"

@@ -49,7 +49,7 @@ LEAD_GAIN: Final = 1.3
 NUMBER_GAIN: Final = 1.25
 
 _CHOICE = re.compile(
-    r"\b(?:let'?s (?:go with|use|do|keep|take|stick|call|make)|go with\b|we(?:'ll| will) (?:use|go with|keep|take)"
+    r"\b(?:let'?s (?:go with|use|keep|take|stick|call)|go with\b|we(?:'ll| will) (?:use|go with|keep|take)"
     r"|i(?:'ll| will) (?:take|go with)|i(?:'ve| have)? (?:decided|chosen|chose)|decided (?:to|on)|settled on|agreed:)"
     r"|\b(?:давай(?:те)? (?:возьм|использ|оставим|сделаем|на\b|через\b)|договорились|решено|решил[аи]?\b"
     r"|выбираю|выбрали|остановимся на|берём|берем)|就这么定|就用|就选|决定|选择|说定",

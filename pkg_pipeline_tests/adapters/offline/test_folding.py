@@ -97,6 +97,8 @@ def test_other_languages_are_told_likewise(
         ("# Heading alone", "Heading alone"),
         ("If so: do it. From here, we return (slowly).", "If so: do it. From here, we return (slowly)."),
         ("Ответ: да, в 22:00.", "Ответ: да, в 22:00."),
+        ("Цена = 500 руб.\nprice = 500 USD", "Цена = 500 руб.\nprice = 500 USD"),
+        ("total = 500;\ncount = 1\nmean_of = a / b", ""),
     ],
 )  # fmt: skip
 def test_what_is_speech_and_what_is_code(text: str, spoken: str) -> None:
