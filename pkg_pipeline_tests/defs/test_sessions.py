@@ -138,7 +138,8 @@ def test_the_check_finds_what_is_wrong(database_url: str, broken: str, kind: str
 MANY = """
     WITH made AS (
         INSERT INTO chats (id, source, external_id, kind, title_at)
-        SELECT gen_random_uuid(), 'made', n::text, 'thread', '0001-01-01Z' FROM generate_series(1, 100000) AS n RETURNING id
+        SELECT gen_random_uuid(), 'made', n::text, 'thread', '0001-01-01Z' FROM generate_series(1, 100000) AS n
+        RETURNING id
     )
     INSERT INTO conversation_sessions (id, policy, strategy, next_due_at)
     SELECT id, 'hysteresis', 'hybrid', %s + make_interval(secs => row_number() OVER ()) FROM made"""

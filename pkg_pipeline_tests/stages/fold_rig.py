@@ -12,14 +12,18 @@ from uuid import UUID
 from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
 from pkg_pipeline.adapters.postgres.fold_reads import PostgresFoldReads
 from pkg_pipeline.adapters.postgres.fold_store import PostgresFoldStore
+from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
+from pkg_pipeline.adapters.postgres.session_counters import SessionCounters
+from pkg_pipeline.adapters.postgres.session_store import PostgresSessionStore
+from pkg_pipeline.memory import triggers
 from pkg_pipeline.memory.triggers import FoldRules
 from pkg_pipeline.stages import fold_call, folding
 from pkg_pipeline.stages.fold_rows import FoldDeps, FoldParams
 from pkg_pipeline.stages.folding import Account, FoldReport
 from pkg_pipeline.stages.ports import Embedder, Llm, LlmRequest
 from pkg_pipeline.wiring import PinnedClock
-from pkg_pipeline_tests.stages.session_rig import CHAT, RECOUNT, SessionRig, counted
+from pkg_pipeline_tests.stages.session_rig import CHAT, SessionRig, counted
 from pkg_pipeline_tests.stages.summary_rig import ScriptedLlm
 
 PARAMS = FoldParams(
@@ -58,8 +62,15 @@ def fold_llm(answer: Callable[[LlmRequest], object] = good_fold, **options: Any)
 class FoldRig(SessionRig):
     """``append`` and ``take`` as ever; ``fold_due`` works off what is due at ``now``."""
 
-    def __init__(self, url: str, **options: Any) -> None:
+    def __init__(self, url: str, *, rules: FoldRules = PARAMS.rules, **options: Any) -> None:
         super().__init__(url, **options)
+        self.rules = rules
+        self.counters = SessionCounters(
+            lambda state, source, now: triggers.due_at(state, rules, now=now, source=source)
+        )
+        self.store = PostgresIngestStore(self.pool, counters=self.counters, now=lambda: self.now)
+        self.session_store = PostgresSessionStore(self.pool, self.counters)
+        self.sessions = self.process()
         self.writes = PostgresFoldStore(self.pool)
         self.reads = PostgresFoldReads(self.pool)
         self.budgets = PostgresBudgetStore(self.pool, timezone="UTC")
@@ -97,14 +108,17 @@ class FoldRig(SessionRig):
     ) -> FoldReport:
         return folding.fold_due(
             deps=deps or self.fold_deps(llm),
-            params=replace(PARAMS, **params),
+            params=replace(PARAMS, **{"rules": self.rules, **params}),
             account=account or self.account(),
             limit=limit,
         )
 
     def fold_now(self, llm: Llm | None = None, *, session: str = CHAT, **params: Any) -> FoldReport:
         return folding.fold_session(
-            self.state(session).id, deps=self.fold_deps(llm), params=replace(PARAMS, **params), account=self.account()
+            self.state(session).id,
+            deps=self.fold_deps(llm),
+            params=replace(PARAMS, **{"rules": self.rules, **params}),
+            account=self.account(),
         )
 
     def talk(self, count: int, *, start: int = 0, session: str = CHAT, words: int = 30, **more: Any) -> None:
@@ -148,6 +162,10 @@ class FoldRig(SessionRig):
     def leases_ran_out(self) -> None:
         self.run("UPDATE leases SET expires_at = clock_timestamp()")
 
+    def wait_for_the_dead(self) -> None:
+        """The server rolls back what a killed process had begun a moment after its end."""
+        self.run("SELECT id FROM chats FOR UPDATE")
+
     def leases(self) -> int:
         return self.value("SELECT count(*) FROM leases WHERE kind = 'session'")
 
@@ -174,9 +192,6 @@ class FoldRig(SessionRig):
         if topics != named:
             problems.append(f"topics {topics} are not {named}")
         return problems
-
-    def recount(self, session_id: UUID) -> tuple[Any, ...]:
-        return self.rows(RECOUNT.replace("count(*)", "count(m.id)", 1), session_id)[0]
 
     def _ids(self, chat: UUID, *, up_to: int) -> list[int]:
         found = self.rows(

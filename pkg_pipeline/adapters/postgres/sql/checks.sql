@@ -195,7 +195,7 @@ WITH looked AS (
     FROM looked l JOIN session_summaries f ON f.session_id = l.id AND f.status <> 'superseded'
     WHERE l.message_count <= %(most_messages)s
 ), covered AS (
-    SELECT id, bool_or(before >= from_message_id) AS overlaps, max(to_message_id) AS ends FROM folds GROUP BY id
+    SELECT id, bool_or(before >= from_message_id) AS is_overlapping, max(to_message_id) AS ends FROM folds GROUP BY id
 ), counted AS (
     SELECT l.id, count(m.id) AS since, coalesce(sum(m.token_count), 0) AS tokens_since
     FROM looked l LEFT JOIN messages m ON m.chat_id = l.id AND m.id > l.hwm_message_id AND m.kind = 'message' AND m.deleted_at IS NULL
@@ -208,13 +208,13 @@ WITH looked AS (
     FROM looked l LEFT JOIN messages m ON m.chat_id = l.id AND m.kind = 'message' AND m.deleted_at IS NULL
     WHERE l.message_count <= %(most_messages)s AND l.dirty_folds = 0 GROUP BY l.id
 ), verdict AS (
-    SELECT l.id, coalesce(v.overlaps, false) AS overlaps, coalesce(r.has_uncovered, false) AS has_uncovered,
+    SELECT l.id, coalesce(v.is_overlapping, false) AS is_overlapping, coalesce(r.has_uncovered, false) AS has_uncovered,
            l.message_count <= %(most_messages)s AND l.hwm_message_id <> coalesce(v.ends, 0) AS ends_elsewhere,
            (l.messages_since_hwm, l.tokens_since_hwm) <> (c.since, c.tokens_since)
                OR (l.message_count, l.token_count) <> (coalesce(r.messages, l.message_count), coalesce(r.tokens, l.token_count)) AS is_miscounted
     FROM looked l JOIN counted c ON c.id = l.id LEFT JOIN covered v ON v.id = l.id LEFT JOIN recounted r ON r.id = l.id
 )
-SELECT count(*), count(*) FILTER (WHERE overlaps), count(*) FILTER (WHERE has_uncovered), count(*) FILTER (WHERE ends_elsewhere),
+SELECT count(*), count(*) FILTER (WHERE is_overlapping), count(*) FILTER (WHERE has_uncovered), count(*) FILTER (WHERE ends_elsewhere),
        count(*) FILTER (WHERE is_miscounted),
-       (array_agg(id::text ORDER BY id) FILTER (WHERE overlaps OR has_uncovered OR ends_elsewhere OR is_miscounted))[:%(most_examples)s]
+       (array_agg(id::text ORDER BY id) FILTER (WHERE is_overlapping OR has_uncovered OR ends_elsewhere OR is_miscounted))[:%(most_examples)s]
 FROM verdict
