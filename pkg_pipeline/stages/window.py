@@ -55,7 +55,9 @@ __all__ = [
 MOST_LIVE_MESSAGES = 2_000
 """A turn of an agent may be longer than the history that is read: so far its beginning is looked for."""
 
-MOST_QUERY_CHARS = 1_000
+MOST_QUERY_CHARS = 400
+"""Of a longer text its beginning is searched by: every further word costs, and says less of what is wanted."""
+
 SPARE_MESSAGES = 10
 """Read beyond the last ones that are shown, so that a tool's result comes with its call."""
 

@@ -34,6 +34,7 @@ LOOKED_AT = 30
 """Recalled pieces that are looked at for some that the window does not hold anyway."""
 
 SHOWN_TOPICS = 50
+FLUSH_SECONDS = 1.0
 
 
 def window_settings(settings: Settings) -> WindowSettings:
@@ -174,6 +175,8 @@ class WindowWork:
         model: str | None = None,
     ) -> bool:
         """What a model reported for the session's last window (T3, B12). Fails nobody."""
+        if self._background is not None:
+            self._background.flush(FLUSH_SECONDS)  # the window may be waiting to be recorded itself
         return self.records.record_usage(
             session_id, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost_usd, model=model
         )

@@ -92,6 +92,7 @@ def test_a_server_records_behind_its_answers(memory: Memory) -> None:
     with engine.pool(memory.url, size=2, readonly=True) as reads:
         memory.windows.serving(reads, recall_parts(memory.settings, reads, memory.counter))
         given = {memory.windows.window(chat_id_of(CHAT)).receipt_id for _ in range(3)}
+        assert memory.windows.record_usage(chat_id_of(CHAT), input_tokens=1, output_tokens=1), "it waits for the record"
         memory.windows.close()
         assert memory.windows.window(chat_id_of(CHAT)).receipt_id not in given
     assert set(asked(memory, "SELECT array_agg(id) FROM served_windows")) == given

@@ -34,7 +34,7 @@ class BackgroundSink(Generic[Record]):
     def __init__(self, sink: BatchSink[Record], *, size: int = QUEUE_RECORDS, name: str = "receipts") -> None:
         self._sink = sink
         self._name = name
-        self._queue: queue.Queue[Record | None] = queue.Queue(maxsize=size)
+        self._queue: queue.Queue[Record | threading.Event | None] = queue.Queue(maxsize=size)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -55,6 +55,17 @@ class BackgroundSink(Generic[Record]):
         except queue.Full:
             self._overflown += 1
 
+    def flush(self, timeout_seconds: float) -> bool:
+        """Wait until what was put before is kept or lost; False where that took too long."""
+        if self._thread is None or self._closed:
+            return True
+        done = threading.Event()
+        try:
+            self._queue.put(done, timeout=timeout_seconds)
+        except queue.Full:
+            return False
+        return done.wait(timeout_seconds)
+
     def close(self) -> None:
         """Write what is queued and end the thread; later records are lost."""
         with self._lock:
@@ -72,14 +83,17 @@ class BackgroundSink(Generic[Record]):
                     self._thread.start()
 
     def _work(self) -> None:
-        while (first := self._queue.get()) is not None:
-            batch, is_last = [first], False
-            while len(batch) < BATCH_RECORDS and not self._queue.empty():
-                following = self._queue.get_nowait()
-                if following is None:
-                    is_last = True
-                    break
+        following = self._queue.get()
+        while following is not None:
+            batch: list[Record] = []
+            while following is not None and not isinstance(following, threading.Event):
                 batch.append(following)
-            self._sink.put_many(batch)
-            if is_last:
-                return
+                if len(batch) == BATCH_RECORDS or self._queue.empty():
+                    break
+                following = self._queue.get_nowait()
+            if batch:
+                self._sink.put_many(batch)
+            if isinstance(following, threading.Event):
+                following.set()
+            if following is not None:
+                following = self._queue.get()
