@@ -14,6 +14,7 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.read_store import POOL_WAIT_SECONDS
 from pkg_pipeline.memory.hashing import chat_id_of
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.memory.session_records import SessionEvent, Strategy
@@ -142,11 +143,13 @@ class SessionDesk:
 
 
 @contextmanager
-def serving_desk(memory: Memory, *, reads: ConnectionPool, recall: RecallParts) -> Iterator[SessionDesk]:
-    """For a server: windows are read over ``reads``, messages appended over connections of their own, and what was
-    served is recorded behind the answer.
+def serving_desk(
+    memory: Memory, *, reads: ConnectionPool, recall: RecallParts, wait_seconds: float = POOL_WAIT_SECONDS
+) -> Iterator[SessionDesk]:
+    """For a server: windows are read over ``reads``, messages appended over connections of their own, for one of which
+    nobody waits longer than ``wait_seconds``, and what was served is recorded behind the answer.
     """
-    appending = engine.pool(memory.url, size=APPEND_CONNECTIONS, is_checked=False)
+    appending = engine.pool(memory.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds)
     try:
         memory.windows.serving(reads, recall)
         yield SessionDesk(memory, appending=appending)

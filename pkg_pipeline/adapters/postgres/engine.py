@@ -17,6 +17,7 @@ SCHEMA = "pkg"
 DAGSTER_SCHEMA = "dagster"
 OLDEST_SERVER = 150000
 CONNECT_TIMEOUT_SECONDS = 10
+WAIT_SECONDS = 30.0
 
 SEARCH_OPTIONS = "-chnsw.ef_search=1000 -chnsw.iterative_scan=relaxed_order -chnsw.max_scan_tuples=40000"
 """How far an index of vectors is searched. Said once a connection, so that no search needs a round trip for it."""
@@ -168,12 +169,13 @@ def pool(
     search_path: str = f"{SCHEMA},public",
     readonly: bool = False,
     is_checked: bool | None = None,
+    wait_seconds: float = WAIT_SECONDS,
 ) -> ConnectionPool:
     """A pool of ``size`` connections, opened; the caller closes it.
 
     A ``readonly`` pool is for reads that are repeated many times: it plans each statement once. Unless ``is_checked``
     (by default all but readonly ones), whoever uses it tries again on a broken connection, which saves the round trip
-    that would look first.
+    that would look first. Nobody waits longer than ``wait_seconds`` for one that is free.
     """
     url = libpq_url(url)
     options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
@@ -184,6 +186,7 @@ def pool(
         min_size=1,
         max_size=size,
         open=True,
+        timeout=wait_seconds,
         check=ConnectionPool.check_connection if (not readonly if is_checked is None else is_checked) else None,
         kwargs={
             "options": options,
