@@ -62,13 +62,15 @@ class Newcomers:
 class Appended:
     """What became of a batch, the session's state after it, and when its policy is asked next.
 
-    ``version`` is that of the session's row; whoever changes it leaves another one.
+    ``version`` is that of the session's row; whoever changes it leaves another one. ``new_ids`` are those of the
+    messages that were not there before, None: of all.
     """
 
     counts: IngestCounts
     state: SessionState
     next_due_at: datetime | None
     version: int
+    new_ids: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,10 +104,7 @@ class Sessions:
         if done is None:
             raise SessionUnknown(f"{report.chat_key} is being removed")
         report.counts, report.state, report.next_due_at = done.counts, done.state, done.next_due_at
-        if self.record_usage is not None:
-            for message in messages:
-                if message.usage is not None and message.role == "assistant":
-                    self.record_usage(known.chat.id, message.usage)
+        self._report_usage(known.chat.id, messages, done.new_ids)
         return report
 
     def _append(
@@ -129,6 +126,15 @@ class Sessions:
                 person.is_stored, person.stored = True, newcomers.names.get(person.id, person.stored)
             self._remember(known)
         return done
+
+    def _report_usage(self, session_id: UUID, messages: Sequence[NewMessage], new_ids: frozenset[str] | None) -> None:
+        """Once a message: an append that is repeated reports nothing again."""
+        if self.record_usage is None:
+            return
+        for message in messages:
+            is_new = new_ids is None or message.external_id in new_ids
+            if message.usage is not None and message.role == "assistant" and is_new:
+                self.record_usage(session_id, message.usage)
 
     def ensure(
         self, session: str, *, now: datetime, policy: Policy | None = None, strategy: Strategy | None = None

@@ -186,11 +186,12 @@ def test_an_existing_chat_keeps_its_kind_and_is_counted_once(rig: SessionRig) ->
     assert rig.value("SELECT kind FROM chats") == "direct"
 
 
-def test_reported_usage_is_passed_on(rig: SessionRig) -> None:
+def test_reported_usage_is_passed_on_once(rig: SessionRig) -> None:
     told: list[tuple[UUID, Usage]] = []
     rig.sessions.record_usage = lambda session_id, usage: told.append((session_id, usage))
     usage = {"input_tokens": 120, "output_tokens": 7, "cache_read_input_tokens": 1000}
     report = rig.append(said(1), said(2, role="assistant", usage=usage))
+    rig.append(said(2, role="assistant", usage=usage), said(3))
     assert told == [(report.chat.id, Usage(120, 7, cache_read_tokens=1000))]
 
 

@@ -92,7 +92,7 @@ class PostgresAppendStore:
         more, standing = write_messages(
             connection, others, exported_at=batch.now, counters=self._counters, now=batch.now
         )
-        return Appended(counts + more, *standing[0])
+        return Appended(counts + more, *standing[0], frozenset(keys or ()))
 
     def _given(self, batch: AppendBatch, state: SessionState) -> dict[str, Any]:
         return {
