@@ -6,16 +6,18 @@ a prompt. A conversation that the memory holds is read from there instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.cleaning import clean_json, clean_text
-from pkg_pipeline.memory.message_parts import WrongPart, checked_parts, prompt_text, text_of
+from pkg_pipeline.memory.cleaning import clean_text
+from pkg_pipeline.memory.message_parts import WrongPart, checked_parts
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
 from pkg_pipeline.memory.session_records import SessionMessage
 from pkg_pipeline.stages.comparing import Conversation
+from pkg_pipeline.stages.message_stores import MessageRow
+from pkg_pipeline.stages.parsed_rows import rows_of, shown
 from pkg_pipeline.stages.ports import TokenCounter
 
 Item = ParsedOwner | ParsedChat | ParsedMessage | Rejected
@@ -57,56 +59,44 @@ def conversations_of(items: Iterable[Item], counter: TokenCounter) -> Read:
 
 
 def _conversation(key: str, found: _Chat, owner: tuple[str, str] | None, counter: TokenCounter) -> Conversation:
-    chat = found.chat
+    chat, chat_id = found.chat, hashing.chat_id(found.chat.source, found.chat.external_id)
     live = [one for one in found.messages.values() if one.kind == "message" and not one.is_deleted]
     live.sort(key=lambda message: message.sent_at)  # those of one moment stay as the file has them
-    texts = [_words(message) for message in live]
-    counts = counter.count_many([prompt_text(text, parts) for text, parts in texts])
-    return Conversation(
-        id=hashing.chat_id(chat.source, chat.external_id),
-        key=key,
-        source=chat.source,
-        title=clean_text(chat.title or ""),
-        messages=tuple(
-            _message(place, message, text, tokens, chat=chat, owner=owner)
-            for place, (message, text, tokens) in enumerate(zip(live, texts, counts, strict=True), start=1)
-        ),
-    )
+    senders = [message.sender_external_id or message.role or "unknown" for message in live]
+    taken = [
+        (message, clean_text(message.text), chat_id, hashing.entity_id(chat.source, sender))
+        for message, sender in zip(live, senders, strict=True)
+    ]
+    messages: list[SessionMessage] = []
+    for place, (message, sender, row) in enumerate(zip(live, senders, rows_of(taken, counter), strict=True), start=1):
+        is_owner = owner == (chat.source, sender)
+        is_self = is_owner if message.is_self is None else message.is_self
+        messages.append(_message(place, row, name=shown(message.sender_name) or sender, is_self=is_self))
+    return Conversation(chat_id, key, chat.source, tuple(messages), title=shown(chat.title))
 
 
-Words = tuple[str, list[dict[str, Any]] | None]
-
-
-def _words(message: ParsedMessage) -> Words:
-    """Text and blocks; blocks of a wrong form count as what their text says."""
-    text = clean_text(message.text)
-    if not message.parts:
-        return text, None
-    try:
-        parts: Sequence[Any] = checked_parts(clean_json(message.parts)[0])
-    except WrongPart:
-        return text, None
-    return text or text_of(parts), list(parts)
-
-
-def _message(
-    place: int, message: ParsedMessage, words: Words, tokens: int, *, chat: ParsedChat, owner: tuple[str, str] | None
-) -> SessionMessage:
-    text, parts = words
-    sender = message.sender_external_id or message.role or "unknown"
-    is_owner = owner is not None and owner == (chat.source, sender)
-    is_self = message.is_self if message.is_self is not None else is_owner or message.role == "user"
+def _message(place: int, row: MessageRow, *, name: str, is_self: bool) -> SessionMessage:
     return SessionMessage(
         id=place,
-        external_id=message.external_id,
-        sent_at=message.sent_at,
-        text=text,
-        role=message.role,
-        parts=None if parts is None else tuple(parts),
-        sender_entity_id=hashing.entity_id(chat.source, sender),
-        sender_name=clean_text(message.sender_name or sender),
+        external_id=row.external_id,
+        sent_at=row.sent_at,
+        text=row.content,
+        role=row.role,
+        parts=_blocks(row.parts),
+        sender_entity_id=row.sender_entity_id,
+        sender_name=name,
         is_self=is_self,
         is_outgoing=is_self,
-        content_hash=hashing.content_hash(text),
-        token_count=tokens,
+        content_hash=row.content_hash,
+        token_count=row.token_count,
+        importance_score=row.importance_score,
+        importance_reason=row.importance_reason,
     )
+
+
+def _blocks(parts: list[Any] | None) -> tuple[dict[str, Any], ...] | None:
+    """Blocks of a form that nobody knows are shown by their text alone, as their tokens were counted."""
+    try:
+        return tuple(checked_parts(parts)) if parts else None
+    except WrongPart:
+        return None

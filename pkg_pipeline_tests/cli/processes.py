@@ -69,7 +69,8 @@ from pkg_pipeline.adapters.exports import detect
 from pkg_pipeline.cli import app, doctor, importing, operate, reading, recalling, session, sessions, window
 from pkg_pipeline.adapters.postgres import recall_store
 from pkg_pipeline.adapters import term_analyzer, tokens
-from pkg_pipeline.wiring import embedders, folding, recall, windows
+from pkg_pipeline.wiring import comparing, embedders, folding, recall, windows
+from matplotlib.backends import backend_agg, backend_svg
 tokens.load_encoding()
 for line in sys.stdin:
     asked = json.loads(line)
