@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -34,6 +35,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and FOLDER_VARIABLE not in os.environ:
         os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="pkgt-")
         config.stash[_OWNED] = Path(os.environ[FOLDER_VARIABLE])
+        _keep_bytecode(config.stash[_OWNED] / "bytecode")
+
+
+def _keep_bytecode(folder: Path) -> None:
+    """Where nothing may be written beside the sources, the run's many processes would compile everything anew each."""
+    if sys.dont_write_bytecode:
+        sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
 
 
 _OWNED = pytest.StashKey[Path]()

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pkg_pipeline_tests.conftest import REPOSITORY
+from pkg_pipeline_tests import forks
 from pkg_pipeline_tests.stages.profile_rig import ProfileRig
 from pkg_pipeline_tests.stages.summary_rig import SummaryRig
 
@@ -61,9 +60,8 @@ class Dying:
 
 def killed(worker: str, *arguments: str) -> None:
     """Runs a worker of this folder in a process of its own, which is to end by its own hand."""
-    command = [sys.executable, "-m", f"pkg_pipeline_tests.stages.{worker}", *arguments]
-    done = subprocess.run(command, capture_output=True, cwd=REPOSITORY, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
+    done = forks.run(f"pkg_pipeline_tests.stages.{worker}", *arguments)
+    assert done.code == -signal.SIGKILL, done.err[-2000:]
 
 
 def killed_at(kind: str, rig: SummaryRig | ProfileRig, base_url: str, point: str) -> None:
