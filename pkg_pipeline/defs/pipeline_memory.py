@@ -73,6 +73,10 @@ class PipelineMemory(Protocol):
         """How many live sessions could be folded now, counted up to ``limit``."""
         ...
 
+    def unfolded_sessions(self, *, limit: int) -> int:
+        """How many live sessions have enough that no fold covers, due or not, counted up to ``limit``."""
+        ...
+
     def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FoldReport:
         """Work off what is due; ``asks_all`` asks for every session with something to fold first (H7)."""
         ...
@@ -165,6 +169,9 @@ class OpenedMemory:
 
     def due_sessions(self, *, limit: int) -> int:
         return self._memory.folding.due(limit=limit)
+
+    def unfolded_sessions(self, *, limit: int) -> int:
+        return self._memory.folding.unfolded(limit=limit)
 
     def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FoldReport:
         if asks_all:

@@ -22,7 +22,7 @@ RUNNING = dg.DefaultScheduleStatus.RUNNING
 
 def build(*, timezone: str, marts: bool) -> list[Any]:
     """The schedules; the one of the marts only where there are dbt assets."""
-    found: list[Any] = [_sessions(timezone), *(_at_its_hour(kind, timezone) for kind in partitioned.ALL)]
+    found: list[Any] = [*(_at_its_hour(kind, timezone) for kind in partitioned.ALL), _sessions(timezone)]
     return [*found, _marts(timezone)] if marts else found
 
 
@@ -63,7 +63,11 @@ def _sessions(timezone: str) -> dg.ScheduleDefinition:
         default_status=RUNNING,
         description="Each night, every live session with enough that no fold covers yet.",
     )
-    def sessions_half_past_two(_context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    def sessions_half_past_two(
+        _context: dg.ScheduleEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.RunRequest | dg.SkipReason:
+        if not memory.unfolded_sessions(limit=1):
+            return dg.SkipReason("no session has enough to fold")
         # a run of the sensor that is under way hinders nothing: each session has one worker at a time
         return dg.RunRequest(tags={LANE_TAG: "live", SCHEDULED_TAG: "true"})
 

@@ -150,6 +150,10 @@ class FoldWrites(Protocol):
         """How many sessions could be claimed now, at most ``limit``."""
         ...
 
+    def unfolded(self, *, least_messages: int, limit: int) -> int:
+        """How many sessions have so many messages since their HWM, due or not; counted up to ``limit``."""
+        ...
+
     def ask_all(self, now: datetime, *, least_messages: int) -> int:
         """H7, ``scheduled``: asks for a fold of every session with so many messages since its HWM; how many."""
         ...

@@ -39,6 +39,13 @@ class FoldWork:
         """How many sessions could be worked on now, counted up to ``limit``; no model is loaded for it."""
         return self._writes.due(self._memory.clock.now(), limit=limit)
 
+    def unfolded(self, *, limit: int) -> int:
+        """How many sessions ``ask_all`` would ask for, counted up to ``limit``."""
+        settings = self._memory.settings
+        if not settings.enable_summary:
+            return 0
+        return self._writes.unfolded(least_messages=settings.fold_min_messages, limit=limit)
+
     def ask_all(self) -> int:
         """H7, ``scheduled``: sessions with as many unfolded messages as the minimum are due now; how many."""
         settings = self._memory.settings

@@ -189,6 +189,9 @@ class FakeMemory:
     def due_sessions(self, *, limit: int) -> int:
         return min(self.sessions, limit)
 
+    def unfolded_sessions(self, *, limit: int) -> int:
+        return min(self.sessions, limit)
+
     def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FakeFolds:
         self._maybe_fail(FOLDS)
         self.folded.append((lane, asks_all))

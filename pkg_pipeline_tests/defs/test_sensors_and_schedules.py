@@ -214,6 +214,7 @@ def test_a_quiet_night_asks_for_no_run(tmp_path: Path, kept_instance: dg.Dagster
 def test_the_hours_are_those_of_the_memorys_time_zone() -> None:
     made = schedules.build(timezone="Asia/Tokyo", marts=True)
     assert {(one.name, one.cron_schedule, one.execution_timezone) for one in made} == {
+        ("sessions_half_past_two", "30 2 * * *", "Asia/Tokyo"),
         ("summaries_at_three", "0 3 * * *", "Asia/Tokyo"),
         ("chunks_half_past_three", "30 3 * * *", "Asia/Tokyo"),
         ("profiles_sunday_four", "0 4 * * 0", "Asia/Tokyo"),

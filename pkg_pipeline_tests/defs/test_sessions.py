@@ -79,13 +79,23 @@ def test_a_run_reports_flat_numbers(
     assert memory.verified == [(FOLDS, ("session_coverage",), None)]
 
 
+def night(memory: FakeMemory, instance: dg.DagsterInstance) -> Any:
+    found = {one.name: one for one in schedules.build(timezone="UTC", marts=False)}
+    resources = {"memory": memory}
+    with dg.build_schedule_context(instance=instance, scheduled_execution_time=NOW, resources=resources) as context:
+        return found["sessions_half_past_two"].evaluate_tick(context)
+
+
+def test_a_night_without_anything_to_fold(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    data = night(FakeMemory(tmp_path), instance)
+    assert (data.run_requests, data.skip_message) == ([], "no session has enough to fold")
+
+
 def test_the_schedule_asks_for_every_session(
     tmp_path: Path, instance: dg.DagsterInstance, definitions: Callable[[Any], dg.Definitions]
 ) -> None:
-    memory = FakeMemory(tmp_path)
-    found = {one.name: one for one in schedules.build(timezone="UTC", marts=False)}
-    with dg.build_schedule_context(instance=instance, scheduled_execution_time=NOW) as context:
-        (request,) = found["sessions_half_past_two"].evaluate_tick(context).run_requests or ()
+    memory = FakeMemory(tmp_path, due={FOLDS: ["a"]})
+    (request,) = night(memory, instance).run_requests
     run(memory, instance, definitions(memory), request.tags)
     assert memory.folded == [("live", True)]
 

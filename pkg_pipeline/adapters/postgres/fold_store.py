@@ -39,6 +39,12 @@ class PostgresFoldStore:
             found = connection.execute(query("folds", "due"), {"now": now, "limit": limit}).fetchone()
         return int(found[0]) if found else 0
 
+    def unfolded(self, *, least_messages: int, limit: int) -> int:
+        parameters = {"least": least_messages, "limit": limit}
+        with self._connections.connection() as connection:
+            found = connection.execute(query("folds", "unfolded"), parameters).fetchone()
+        return int(found[0]) if found else 0
+
     def ask_all(self, now: datetime, *, least_messages: int) -> int:
         with self._connections.connection() as connection:
             return connection.execute(query("folds", "ask_all"), {"now": now, "least": least_messages}).rowcount

@@ -53,6 +53,10 @@ SELECT count(*) FROM (
     LIMIT %(limit)s
 ) found
 
+-- name: unfolded
+-- Whether the hour of the schedule would find anything, counted up to a limit.
+SELECT count(*) FROM (SELECT FROM conversation_sessions WHERE messages_since_hwm >= %(least)s LIMIT %(limit)s) found
+
 -- name: ask_all
 -- H7: the hour that the schedule names. Sessions that somebody writes to at this moment are passed over: they are alive.
 UPDATE conversation_sessions s SET event = 'scheduled', next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
