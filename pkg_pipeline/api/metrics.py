@@ -109,7 +109,7 @@ class _MemoryCollector(Collector):
         yield from _budgets(found)
         yield from _calls(found.ledger)
         if self._receipts_lost is not None:
-            said = "Receipts of served contexts that could not be kept."
+            said = "Receipts of served contexts and windows that could not be kept."
             yield CounterMetricFamily("pkg_context_receipts_lost", said, value=self._receipts_lost())
 
 

@@ -66,7 +66,7 @@ def serve(
                         monitoring=MonitoringPorts(
                             store=PostgresMonitoringStore(reads, zone=settings.zone),
                             params=memory.monitoring.params,
-                            receipts_lost=None if receipts is None else lambda: receipts.lost,
+                            receipts_lost=lambda: (0 if receipts is None else receipts.lost) + memory.windows.lost,
                         ),
                     )
                 ),

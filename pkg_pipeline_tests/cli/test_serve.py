@@ -15,6 +15,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
+from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline_tests.cli.processes import Program, end, servers
 
 TOKENS = f"reader:read:{hashlib.sha256(b'open sesame').hexdigest()}"
@@ -69,6 +70,21 @@ def test_with_a_token_it_asks_for_it(given: Program) -> None:
         assert get(address, "/v1/entities")[0] == 401
         assert get(address, "/v1/entities", token="wrong")[0] == 401
         assert get(address, "/v1/entities", token="open sesame")[0] == 200
+
+
+def test_sessions_over_the_wire_under_a_key_with_a_slash(given: Program) -> None:
+    said = [{"id": 1, "role": "user", "text": "Which port?"}]
+    with serving(given, PKG_EMBEDDER="none", PKG_LLM="offline") as (process, address):
+        path = "/v1/sessions/agent%3Athread%2F1%20x"
+        request = Request(f"{address}{path}/messages", json.dumps(said).encode(), {"Content-Type": "application/json"})
+        with build_opener(ProxyHandler({})).open(request, timeout=10) as answer:
+            assert json.load(answer)["session"] == "agent:thread/1 x"
+        status, window = get(address, f"{path}/window?model_window=8000")
+        assert (status, window["session"]) == (200, "agent:thread/1 x")
+        assert end(process) == (0, "")
+    with engine.connect(given.variables["DATABASE_URL"]) as connection:
+        kept = connection.execute("SELECT id::text FROM served_windows").fetchone()
+    assert kept == (window["receipt_id"],), "recorded before the server ended"
 
 
 def test_a_taken_port_and_wrong_tokens_are_one_line(given: Program) -> None:
