@@ -23,7 +23,6 @@ PLACES = {
     "decided, nothing read": ("page", 1),
     "booked, second fold unpublished": ("insert_fold", 2),
     "published, HWM unmoved": ("move_hwm", 2),
-    "moved, unaccounted": ("keep_account", 3),
     "all but left": ("leave", 1),
 }
 LEASE_SECONDS = 1.0
