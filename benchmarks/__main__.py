@@ -30,6 +30,10 @@ QUICK: dict[str, list[str]] = {
     "embedding": ["--texts", "1000"],
     "reembedding": ["--chunks", "10000", "--texts", "1000"],
     "recall_languages": [],
+    "sessions_append": ["--requests", "20", "--rounds", "1"],
+    "sessions_window": ["--sizes", "100", "1000", "10000", "--requests", "100"],
+    "sessions_sensor": ["--sessions", "20000", "--due", "0", "50", "20000"],
+    "sessions_savings": ["--most", "150", "--turns", "150", "--every", "3"],
     "year": ["--days", "60"],
     "archive": ["--messages", "20000", "--interactions", "100000"],
 }
@@ -44,6 +48,10 @@ FULL: dict[str, list[str]] = {
     "reembedding": ["--chunks", "100000", "--texts", "3000"],
     "orchestration": ["--days", "731"],
     "monitoring": ["--interactions", "1000000"],
+    "sessions_append": [],
+    "sessions_window": [],
+    "sessions_sensor": [],
+    "sessions_savings": [],
     "year": ["--days", "365", "--plot", "docs/figures/year.png"],
     "archive": ["--messages", "200000", "--interactions", "1000000"],
 }
