@@ -29,7 +29,6 @@ from urllib.parse import quote
 
 import psycopg
 
-from benchmarks.context_latency import cpu_seconds
 from benchmarks.session_server import Served
 from benchmarks.threads import made
 from pkg_pipeline.adapters import embedded
@@ -79,7 +78,7 @@ def over_http(port: int, name: str, sent: list[Batch], gate: Barrier) -> None:
     gate.wait()
 
 
-def bare(url: str, name: str, sent: list[Batch], gate: Barrier) -> None:
+def bare(url: str, sent: list[Batch], gate: Barrier) -> None:
     counter = TiktokenCounter()
     chat, speaker = uuid.uuid4(), uuid.uuid4()
     now = datetime.now(UTC)
@@ -137,22 +136,18 @@ def main() -> None:
         migrate.upgrade(url)
         with engine.connect(url, autocommit=True) as connection:
             connection.execute(f"CREATE TABLE {COPY} (LIKE messages INCLUDING ALL)")  # type: ignore[arg-type]
-        postmaster = int(next(folder.rglob("postmaster.pid")).read_text().split()[0])
         served = Served(url)
         total = given.clients * given.requests * given.batch
         rates: dict[str, list[float]] = {"bare": [], "http": []}
-        cpu: dict[str, list[float]] = {"bare": [], "http": []}
         for _ in range(given.rounds):
             for kind in rates:
-                before = cpu_seconds(served.process.pid) + cpu_seconds(postmaster)
                 if kind == "http":
                     seconds = timed(given.clients, lambda name, gate: (
                         over_http, (served.port, name, batches(name, given.requests, given.batch), gate)))  # fmt: skip
                 else:
                     seconds = timed(given.clients, lambda name, gate: (
-                        bare, (url, name, batches(name, given.requests, given.batch), gate)))  # fmt: skip
+                        bare, (url, batches(name, given.requests, given.batch), gate)))  # fmt: skip
                 rates[kind].append(total / seconds)
-                cpu[kind].append(cpu_seconds(served.process.pid) + cpu_seconds(postmaster) - before)
         served.close()
         with engine.connect(url, autocommit=True) as connection:
             wrong = connection.execute(
@@ -161,10 +156,10 @@ def main() -> None:
             ).fetchone()
         assert wrong == (0,), "counters are not those of a recount"
         print(f"{given.clients} clients, {total:,} messages a round, {given.batch} a request or transaction\n")
-        print("| way | messages/s | of all rounds | processor s of server and database |\n|---|---:|---|---:|")
+        print("| way | messages/s | of all rounds |\n|---|---:|---|")
         for kind, name in (("bare", "bare INSERTs into a copy of the table"), ("http", "append over HTTP")):
             spread = ", ".join(f"{rate:,.0f}" for rate in rates[kind])
-            print(f"| {name} | {statistics.median(rates[kind]):,.0f} | {spread} | {statistics.median(cpu[kind]):.1f} |")
+            print(f"| {name} | {statistics.median(rates[kind]):,.0f} | {spread} |")
         ratio = statistics.median(rates["http"]) / statistics.median(rates["bare"])
         print(f"\nappend / bare = {ratio:.2f} (at least {TARGET})")
     finally:
