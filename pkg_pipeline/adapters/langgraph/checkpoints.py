@@ -1,0 +1,102 @@
+"""The saver over somebody else's database: opened without changing it, read without running what it holds.
+
+``setup`` is never called: it would migrate that database. A checkpoint may name any class to be imported; only those on
+LangGraph's own safe list are, and pickles are not read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read when the module below is loaded
+
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from pkg_pipeline.adapters.postgres.engine import CONNECT_TIMEOUT_SECONDS, libpq_url, without_password
+from pkg_pipeline.stages.thread_stores import ThreadUnreadable
+
+MESSAGES = "messages"
+"""The channel that holds a conversation. Its name is the graph author's choice; this one is LangGraph's own."""
+
+ROOT = ""
+"""The namespace of threads; others are runs of subgraphs of the same conversation."""
+
+
+class ThreadsUnavailable(Exception):
+    """The database of threads cannot be read at all; the message is one line that says why."""
+
+
+@contextmanager
+def connected(url: str, *, readonly: bool) -> Iterator[psycopg.Connection[Any]]:
+    """A connection as savers want it. Raises ThreadsUnavailable."""
+    try:
+        connection = psycopg.connect(
+            libpq_url(url),
+            autocommit=True,
+            row_factory=dict_row,  # type: ignore[arg-type]
+            connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            application_name="pkg_pipeline threads",
+        )
+    except (psycopg.Error, ValueError) as error:
+        said = (without_password(str(error), url).strip().splitlines() or ["no reason given"])[-1]
+        raise ThreadsUnavailable(f"PKG_LANGGRAPH_URL: {said}") from None
+    with connection:
+        if readonly:
+            connection.execute("SET default_transaction_read_only = on")
+        yield connection
+
+
+def saver_on(connection: psycopg.Connection[Any]) -> PostgresSaver:
+    """LangGraph's own reader and writer, with the strict serializer. Raises ThreadsUnavailable without its tables."""
+    found = connection.execute("SELECT to_regclass('checkpoints') IS NOT NULL AS there").fetchone()
+    if found is None or not found["there"]:
+        raise ThreadsUnavailable("this database has no checkpoints of LangGraph; give the one that its saver writes to")
+    return PostgresSaver(connection, serde=JsonPlusSerializer(pickle_fallback=False, allowed_msgpack_modules=None))
+
+
+def config_of(thread_id: str, checkpoint_id: str | None = None) -> Any:
+    """What LangGraph calls a place: a thread, or one of its checkpoints."""
+    place = {"thread_id": thread_id, "checkpoint_ns": ROOT}
+    return {"configurable": place if checkpoint_id is None else {**place, "checkpoint_id": checkpoint_id}}
+
+
+def id_of(found: CheckpointTuple) -> str:
+    return str(found.config["configurable"]["checkpoint_id"])  # type: ignore[typeddict-item]
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """What fails on data that this program may not or cannot read, as ThreadUnreadable with the reason."""
+    try:
+        yield
+    except NotImplementedError as error:
+        kind = str(error).rpartition(":")[2].strip()
+        if "pickle" in kind:
+            raise ThreadUnreadable("it holds pickled data, which is not read: it could run code") from None
+        if "+" in kind:
+            raise ThreadUnreadable(f"its data is encrypted ({kind.rpartition('+')[2]})") from None
+        raise ThreadUnreadable(f"its data is of a type that is not read ({kind[:40]})") from None
+    except (psycopg.Error, ThreadUnreadable):
+        raise
+    except Exception as error:
+        raise ThreadUnreadable(f"its data cannot be read ({type(error).__name__})") from error
+
+
+def is_delta(found: CheckpointTuple) -> bool:
+    """Whether its messages are kept as differences (``DeltaChannel``) and rebuilt from earlier checkpoints."""
+    metadata: Any = found.metadata or {}
+    if "counters_since_delta_snapshot" in metadata or "delta_writes_versioned" in metadata:
+        return True
+    values = found.checkpoint["channel_values"]
+    value = values.get(MESSAGES)
+    return (MESSAGES in found.checkpoint["channel_versions"] and MESSAGES not in values) or (
+        value is not None and not isinstance(value, list)
+    )

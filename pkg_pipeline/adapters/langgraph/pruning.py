@@ -1,0 +1,61 @@
+"""Taking messages out of a thread's state (L2), through the saver's own ``put``. What may not be touched is refused.
+
+The new checkpoint's id follows that of the one it was made from immediately. Whatever a run writes meanwhile was given a
+later id and stands; then nothing was taken out, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from langgraph.checkpoint.base import CheckpointTuple, copy_checkpoint
+from langgraph.checkpoint.postgres import PostgresSaver
+
+from pkg_pipeline.adapters.langgraph.checkpoints import MESSAGES, config_of, id_of, is_delta, readable
+
+
+def refusal(newest: CheckpointTuple, *, is_complete: bool, has_ids: bool) -> str | None:
+    """Why nothing is taken out of this thread, or None."""
+    if is_delta(newest):
+        return "its messages are kept as differences (DeltaChannel): taking some out would destroy the rest"
+    if not is_complete:
+        return "some of its messages are of a kind that is not read"
+    if not has_ids:
+        return "some of its messages have no id"
+    if newest.pending_writes:
+        return "a run of it waits or was interrupted (pending writes)"
+    try:
+        identity = UUID(id_of(newest))
+    except ValueError:
+        return "its checkpoints do not bear the ids that LangGraph gives"
+    if identity.version != 6 or str(identity) != id_of(newest):
+        return "its checkpoints do not bear the ids that LangGraph gives"
+    return None
+
+
+def remove(saver: PostgresSaver, thread_id: str, checkpoint_id: str, message_ids: frozenset[str]) -> bool:
+    """Whether the messages are out of the newest state; False where it is not ``checkpoint_id`` (any more)."""
+    with readable():
+        newest = saver.get_tuple(config_of(thread_id))
+    if newest is None or id_of(newest) != checkpoint_id or newest.pending_writes:
+        return False
+    checkpoint = copy_checkpoint(newest.checkpoint)
+    given: Any = checkpoint["channel_values"][MESSAGES]
+    kept = [message for message in given if str(message.id) not in message_ids]
+    before = checkpoint["channel_versions"].get(MESSAGES)
+    version = saver.get_next_version(before, None)  # type: ignore[arg-type]
+    checkpoint["id"] = str(UUID(int=UUID(checkpoint_id).int + 1))
+    checkpoint["ts"] = datetime.now(UTC).isoformat()
+    checkpoint["channel_values"][MESSAGES] = kept
+    checkpoint["channel_versions"][MESSAGES] = version
+    checkpoint["updated_channels"] = [MESSAGES]
+    for seen in checkpoint["versions_seen"].values():
+        if seen.get(MESSAGES) == before and before is not None:
+            seen[MESSAGES] = version  # nobody is woken by what was taken out
+    metadata: Any = dict(newest.metadata or {})
+    metadata |= {"source": "update", "step": int(metadata.get("step") or 0) + 1}
+    saver.put(config_of(thread_id, checkpoint_id), checkpoint, metadata, {MESSAGES: version})
+    latest = saver.get_tuple(config_of(thread_id))
+    return latest is not None and id_of(latest) == checkpoint["id"]

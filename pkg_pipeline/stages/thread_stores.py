@@ -1,0 +1,139 @@
+"""What the stage of threads needs: the threads of an agent framework, and what the memory says of them. Protocols.
+
+A thread is the running state of an agent; the framework's own database holds it, not the memory's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from pkg_pipeline.memory.records import MessageKind, MessageRole
+
+
+class ThreadUnreadable(Exception):
+    """One thread cannot be read; the message is the reason, without a word of it. The others go in."""
+
+
+class ThreadUnknown(Exception):
+    """There is no thread of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSummary:
+    """One line of the list (L8)."""
+
+    thread_id: str
+    checkpoints: int
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMessage:
+    """One message of a thread, in the memory's form. ``at`` is the time of the first checkpoint that contains it.
+
+    ``edited_at`` is that of a later version of the same id. ``has_id`` is False where the framework gave it none.
+    """
+
+    external_id: str
+    role: MessageRole
+    text: str
+    parts: tuple[dict[str, Any], ...] | None
+    at: datetime
+    edited_at: datetime | None = None
+    kind: MessageKind = "message"
+    has_id: bool = True
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """The newest checkpoint. ``refusal``: why nothing may be taken out of it (L2), None where it may."""
+
+    thread_id: str
+    checkpoint_id: str
+    at: datetime
+    messages: tuple[ThreadMessage, ...]
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadHistory:
+    """All that the thread's checkpoints hold, in order of arrival: also what was taken out of the state since.
+
+    ``notes`` say what is less than it could be, ``rejected`` (message, reason) what was passed over.
+    """
+
+    state: ThreadState
+    messages: tuple[ThreadMessage, ...]
+    notes: tuple[str, ...] = ()
+    rejected: tuple[tuple[str, str], ...] = ()
+
+
+class Threads(Protocol):
+    """The framework's database. Reading never writes to it."""
+
+    def list(self) -> list[ThreadSummary]:
+        """Latest activity first; runs of subgraphs are no threads."""
+        ...
+
+    def state(self, thread_id: str) -> ThreadState:
+        """Raises ThreadUnknown, ThreadUnreadable."""
+        ...
+
+    def history(self, thread_id: str, *, since: str | None) -> ThreadHistory:
+        """From the checkpoint ``since`` on, by default all. Raises ThreadUnknown, ThreadUnreadable."""
+        ...
+
+    def remove(self, state: ThreadState, message_ids: Sequence[str]) -> bool:
+        """Takes messages out of the state (L2): a new checkpoint directly after ``state``; False if it moved on.
+
+        Whatever a run writes meanwhile comes after it and stands.
+        """
+        ...
+
+    def delete(self, thread_id: str) -> bool:
+        """All that the framework keeps of it; whether there was anything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownThread:
+    """What the memory has of a thread: times by message id, and the checkpoint it was read up to."""
+
+    times: Mapping[str, datetime]
+    checkpoint_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What of given messages is safe in the memory: ``missing`` no fold covers, ``unsearchable`` have no chunks yet.
+
+    ``days`` are the first and the last on which interactions with some of them began.
+    """
+
+    missing: frozenset[str]
+    unsearchable: frozenset[str]
+    days: tuple[date, date] | None
+
+
+class ThreadMemory(Protocol):
+    """What the memory knows of threads."""
+
+    def known(self, chat_id: UUID) -> KnownThread: ...
+
+    def coverage(self, chat_id: UUID, message_ids: Sequence[str]) -> Coverage: ...
+
+    def labels(self, source: str) -> Mapping[str, ThreadLabel]:
+        """By thread id: what the memory calls it and has of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLabel:
+    label: str | None
+    messages: int
+    folds: int
