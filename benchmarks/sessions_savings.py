@@ -57,7 +57,7 @@ def played(server_url: str, folder: Path, thread: Thread, strategy: Strategy, gi
 
 
 def work(given: argparse.Namespace) -> Iterator[tuple[Thread, Strategy]]:
-    for thread in real():
+    for thread in real() if given.most else ():
         yield Thread(thread.source, thread.external_id, thread.rows[: given.most]), "hybrid"
     long = made(given.turns, external_id=f"{given.turns}-turns")
     yield long, "rolling"
@@ -66,7 +66,7 @@ def work(given: argparse.Namespace) -> Iterator[tuple[Thread, Strategy]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--most", type=int, default=2_000, help="messages of a real thread")
+    parser.add_argument("--most", type=int, default=2_000, help="messages of a real thread; 0 plays none")
     parser.add_argument("--turns", type=int, default=1_000, help="of the made thread")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--window", type=int, default=8_000)

@@ -65,7 +65,7 @@ class Played:
 
     @property
     def saved_percent(self) -> float:
-        return 100 * (1 - self.prompt_tokens / max(self.hypothetical_tokens, 1))
+        return 100 * (1 - self.prompt_tokens / self.hypothetical_tokens) if self.hypothetical_tokens else 0.0
 
     @property
     def folds_per_hundred(self) -> float:
