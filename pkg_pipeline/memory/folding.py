@@ -45,10 +45,12 @@ def _fits(start: int, end: int, tokens: Sequence[int], most_messages: int, most_
 
 def is_noise(message: SessionMessage) -> bool:
     """H12: covered by a fold, but nothing that a model could sum up: a service entry, a system message, or no letter
-    and no digit in what is said.
+    and no digit in what is said. What is asked of a tool is said.
     """
     if message.kind == "service" or message.role == "system":
         return True
+    if message_parts.call_ids(message.parts):
+        return False
     said = message.text or message_parts.text_of(message.parts or ())
     return not any(character.isalnum() for character in said)
 

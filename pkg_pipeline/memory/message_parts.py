@@ -23,6 +23,10 @@ _NEEDED: Final[Mapping[str, tuple[tuple[str, type], ...]]] = {
 }
 
 
+MOST_INLINE_CHARS: Final = 2_000
+"""A longer text in a block of another type is data (base64)."""
+
+
 class WrongPart(ValueError):
     """A block is not of its form; the message says which and why."""
 
@@ -92,8 +96,17 @@ def prompt_text(text: str, parts: Iterable[Mapping[str, Any]] | None) -> str:
             case "tool_result":
                 said.append(result_text(part))
             case _:
-                said.append(json.dumps(part, ensure_ascii=False, default=str))
+                said.append(json.dumps(_without_data(part), ensure_ascii=False, default=str))
     return "\n".join(said)
+
+
+def _without_data(value: Any) -> Any:
+    """A block without the bytes of its picture or document: no model counts those letter by letter."""
+    if isinstance(value, dict):
+        return {name: _without_data(one) for name, one in cast("Part", value).items()}
+    if isinstance(value, list):
+        return [_without_data(one) for one in cast("list[Any]", value)]
+    return f"<{len(value)}>" if isinstance(value, str) and len(value) > MOST_INLINE_CHARS else value
 
 
 def call_ids(parts: Iterable[Mapping[str, Any]] | None) -> tuple[str, ...]:

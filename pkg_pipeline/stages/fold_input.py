@@ -46,7 +46,7 @@ Piece = tuple[SessionMessage, Person, str]
 
 
 def _said(message: SessionMessage, tools: dict[str, str]) -> Iterator[Piece]:
-    """What somebody says in a message, and each result that it brings, under the name of its tool."""
+    """What somebody says in a message, and what it asks of a tool or brings from one, under the tool's name."""
     speaker = _speaker(message)
     if message.parts is None:
         if message.role == "tool":
@@ -56,7 +56,10 @@ def _said(message: SessionMessage, tools: dict[str, str]) -> Iterator[Piece]:
     texts = [str(part["text"]) for part in message.parts if part.get("type") == "text"]
     yield from _piece(message, speaker, "\n".join(texts))
     for part in message.parts:
-        if part.get("type") == "tool_result":
+        if part.get("type") == "tool_use":
+            asked = message_parts.prompt_text("", [part])
+            yield from _piece(message, tool_speaker(str(part["name"])), f"→ {asked}")
+        elif part.get("type") == "tool_result":
             name = tools.get(str(part["tool_use_id"]), UNNAMED)
             yield from _piece(message, tool_speaker(name), message_parts.result_text(part))
 

@@ -83,7 +83,7 @@ def _one(script: str, text: str | None = None) -> SessionMessage:
         (_one("u", "好"), False),
         (_one("a", "7"), False),
         (_one("r1", ""), False),  # without a text the words of its parts count: "found"
-        (_one("c1", ""), True),  # a bare call says nothing
+        (_one("c1", ""), False),  # what is asked of a tool is said
     ],
 )
 def test_noise(message: SessionMessage, noise: bool) -> None:

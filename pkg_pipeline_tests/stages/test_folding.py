@@ -113,7 +113,12 @@ def test_an_event_before_its_turn_is_complete_waits_for_its_end(rig: FoldRig) ->
     rig.append(said(6, "It is raining in the north.", role="assistant"))
     llm = fold_llm()
     assert (rig.fold_due(llm).folds, rig.live()[-1]["trigger"], rig.state().messages_since_hwm) == (1, "tool_done", 0)
-    assert [one.sender.name for one in llm.requests[0].payload.messages] == ["User", "tool: look", "Assistant"]
+    assert [one.sender.name for one in llm.requests[0].payload.messages] == [
+        "User",
+        "tool: look",
+        "tool: look",
+        "Assistant",
+    ]
     assert rig.wrong() == []
 
 

@@ -190,10 +190,19 @@ UPDATE conversation_sessions SET
 WHERE id = %(session)s
 
 -- name: mark_chunks
--- H14: a fold is searched with the interaction in which it ends, if there is one by now.
+-- H14: a fold is searched with the interaction in which it ends, if there is one by now. And what was held back from the
+-- archive for want of a summary may move (T8).
+WITH ended AS (
+    SELECT DISTINCT i.day FROM unnest(%(moments)s::timestamptz[]) AS g (at)
+    JOIN interactions i ON i.chat_id = %(session)s AND g.at BETWEEN i.started_at AND i.ended_at
+), months AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT DISTINCT p.asset, p.partition_key, 'folded'
+    FROM ended JOIN partition_states p ON p.asset = 'archived_messages' AND p.pending > 0
+        AND p.partition_key = to_char(ended.day, 'YYYY-MM-01')
+)
 INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT DISTINCT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'folded'
-FROM unnest(%(moments)s::timestamptz[]) AS g (at) JOIN interactions i ON i.chat_id = %(session)s AND g.at BETWEEN i.started_at AND i.ended_at
+SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'folded' FROM ended
 
 -- name: look
 UPDATE conversation_sessions SET folding_to_id = NULL, folding_trigger = NULL, attempts = 0, retry_at = NULL, last_error = NULL,
