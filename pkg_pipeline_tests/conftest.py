@@ -16,13 +16,17 @@ import fasteners
 import psycopg
 import pytest
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters import embedded, postmaster
 from pkg_pipeline.adapters.postgres import engine, migrate
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
 FOLDER_VARIABLE = "PKG_TEST_FOLDER"
 TEMPLATE = "pkg_template"
+ENOUGH_BYTES = 4_000_000_000
+UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "'128MB'"}
+"""Of the run's server; crash safety is tested on servers of their own. Every database that goes is looked for in all
+buffers."""
 
 # Dagster and dbt must not phone home from tests either
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
@@ -33,7 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # started in the background of a shell all of this would ignore SIGINT, and so would every process it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and FOLDER_VARIABLE not in os.environ:
-        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="pkgt-")
+        memory = Path("/dev/shm")  # nobody keeps what tests write
+        roomy = memory.is_dir() and shutil.disk_usage(memory).free > ENOUGH_BYTES
+        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="pkgt-", dir=memory if roomy else None)
         config.stash[_OWNED] = Path(os.environ[FOLDER_VARIABLE])
         _keep_bytecode(config.stash[_OWNED] / "bytecode")
 
@@ -64,11 +70,11 @@ def server_url() -> str:
     folder = Path(os.environ[FOLDER_VARIABLE])
     with fasteners.InterProcessLock(folder / "lock"):
         if not (folder / "ready").exists():
+            postmaster.create(folder / "pg")
+            with (folder / "pg" / "postgresql.auto.conf").open("a", encoding="utf-8") as written:
+                written.writelines(f"{name} = {value}\n" for name, value in UNSAFE.items())
             url = embedded.start(folder / "pg")
             with psycopg.connect(url, autocommit=True) as connection:
-                for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
-                    connection.execute(f"ALTER SYSTEM SET {setting}")  # crash safety is tested on servers of their own
-                connection.execute("SELECT pg_reload_conf()")
                 connection.execute(f"CREATE DATABASE {TEMPLATE}")
             migrate.upgrade(engine.with_database(url, TEMPLATE))
             (folder / "ready").touch()
@@ -80,7 +86,7 @@ def database_url(server_url: str) -> Iterator[str]:
     """A migrated, empty database of this test's own."""
     name = f"t_{uuid.uuid4().hex}"
     with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY file_copy")
     yield engine.with_database(server_url, name)
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
