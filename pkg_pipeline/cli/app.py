@@ -43,6 +43,7 @@ COMMANDS = {
     "doctor": ("doctor", "doctor", "Tell what is in force and what is wrong."),
     "db": ("operate", "db", "The database: upgrade, downgrade REV, start, stop, status."),
     "archive": ("archive", "archive", "Old texts: status, restore, compact."),
+    "threads": ("threads", "threads", "Threads of LangGraph agents: list, import, prune, delete."),
     "backup": ("operate", "backup", "Write the whole memory into one file."),
     "restore": ("operate", "restore", "Replace the memory by a backup."),
     "uninstall": ("operate", "uninstall", "Remove everything the program keeps."),

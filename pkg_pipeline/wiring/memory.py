@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.wiring.recall import RecallWork
     from pkg_pipeline.wiring.rewriting import RewritingWork
     from pkg_pipeline.wiring.sessions import SessionWork
+    from pkg_pipeline.wiring.threads import ThreadWork
     from pkg_pipeline.wiring.windows import WindowWork
 
 
@@ -228,6 +229,12 @@ class Memory:
         work = WindowWork(self)
         self._closers.append(work.close)
         return work
+
+    @cached_property
+    def threads(self) -> ThreadWork:
+        from pkg_pipeline.wiring.threads import ThreadWork
+
+        return ThreadWork(self)
 
     @cached_property
     def comparing(self) -> CompareWork:

@@ -1,7 +1,7 @@
 """Taking messages out of a thread's state (L2), through the saver's own ``put``. What may not be touched is refused.
 
-The new checkpoint's id follows that of the one it was made from immediately. Whatever a run writes meanwhile was given a
-later id and stands; then nothing was taken out, and nothing is lost.
+The new checkpoint's id follows that of the one it was made from immediately. Whatever a run writes meanwhile was given
+a later id and stands; then nothing was taken out, and nothing is lost.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def _state(
 
 
 def _delta_messages(saver: PostgresSaver, found: CheckpointTuple) -> list[Any]:
-    """The list rebuilt from its differences. Ids that a write left open are made of its place: they are the same again."""
+    """The list rebuilt from its differences. Ids that a write left open are made of its place."""
     with readable():
         history: Any = saver.get_delta_channel_history(config=found.config, channels=[MESSAGES])[MESSAGES]
         messages: Any = list(getattr(history.get("seed"), "value", history.get("seed")) or [])
@@ -214,9 +214,7 @@ def _dated(message: ThreadMessage, at: datetime, *, edited_at: datetime | None) 
     )
 
 
-def _look_back(
-    saver: PostgresSaver, thread_id: str, newest: CheckpointTuple, since: str | None, walk: _Walk
-) -> None:
+def _look_back(saver: PostgresSaver, thread_id: str, newest: CheckpointTuple, since: str | None, walk: _Walk) -> None:
     """From the newest checkpoint to ``since``; one that cannot be read ends the walk, what is newer goes in."""
     walk.add(_at(newest), newest.checkpoint["channel_values"][MESSAGES])
     before, looked_at = id_of(newest), 1
@@ -276,5 +274,3 @@ def _moment(given: str | None) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-

@@ -1,0 +1,143 @@
+-- A chat out of every table (L8). By the chat's id, whatever it came from; each step may be repeated.
+-- Locks as imports take them: the lock of the selves, chats, messages, the archive's months.
+
+-- name: lock_chat
+SELECT source, external_id FROM chats WHERE id = %(chat)s FOR UPDATE
+
+-- name: message_keys
+-- of these every interaction's id was made that there ever was in the chat
+SELECT external_id FROM messages WHERE chat_id = %(chat)s
+
+-- name: interactions
+-- those that are, those whose texts are searched or archived still
+SELECT id FROM interactions WHERE chat_id = %(chat)s
+UNION SELECT interaction_id FROM memory_chunks WHERE chat_id = %(chat)s AND interaction_id IS NOT NULL
+UNION SELECT interaction_id FROM archived_messages WHERE chat_id = %(chat)s
+
+-- name: people
+-- who is, or was, in it
+SELECT entity_id FROM chat_members WHERE chat_id = %(chat)s
+UNION SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = ANY(%(interactions)s)
+UNION SELECT f.entity_id FROM entity_facts f WHERE f.interaction_id = ANY(%(interactions)s)
+
+-- name: forget_calls
+-- What was asked and answered about it; what it cost stays in the books, without a word.
+WITH subjects AS (
+    SELECT 'interaction' AS kind, unnest(%(interactions)s::uuid[]) AS id
+    UNION ALL SELECT 'session', %(chat)s
+    UNION ALL SELECT 'profile', r.id FROM entity_relationship_profiles r WHERE r.entity_id = ANY(%(people)s)
+), gone AS (
+    DELETE FROM llm_call_subjects c USING subjects s WHERE c.subject_kind = s.kind AND c.subject_id = s.id RETURNING c.call_id
+)
+UPDATE llm_calls l SET reply = NULL, error = NULL, outcome = CASE WHEN l.outcome = 'ok' THEN 'erased' ELSE l.outcome END
+FROM (SELECT DISTINCT call_id FROM gone) g WHERE l.id = g.call_id
+
+-- name: delete_items
+DELETE FROM summary_items WHERE interaction_id = ANY(%(interactions)s)
+
+-- name: delete_summaries
+DELETE FROM interaction_summaries WHERE interaction_id = ANY(%(interactions)s)
+
+-- name: delete_attempts
+DELETE FROM summary_attempts WHERE interaction_id = ANY(%(interactions)s)
+
+-- name: delete_facts
+DELETE FROM entity_facts WHERE interaction_id = ANY(%(interactions)s)
+
+-- name: delete_profiles
+-- They tell of all that somebody said, this chat among it: made anew from what is left.
+DELETE FROM entity_relationship_profiles WHERE entity_id = ANY(%(people)s)
+
+-- name: delete_profile_attempts
+DELETE FROM profile_attempts WHERE entity_id = ANY(%(people)s)
+
+-- name: delete_receipts
+-- Contexts that were served of them could be rebuilt no more.
+DELETE FROM context_receipts WHERE entity_id = ANY(%(people)s)
+
+-- name: delete_session
+-- With its folds, topics and served windows.
+DELETE FROM conversation_sessions WHERE id = %(chat)s
+
+-- name: delete_archived
+WITH gone AS (
+    DELETE FROM archived_messages a WHERE a.chat_id = %(chat)s
+    RETURNING a.month, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
+), locked AS MATERIALIZED (
+    SELECT month FROM archive_months WHERE month IN (SELECT archived_month FROM messages WHERE chat_id = %(chat)s AND is_archived)
+    ORDER BY month FOR UPDATE
+)
+UPDATE archive_months k SET message_count = k.message_count - g.messages, content_bytes = k.content_bytes - g.bytes
+FROM locked JOIN (SELECT month, count(*) AS messages, sum(bytes) AS bytes FROM gone GROUP BY month) g USING (month)
+WHERE k.month = locked.month
+
+-- name: delete_holds
+DELETE FROM archive_holds WHERE interaction_id = ANY(%(interactions)s)
+
+-- name: delete_backfilled
+DELETE FROM backfill_interactions WHERE interaction_id = ANY(%(interactions)s)
+
+-- name: delete_leases
+DELETE FROM leases WHERE (kind = 'session' AND subject_id = %(chat)s) OR (kind <> 'session' AND subject_id = ANY(%(interactions)s))
+
+-- name: mark_people
+-- Whoever stays is counted again, and gets a profile of what is left; marks of the chat itself go.
+WITH stale AS (
+    DELETE FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = %(chat)s::text
+), totals AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
+    SELECT 'entity_days', p.entity_id::text, 'chat erased', min(p.started_at)
+    FROM interaction_participants p WHERE p.interaction_id = ANY(%(interactions)s) GROUP BY p.entity_id
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT asset, max(partition_key), 'chat erased' FROM partition_states
+WHERE asset = 'entity_relationship_profiles' AND cardinality(%(people)s::uuid[]) > 0 GROUP BY asset
+
+-- name: delete_interactions
+DELETE FROM interactions WHERE chat_id = %(chat)s
+
+-- name: delete_messages
+DELETE FROM messages WHERE chat_id = %(chat)s
+
+-- name: delete_imports
+-- An import of this chat alone bears its name.
+DELETE FROM import_batches WHERE file = %(key)s
+
+-- name: hold
+-- As the makers of chunks hold them, but waiting; let go of by chunks.let_go.
+SELECT count(*) FROM (SELECT pg_advisory_lock(hashtextextended(id::text, 5)) FROM unnest(%(ids)s::uuid[]) AS g (id)) h
+
+-- name: count
+SELECT count(*) FROM interactions WHERE chat_id = %(chat)s
+
+-- name: chunks
+SELECT no, scopes FROM memory_chunks WHERE chat_id = %(chat)s ORDER BY no LIMIT %(limit)s
+
+-- name: lock_selves
+SELECT pg_advisory_xact_lock(7310526)
+
+-- name: delete_members
+DELETE FROM chat_members WHERE chat_id = %(chat)s
+
+-- name: delete_chat
+DELETE FROM chats WHERE id = %(chat)s
+
+-- name: lonely
+-- People whom nothing else mentions.
+SELECT e.id FROM entities e
+WHERE e.id = ANY(%(people)s)
+  AND NOT EXISTS (SELECT FROM chat_members c WHERE c.entity_id = e.id)
+  AND NOT EXISTS (SELECT FROM interaction_participants p WHERE p.entity_id = e.id)
+  AND NOT EXISTS (SELECT FROM message_entities m WHERE m.entity_id = e.id)
+  AND NOT EXISTS (SELECT FROM summary_items s WHERE s.entity_id = e.id)
+  AND NOT EXISTS (SELECT FROM entity_facts f WHERE f.entity_id = e.id)
+
+-- name: delete_identities
+DELETE FROM entity_identities WHERE entity_id = ANY(%(lonely)s)
+
+-- name: delete_marks_of
+DELETE FROM dirty_partitions WHERE asset = 'entity_days' AND partition_key = ANY(%(lonely)s::uuid[]::text[])
+
+-- name: delete_entities
+-- With their totals and the words they are found by.
+DELETE FROM entities WHERE id = ANY(%(lonely)s)

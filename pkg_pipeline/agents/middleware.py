@@ -1,0 +1,199 @@
+"""The middleware that fits every prompt of a LangChain agent into its model's window (L4, L5, L10).
+
+It changes what one call sees, never what the thread keeps. Below the budget the call goes through untouched. Above it
+the rules of ``memory.window`` choose: what the memory knows of the thread as one message, older messages cut short, the
+last ones whole. The turn that waits for its answer is never cut: where it alone is too long, ``LiveTurnTooLong``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from pkg_pipeline.adapters.langgraph.conversion import shortened
+from pkg_pipeline.adapters.tokens import TiktokenCounter
+from pkg_pipeline.agents.prompt_counts import Calibration, reported, system_tokens, window_messages
+from pkg_pipeline.agents.thread_memory import NOTHING, Remembered, ThreadMemory, by_place
+from pkg_pipeline.agents.thread_names import running_thread
+from pkg_pipeline.memory.message_parts import prompt_text
+from pkg_pipeline.memory.window import assemble, budget_of
+from pkg_pipeline.memory.window_records import (
+    Budget,
+    LiveTurnTooLong,
+    Shown,
+    ShownTier,
+    Window,
+    WindowHistory,
+    WindowRules,
+)
+from pkg_pipeline.memory.window_wording import OPENING
+from pkg_pipeline.session_settings import SessionSettings
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+__all__ = ["LiveTurnTooLong", "MemoryMiddleware"]
+
+log = logging.getLogger(__name__)
+
+MODEL_WINDOW_TOKENS = 128_000
+"""Where neither the settings nor the model say how much it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """One call as it goes to the model. ``system``: tokens beside its messages; ``full``: of all that were given."""
+
+    request: ModelRequest[Any]
+    thread_id: str | None
+    model: str | None
+    window: Window
+    ids: tuple[str, ...]
+    known: Remembered
+    full: int
+
+
+class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
+    """``create_agent(…, middleware=[MemoryMiddleware(memory)])``.
+
+    ``memory`` is an open memory, or None: then prompts are trimmed without a summary. ``model_window`` are tokens, by
+    default those of the settings (``MEMORY_CONTEXT_WINDOW``) or of the model's own profile.
+    """
+
+    def __init__(
+        self,
+        memory: Memory | None = None,
+        *,
+        model_window: int | None = None,
+        output_tokens: int | None = None,
+        settings: SessionSettings | None = None,
+    ) -> None:
+        super().__init__()
+        if settings is None:
+            settings = SessionSettings() if memory is None else memory.settings
+        self._settings = settings
+        self._window_tokens = model_window or settings.context_window
+        self._output_tokens = settings.output_tokens if output_tokens is None else output_tokens
+        self._thread_memory = ThreadMemory(memory)
+        self._counter = TiktokenCounter() if memory is None else memory.counter
+        self._calibrations: dict[str | None, Calibration] = {}
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        prompt = self._fitted(request, running_thread())
+        response = handler(prompt.request)
+        self._record(prompt, response)
+        return response
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        prompt = await asyncio.to_thread(self._fitted, request, running_thread())
+        response = await handler(prompt.request)
+        await asyncio.to_thread(self._record, prompt, response)
+        return response
+
+    # ── before the call ──────────────────────────────────────────────────────────────────────
+
+    def _fitted(self, request: ModelRequest[Any], thread_id: str | None) -> _Prompt:
+        """Raises LiveTurnTooLong."""
+        count = self._counter.count_many
+        model = _model_name(request.model)
+        system = system_tokens(request.system_message, request.tools, count)
+        messages = window_messages(request.messages)
+        tokens = count([prompt_text(one.text, one.parts) for one in messages])
+        ids = tuple(str(message.id or place) for place, message in enumerate(request.messages))
+        calibration = self._calibrations.setdefault(model, Calibration())
+        budget = self._budget(request, system, calibration.factor)
+        if sum(tokens) <= budget.available:
+            whole = _untouched(ids, sum(tokens), budget)
+            return _Prompt(request, thread_id, model, whole, ids, NOTHING, sum(tokens))
+        known = self._thread_memory.remembered(thread_id, ids, model=model)
+        calibration.start(known.calibration)
+        budget = self._budget(request, system, calibration.factor)
+        window = assemble(
+            WindowHistory(
+                messages=tuple(window_messages(request.messages, folded=known.folded)),
+                summaries=known.summaries,
+                running=known.running,
+                topics=known.topics,
+                is_whole=known.is_whole,
+            ),
+            budget,
+            self._rules(request),
+            count,
+        )
+        request = request.override(messages=_as_langchain(window.messages, request.messages))  # type: ignore[arg-type]
+        return _Prompt(request, thread_id, model, by_place(window, ids), ids, known, sum(tokens))
+
+    def _budget(self, request: ModelRequest[Any], system: int, calibration: float) -> Budget:
+        return budget_of(
+            self._window_tokens or _own_window(request.model) or MODEL_WINDOW_TOKENS,
+            margin_percent=self._settings.margin_percent,
+            output_tokens=self._output_tokens,
+            system_tokens=system,
+            calibration=calibration,
+        )
+
+    def _rules(self, request: ModelRequest[Any]) -> WindowRules:
+        """All messages that are given count as history: how many there may be is the thread's own limit."""
+        return WindowRules(
+            full_recent_count=self._settings.full_recent_count,
+            condensed_tool_max=self._settings.condensed_tool_max,
+            most_messages=max(len(request.messages), 1),
+            opening=OPENING if "anthropic" in type(request.model).__module__ else "",
+        )
+
+    # ── after the call ───────────────────────────────────────────────────────────────────────
+
+    def _record(self, prompt: _Prompt, response: ModelResponse[Any]) -> None:
+        """T3, T5, B12. What no model told is counted here; it bears no model's name, since it calibrates nothing."""
+        given: Sequence[BaseMessage] = [response] if isinstance(response, AIMessage) else response.result
+        answer = next((one for one in reversed(given) if isinstance(one, AIMessage)), None)
+        counted = prompt.window.tokens + prompt.window.budget.system
+        told, model = reported(answer), prompt.model
+        if told is None:
+            said = [prompt_text(one.text, one.parts) for one in window_messages(given)]
+            told, model = (counted, sum(self._counter.count_many(said)) if said else 0), None
+        else:
+            self._calibrations.setdefault(model, Calibration()).report(told=told[0], counted=counted)
+        memory = self._thread_memory
+        memory.served(prompt.thread_id, prompt.window, prompt.known, full=prompt.full, model=model)
+        memory.told(prompt.thread_id, input_tokens=told[0], output_tokens=told[1], model=model)
+
+
+def _untouched(ids: Sequence[str], tokens: int, budget: Budget) -> Window:
+    return Window(messages=(), tiers=(ShownTier("recent", tokens, tuple(ids)),), tokens=tokens, budget=budget)
+
+
+def _as_langchain(shown: Sequence[Shown], given: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The very messages that were given where nothing in them is changed."""
+    found: list[BaseMessage] = []
+    for one in shown:
+        if one.key is None:
+            found.append(HumanMessage(content=one.text))
+        else:
+            original = given[int(one.key)]
+            found.append(shortened(original, one) if one.is_changed else original)
+    return found
+
+
+def _model_name(model: Any) -> str | None:
+    for name in ("model_name", "model"):
+        if isinstance(value := getattr(model, name, None), str) and value:
+            return value
+    return None
+
+
+def _own_window(model: Any) -> int | None:
+    """What the model's profile says it takes."""
+    profile: Any = getattr(model, "profile", None)
+    most = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+    return int(most) if isinstance(most, int) and most > 0 else None

@@ -1,0 +1,139 @@
+"""What the middleware asks of the memory about a thread, and what it tells it. Nothing here ever stops a call (L10)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
+
+from pkg_pipeline.agents.thread_names import SOURCE, session_key
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.window_records import Window
+from pkg_pipeline.stages.window_answer import WindowAnswer, served_of
+from pkg_pipeline.stages.window_stores import WindowQuery
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+log = logging.getLogger(__name__)
+
+SHOWN_TOPICS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Tier 1 of a thread. ``folded`` are ids of messages that the summary stands for; ``hypothetical_tokens``: of all
+    that was ever said in it. ``is_whole``: no fold stands for anything.
+    """
+
+    running: str = ""
+    summaries: tuple[str, ...] = ()
+    fold_ids: tuple[UUID, ...] = ()
+    topics: tuple[str, ...] = ()
+    folded: frozenset[str] = frozenset()
+    calibration: float | None = None
+    hypothetical_tokens: int = 0
+    is_whole: bool = True
+
+
+NOTHING = Remembered()
+
+
+class ThreadMemory:
+    """A memory as far as threads need it; without a thread, or out of reach, it knows nothing."""
+
+    def __init__(self, memory: Memory | None) -> None:
+        self._memory = memory
+        self._ensured: set[str] = set()
+
+    def remembered(self, thread_id: str | None, ids: Sequence[str], *, model: str | None) -> Remembered:
+        """Tier 1 of a thread, of whose messages ``ids`` are in the prompt."""
+        if self._memory is None or thread_id is None:
+            return NOTHING
+        try:
+            return self._read(self._memory, thread_id, ids, model)
+        except Exception as error:  # noqa: BLE001 - a prompt without tier 1 is better than none (L10)
+            log.warning("the memory could not be read (%s): the prompt goes without a summary", type(error).__name__)
+            return NOTHING
+
+    def _read(self, memory: Memory, thread_id: str, ids: Sequence[str], model: str | None) -> Remembered:
+        chat_id = hashing.chat_id(SOURCE, thread_id)
+        most = max(len(ids), 1)
+        settings = memory.settings
+        rows = memory.windows.parts.store.read_window(
+            WindowQuery(
+                session_id=chat_id,
+                history_limit=most,
+                recent_limit=most,
+                fold_limit=settings.max_summaries_in_context,
+                topic_limit=SHOWN_TOPICS,
+                model=model,
+            )
+        )
+        if rows is None:
+            return NOTHING
+        if rows.is_withheld:
+            log.warning("the summary rests on a deleted message: it is not shown until it is made anew")
+        known = frozenset(hashing.parse_message_key(one.key)[2] for one in rows.messages if not one.is_folded)
+        covered = memory.threads.covered(chat_id, [one for one in ids if one not in known])
+        return Remembered(
+            running=rows.running,
+            summaries=tuple(fold.text for fold in rows.folds),
+            fold_ids=tuple(fold.id for fold in rows.folds),
+            topics=rows.topics,
+            folded=covered,
+            calibration=rows.calibration,
+            hypothetical_tokens=rows.token_count,
+            is_whole=rows.hwm_message_id == 0,
+        )
+
+    def served(self, thread_id: str | None, window: Window, known: Remembered, *, full: int, model: str | None) -> None:
+        """Records what a prompt took and would have taken (T3). ``full``: tokens of the messages that were given."""
+        if self._memory is None or thread_id is None:
+            return
+        try:
+            if thread_id not in self._ensured:
+                self._memory.sessions.ensure(session_key(thread_id), policy="thread_size")
+                self._ensured.add(thread_id)
+            answer = WindowAnswer(
+                receipt_id=uuid4(),
+                session=session_key(thread_id),
+                session_id=hashing.chat_id(SOURCE, thread_id),
+                strategy="rolling",
+                form="langchain",
+                window=window,
+                messages=[],
+                hypothetical_tokens=max(full, known.hypothetical_tokens),
+                left_out=window.left_out,
+                summaries=known.fold_ids if window.has_summary else (),
+            )
+            self._memory.windows.records.put(served_of(answer, model))
+        except Exception as error:  # noqa: BLE001 - measuring never stops a call
+            log.warning("what the prompt took could not be recorded: %s", type(error).__name__)
+
+    def told(self, thread_id: str | None, *, input_tokens: int, output_tokens: int, model: str | None) -> None:
+        """What a model reported, for the thread's last window."""
+        if self._memory is None or thread_id is None:
+            return
+        try:
+            self._memory.windows.record_usage(
+                hashing.chat_id(SOURCE, thread_id), input_tokens=input_tokens, output_tokens=output_tokens, model=model
+            )
+        except Exception as error:  # noqa: BLE001 - measuring never stops a call
+            log.warning("what the model reported could not be recorded: %s", type(error).__name__)
+
+
+def by_place(window: Window, ids: Sequence[str]) -> Window:
+    """A window whose keys are places, with ids of messages instead: what receipts name."""
+
+    def named(key: str | None) -> str | None:
+        return ids[int(key)] if key is not None and key.isdigit() and int(key) < len(ids) else key
+
+    return replace(
+        window,
+        messages=(),
+        tiers=tuple(replace(one, messages=tuple(named(key) or key for key in one.messages)) for one in window.tiers),
+        left_out=tuple(replace(one, id=named(one.id)) if one.kind == "message" else one for one in window.left_out),
+    )

@@ -1,0 +1,64 @@
+"""Erasing a chat: every trace of it out of every table (L8). Killed anywhere, it is called again and goes on.
+
+Here: the order. First all that was said and made of it in one transaction, then what is searched, then the chat's own
+row and whoever nothing else mentions: as long as the row is there, an unfinished erasure can be found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What the first step took away. ``people`` were in it, ``interactions`` may be any id that the chat ever
+    had, ``stood`` of them were there.
+    """
+
+    people: tuple[UUID, ...]
+    interactions: tuple[UUID, ...]
+    messages: int
+    stood: int
+    summaries: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReport:
+    """Counts and no content. ``people`` are those whom nothing else mentioned."""
+
+    messages: int = 0
+    interactions: int = 0
+    summaries: int = 0
+    facts: int = 0
+    chunks: int = 0
+    people: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class ErasureStore(Protocol):
+    def content(self, chat_id: UUID) -> Erased | None:
+        """Messages and all that was made of them, in one transaction; None where there is no such chat."""
+        ...
+
+    def chunks(self, chat_id: UUID, interactions: tuple[UUID, ...]) -> int:
+        """What is searched of it, in several transactions; how many chunks. Waits for who makes some right now."""
+        ...
+
+    def chat(self, chat_id: UUID, people: tuple[UUID, ...]) -> int:
+        """The chat itself, and those of ``people`` whom nothing else mentions; how many of them."""
+        ...
+
+
+def erase_chat(store: ErasureStore, chat_id: UUID) -> ErasureReport:
+    """The chat and every trace of it; a chat that is not there is no error."""
+    erased = store.content(chat_id)
+    if erased is None:
+        return ErasureReport(chunks=store.chunks(chat_id, ()))
+    chunks = store.chunks(chat_id, erased.interactions)
+    people = store.chat(chat_id, erased.people)
+    return ErasureReport(erased.messages, erased.stood, erased.summaries, erased.facts, chunks, people)

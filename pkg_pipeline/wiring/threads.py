@@ -1,0 +1,179 @@
+"""The threads' part of the composition root: the saver's database, import, pruning, deleting.
+
+LangGraph is an extra: it is loaded when threads are first asked for.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from pkg_pipeline.adapters.postgres.erasure_store import PostgresErasure
+from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
+from pkg_pipeline.adapters.postgres.thread_store import PostgresThreadMemory
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.moments import iso
+from pkg_pipeline.settings import SettingsError
+from pkg_pipeline.stages import erasing, ingest, threads
+from pkg_pipeline.stages.erasing import ErasureReport
+from pkg_pipeline.stages.ingest import ImportReport
+from pkg_pipeline.stages.interactions import InteractionsReport
+from pkg_pipeline.stages.ports import LlmError
+from pkg_pipeline.stages.session_stores import SessionUnknown
+from pkg_pipeline.stages.summaries import Estimate
+from pkg_pipeline.stages.thread_stores import Threads, ThreadUnknown, ThreadUnreadable
+from pkg_pipeline.stages.threads import SOURCE, PruneParts, PruneResult, PruneRules
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.memory import Memory
+
+EXTRA = "LangGraph is not installed here; add the extra: pip install 'pkg-pipeline[langgraph]'"
+
+
+@dataclass(slots=True)
+class ThreadImport:
+    """What an import of threads did. ``passed_over``: (thread, reason) of those that could not be read."""
+
+    report: ImportReport = field(default_factory=ImportReport)
+    passed_over: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def to_json(self) -> dict[str, Any]:
+        said = self.report.to_json()
+        said["threads"] = said.pop("files")
+        return {**said, "passed_over": [{"thread": thread, "reason": reason} for thread, reason in self.passed_over]}
+
+
+class ThreadWork:
+    """``memory.threads``. Raises SettingsError without the extra or an address, ThreadsUnavailable by the adapter."""
+
+    def __init__(self, memory: Memory, *, url: str | None = None) -> None:
+        self._memory = memory
+        self._url = url
+        self._known = PostgresThreadMemory(memory.connections)
+        self._opened: Threads | None = None
+
+    def at(self, url: str | None) -> ThreadWork:
+        """The same over another database."""
+        return self if url is None else ThreadWork(self._memory, url=url)
+
+    @property
+    def source(self) -> Threads:
+        """The saver's database by the address given or that of the settings."""
+        if self._opened is None:
+            given = self._memory.settings.langgraph_url
+            url = self._url or (None if given is None else given.get_secret_value())
+            self._opened = open_threads(url)
+        return self._opened
+
+    def list(self) -> list[dict[str, Any]]:
+        """L8: threads with label and last activity, latest first; what the memory has of each."""
+        labels = self._known.labels(SOURCE)
+        found: list[dict[str, Any]] = []
+        for one in self.source.list():
+            label = labels.get(one.thread_id)
+            found.append(
+                {
+                    "thread": one.thread_id,
+                    "label": None if label is None else label.label,
+                    "last_activity_at": None if one.last_at is None else iso(one.last_at),
+                    "checkpoints": one.checkpoints,
+                    "imported_messages": 0 if label is None else label.messages,
+                    "folds": 0 if label is None else label.folds,
+                }
+            )
+        return found
+
+    def names(self) -> list[str]:
+        return [one.thread_id for one in self.source.list()]
+
+    def take_in(self, thread_ids: Sequence[str], *, on_thread: Callable[[str], None] = lambda _: None) -> ThreadImport:
+        """Threads into the memory as sessions; one that cannot be read holds up no other."""
+        done = ThreadImport()
+        for thread_id in thread_ids:
+            on_thread(thread_id)
+            try:
+                self._take_in(thread_id, done.report)
+            except (ThreadUnreadable, ThreadUnknown) as error:
+                done.passed_over.append((thread_id, str(error)))
+        return done
+
+    def _take_in(self, thread_id: str, report: ImportReport) -> None:
+        memory = self._memory
+        export, notes = threads.export_of(self.source, self._known, thread_id)
+        report.warnings += [f"{thread_id}: {note}" for note in notes]
+        ingest.import_export(
+            export,
+            store=PostgresIngestStore(memory.connections, counters=memory.sessions.counters, now=memory.clock.now),
+            counter=memory.counter,
+            selves=frozenset(),
+            report=report,
+            batch_id=uuid.uuid4(),
+        )
+        memory.sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
+
+    def build(self) -> tuple[InteractionsReport, Estimate]:
+        """Interactions of what came in, and what summarising it would take."""
+        return self._memory.build_interactions(), self._memory.estimate()
+
+    def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:
+        """L2 over one thread."""
+        memory, settings = self._memory, self._memory.settings
+        parts = PruneParts(
+            threads=self.source,
+            memory=self._known,
+            take_in=lambda thread: self._take_in(thread, ImportReport()),
+            build=lambda: _nothing(memory.build_interactions()),
+            fold=self._fold,
+            make_chunks=self._make_chunks,
+            rules=PruneRules(most_messages=settings.max_messages_per_thread),
+        )
+        return threads.prune(parts, thread_id, dry_run=dry_run)
+
+    def covered(self, chat_id: UUID, message_ids: Sequence[str]) -> frozenset[str]:
+        """Those of the messages that a fold stands for."""
+        return frozenset(message_ids) - self._known.coverage(chat_id, message_ids).missing
+
+    def _fold(self, chat_id: UUID, by_hand: bool) -> str | None:
+        """Why no more was folded. A model that does not answer is a reason, not an end."""
+        try:
+            report = self._memory.folding.fold_session(chat_id, trigger="manual" if by_hand else None)
+        except (LlmError, SessionUnknown) as error:
+            return str(error)
+        if not self._memory.settings.enable_summary:
+            return "summaries are switched off (MEMORY_ENABLE_SUMMARY)"
+        return "; ".join([*report.reasons, *report.warnings]) or None
+
+    def _make_chunks(self, days: tuple[date, date]) -> str | None:
+        reports = self._memory.chunks.build(days)
+        reasons = list(dict.fromkeys(reason for one in reports if one.pending for reason in one.reasons))
+        return "; ".join(reasons) or ("some wait" if any(one.pending for one in reports) else None)
+
+    def delete(self, thread_id: str) -> tuple[bool, ErasureReport]:
+        """L8: the thread's own tables, then every table of the memory; whether LangGraph had it, and what went."""
+        was_there = self.source.delete(thread_id)
+        return was_there, self.forget(thread_id)
+
+    def forget(self, thread_id: str) -> ErasureReport:
+        """Every trace of it in the memory; the thread itself stays."""
+        return erasing.erase_chat(PostgresErasure(self._memory.connections), threads.chat_of(thread_id))
+
+
+def open_threads(url: str | None) -> Threads:
+    """Raises SettingsError without an address or without the extra."""
+    if not url:
+        raise SettingsError(
+            "PKG_LANGGRAPH_URL: set it, or give --url, to the database that LangGraph's saver writes to"
+        )
+    try:
+        from pkg_pipeline.adapters.langgraph.threads import PostgresThreads
+    except ImportError as error:
+        raise SettingsError(EXTRA) from error
+    return PostgresThreads(url)
+
+
+def _nothing(_: object) -> None:
+    """A report that nobody reads here."""
