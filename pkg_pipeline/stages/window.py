@@ -64,6 +64,7 @@ SPARE_MESSAGES = 10
 RECALLED_PIECES = 5
 SHOWN_TOPICS = 20
 LARGEST_CALIBRATION = 3.0
+NOT_FOLDED = "the last fold failed and is tried again: the summary is an older one, what came since is unfolded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,7 @@ def _recalled(
     parts: WindowParts, request: WindowRequest, rows: WindowRows, strategy: Strategy
 ) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
     """T1: what answers the live question, of what is folded and not in the window anyway; and the warnings."""
-    warnings = _stale(rows, strategy)
+    warnings = (*_stale(rows, strategy), *((NOT_FOLDED,) if rows.has_failed else ()))
     query = (request.query or _live_words(rows.messages)).strip()[:MOST_QUERY_CHARS]
     if strategy == "rolling" or rows.hwm_message_id == 0 or parts.recall is None or not query:
         return (), warnings

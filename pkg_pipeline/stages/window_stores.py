@@ -43,6 +43,7 @@ class WindowRows:
 
     ``running`` is "" where there is none, and where ``is_withheld``: it rests on a deleted message (H15).
     ``calibration`` is the model's reported tokens for one counted here, at the median (B12); None: nothing reported.
+    ``has_failed``: the last fold was not made (L10).
     """
 
     chat_key: str
@@ -58,6 +59,7 @@ class WindowRows:
     is_withheld: bool
     topics: tuple[str, ...]
     calibration: float | None
+    has_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

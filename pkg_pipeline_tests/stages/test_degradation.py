@@ -152,7 +152,6 @@ def test_without_a_model_from_the_start_there_is_no_summary_but_a_window(talk: T
             assert (not named) == is_everything
 
 
-@pytest.mark.xfail(strict=True, reason="a window does not say yet that folds fail")
 def test_a_fold_that_failed_is_said_until_one_is_made(talk: Talk) -> None:
     with talk.memory(**paid(nobody())) as (memory, clock):
         talk.go_on(memory, clock, 41)

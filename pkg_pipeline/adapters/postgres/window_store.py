@@ -110,6 +110,7 @@ def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) ->
         is_withheld=found["is_withheld"],
         topics=tuple(found["topics"] or ()),
         calibration=found["calibration"],
+        has_failed=session["has_failed"],
     )
 
 

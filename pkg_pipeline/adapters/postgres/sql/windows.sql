@@ -7,7 +7,7 @@
 WITH
 session AS MATERIALIZED (
     SELECT s.id, s.policy, s.strategy, s.hwm_message_id, s.message_count, s.token_count, s.messages_since_hwm,
-           s.dirty_folds, s.running_summary, c.source, c.external_id
+           s.dirty_folds, s.running_summary, s.last_error IS NOT NULL AS has_failed, c.source, c.external_id
     FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
 ),
 -- pairs are compared, so that only the index of a chat's order can give the order: with an equality the planner may walk
