@@ -41,11 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
         roomy = memory.is_dir() and shutil.disk_usage(memory).free > ENOUGH_BYTES
         os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="pkgt-", dir=memory if roomy else None)
         config.stash[_OWNED] = Path(os.environ[FOLDER_VARIABLE])
-        _keep_bytecode(config.stash[_OWNED] / "bytecode")
+        _keep_bytecode(Path(sys.prefix) / "bytecode")
 
 
 def _keep_bytecode(folder: Path) -> None:
-    """Where nothing may be written beside the sources, the run's many processes would compile everything anew each."""
+    """Where nothing may be written beside the sources, each of the many processes would compile everything anew.
+
+    The folder is in the environment, which ``make clean`` removes.
+    """
     if sys.dont_write_bytecode:
         sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
