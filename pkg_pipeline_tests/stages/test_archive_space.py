@@ -12,7 +12,7 @@ import pytest
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline_tests.stages.archive_rig import ArchiveRig
 
-MESSAGES = 20_000
+MESSAGES = 8_000
 CHATS = 40
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = (
@@ -42,7 +42,7 @@ def rig(database_url: str) -> Iterator[ArchiveRig]:
 
 
 def month(number: int) -> list[dict[str, Any]]:
-    """20,000 messages of 27 days in 40 chats, 1 to 30 words each."""
+    """8,000 messages of 11 days in 40 chats, 1 to 30 words each."""
     chance = random.Random(number)
     begin = FIRST + timedelta(days=31 * number)
     return [

@@ -9,13 +9,14 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.hashing import content_hash
-from pkg_pipeline.stages.ingest import BATCH_MESSAGES
+from pkg_pipeline.stages import ingest
 from pkg_pipeline.stages.message_stores import ChatNames, IngestBatch, IngestCounts
 from pkg_pipeline_tests.digest import digest
 from pkg_pipeline_tests.stages.import_rig import NOW, START, Rig, line
 from pkg_pipeline_tests.stages.summary_rows import add_summary
 
 LATER = NOW + timedelta(hours=1)
+BATCH = 500
 
 
 @pytest.fixture
@@ -159,8 +160,11 @@ class DiesAfter:
 
 
 @pytest.mark.parametrize("batches", [0, 1, 2])
-def test_a_killed_import_run_again_ends_like_one_that_was_not(rig: Rig, batches: int) -> None:
-    count = 2 * BATCH_MESSAGES + 10
+def test_a_killed_import_run_again_ends_like_one_that_was_not(
+    rig: Rig, batches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH_MESSAGES", BATCH)
+    count = 2 * BATCH + 10
     lines = [
         line(f"c{number % 7}", number, minute=number, sender=("me", "ann", "bob")[number % 2 + (number % 7 > 4)])
         for number in range(count)
@@ -173,11 +177,11 @@ def test_a_killed_import_run_again_ends_like_one_that_was_not(rig: Rig, batches:
     rig.empty()
     with pytest.raises(KeyboardInterrupt):
         rig.take(lines, store=DiesAfter(rig, batches))
-    assert rig.value("SELECT count(*) FROM messages") == batches * BATCH_MESSAGES
+    assert rig.value("SELECT count(*) FROM messages") == batches * BATCH
     assert rig.rows("SELECT status FROM import_batches") == [("failed",)]
     rig.build()
     report = rig.take(lines)
-    assert report.counts.new == count - batches * BATCH_MESSAGES
+    assert report.counts.new == count - batches * BATCH
     rig.build()
     with rig.connection() as connection:
         assert digest(connection) == clean

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +14,7 @@ from pkg_pipeline.memory.gate_text import sentences, word_count
 from pkg_pipeline.memory.increments import FEW_NEW
 from pkg_pipeline.memory.merging import MERGED_AT_ONCE, MergeInput
 from pkg_pipeline.stages.ports import LlmRequest
+from pkg_pipeline_tests import forks
 from pkg_pipeline_tests.stages.long_worker import USD_PER_CALL, paid
 from pkg_pipeline_tests.stages.summary_rig import OLD, ScriptedLlm, SummaryRig, good_answer
 
@@ -45,9 +44,8 @@ def fill(rig: SummaryRig, count: int = COUNT) -> None:
     rig.load()
 
 
-def worker(rig: SummaryRig, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pkg_pipeline_tests.stages.long_worker", rig.url, str(rig.folder / "w"), *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+def worker(rig: SummaryRig, *options: str) -> forks.Ended:
+    return forks.run("pkg_pipeline_tests.stages.long_worker", rig.url, str(rig.folder / "w"), *options)
 
 
 def row(rig: SummaryRig, columns: str) -> tuple[Any, ...]:
@@ -59,8 +57,8 @@ def row(rig: SummaryRig, columns: str) -> tuple[Any, ...]:
 def test_a_long_interaction_is_summarised_in_bounded_memory_and_says_what_it_cost(rig: SummaryRig, model: str) -> None:
     fill(rig)
     done = worker(rig, model)
-    assert done.returncode == 0, done.stderr
-    took = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    took = json.loads(done.out)
     assert (took["summarized"], took["longest"]) == (1, 500)
     assert took["asked"] == {"interaction_summary": 6, "interaction_summary_merge": 1}
     assert took["growth_mb"] < MOST_GROWTH_MB
@@ -80,11 +78,11 @@ def test_a_long_interaction_is_summarised_in_bounded_memory_and_says_what_it_cos
 def test_a_killed_run_goes_on_with_the_windows_it_has_paid_for(rig: SummaryRig) -> None:
     """SIGKILL while the fifth window is asked about: four are in the ledger, two and the merge are asked for."""
     fill(rig)
-    assert worker(rig, "paid", "die:5").returncode == -9
+    assert worker(rig, "paid", "die:5").code == -9
     assert rig.one("SELECT count(*) FROM llm_calls") == 4
     rig.leases_ran_out()
     done = worker(rig, "paid")
-    assert json.loads(done.stdout)["asked"] == {"interaction_summary": 2, "interaction_summary_merge": 1}
+    assert json.loads(done.out)["asked"] == {"interaction_summary": 2, "interaction_summary_merge": 1}
     calls, hashes, billed = rig.rows("SELECT count(*), count(DISTINCT request_hash), sum(cost_usd) FROM llm_calls")[0]
     assert (calls, hashes) == (7, 7)
     assert row(rig, "cost_usd, window_count") == (billed, 6)

@@ -92,10 +92,10 @@ def test_time_is_bounded(count: int, promised_seconds: float) -> None:
 
 
 def test_a_megabyte_in_one_message_is_read_in_part() -> None:
-    source = chat(("Ann", "Слово и дело. " * 75_000), ("Me", "a" * 1_000_000), ("Ann", "ок"), language="ru")
+    source = chat(("Ann", "Слово и дело. " * 75_000), ("Me", "a" * 100_000), ("Ann", "ок"), language="ru")
     begun = time.process_time()
     answer = answered(source)
-    assert time.process_time() - begun < 3 * GENEROUS
+    assert time.process_time() - begun < 1 * GENEROUS
     assert word_count(answer.summary) <= 200
 
 
