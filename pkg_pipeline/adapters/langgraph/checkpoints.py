@@ -1,24 +1,21 @@
 """The saver over somebody else's database: opened without changing it, read without running what it holds.
 
 ``setup`` is never called: it would migrate that database. A checkpoint may name any class to be imported; only those on
-LangGraph's own safe list are, and pickles are not read.
+LangGraph's own safe list are, and pickles are not read: what LANGGRAPH_STRICT_MSGPACK asks for, asked for here in so
+many words, since the variable would hold for an agent in the same process too.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
-
-os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read when the module below is loaded
-
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from psycopg.rows import dict_row
 
 from pkg_pipeline.adapters.postgres.engine import CONNECT_TIMEOUT_SECONDS, libpq_url, without_password
 from pkg_pipeline.stages.thread_stores import ThreadUnreadable
