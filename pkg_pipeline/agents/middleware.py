@@ -1,8 +1,9 @@
 """The middleware that fits every prompt of a LangChain agent into its model's window (L4, L5, L10).
 
-It changes what one call sees, never what the thread keeps. Below the budget the call goes through untouched. Above it
-the rules of ``memory.window`` choose: what the memory knows of the thread as one message, older messages cut short, the
-last ones whole. The turn that waits for its answer is never cut: where it alone is too long, ``LiveTurnTooLong``.
+It changes what one call sees, never what the thread keeps. Below the budget the call goes through untouched, unless
+messages were pruned from the thread: then the summary stands before the others for what is gone. Above the budget the
+rules of ``memory.window`` choose: what the memory knows of the thread as one message, older messages cut short, the last
+ones whole. The turn that waits for its answer is never cut: where it alone is too long, ``LiveTurnTooLong``.
 """
 
 from __future__ import annotations
@@ -111,13 +112,12 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         tokens = count([prompt_text(one.text, one.parts) for one in messages])
         ids = tuple(str(message.id or place) for place, message in enumerate(request.messages))
         calibration = self._calibrations.setdefault(model, Calibration())
-        budget = self._budget(request, system, calibration.factor)
-        if sum(tokens) <= budget.available:
-            whole = _untouched(ids, sum(tokens), budget)
-            return _Prompt(request, thread_id, model, whole, ids, NOTHING, sum(tokens))
         known = self._thread_memory.remembered(thread_id, ids, model=model)
         calibration.start(known.calibration)
         budget = self._budget(request, system, calibration.factor)
+        if sum(tokens) <= budget.available and known.is_whole:
+            whole = _untouched(ids, sum(tokens), budget)
+            return _Prompt(request, thread_id, model, whole, ids, NOTHING, sum(tokens))
         window = assemble(
             WindowHistory(
                 messages=tuple(window_messages(request.messages, folded=known.folded)),

@@ -25,7 +25,7 @@ SHOWN_TOPICS = 20
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """Tier 1 of a thread. ``folded`` are ids of messages that the summary stands for; ``hypothetical_tokens``: of all
-    that was ever said in it. ``is_whole``: no fold stands for anything.
+    that was ever said in it. ``is_whole``: everything that a fold stands for is in the prompt itself.
     """
 
     running: str = ""
@@ -86,7 +86,7 @@ class ThreadMemory:
             folded=covered,
             calibration=rows.calibration,
             hypothetical_tokens=rows.token_count,
-            is_whole=rows.hwm_message_id == 0,
+            is_whole=len(covered) >= rows.message_count - rows.messages_since_hwm,
         )
 
     def served(self, thread_id: str | None, window: Window, known: Remembered, *, full: int, model: str | None) -> None:

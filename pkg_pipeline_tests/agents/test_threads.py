@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 
 from pkg_pipeline.adapters.langgraph.checkpoints import connected, saver_on
 from pkg_pipeline.adapters.langgraph.threads import PostgresThreads
+from pkg_pipeline.agents.middleware import MemoryMiddleware
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages import threads as stage
 from pkg_pipeline.stages.ports import LlmUnavailable
@@ -187,6 +188,13 @@ def test_a_long_thread_is_pruned_and_its_agent_goes_on(memory: Memory, saver: An
     assert agent.get_state(place("long")).next == ()
     memory.threads.take_in(["long"])
     assert len(stored(memory, "long")) == count + 2
+
+    model = ScriptedModel(words=2)
+    roomy = agent_of(saver, model, middleware=[MemoryMiddleware(memory, model_window=200_000)])
+    say(roomy, "long", "What do you know of it all?")
+    shown = model.shown[-1][1:]
+    assert str(shown[0].content).startswith("[Conversation Summary]"), "it stands for what was taken out"
+    assert len(shown) == 1 + len(after) + 3, "and everything that is left is there besides"
 
 
 class Killed(BaseException):
