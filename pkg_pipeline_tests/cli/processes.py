@@ -63,15 +63,25 @@ class Said:
 
 
 _FORKS = """
-import json, os, sys, warnings
-from pkg_pipeline import wiring
-from pkg_pipeline.adapters.exports import detect
-from pkg_pipeline.cli import app, doctor, importing, operate, reading, recalling, session, sessions, window
-from pkg_pipeline.adapters.postgres import recall_store
-from pkg_pipeline.adapters import term_analyzer, tokens
-from pkg_pipeline.wiring import comparing, embedders, folding, recall, windows
+import atexit, gc, json, os, statistics, sys, threading, traceback, warnings
+import rich.progress
 from matplotlib.backends import backend_agg, backend_svg
-tokens.load_encoding()
+from pkg_pipeline import wiring
+from pkg_pipeline.adapters import term_analyzer, tokens
+from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
+from pkg_pipeline.adapters.exports import detect
+from pkg_pipeline.adapters.offline.llm import OfflineLlm
+from pkg_pipeline.adapters.postgres import backup, recall_store
+from pkg_pipeline.cli import app, archive, backfill, doctor, importing, monitoring, operate, reading, recalling
+from pkg_pipeline.cli import reembed, session, sessions, window
+from pkg_pipeline.memory import importance
+from pkg_pipeline.wiring import comparing, embedders, folding, recall, windows
+# what is loaded at the first word, not at import
+tokens.TiktokenCounter().count("word")
+OfflineEmbedder().embed(["word"])
+importance.score("word")
+gc.collect()
+gc.freeze()
 for line in sys.stdin:
     asked = json.loads(line)
     child = os.fork()
@@ -84,8 +94,22 @@ for line in sys.stdin:
             os.close(opened)
         sys.stdin = open(0, closefd=False)
         sys.argv = ["pkg-pipeline", *asked["arguments"]]
-        app.main()
-        os._exit(0)
+        code = 0
+        try:
+            app.main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else end.code is not None
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+        except BaseException:
+            code = 1
+            traceback.print_exc()
+        # ends as the interpreter does, but takes nothing apart: that costs half a second with all that is loaded
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 

@@ -89,6 +89,7 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
             "inbox",
             "touched_chats",
             "due_days",
+            "due_sessions",
             "due_chunks",
             "due_weeks",
             "due_months",
