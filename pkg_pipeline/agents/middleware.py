@@ -2,8 +2,8 @@
 
 It changes what one call sees, never what the thread keeps. Below the budget the call goes through untouched, unless
 messages were pruned from the thread: then the summary stands before the others for what is gone. Above the budget the
-rules of ``memory.window`` choose: what the memory knows of the thread as one message, older messages cut short, the last
-ones whole. The turn that waits for its answer is never cut: where it alone is too long, ``LiveTurnTooLong``.
+rules of ``memory.window`` choose: what the memory knows of the thread as one message, older messages cut short, the
+last ones whole. The turn that waits for its answer is never cut: where it alone is too long, ``LiveTurnTooLong``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ BERLIN, NEW_YORK, KOLKATA, LORD_HOWE = "Europe/Berlin", "America/New_York", "Asi
 HELSINKI, SAO_PAULO, APIA, KIRITIMATI = "Europe/Helsinki", "America/Sao_Paulo", "Pacific/Apia", "Pacific/Kiritimati"
 START = date(2010, 1, 1)
 
-CHUNKS = "chunks_half_past_three"
+CHUNKS, SESSIONS = "chunks_half_past_three", "sessions_half_past_two"
 SUMMARIES, PROFILES, ARCHIVE, MARTS = "summaries_at_three", "profiles_sunday_four", "archive_first_five", "marts_at_six"
 
 
@@ -172,6 +172,7 @@ def test_a_year_has_each_tick_once_a_day_sunday_or_first(zone: str) -> None:
     assert found == {
         SUMMARIES: days,
         CHUNKS: days,
+        SESSIONS: days,
         PROFILES: [day for day in days if day.isoweekday() == 7],
         ARCHIVE: [day for day in days if day.day == 1],
         MARTS: days,

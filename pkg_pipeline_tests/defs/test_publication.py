@@ -147,7 +147,9 @@ def test_schedules_do_not_either_and_say_why(tmp_path: Path) -> None:
                 asset_key=dg.AssetKey(SUMMARIES), check_name="grounding", passed=False, metadata={}, description="why"
             )
         )
-        for schedule in schedules.build(timezone="UTC", marts=True)[2:]:  # what recall searches is no publication
+        for schedule in schedules.build(timezone="UTC", marts=True):
+            if schedule.name not in ("profiles_sunday_four", "archive_first_five", "marts_at_six"):
+                continue  # what is summarised, folded and searched is no publication
             resources = {} if schedule.name == "marts_at_six" else {"memory": memory}
             with dg.build_schedule_context(instance=instance, resources=resources) as context:
                 data = schedule.evaluate_tick(context)

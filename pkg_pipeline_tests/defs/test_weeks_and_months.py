@@ -222,7 +222,9 @@ def test_sunday_waits_for_the_nights_live_summaries_and_for_no_backfill(
 def asked(memory: FakeMemory, instance: dg.DagsterInstance) -> dict[str, str]:
     """By schedule: the first key asked for, or why none is."""
     found: dict[str, str] = {}
-    for schedule in schedules.build(timezone="UTC", marts=False)[2:]:
+    for schedule in schedules.build(timezone="UTC", marts=False):
+        if schedule.name not in ("profiles_sunday_four", "archive_first_five"):
+            continue
         with dg.build_schedule_context(instance=instance, resources={"memory": memory}) as context:
             data = schedule.evaluate_tick(context)
         span = range_of(data.run_requests[0].tags) if data.run_requests else None
