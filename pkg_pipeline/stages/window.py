@@ -203,7 +203,13 @@ def _recalled(
     if strategy == "rolling" or rows.hwm_message_id == 0 or parts.recall is None or not query:
         return (), warnings
     try:
-        found = parts.recall(Question(request.session_id, query, request.now))
+        folded = (
+            rows.hwm_message_id,
+            rows.message_count - rows.messages_since_hwm,
+            rows.folded_tokens,
+            rows.dirty_folds,
+        )
+        found = parts.recall(Question(request.session_id, query, request.now, folded))
     except StoreUnavailable:
         found = Recalled((), ("recall failed: the database did not answer",))
     except Exception as error:  # noqa: BLE001 - a window without it is better than none (L10); its words may be the text's

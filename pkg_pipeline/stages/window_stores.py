@@ -43,7 +43,7 @@ class WindowRows:
 
     ``running`` is "" where there is none, and where ``is_withheld``: it rests on a deleted message (H15).
     ``calibration`` is the model's reported tokens for one counted here, at the median (B12); None: nothing reported.
-    ``has_failed``: the last fold was not made (L10).
+    ``has_failed``: the last fold was not made (L10). ``folded_tokens`` are of the messages that folds cover.
     """
 
     chat_key: str
@@ -60,6 +60,8 @@ class WindowRows:
     topics: tuple[str, ...]
     calibration: float | None
     has_failed: bool = False
+    folded_tokens: int = 0
+    dirty_folds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +123,14 @@ class UsageRecorder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is recalled for a window: within the session, at ``now``."""
+    """What is recalled for a window: within the session, at ``now``. ``folded`` is another wherever the folded part is:
+    its end, its live messages and its tokens, and how many of its folds are dirty.
+    """
 
     session_id: UUID
     query: str
     now: datetime
+    folded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from pkg_pipeline.stages.recall import RecallParts, RecallRequest, find
 from pkg_pipeline.stages.session_stores import SessionUnknown
 from pkg_pipeline.stages.window import WindowAnswer, WindowParts, WindowRequest, WindowSettings, window
 from pkg_pipeline.stages.window_stores import Piece, Question, Recalled, Recaller, ServedWindow, Topic, WindowSink
+from pkg_pipeline.wiring.remembered_recall import RememberedRecall
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 MODEL_WINDOW_TOKENS = 200_000
 """Of the models in the price table the smallest, where the settings and the caller name none (L9)."""
 
-LOOKED_AT = 30
+LOOKED_AT = 15
 """Recalled pieces that are looked at for some that the window does not hold anyway."""
 
 SHOWN_TOPICS = 50
@@ -66,7 +67,7 @@ def window_parts(
         store=PostgresWindowStore(connections),
         counter=RememberedCounts(counter),
         settings=window_settings(settings),
-        recall=None if recall is None else recaller(recall, zone=settings.zone),
+        recall=None if recall is None else RememberedRecall(recaller(recall, zone=settings.zone)),
         served=served,
     )
 

@@ -26,7 +26,11 @@ def used() -> Iterator[tuple[str, str, str]]:
         strings = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         module = str(path.relative_to(PACKAGE))
         for node in nodes:
-            if not isinstance(node, ast.Call) or _called(node) != "query" or path.name == "queries.py":
+            if (
+                not isinstance(node, ast.Call)
+                or _called(node) not in ("query", "numbered")
+                or path.name == "queries.py"
+            ):
                 continue
             file, name = (one.value if isinstance(one, ast.Constant) else None for one in node.args)
             for possible in strings & set(FILES) if file is None else {str(file)}:

@@ -111,6 +111,8 @@ def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) ->
         topics=tuple(found["topics"] or ()),
         calibration=found["calibration"],
         has_failed=session["has_failed"],
+        folded_tokens=session["token_count"] - session["tokens_since_hwm"],
+        dirty_folds=session["dirty_folds"],
     )
 
 

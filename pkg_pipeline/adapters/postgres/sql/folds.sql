@@ -10,17 +10,23 @@ SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_
 FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
 
 -- name: page
+-- Pairs are compared here and below, so that only the index of a chat's order gives the order: with an equality the planner
+-- may walk all messages by their ids, those of every other chat among them.
 SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, coalesce(e.name, ''),
        coalesce(e.is_self, false), m.is_outgoing, m.content_hash, m.token_count, m.importance_score, m.importance_reason
 FROM message_texts m LEFT JOIN entities e ON e.id = m.sender_entity_id
-WHERE m.chat_id = %(session)s AND m.id > %(after)s AND m.id <= %(to)s AND m.deleted_at IS NULL
-ORDER BY m.id LIMIT %(limit)s
+WHERE (m.chat_id, m.id) > (%(session)s::uuid, %(after)s::bigint) AND (m.chat_id, m.id) <= (%(session)s::uuid, %(to)s::bigint)
+  AND m.deleted_at IS NULL
+ORDER BY m.chat_id, m.id LIMIT %(limit)s
 
 -- name: tail
 SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, coalesce(e.name, ''),
        coalesce(e.is_self, false), m.is_outgoing, m.content_hash, m.token_count, m.importance_score, m.importance_reason
 FROM (
-    SELECT id FROM messages WHERE chat_id = %(session)s AND id > %(after)s AND deleted_at IS NULL ORDER BY id DESC LIMIT %(limit)s
+    SELECT id FROM messages
+    WHERE (chat_id, id) > (%(session)s::uuid, %(after)s::bigint) AND (chat_id, id) <= (%(session)s::uuid, 9223372036854775807)
+      AND deleted_at IS NULL
+    ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
 ) l JOIN message_texts m ON m.id = l.id LEFT JOIN entities e ON e.id = m.sender_entity_id
 ORDER BY m.id
 

@@ -87,7 +87,9 @@ SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_
        m.content_hash, m.token_count, m.importance_score, m.importance_reason, m.id <= s.hwm_message_id
 FROM conversation_sessions s JOIN chats c ON c.id = s.id
 LEFT JOIN LATERAL (
-    SELECT id FROM messages WHERE chat_id = s.id AND kind = 'message' AND deleted_at IS NULL ORDER BY id DESC LIMIT %(limit)s
+    SELECT id FROM messages
+    WHERE (chat_id, id) > (%(id)s::uuid, 0) AND (chat_id, id) <= (%(id)s::uuid, 9223372036854775807)
+      AND kind = 'message' AND deleted_at IS NULL ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
 ) last ON true
 LEFT JOIN message_texts m ON m.id = last.id
 LEFT JOIN entities e ON e.id = m.sender_entity_id
@@ -98,7 +100,8 @@ SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sen
        m.content_hash, m.token_count, m.importance_score, m.importance_reason, coalesce(m.id <= s.hwm_message_id, false)
 FROM (
     SELECT id, chat_id FROM messages
-    WHERE chat_id = %(id)s AND id < %(before)s AND kind = 'message' AND deleted_at IS NULL ORDER BY id DESC LIMIT %(limit)s
+    WHERE (chat_id, id) < (%(id)s::uuid, %(before)s::bigint) AND (chat_id, id) > (%(id)s::uuid, 0)
+      AND kind = 'message' AND deleted_at IS NULL ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
 ) p
 JOIN message_texts m ON m.id = p.id
 LEFT JOIN conversation_sessions s ON s.id = p.chat_id

@@ -6,22 +6,27 @@
 -- a session's state, what no fold covers (T2), the newest messages, the last folds, topics, a model's calibration (B12)
 WITH
 session AS MATERIALIZED (
-    SELECT s.id, s.policy, s.strategy, s.hwm_message_id, s.message_count, s.token_count, s.messages_since_hwm,
+    SELECT s.id, s.policy, s.strategy, s.hwm_message_id, s.message_count, s.token_count, s.messages_since_hwm, s.tokens_since_hwm,
            s.dirty_folds, s.running_summary, s.last_error IS NOT NULL AS has_failed, c.source, c.external_id
     FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
 ),
 -- pairs are compared, so that only the index of a chat's order can give the order: with an equality the planner may walk
--- all messages from the newest on, those of every other chat among them
+-- all messages from the newest on, those of every other chat among them. And a number stands inside: of a limit that it
+-- does not know the planner thinks it is a tenth of the chat, for which it would read and sort all of it
 chosen AS (
-    (SELECT m.id FROM messages m
-     WHERE (m.chat_id, m.id) > (%(session)s::uuid, (SELECT hwm_message_id FROM session))
-       AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
-     ORDER BY m.chat_id DESC, m.id DESC LIMIT %(history_limit)s)
+    (SELECT id FROM (
+        SELECT m.id, m.chat_id FROM messages m
+        WHERE (m.chat_id, m.id) > (%(session)s::uuid, (SELECT hwm_message_id FROM session))
+          AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
+        ORDER BY m.chat_id DESC, m.id DESC LIMIT 2000
+     ) newest ORDER BY chat_id DESC, id DESC LIMIT %(history_limit)s)
     UNION
-    (SELECT m.id FROM messages m
-     WHERE (m.chat_id, m.id) > (%(session)s::uuid, 0)
-       AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
-     ORDER BY m.chat_id DESC, m.id DESC LIMIT %(recent_limit)s)
+    (SELECT id FROM (
+        SELECT m.id, m.chat_id FROM messages m
+        WHERE (m.chat_id, m.id) > (%(session)s::uuid, 0)
+          AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
+        ORDER BY m.chat_id DESC, m.id DESC LIMIT 2000
+     ) newest ORDER BY chat_id DESC, id DESC LIMIT %(recent_limit)s)
 ),
 shown AS (
     SELECT json_agg(json_build_array(m.id, m.external_id, m.role, m.content, m.parts, m.is_archived,
