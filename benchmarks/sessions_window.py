@@ -4,7 +4,8 @@
 
 One database holds a thread of each length, folded every twenty messages but for the last nine; what is folded is made
 searchable as the pipeline does it, unless ``--no-recall``. Asked in turn: the window at a model window of 8,000 tokens
-and at the model's own, by each strategy, the empty route, the window's statement past the server. Markdown tables.
+and at the model's own, by each strategy, the empty route, the statement past the server. The live question stays
+the same, as in the calls of one turn, but for one row that asks another one each time. Markdown tables.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
@@ -44,6 +46,7 @@ ASKED = {
     "rolling, full": "strategy=rolling",
     "hybrid, full": "strategy=hybrid",
 }
+ANEW = "hybrid, 8,000, another question each time"
 
 
 def database(server_url: str, sizes: list[int], folder: Path, *, is_searchable: bool) -> str:
@@ -97,6 +100,9 @@ def kinds(served: Served, raw: psycopg.Connection, size: int) -> dict[str, Calla
     found: dict[str, Callable[[], object]] = {
         name: lambda options=options: served.get(f"{path}?{options}") for name, options in ASKED.items()
     }
+    numbers = count()
+    asked_anew = quote("when does the delivery of the estimate come")
+    found[ANEW] = lambda: served.get(f"{path}?{ASKED['hybrid, 8,000']}&query={asked_anew}%20{next(numbers)}")
     found["no-op"] = lambda: served.get("/noop")
     found["raw SQL"] = lambda: raw.execute(text, parameters, prepare=True).fetchall()
     return found
@@ -110,7 +116,7 @@ def report(times: dict[int, dict[str, list[float]]], tokens: dict[int, dict[str,
             print(f"| {size:,} | {name} | {row} | {tokens[size].get(name, '')} |")
     smallest, largest = min(times), max(times)
     print()
-    for name in ASKED:
+    for name in (*ASKED, ANEW):
         middle = {size: statistics.median(times[size][name]) for size in times}
         floor = sum(statistics.median(times[largest][kind]) for kind in ("no-op", "raw SQL"))
         print(
