@@ -11,7 +11,7 @@ from typing import Any
 
 STYLE = """
 :root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 74rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.3rem; margin-bottom: 0; overflow-wrap: anywhere; }
 .said { font-size: 1.05rem; }
 .dim { color: #666; }
@@ -19,7 +19,7 @@ figure { margin: 1.5rem 0; }
 figure svg { width: 100%; height: auto; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .15rem .7rem; white-space: nowrap; }
+th, td { text-align: right; padding: .15rem .45rem; font-size: .87rem; white-space: nowrap; }
 th { border-bottom: 1px solid #bbb; font-weight: 600; }
 tr.pays td { background: #e4f1f5; }
 tbody tr:hover td { background: #f5f3ef; }
