@@ -75,7 +75,7 @@ def test_the_next_month_goes_where_the_last_one_was(rig: ArchiveRig) -> None:
     rig.now += timedelta(days=31)
     rig.archive()
     stays = rig.value("SELECT sum(pg_column_size(m.*)) FROM messages m WHERE archived_month = '2026-02-01'")
-    assert rig.value(heap) < before + 1.2 * stays
+    assert rig.value(heap) < before + 1.4 * stays
 
 
 def test_archived_rows_are_given_back_to_the_disk_by_compact(rig: ArchiveRig) -> None:

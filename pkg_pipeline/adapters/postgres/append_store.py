@@ -59,16 +59,14 @@ class PostgresAppendStore:
         if len({row.external_id for row in batch.rows}) < len(batch.rows):
             return None
         state = advanced(last.state, batch.rows)
-        given = self._given(batch, state)
-        given["version"] = last.version
-        given["speaking"] = len(given["senders"])
+        given = {**self._given(batch, state), "version": last.version}
         with self._connections.connection() as connection, connection.pipeline():
             connection.execute(query("appending", "lock_session"), {"chat": batch.chat.id})
-            cursor = connection.execute(query("appending", "append_known"), given)
+            cursor = connection.execute(query("appending", "append"), given)
         row = cursor.fetchone()
         if row is None:
             return None
-        deleted, last_id, is_pending, due, version = row
+        _, _, deleted, _, last_id, is_pending, due, version = row
         counts = IngestCounts(new=len(batch.rows) - deleted, deleted=deleted)
         return Appended(counts, replace(state, last_message_id=last_id, is_pending=is_pending), due, version)
 
@@ -102,6 +100,7 @@ class PostgresAppendStore:
             "senders": list({row.sender_entity_id for row in batch.rows}),
             "rows": _json([_fields(number, row) for number, row in enumerate(batch.rows)]),
             "given": len(batch.rows),
+            "version": None,
         }
 
 

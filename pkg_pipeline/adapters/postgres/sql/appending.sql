@@ -11,12 +11,26 @@ SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_
 FROM chats c JOIN conversation_sessions s ON s.id = c.id WHERE c.id = %(chat)s FOR NO KEY UPDATE OF c, s
 
 -- name: append
--- What is not there yet, in the order given, with the chat's mark and the session's counters. Senders are members of the
--- chat: whoever is not (any more) is missed in the count of senders, and the caller begins again. next_due_at is right
--- where everything was new; during a fold it is the fold that looks once more (W4).
-WITH senders AS MATERIALIZED (
+-- What is not there yet, in the order given, with the chat's mark and the session's counters, under the lock of lock_session.
+-- Senders are members of the chat: whoever is not (any more) is missed in their count. next_due_at is right where everything
+-- was new; during a fold it is the fold that looks once more (W4).
+-- With a version: only where this process was the last to touch the session, all senders are there and every message is
+-- new; else nothing is written and no row comes back. Then both statements are sent together, as one transaction.
+WITH given AS MATERIALIZED (
+    SELECT g.* FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (
+        n integer, sender uuid, at timestamptz, edited timestamptz, gone boolean, tokens integer, score real, assumed boolean,
+        role text, reason text, key text, text text, hash text, reply text, parts jsonb, meta jsonb
+    )
+), senders AS MATERIALIZED (
     SELECT e.id, e.is_self FROM chat_members m JOIN entities e ON e.id = m.entity_id
     WHERE m.chat_id = %(chat)s AND m.entity_id = ANY(%(senders)s::uuid[])
+), fitting AS MATERIALIZED (
+    SELECT FROM conversation_sessions s
+    WHERE s.id = %(chat)s AND CASE WHEN %(version)s::bigint IS NULL THEN true ELSE
+        s.xmin::text::bigint = %(version)s AND (SELECT count(*) FROM senders) = cardinality(%(senders)s::uuid[])
+        -- one probe of the index for each, however few the chat is thought to have
+        AND (SELECT bool_and((SELECT m.id FROM messages m WHERE m.chat_id = %(chat)s AND m.external_id = g.key LIMIT 1) IS NULL) FROM given g)
+    END
 ), inserted AS (
     INSERT INTO messages (
         chat_id, sender_entity_id, sent_at, exported_at, edited_at, deleted_at, token_count, importance_score, is_outgoing,
@@ -24,10 +38,7 @@ WITH senders AS MATERIALIZED (
     )
     SELECT %(chat)s, e.id, g.at, %(now)s, g.edited, CASE WHEN g.gone THEN clock_timestamp() END, g.tokens, g.score, e.is_self,
            g.assumed, 'message', g.role, g.reason, g.key, g.text, g.hash, g.reply, g.parts, g.meta
-    FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (
-        n integer, sender uuid, at timestamptz, edited timestamptz, gone boolean, tokens integer, score real, assumed boolean,
-        role text, reason text, key text, text text, hash text, reply text, parts jsonb, meta jsonb
-    ) JOIN senders e ON e.id = g.sender
+    FROM fitting CROSS JOIN given g JOIN senders e ON e.id = g.sender
     ORDER BY g.n
     ON CONFLICT (chat_id, external_id) DO NOTHING
     RETURNING id, external_id, sent_at, token_count, deleted_at IS NULL AS is_live
@@ -51,7 +62,7 @@ WITH senders AS MATERIALIZED (
     FROM added a, (
         SELECT EXISTS (SELECT FROM leases WHERE kind = 'session' AND subject_id = %(chat)s AND expires_at > clock_timestamp()) AS is_folding
     ) l
-    WHERE s.id = %(chat)s
+    WHERE s.id = %(chat)s AND EXISTS (SELECT FROM fitting)
     RETURNING s.last_message_id, s.is_pending, s.next_due_at, s.xmin::text::bigint AS version
 )
 SELECT (SELECT count(*) FROM senders), i.count, i.deleted, i.keys, c.last_message_id, c.is_pending, c.next_due_at, c.version
@@ -59,57 +70,6 @@ FROM (
     SELECT count(*) AS count, count(*) FILTER (WHERE NOT is_live) AS deleted,
            CASE WHEN count(*) < %(given)s THEN array_agg(external_id) END AS keys FROM inserted
 ) i, counted c
-
--- name: append_known
--- The same where this process was the last to touch the session and every message is new: else nothing is written, and the
--- caller takes the longer way. Sent together with lock_session, as one transaction, under whose lock all this holds.
-WITH given AS MATERIALIZED (
-    SELECT g.* FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (
-        n integer, sender uuid, at timestamptz, edited timestamptz, gone boolean, tokens integer, score real, assumed boolean,
-        role text, reason text, key text, text text, hash text, reply text, parts jsonb, meta jsonb
-    )
-), senders AS MATERIALIZED (
-    SELECT e.id, e.is_self FROM chat_members m JOIN entities e ON e.id = m.entity_id
-    WHERE m.chat_id = %(chat)s AND m.entity_id = ANY(%(senders)s::uuid[])
-), fitting AS MATERIALIZED (
-    SELECT FROM conversation_sessions s
-    WHERE s.id = %(chat)s AND s.xmin::text::bigint = %(version)s AND (SELECT count(*) FROM senders) = %(speaking)s
-      -- one probe of the index for each, however few the chat is thought to have
-      AND (SELECT bool_and((SELECT m.id FROM messages m WHERE m.chat_id = %(chat)s AND m.external_id = g.key LIMIT 1) IS NULL) FROM given g)
-), inserted AS (
-    INSERT INTO messages (
-        chat_id, sender_entity_id, sent_at, exported_at, edited_at, deleted_at, token_count, importance_score, is_outgoing,
-        is_time_assumed, kind, role, importance_reason, external_id, content, content_hash, reply_to, parts, metadata
-    )
-    SELECT %(chat)s, e.id, g.at, %(now)s, g.edited, CASE WHEN g.gone THEN clock_timestamp() END, g.tokens, g.score, e.is_self,
-           g.assumed, 'message', g.role, g.reason, g.key, g.text, g.hash, g.reply, g.parts, g.meta
-    FROM fitting CROSS JOIN given g JOIN senders e ON e.id = g.sender
-    ORDER BY g.n
-    RETURNING id, sent_at, token_count, deleted_at IS NULL AS is_live
-), marked AS (
-    INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
-    SELECT 'interactions', %(chat)s::text, 'new messages', min(sent_at), max(sent_at) FROM inserted HAVING count(*) > 0
-), added AS (
-    SELECT count(*) AS messages, coalesce(sum(token_count), 0) AS tokens, max(id) AS last_id,
-           (array_agg(sent_at ORDER BY id))[1] AS first_at, (array_agg(sent_at ORDER BY id DESC))[1] AS last_at
-    FROM inserted WHERE is_live
-), counted AS (
-    UPDATE conversation_sessions s SET
-        message_count = s.message_count + a.messages, token_count = s.token_count + a.tokens,
-        messages_since_hwm = s.messages_since_hwm + a.messages, tokens_since_hwm = s.tokens_since_hwm + a.tokens,
-        messages_since_fold = s.messages_since_fold + a.messages, messages_since_look = s.messages_since_look + a.messages,
-        first_since_at = CASE WHEN s.messages_since_hwm = 0 THEN a.first_at ELSE s.first_since_at END,
-        last_message_id = coalesce(a.last_id, s.last_message_id), last_message_at = coalesce(a.last_at, s.last_message_at),
-        is_pending = s.is_pending OR l.is_folding,
-        next_due_at = CASE WHEN l.is_folding THEN least(s.next_due_at, %(due)s) ELSE %(due)s END,
-        updated_at = clock_timestamp()
-    FROM added a, (
-        SELECT EXISTS (SELECT FROM leases WHERE kind = 'session' AND subject_id = %(chat)s AND expires_at > clock_timestamp()) AS is_folding
-    ) l
-    WHERE s.id = %(chat)s AND EXISTS (SELECT FROM fitting)
-    RETURNING s.last_message_id, s.is_pending, s.next_due_at, s.xmin::text::bigint AS version
-)
-SELECT (SELECT count(*) FROM inserted WHERE NOT is_live), last_message_id, is_pending, next_due_at, version FROM counted
 
 -- name: touched
 -- Which of these chats are sessions, with the last message that each has now. Most are none.
