@@ -13,10 +13,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from pkg_pipeline.adapters.langgraph.conversion import parts_of, role_of, text_in
 from pkg_pipeline.memory.message_parts import prompt_text
+from pkg_pipeline.memory.window import calibration_of
 from pkg_pipeline.memory.window_records import WindowMessage
 
 CountMany = Callable[[Sequence[str]], list[int]]
-REPORTS, LARGEST_CALIBRATION = 20, 3.0
+REPORTS = 20
 
 
 def window_messages(messages: Sequence[BaseMessage], *, folded: frozenset[str] = frozenset()) -> list[WindowMessage]:
@@ -60,7 +61,7 @@ class Calibration:
 
     @property
     def factor(self) -> float:
-        return min(max(median(self._ratios), 1.0), LARGEST_CALIBRATION) if self._ratios else 1.0
+        return calibration_of(median(self._ratios) if self._ratios else None)
 
     def report(self, *, told: int, counted: int) -> None:
         if counted > 0:

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from pkg_pipeline.agents.thread_names import SOURCE, session_key
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.window_records import Window
+from pkg_pipeline.stages.window import SHOWN_TOPICS
 from pkg_pipeline.stages.window_answer import WindowAnswer, served_of
 from pkg_pipeline.stages.window_stores import WindowQuery
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
 
 log = logging.getLogger(__name__)
-
-SHOWN_TOPICS = 20
 
 
 @dataclass(frozen=True, slots=True)

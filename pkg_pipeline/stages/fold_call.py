@@ -20,7 +20,7 @@ from pkg_pipeline.memory.windows import halves
 from pkg_pipeline.prompts import session_compress as compress_prompt
 from pkg_pipeline.prompts import session_fold as prompt
 from pkg_pipeline.stages.asking import Tally
-from pkg_pipeline.stages.judging import NOTHING_PASSED, NotPublishable, ask_and_judge, request_of
+from pkg_pipeline.stages.judging import NOTHING_PASSED, NotPublishable, ask_and_judge, climb, request_of
 from pkg_pipeline.stages.ports import Llm, LlmTask, LlmTooLong, TokenCounter
 from pkg_pipeline.stages.stores import LedgerStore, Subject
 from pkg_pipeline.stages.summary_run import Run
@@ -53,18 +53,10 @@ def make_fold(source: FoldInput, *, asking: FoldAsking) -> Content:
     """
     if not source.messages:
         raise ValueError("a fold needs a message")
-    problem: str | None = None
-    try:
-        return _ask(source, asking)
-    except LlmTooLong as too_long:
-        last: Exception = too_long
-    except NotPublishable as failure:
-        problem = failure.problem
-        try:
-            return _ask(source, asking, problem=problem)
-        except (NotPublishable, LlmTooLong) as again:
-            last = again
-    return _in_halves(source, asking, problem=problem, last=last)
+    return climb(
+        lambda problem: _ask(source, asking, problem=problem),
+        smaller=lambda problem, last: _in_halves(source, asking, problem=problem, last=last),
+    )
 
 
 def compress(source: CompressInput, *, asking: FoldAsking) -> str:

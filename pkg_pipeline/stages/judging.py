@@ -14,7 +14,16 @@ from typing import Any, Protocol, TypeVar
 from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.prompts.answers import AnswerInvalid, RenderedPrompt
 from pkg_pipeline.stages.asking import Tally, answer, rest_after
-from pkg_pipeline.stages.ports import Llm, LlmError, LlmMisconfigured, LlmRequest, LlmTask, LlmUnavailable, TokenCounter
+from pkg_pipeline.stages.ports import (
+    Llm,
+    LlmError,
+    LlmMisconfigured,
+    LlmRequest,
+    LlmTask,
+    LlmTooLong,
+    LlmUnavailable,
+    TokenCounter,
+)
 from pkg_pipeline.stages.stores import Failure, LedgerStore, Subject
 from pkg_pipeline.stages.summary_run import OutOfBudget, Run
 
@@ -94,6 +103,26 @@ def ask_and_judge(
         ledger.refuse(request_hash, reason=verdict)
         raise NotPublishable(verdict, text)
     return content, dropped
+
+
+def climb(ask: Callable[[str | None], Content], *, smaller: Callable[[str | None, Exception], Content]) -> Content:
+    """P19: as usual, stricter with what was wrong with the answer, then ``smaller``.
+
+    ``smaller`` gets that problem, None where no answer came, and what the last rung raised: to raise where there is
+    nothing smaller. A prompt that is too long is not asked again as it is.
+    """
+    problem: str | None = None
+    try:
+        return ask(None)
+    except LlmTooLong as too_long:
+        last: Exception = too_long
+    except NotPublishable as failure:
+        problem = failure.problem
+        try:
+            return ask(problem)
+        except (NotPublishable, LlmTooLong) as again:
+            last = again
+    return smaller(problem, last)
 
 
 def failure_of(

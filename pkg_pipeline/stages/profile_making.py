@@ -16,8 +16,8 @@ from pkg_pipeline.memory.profile_gate import check_profile
 from pkg_pipeline.memory.profile_records import ProfileContent, ProfileInput
 from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.prompts import relationship_profile as prompt
-from pkg_pipeline.stages.judging import NOTHING_PASSED, NotPublishable, ask_and_judge, failure_of, request_of
-from pkg_pipeline.stages.ports import Llm, LlmMisconfigured, LlmTooLong, TokenCounter
+from pkg_pipeline.stages.judging import NOTHING_PASSED, ask_and_judge, climb, failure_of, request_of
+from pkg_pipeline.stages.ports import Llm, LlmMisconfigured, TokenCounter
 from pkg_pipeline.stages.profile_input import Prepared, prepare
 from pkg_pipeline.stages.profile_stores import (
     ClaimedProfile,
@@ -157,21 +157,15 @@ def _word(attempt: _Attempt, started: float) -> None:
 
 def _climb(attempt: _Attempt) -> tuple[ProfileContent, tuple[Quarantined, ...]]:
     """P19: as usual, stricter, with fewer summaries. Raises what the last rung raised."""
-    source, problem = attempt.prepared.source, None
-    try:
-        return _ask(attempt, source)
-    except LlmTooLong as too_long:
-        last: Exception = too_long
-    except NotPublishable as failure:
-        problem = failure.problem
-        try:
-            return _ask(attempt, source, problem=problem)
-        except (NotPublishable, LlmTooLong) as again:
-            last = again
-    fewer = halved(source)
-    if fewer is None:
-        raise last
-    return _ask(attempt, fewer, problem=problem)
+    source = attempt.prepared.source
+
+    def with_fewer(problem: str | None, last: Exception) -> tuple[ProfileContent, tuple[Quarantined, ...]]:
+        fewer = halved(source)
+        if fewer is None:
+            raise last
+        return _ask(attempt, fewer, problem=problem)
+
+    return climb(lambda problem: _ask(attempt, source, problem=problem), smaller=with_fewer)
 
 
 def _ask(

@@ -19,7 +19,7 @@ from pkg_pipeline.prompts import interaction_summary_update as update_prompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.asking import WORST_TOKENIZER
 from pkg_pipeline.stages.conversation import Conversation
-from pkg_pipeline.stages.judging import NotPublishable
+from pkg_pipeline.stages.judging import NotPublishable, climb
 from pkg_pipeline.stages.ports import LlmRefused, LlmRejected, LlmTooLong
 from pkg_pipeline.stages.summary_call import (
     ANSWER_LIMIT_TOKENS,
@@ -161,21 +161,15 @@ def _tell(attempt: Attempt, source: SummaryInput, group: Sequence[Part]) -> Part
 
 def _rungs(attempt: Attempt, part: SummaryInput) -> Content:
     """P19: as usual, stricter, in halves. Raises what the last rung raised."""
-    problem: str | None = None
     attempt.made.windows += 1
-    try:
-        return ask(attempt, part)
-    except LlmTooLong as too_long:
-        last: Exception = too_long
-    except NotPublishable as failure:
-        try:
-            return ask(attempt, part, problem=failure.problem)
-        except (NotPublishable, LlmTooLong) as again:
-            problem, last = failure.problem, again
-    smaller = halves(part)
-    if len(smaller) < 2:
-        raise last
-    attempt.made.windows += len(smaller) - 1
-    found = [ask(attempt, half, problem=problem) for half in smaller]
-    content = merge_windows([content for content, _ in found], part)
-    return content, tuple(entry for _, dropped in found for entry in dropped)
+
+    def in_halves(problem: str | None, last: Exception) -> Content:
+        smaller = halves(part)
+        if len(smaller) < 2:
+            raise last
+        attempt.made.windows += len(smaller) - 1
+        found = [ask(attempt, half, problem=problem) for half in smaller]
+        content = merge_windows([content for content, _ in found], part)
+        return content, tuple(entry for _, dropped in found for entry in dropped)
+
+    return climb(lambda problem: ask(attempt, part, problem=problem), smaller=in_halves)

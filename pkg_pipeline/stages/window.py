@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from pkg_pipeline.memory.message_parts import text_of
 from pkg_pipeline.memory.session_records import Strategy
 from pkg_pipeline.memory.turns import groups, live_turn
-from pkg_pipeline.memory.window import assemble, budget_of
+from pkg_pipeline.memory.window import assemble, budget_of, calibration_of
 from pkg_pipeline.memory.window_forms import in_form
 from pkg_pipeline.memory.window_records import (
     Budget,
@@ -63,7 +63,6 @@ SPARE_MESSAGES = 10
 
 RECALLED_PIECES = 5
 SHOWN_TOPICS = 20
-LARGEST_CALIBRATION = 3.0
 NOT_FOLDED = "the last fold failed and is tried again: the summary is an older one, what came since is unfolded"
 
 
@@ -121,7 +120,7 @@ def window(parts: WindowParts, request: WindowRequest) -> WindowAnswer:
         margin_percent=settings.margin_percent,
         output_tokens=settings.output_tokens,
         system_tokens=request.system_tokens,
-        calibration=min(max(rows.calibration or 1.0, 1.0), LARGEST_CALIBRATION),
+        calibration=calibration_of(rows.calibration),
     )
     if budget.available < 1:
         field_name = "system_tokens" if request.system_tokens else "model_window"
