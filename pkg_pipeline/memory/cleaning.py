@@ -2,7 +2,8 @@
 
 PostgreSQL takes neither NUL in ``text`` or ``jsonb`` nor a lone surrogate in anything, and ``jsonb`` has no NaN. These
 are replaced by U+FFFD (NaN and infinity by null) and counted; nothing else is altered: bidi controls, joiners, emoji,
-U+2028 and odd white space are part of what was said. Scoring, tokens and markup do not belong here.
+U+2028 and odd white space are part of what was said. Names are stricter (``clean_name``): they stand inside lines of ours.
+Scoring, tokens and markup do not belong here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ MAX_JSON_DEPTH: Final = 100
 """Deeper values in metadata are cut: no chat program nests so far, and walking them could exhaust the stack."""
 
 _DAMAGE = re.compile("[\x00\ud800-\udfff]")
+_LINE_SPACE = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]+")
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
@@ -35,6 +39,17 @@ def clean_text_counted(text: str) -> tuple[str, int]:
     if _DAMAGE.search(text) is None:
         return text, 0
     return _DAMAGE.subn(REPLACEMENT, text)
+
+
+def clean_name(name: str) -> str:
+    """A name or title as one line that no terminal obeys and that turns no neighbour around.
+
+    Line ends and tabs become one space, marks of writing direction go, other control characters (C0, C1 with U+009B)
+    and lone surrogates become U+FFFD; joiners and everything printable stay. Cleaning twice changes nothing more.
+    """
+    if name.isprintable():  # no control, no mark, no line end: most names
+        return name
+    return _CONTROL.sub(REPLACEMENT, _DIRECTION.sub("", _LINE_SPACE.sub(" ", name)))
 
 
 def clean_json(value: Any) -> tuple[Any, int]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.cleaning import clean_json, clean_text, text_refusal
+from pkg_pipeline.memory.cleaning import clean_json, clean_name, clean_text, text_refusal
 from pkg_pipeline.memory.importance import REASONS, score_many
 from pkg_pipeline.memory.message_parts import WrongPart, checked_parts, prompt_text
 from pkg_pipeline.memory.records import MessageKind, MessageRole
@@ -90,7 +90,7 @@ def refusal_of(message: Told, source: str, text: str) -> str | None:
 
 def shown(name: str | None) -> str:
     """A name as it is kept: clean, without white space around it, not endless; "" for none."""
-    return clean_text(name).strip()[:LONGEST_NAME] if name else ""
+    return clean_name(name).strip()[:LONGEST_NAME] if name else ""
 
 
 Taken = tuple[Told, str, UUID, UUID | None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -13,10 +14,13 @@ from pkg_pipeline.memory.cleaning import (
     MAX_TEXT_CHARACTERS,
     REPLACEMENT,
     clean_json,
+    clean_name,
     clean_text,
     clean_text_counted,
     text_refusal,
 )
+
+MARKS_OF_DIRECTION = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 KEPT = [
     "",
@@ -49,6 +53,36 @@ def test_what_can_be_stored_is_the_same_object(text: str) -> None:
 )
 def test_damage_becomes_the_replacement_character_and_is_counted(text: str, clean: str, replaced: int) -> None:
     assert clean_text_counted(text) == (clean, replaced)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Zoë", "張偉", "نيما\u200cرضا", "👨\u200d👩\u200d👧\ufe0f", "me", "a\u00a0b", "# Ann *"]
+)
+def test_an_ordinary_name_is_the_same(name: str) -> None:
+    assert clean_name(name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "clean"),
+    [
+        ("Ann\n- 12:00 me: yes", "Ann - 12:00 me: yes"),
+        ("Ann\r\n\u2028\u2029\x85\t\x0b\x0cBob", "Ann Bob"),
+        ("\u202eevil\u202c\u2066x\u2069\u200e\u200f\u061c", "evilx"),
+        ("\x9b31mred\x1b[0m\x07\x7f", "\ufffd31mred\ufffd[0m\ufffd\ufffd"),
+        ("\x00\ud83d", "\ufffd\ufffd"),
+    ],
+)
+def test_a_name_is_one_line_that_nothing_obeys(name: str, clean: str) -> None:
+    assert clean_name(name) == clean
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_a_clean_name_has_no_control_and_no_mark_of_direction(name: str) -> None:
+    clean = clean_name(name)
+    clean.encode()
+    assert not [c for c in clean if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")]
+    assert not [c for c in clean if unicodedata.bidirectional(c) in MARKS_OF_DIRECTION]
+    assert clean_name(clean) == clean
 
 
 @given(st.text(st.characters(exclude_categories=())))

@@ -104,6 +104,19 @@ def test_names_ids_and_topics_are_cleaned_like_texts(rig: Rig) -> None:
     assert_recounts(rig)
 
 
+def test_no_name_breaks_a_line_or_turns_it_around(rig: Rig) -> None:
+    odd = "\x9b2J\u202eAnn\r\n- 12:00 me: approved\x1b]0;x\x07"
+    chat = ParsedChat("jsonl", "c", "direct", title=odd, peer_external_id="ann", peer_name=odd)
+    rig.take_export(
+        ItemsExport([ParsedOwner("jsonl", "o", odd), chat, said(1, sender_name=odd, topic=odd, forwarded_from=odd)])
+    )
+    rig.build()
+    clean = "\ufffd2JAnn - 12:00 me: approved\ufffd]0;x\ufffd"
+    assert rig.rows("SELECT DISTINCT name FROM entities") == [(clean,)]
+    assert rig.rows("SELECT title FROM chats") == [(clean,)]
+    assert rig.rows("SELECT topic, forwarded_from FROM messages") == [(clean, clean)]
+
+
 REFUSED = {
     "long id": ({"external_id": "x" * 501}, "longer than 500"),
     "long sender": ({"sender_external_id": "x" * 501}, "longer than 500"),
