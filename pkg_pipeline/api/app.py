@@ -9,12 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 import uvicorn
 from fastapi import FastAPI
 
+from pkg_pipeline.adapters.http_guard import is_loopback
 from pkg_pipeline.api import models, problems, session_models
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring import MonitoringPorts, monitoring_routes
 from pkg_pipeline.api.recall import recall_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
-from pkg_pipeline.api.security import LoopbackHosts, is_loopback
+from pkg_pipeline.api.security import LoopbackHosts
 from pkg_pipeline.api.session_input import EncodedKeys
 from pkg_pipeline.api.sessions import session_routes
 from pkg_pipeline.api.summarization import summarization_routes

@@ -6,7 +6,6 @@ Tokens come as ``name:scope:hash``, the hash being sha256 of the secret: the set
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from fastapi import Depends, Header, HTTPException
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pkg_pipeline.adapters.http_guard import is_loopback
 from pkg_pipeline.api.problems import problem
 
 TokenScope = Literal["read", "write", "admin"]
@@ -81,17 +81,6 @@ async def json_only(content_type: Annotated[str, Header()] = "") -> None:
     """A dependency of every route that writes: a page elsewhere can make a browser send anything but JSON unasked."""
     if content_type.partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "the body must be JSON: send Content-Type: application/json")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach ``host``."""
-    name = host.strip("[]").lower()
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 class LoopbackHosts:

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from pkg_pipeline.api.app import CannotServe, check_address, serve
 from pkg_pipeline.api.models import Problem
-from pkg_pipeline.api.security import ApiToken, TokensWrong, is_loopback, parse_tokens
+from pkg_pipeline.api.security import ApiToken, TokensWrong, parse_tokens
 from pkg_pipeline.stages.read_stores import StoreUnavailable
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
 
@@ -175,22 +175,6 @@ def test_without_tokens_other_host_names_are_refused(client: TestClient, host: s
 @pytest.mark.parametrize("host", ["localhost", "localhost:8321", "127.0.0.1", "127.0.0.2:9", "[::1]:8321", "LOCALHOST"])
 def test_this_machine_is_served_under_its_own_names(client: TestClient, host: str) -> None:
     assert client.get("/v1/entities", headers={"host": host}).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("127.0.0.1", True),
-        ("::1", True),
-        ("localhost", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("", False),
-        ("10.0.0.1", False),
-    ],
-)
-def test_what_counts_as_loopback(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected
 
 
 def test_an_open_address_needs_tokens() -> None:
