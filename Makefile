@@ -11,7 +11,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 export UV_LINK_MODE ?= copy
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo dev test check lint types contracts bench lock clean
+.PHONY: help env demo dev test faults check lint types contracts bench lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ dev: env ## database, Dagster UI and daemon, API; one Ctrl-C ends all
 
 test: env ## all tests, in parallel, each on a database of its own
 	@$(BIN)/pytest -n $${PKG_TEST_WORKERS:-4}
+
+faults: env ## cause every fault of docs/faults.md many times, and write its table
+	@$(BIN)/python -W ignore -m faults --write
 
 check: lint types contracts test ## exactly what CI runs
 

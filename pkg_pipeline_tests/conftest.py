@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import fasteners
 import psycopg
 import pytest
 
-from pkg_pipeline.adapters import embedded, postmaster
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline_tests import databases
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
 FOLDER_VARIABLE = "PKG_TEST_FOLDER"
-TEMPLATE = "pkg_template"
-ENOUGH_BYTES = 4_000_000_000
-UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "'128MB'"}
-"""Of the run's server; crash safety is tested on servers of their own. Every database that goes is looked for in all
-buffers."""
-
 # Dagster and dbt must not phone home from tests either
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
@@ -37,9 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # started in the background of a shell all of this would ignore SIGINT, and so would every process it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and FOLDER_VARIABLE not in os.environ:
-        memory = Path("/dev/shm")  # nobody keeps what tests write
-        roomy = memory.is_dir() and shutil.disk_usage(memory).free > ENOUGH_BYTES
-        os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="pkgt-", dir=memory if roomy else None)
+        os.environ[FOLDER_VARIABLE] = str(databases.new_folder())
         config.stash[_OWNED] = Path(os.environ[FOLDER_VARIABLE])
         _keep_bytecode(Path(sys.prefix) / "bytecode")
 
@@ -61,27 +50,14 @@ _OWNED = pytest.StashKey[Path]()
 def pytest_unconfigure(config: pytest.Config) -> None:
     folder = config.stash.get(_OWNED, None)
     if folder is not None:
-        if embedded.is_initialised(folder / "pg"):
-            embedded.stop(folder / "pg", mode="immediate")
-        shutil.rmtree(folder, ignore_errors=True)
+        databases.remove(folder)
         os.environ.pop(FOLDER_VARIABLE, None)
 
 
 @pytest.fixture(scope="session")
 def server_url() -> str:
     """The test run's server, started by the first test that asks, in whichever worker that runs."""
-    folder = Path(os.environ[FOLDER_VARIABLE])
-    with fasteners.InterProcessLock(folder / "lock"):
-        if not (folder / "ready").exists():
-            postmaster.create(folder / "pg")
-            with (folder / "pg" / "postgresql.auto.conf").open("a", encoding="utf-8") as written:
-                written.writelines(f"{name} = {value}\n" for name, value in UNSAFE.items())
-            url = embedded.start(folder / "pg")
-            with psycopg.connect(url, autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE {TEMPLATE}")
-            migrate.upgrade(engine.with_database(url, TEMPLATE))
-            (folder / "ready").touch()
-    return embedded.dsn(folder / "pg")
+    return databases.start(Path(os.environ[FOLDER_VARIABLE]))
 
 
 @pytest.fixture
@@ -89,7 +65,7 @@ def database_url(server_url: str) -> Iterator[str]:
     """A migrated, empty database of this test's own."""
     name = f"t_{uuid.uuid4().hex}"
     with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY file_copy")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {databases.TEMPLATE} STRATEGY file_copy")
     yield engine.with_database(server_url, name)
     with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

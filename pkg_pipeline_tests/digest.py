@@ -7,6 +7,7 @@ difference; ``digest`` their hash, for large ones.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, LiteralString
 
 from pkg_pipeline.adapters.postgres.engine import Connection
@@ -41,11 +42,41 @@ LOGICAL_TABLES: dict[str, LiteralString] = {
         SELECT item_id, entity_id, interaction_id, summary_id, kind, at, description, is_withheld, status, message_ids
         FROM summary_items""",
 }
+DERIVED_TABLES: dict[str, LiteralString] = {
+    "entity_facts": """
+        SELECT id, entity_id, fact_type, value, status, valid_from, valid_to, interaction_id, quote, message_ids
+        FROM entity_facts""",
+    "entity_relationship_profiles": """
+        SELECT id, entity_id, week, as_of, status, input_hash, prompt_version, model_version, relationship_type,
+               frequency, summary, timeline, total_interactions, total_messages, coverage, top_topics::text,
+               milestones::text, key_decisions::text, open_action_items::text, is_carried_over
+        FROM entity_relationship_profiles""",
+    "archived_messages": """
+        SELECT month, chat_id, interaction_id, external_id, sent_at, content, content_hash, parts::text
+        FROM archived_messages""",
+    "archive_months": "SELECT month, state, message_count, content_bytes FROM archive_months",
+    "memory_chunks": """
+        SELECT id, source, chat_id, interaction_id, subject_id, at, scopes, start_char, end_char, passage, importance,
+               is_withheld, topics, content, content_hash, index_hash, lexical::text
+        FROM memory_chunks""",
+    "chunk_terms": "SELECT term, chunks FROM chunk_terms WHERE chunks <> 0",
+    "conversation_sessions": """
+        SELECT s.id, policy, h.external_id, l.external_id, s.message_count, s.token_count, messages_since_hwm,
+               tokens_since_hwm, dirty_folds, running_summary
+        FROM conversation_sessions s LEFT JOIN messages h ON h.id = s.hwm_message_id
+        LEFT JOIN messages l ON l.id = s.last_message_id""",
+    "session_summaries": """
+        SELECT s.id, s.session_id, parent_summary_id, a.external_id, b.external_id, s.status, s.input_hash, s.summary
+        FROM session_summaries s LEFT JOIN messages a ON a.id = s.from_message_id
+        LEFT JOIN messages b ON b.id = s.to_message_id""",
+}
 
 
-def tables(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
+def tables(
+    connection: Connection, statements: Mapping[str, LiteralString] = LOGICAL_TABLES
+) -> dict[str, list[tuple[Any, ...]]]:
     """The logical rows of every table, in an order of their own."""
-    return {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in LOGICAL_TABLES.items()}
+    return {name: sorted(connection.execute(sql).fetchall(), key=repr) for name, sql in statements.items()}
 
 
 def digest(connection: Connection) -> str:

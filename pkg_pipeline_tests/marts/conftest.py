@@ -17,7 +17,8 @@ import pytest
 from pkg_pipeline.adapters import dbt_profile
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.defs.assets import dbt_marts
-from pkg_pipeline_tests.conftest import FOLDER_VARIABLE, TEMPLATE
+from pkg_pipeline_tests.conftest import FOLDER_VARIABLE
+from pkg_pipeline_tests.databases import TEMPLATE
 from pkg_pipeline_tests.marts import small_memory
 
 DBT = Path(sys.executable).parent / "dbt"

@@ -26,7 +26,7 @@ from pkg_pipeline.stages.ports import Vectors
 from pkg_pipeline.stages.recall import RecallAnswer, RecallParts, RecallRequest, recall
 from pkg_pipeline.wiring.memory import Memory
 from pkg_pipeline.wiring.recall import recall_parts
-from pkg_pipeline_tests.conftest import TEMPLATE
+from pkg_pipeline_tests.databases import TEMPLATE
 from pkg_pipeline_tests.stages.context_memory import counter, exact_tokens
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)

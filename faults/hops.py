@@ -1,0 +1,175 @@
+"""A small memory and every hop over it as the program wires it; a hop may be told to die at its n-th exchange.
+
+``main`` is run in a process of its own by ``pkg_pipeline_tests.forks``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from pydantic import SecretStr
+
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.archive_stores import RestoreScope
+from pkg_pipeline.wiring import Memory, PinnedClock
+from pkg_pipeline_tests.adapters.anthropic_rig import LetterCounter
+
+NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
+DAYS = (date(2025, 6, 1), date(2026, 3, 14))
+SESSION = "jsonl:live"
+STARTS = (datetime(2025, 6, 3, 10, 0, tzinfo=UTC), datetime(2026, 2, 2, 10, 0, tzinfo=UTC))
+SAID = (
+    ("Anna", "Hello, shall we agree on the price of the boat?"),
+    ("Me", "We agreed on 4,500 USD, the deadline is 20 February."),
+    ("Anna", "Good. I will send the contract by Friday."),
+    ("Me", "Thank you, my number is +49 30 901820."),
+)
+
+
+def lines() -> list[dict[str, Any]]:
+    """Two people and a group, each with an old talk and a newer one, as lines of the generic format."""
+    made: list[dict[str, Any]] = []
+    for chat, other, kind in (("c1", "Anna", "direct"), ("c2", "Boris", "direct"), ("g1", "Carla", "group")):
+        for start in STARTS:
+            for number, (sender, text) in enumerate(SAID):
+                name = other if sender == "Anna" else sender
+                at = start + timedelta(minutes=number)
+                made.append(
+                    {
+                        "chat_id": chat,
+                        "message_id": f"{chat}-{at:%Y%m%d}-{number}",
+                        "sender_id": name.lower(),
+                        "sender_name": name,
+                        "sent_at": at.isoformat(),
+                        "text": f"{text} ({chat})",
+                        "chat_kind": kind,
+                        "is_self": sender == "Me",
+                    }
+                )
+    return made
+
+
+def live_turns() -> list[tuple[str, Any]]:
+    """Turns of a running conversation, long enough for a fold."""
+    start = NOW - timedelta(hours=3)
+    return [
+        (
+            f"turn {number}",
+            {
+                "id": f"t{number}",
+                "role": "assistant" if number % 2 else "user",
+                "content": f"Turn {number}: the hull is ready, the mast needs {number} more days of work.",
+                "sent_at": (start + timedelta(minutes=number)).isoformat(),
+            },
+        )
+        for number in range(30)
+    ]
+
+
+def _import(memory: Memory) -> None:
+    memory.import_path(memory.settings.home / "export.jsonl")
+
+
+def _interactions(memory: Memory) -> None:
+    memory.build_interactions()
+
+
+def _summaries(memory: Memory) -> None:
+    memory.summarize(DAYS, lane="backfill")
+
+
+def _profiles(memory: Memory) -> None:
+    memory.profiles.build_weeks(memory.profiles.due_weeks()[-3:], lane="backfill")
+
+
+def _chunks(memory: Memory) -> None:
+    memory.chunks.build(DAYS)
+
+
+def _archive(memory: Memory) -> None:
+    memory.archive.archive_months(memory.archive.due_months())
+
+
+def _restore(memory: Memory) -> None:
+    memory.archive.restore(RestoreScope(chat=("jsonl", "c1")))
+
+
+def _append(memory: Memory) -> None:
+    turns = live_turns()
+    for first in range(0, len(turns), 10):
+        memory.sessions.append_json(SESSION, turns[first : first + 10])
+
+
+def _fold(memory: Memory) -> None:
+    state = memory.sessions.state(SESSION)
+    assert state is not None
+    memory.folding.fold_session(state.id)
+
+
+HOPS: dict[str, Callable[[Memory], None]] = {
+    "import": _import,
+    "interactions": _interactions,
+    "interaction summaries": _summaries,
+    "relationship profiles": _profiles,
+    "chunks": _chunks,
+    "archive": _archive,
+    "restore": _restore,
+    "append to a session": _append,
+    "session folds": _fold,
+}
+"""In the order in which a memory is made; each finds what those before it left."""
+
+
+@contextmanager
+def opened(url: str, folder: Path, base_url: str) -> Iterator[Memory]:
+    """The memory over ``url`` with the model at ``base_url``, asked by the real SDK, one question at a time."""
+    given: dict[str, Any] = {"llm": "anthropic", "anthropic_api_key": SecretStr("sk-test"), "llm_concurrency": 1}
+    settings = Settings(
+        home=folder, database_url=SecretStr(url), now=NOW, anthropic_base_url=base_url, embedder="none", **given
+    )
+    memory = Memory(settings, url=url, connections=engine.pool(url, size=4), clock=PinnedClock(NOW))
+    memory.counter = LetterCounter()
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def write_export(folder: Path) -> None:
+    """The file that the first hop reads."""
+    text = "".join(json.dumps(line) + "\n" for line in lines())
+    (folder / "export.jsonl").write_text(text, encoding="utf-8")
+
+
+def count_exchanges(*, die_at: int = 0) -> list[int]:
+    """From now on every exchange with PostgreSQL is counted (statement, COPY, BEGIN, COMMIT); returns the counter.
+
+    This process kills itself before exchange ``die_at``, counted from 1; 0: never.
+    """
+    met = [0]
+    wait = psycopg.Connection.wait
+
+    def counting(self: Any, *arguments: Any, **options: Any) -> Any:
+        met[0] += 1
+        if met[0] == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return wait(self, *arguments, **options)
+
+    psycopg.Connection.wait = counting  # type: ignore[method-assign]
+    return met
+
+
+def main(url: str, folder: str, base_url: str, hop: str, die_at: str) -> None:
+    with opened(url, Path(folder), base_url) as memory:
+        met = count_exchanges(die_at=int(die_at))
+        HOPS[hop](memory)
+        print(met[0])

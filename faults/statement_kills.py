@@ -1,0 +1,82 @@
+"""``kill -9`` before an exchange with the database: each of a hop where there are tries enough, else spread out."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from faults import hops
+from faults.ground import Ground
+from faults.kinds import Outcome, fault
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.fake_llm.server import FakeAnthropic
+from pkg_pipeline_tests import digest, forks
+
+SHORT, FULL = 6, 1_000
+HOW = "`kill -9` before the n-th exchange with PostgreSQL (statement, COPY, BEGIN, COMMIT), each n; then run again"
+ENDS = "tables equal to those of an undisturbed run"
+
+
+def _run(hop: str, url: str, folder: Path, base_url: str, *, die_at: int = 0) -> forks.Ended:
+    return forks.run("faults.hops", url, str(folder), base_url, hop, str(die_at))
+
+
+def _finish(hop: str, url: str, folder: Path, base_url: str) -> int:
+    """Run the hop to its end; returns how many exchanges that took."""
+    done = _run(hop, url, folder, base_url)
+    if done.code != 0:
+        raise RuntimeError(f"{hop} does not finish: {done.err[-1500:]}")
+    return int(done.out.split()[-1])
+
+
+def _tables(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    with engine.connect(url) as connection:
+        return digest.tables(connection, digest.LOGICAL_TABLES | digest.DERIVED_TABLES)
+
+
+def _leases_ran_out(url: str) -> None:
+    """As if the time that a dead worker's claim is kept had passed."""
+    with engine.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
+
+
+def spread(points: int, tries: int) -> list[int]:
+    """At most ``tries`` numbers of 1…``points``, first and last among them, evenly spread."""
+    if tries >= points:
+        return list(range(1, points + 1))
+    return sorted({1 + round(index * (points - 1) / max(tries - 1, 1)) for index in range(tries)})
+
+
+def _attack(hop: str) -> Callable[[Ground, int], Outcome]:
+    def attack(ground: Ground, tries: int) -> Outcome:
+        outcome = Outcome(ends=ENDS)
+        hops.write_export(ground.folder)
+        with ExitStack() as stack:
+            base_url = stack.enter_context(FakeAnthropic()).url
+            before = stack.enter_context(ground.database())
+            for name in hops.HOPS:
+                if name == hop:
+                    break
+                _finish(name, before, ground.folder, base_url)
+            with ground.database(before) as url:
+                exchanges = _finish(hop, url, ground.folder, base_url)
+                expected = _tables(url)
+            for point in spread(exchanges, tries):
+                with ground.database(before) as url:
+                    died = _run(hop, url, ground.folder, base_url, die_at=point)
+                    if died.code != -signal.SIGKILL:
+                        outcome.wrong.append(f"exchange {point}: ended with {died.code} instead of being killed")
+                    _leases_ran_out(url)
+                    _finish(hop, url, ground.folder, base_url)
+                    outcome.tries += 1
+                    outcome.compare(expected, _tables(url), at=f"{hop}, exchange {point} of {exchanges}")
+        return outcome
+
+    return attack
+
+
+for _hop in hops.HOPS:
+    fault(f"killed in {_hop}", how=HOW, short=SHORT, full=FULL)(_attack(_hop))
