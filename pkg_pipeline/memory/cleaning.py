@@ -2,7 +2,7 @@
 
 PostgreSQL takes neither NUL in ``text`` or ``jsonb`` nor a lone surrogate in anything, and ``jsonb`` has no NaN. These
 are replaced by U+FFFD (NaN and infinity by null) and counted; nothing else is altered: bidi controls, joiners, emoji,
-U+2028 and odd white space are part of what was said. Names are stricter (``clean_name``): they stand inside lines of ours.
+U+2028 and odd white space are part of what was said. Names are stricter (``clean_name``): they stand in lines of ours.
 Scoring, tokens and markup do not belong here.
 """
 
