@@ -49,6 +49,7 @@ class NewMessage(NamedTuple):
 
     ``parts`` are content blocks in the form of ``message_parts``; ``text`` is what they say where nothing else is
     given. ``usage`` is what the model reported for the call that this message answers. ``where`` is for reports.
+    ``is_time_told`` False: ``sent_at`` is the clock's, which says something of a message that is new alone.
     """
 
     external_id: str
@@ -66,6 +67,7 @@ class NewMessage(NamedTuple):
     usage: Usage | None = None
     where: str = ""
     is_time_assumed: bool = False
+    is_time_told: bool = True
 
 
 def parse_many(
@@ -84,8 +86,8 @@ def parse_many(
 
 
 def parse_message(fields: Mapping[str, Any], *, where: str, now: datetime, zone: tzinfo) -> NewMessage:
-    """One message from its JSON object. ``now`` is when it was said if it does not say; ``zone`` that of times without
-    an offset. Raises WrongMessage.
+    """One message from its JSON object. ``now`` is when it was said if it does not say and is new; ``zone`` that of
+    times without an offset. Raises WrongMessage.
 
     Fields: ``id`` or ``message_id``; ``text``, ``content`` (a text or blocks) or ``parts``; ``role``, ``sender_id`` or
     both; ``sent_at`` or ``created_at`` (ISO 8601 or unix); ``sender_name``, ``is_self``, ``reply_to``, ``edited_at``,
@@ -119,7 +121,8 @@ def _parsed(fields: Mapping[str, Any], where: str, now: datetime, zone: tzinfo) 
     elif is_self is None and role == "user":
         is_self = True  # whose words a named sender's are only the caller knows
     text, parts = _said(fields, where)
-    moment, is_assumed = _moment(fields, where, now, zone)
+    value = get("created_at") if get("sent_at") is None else get("sent_at")
+    moment, is_assumed = (now, False) if value is None else _moment(value, where, now, zone)
     return NewMessage(
         _id(fields, "id" if get("message_id") is None else "message_id", where),
         cast("MessageRole | None", role),
@@ -136,6 +139,7 @@ def _parsed(fields: Mapping[str, Any], where: str, now: datetime, zone: tzinfo) 
         None if usage is None else _usage(usage, where),
         where,
         is_assumed,
+        value is not None,
     )
 
 
@@ -190,12 +194,7 @@ def _said(fields: Mapping[str, Any], where: str) -> tuple[str, list[Part] | None
     return (text_of(blocks) if text is None else text), blocks
 
 
-def _moment(fields: Mapping[str, Any], where: str, now: datetime, zone: tzinfo) -> tuple[datetime, bool]:
-    value = fields.get("sent_at")
-    if value is None:
-        value = fields.get("created_at")
-    if value is None:
-        return now, False
+def _moment(value: object, where: str, now: datetime, zone: tzinfo) -> tuple[datetime, bool]:
     moment, is_assumed = from_iso_or_unix(value, zone)
     if moment > now + MOST_AHEAD:
         raise WrongMessage(where, f"it was sent at {moment.isoformat()}, which is still to come")

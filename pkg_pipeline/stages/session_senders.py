@@ -18,7 +18,7 @@ from pkg_pipeline.stages.message_stores import EntityRow
 from pkg_pipeline.stages.parsed_rows import Taken, refusal_of, shown
 from pkg_pipeline.stages.session_parsing import NAMES, NewMessage
 from pkg_pipeline.stages.session_reports import AppendReport
-from pkg_pipeline.stages.session_stores import Appended, SessionChat
+from pkg_pipeline.stages.session_stores import Appended, MessageTimes, SessionChat
 
 NAME_LAG = timedelta(hours=1)
 """How far what is stored of when a name was last borne may lie behind: else each call would write to every sender."""
@@ -60,6 +60,16 @@ class KnownChat:
     people: dict[str, Sender] = field(default_factory=dict[str, Sender])
     last: Appended | None = None
 
+    def learns_from(self, message: NewMessage) -> bool:
+        """Whether the memory may have to be told something of who sent it."""
+        person = self.people.get(message.sender_id or message.role or "")
+        return (
+            person is None
+            or not person.is_stored
+            or (message.sender_name is not None and message.sender_name != person.stored[1])
+            or message.sent_at - person.stored[0] > NAME_LAG
+        )
+
     def person(self, message: NewMessage) -> Sender:
         """Who sent it, by the name they bear now."""
         sender_id = message.sender_id or message.role or ""
@@ -78,6 +88,18 @@ class KnownChat:
             if called and (message.sent_at, called) > (person.name_at, person.name):
                 person.name, person.name_at = called, message.sent_at
         return person
+
+
+def dated(messages: Sequence[NewMessage], times: MessageTimes) -> Sequence[NewMessage]:
+    """The messages, with ``times`` for those that do not say when they were said."""
+    if not times:
+        return messages
+    return [
+        message
+        if message.is_time_told or (known := times.get(message.external_id)) is None
+        else message._replace(sent_at=known[0], is_time_assumed=known[1])
+        for message in messages
+    ]
 
 
 class Said(NamedTuple):

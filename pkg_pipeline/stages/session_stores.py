@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -11,6 +11,9 @@ from uuid import UUID
 from pkg_pipeline.memory.records import ChatKind, Usage
 from pkg_pipeline.memory.session_records import Policy, SessionEvent, SessionMessage, SessionState, Strategy
 from pkg_pipeline.stages.message_stores import EntityRow, IngestCounts, MessageRow
+
+MessageTimes = Mapping[str, tuple[datetime, bool]]
+"""By external id when a message was said, and whether that is a wall time whose zone was assumed."""
 
 DueAt = Callable[[SessionState, str, datetime], datetime | None]
 """(state, source of its chat, now) → when the policy is asked next: now, later, or None for with the next message."""
@@ -78,6 +81,7 @@ class AppendBatch:
     """Messages of one chat in their order of arrival. ``newcomers`` None: chat, session and senders are known.
 
     ``last`` is what the last append of this process left: where nobody else was there since, it saves looking.
+    ``untimed`` are the ids of messages that did not say when they were said: one that is there keeps its time.
     """
 
     chat: SessionChat
@@ -85,9 +89,14 @@ class AppendBatch:
     now: datetime
     newcomers: Newcomers | None = None
     last: Appended | None = None
+    untimed: frozenset[str] = frozenset()
 
 
 class AppendStore(Protocol):
+    def times(self, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
+        """Of those of these messages that are there."""
+        ...
+
     def append(self, batch: AppendBatch) -> Appended | None:
         """Messages and counters in one transaction, which may be repeated.
 

@@ -23,7 +23,7 @@ from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.read_stores import BadRequest
 from pkg_pipeline.stages.session_parsing import NewMessage, WrongMessage, parse_many, parse_message
 from pkg_pipeline.stages.session_reports import AppendReport, chat_key, message_json, row_json, source_json
-from pkg_pipeline.stages.session_senders import LONGEST_SHOWN, KnownChat, Sender, entity_of, taken_of
+from pkg_pipeline.stages.session_senders import LONGEST_SHOWN, KnownChat, Sender, dated, entity_of, taken_of
 from pkg_pipeline.stages.session_stores import (
     AppendBatch,
     Appended,
@@ -89,26 +89,46 @@ class Sessions:
     ) -> AppendReport:
         """Take messages in, in their order, once each by id; a known id with another text is an edit (H15).
 
-        ``rejected`` are those that were refused before, for the report. One transaction; it may be repeated.
+        ``rejected`` are those that were refused before, for the report. One transaction; it may be repeated at any
+        time: a known message that does not say when it was said keeps its time, and so does the name it carries.
         """
         known = self._known_chat(self._named(session))
         report = AppendReport(known.chat, list(rejected))
+        messages, untimed = self._dated(known, messages)
         taken, people = taken_of(known, messages, report)
-        done = self._append(known, taken, people, now)
+        done = self._append(known, taken, people, untimed, now)
         if done is None:  # the chat or somebody in it was forgotten since
             known.is_there = False
             known.people.clear()
             known.last = None
             taken, people = taken_of(known, messages, AppendReport(known.chat))
-            done = self._append(known, taken, people, now)
+            done = self._append(known, taken, people, untimed, now)
         if done is None:
             raise SessionUnknown(f"{report.chat_key} is being removed")
         report.counts, report.state, report.next_due_at = done.counts, done.state, done.next_due_at
         self._report_usage(known.chat.id, messages, done.new_ids)
         return report
 
+    def _dated(self, known: KnownChat, messages: Sequence[NewMessage]) -> tuple[Sequence[NewMessage], frozenset[str]]:
+        """The messages, and the ids of those that say no time. Only whose names may be news is worth a look: the times
+        of all others are looked up where they turn out to be known.
+        """
+        told = {one.external_id: (one.sent_at, one.is_time_assumed) for one in messages if one.is_time_told}
+        untold = [one for one in messages if not one.is_time_told and one.external_id not in told]
+        if len(told) + len(untold) < len(messages):
+            messages = dated(messages, told)
+        untimed = frozenset(one.external_id for one in untold)
+        if any(map(known.learns_from, untold)):
+            messages = dated(messages, self._appending.times(known.chat.id, untimed))
+        return messages, untimed
+
     def _append(
-        self, known: KnownChat, taken: Sequence[Taken], people: Mapping[UUID, Sender], now: datetime
+        self,
+        known: KnownChat,
+        taken: Sequence[Taken],
+        people: Mapping[UUID, Sender],
+        untimed: frozenset[str],
+        now: datetime,
     ) -> Appended | None:
         strangers = [person for person in people.values() if person.is_stranger]
         newcomers = None
@@ -118,7 +138,7 @@ class Sessions:
                 entities=[entity_of(known.chat.source, person) for person in strangers],
                 names={person.id: (person.name_at, person.name) for person in strangers if person.name},
             )
-        batch = AppendBatch(known.chat, rows_of(taken, self._counter), now, newcomers, known.last)
+        batch = AppendBatch(known.chat, rows_of(taken, self._counter), now, newcomers, known.last, untimed)
         done = self._appending.append(batch)
         known.last = done
         if done is not None and newcomers is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -84,6 +85,23 @@ def test_messages_go_in_once_and_edits_are_noticed(client: TestClient) -> None:
     assert (again["session"], counts(again)) == (KEY, (0, 1, 0, 0, 0))
     assert counts(append(client, [{**edited, "deleted": True}])) == (0, 0, 0, 1, 0)
     assert append(client, [])["counters"]["messages"] == 1
+
+
+def test_a_body_sent_again_later_gets_the_answer_of_one_that_is_known(client_of: Client, memory: Memory) -> None:
+    """Messages without a time: the first answer got lost, then a part of the body is new."""
+    body = [{name: one[name] for name in ("id", "role", "text")} for one in TURNS]
+    append(client_of(sessions=SessionDesk(memory)), body)
+    listed = client_of(sessions=SessionDesk(memory)).get(f"{PATH}/messages").json()
+    later = memory.settings.model_copy(update={"now": NOW + timedelta(days=40)})
+    with wiring.open_memory(later) as other:
+        client = client_of(sessions=SessionDesk(other))
+        for _ in range(2):
+            answer = append(client, body)
+            assert [answer[name] for name in ("new", "updated", "unchanged", "deleted")] == [0, 0, 2, 0]
+        assert client.get(f"{PATH}/messages").json() == listed
+        partly = append(client, [*body, {**body[0], "id": 3}])
+        assert (partly["new"], partly["unchanged"]) == (1, 2)
+        assert client.get(f"{PATH}/messages").json()["items"][1:] == listed["items"]
 
 
 def test_a_wrong_message_is_named_and_the_others_go_in(client: TestClient) -> None:

@@ -7,9 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from pkg_pipeline_tests.cli.processes import COMMAND, Program
+from pkg_pipeline_tests.digest import digest
 
 KEY = "agent:thread/1"
 COUNTERS = {"messages", "tokens", "messages_since_hwm", "tokens_since_hwm", "messages_since_fold"}
@@ -74,6 +76,26 @@ def test_messages_of_a_file_go_in_once(agent: Program) -> None:
     agent("session", "append", "nocolon", file).refused("SESSION")
     unknown, file = "00000000-0000-0000-0000-000000000007", lines(agent, *TALK)
     agent("session", "append", unknown, file).failed(unknown, "pkg-pipeline sessions")
+
+
+def test_an_append_repeated_weeks_later_leaves_the_history(agent: Program) -> None:
+    """Messages without a time, appended and summarised in October, appended again in November."""
+    talk = lines(agent, *({name: one[name] for name in ("id", "role", "text")} for one in TALK))
+    agent.ok("session", "append", KEY, talk, PKG_NOW="2025-10-01T09:00:00Z")
+    agent.ok("run", "--json", PKG_NOW="2025-10-12T09:00:00Z")
+
+    def history() -> tuple[Any, str]:
+        summaries = agent.ok("summaries", "--json", PKG_NOW="2025-11-20T09:00:00Z").json
+        with psycopg.connect(agent.variables["DATABASE_URL"], options="-c search_path=pkg,public") as connection:
+            return summaries, digest(connection)
+
+    before = history()
+    assert [one["started_at"] for one in before[0]["items"]] == ["2025-10-01T09:00:00Z"]
+    for day in (10, 11):
+        again = agent.ok("session", "append", KEY, talk, "--json", PKG_NOW=f"2025-11-{day}T09:00:00Z").json
+        assert [again[name] for name in ("new", "updated", "unchanged", "deleted")] == [0, 0, 6, 0]
+    agent.ok("run", "--json", PKG_NOW="2025-11-20T09:00:00Z")
+    assert history() == before
 
 
 def test_a_session_from_its_first_message_to_a_fold(agent: Program) -> None:

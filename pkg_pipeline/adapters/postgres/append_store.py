@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import orjson
+from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -27,7 +29,7 @@ from pkg_pipeline.adapters.postgres.session_counters import SessionCounters, adv
 from pkg_pipeline.adapters.postgres.session_store import make_session
 from pkg_pipeline.memory.session_records import SessionState
 from pkg_pipeline.stages.message_stores import IngestCounts, MessageRow
-from pkg_pipeline.stages.session_stores import AppendBatch, Appended, Newcomers
+from pkg_pipeline.stages.session_stores import AppendBatch, Appended, MessageTimes, Newcomers
 
 
 class _Outdated(Exception):
@@ -40,6 +42,10 @@ class PostgresAppendStore:
     def __init__(self, connections: ConnectionPool, counters: SessionCounters) -> None:
         self._connections = connections
         self._counters = counters
+
+    def times(self, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
+        with self._connections.connection() as connection:
+            return _times(connection, chat_id, message_ids)
 
     def append(self, batch: AppendBatch) -> Appended | None:
         if batch.newcomers is None and batch.last is not None and batch.rows:
@@ -87,8 +93,11 @@ class PostgresAppendStore:
         if keys is None and count == len(batch.rows):
             return Appended(counts, replace(state, last_message_id=last_id, is_pending=is_pending), due, version)
         others = _not_inserted(batch.rows, keys or ())
+        if untimed := batch.untimed.intersection(row.external_id for row in others):
+            times = _times(connection, batch.chat.id, untimed)
+            others = [_at(row, times.get(row.external_id)) for row in others]
         more, standing = write_messages(
-            connection, others, exported_at=batch.now, counters=self._counters, now=batch.now
+            connection, others, exported_at=batch.now, counters=self._counters, now=batch.now, is_live=True
         )
         return Appended(counts + more, *standing[0], frozenset(keys or ()))
 
@@ -119,6 +128,16 @@ def _let_in(connection: Connection, newcomers: Newcomers, counters: SessionCount
         connection.execute(query("ingest", "insert_members"), members)
     if selves:
         connection.execute(query("ingest", "adopt_self"), {"selves": selves})
+
+
+def _times(connection: Connection, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        cursor.execute(query("appending", "times"), {"chat": chat_id, "ids": list(message_ids)})
+        return {row["external_id"]: (row["sent_at"], row["is_time_assumed"]) for row in cursor}
+
+
+def _at(row: MessageRow, time: tuple[datetime, bool] | None) -> MessageRow:
+    return row if time is None else row._replace(sent_at=time[0], is_time_assumed=time[1])
 
 
 def _not_inserted(rows: Sequence[MessageRow], keys: Sequence[str]) -> list[MessageRow]:

@@ -162,19 +162,24 @@ def write_messages(
     exported_at: datetime,
     counters: SessionCounters,
     now: datetime,
+    is_live: bool = False,
 ) -> tuple[IngestCounts, list[Standing]]:
-    """Rows of chats that are locked; what they did, and the sessions among the chats as they are now."""
+    """Rows of chats that are locked; what they did, and the sessions among the chats as they are now.
+
+    ``is_live``: the rows are told one after another, so that the order of telling is that of their versions, whatever
+    the clock says; of an export it is the time at which it was written.
+    """
     run = connection.execute
     touched = counters.touched(connection, {row.chat_id for row in rows})
     run(query("ingest", "create_incoming"))
     with connection.cursor() as cursor, cursor.copy(query("ingest", "copy_incoming")) as copy:
         for row in rows:
             copy.write_row(_fields(row))
-    parameters = {"exported_at": exported_at}
+    parameters = {"exported_at": exported_at, "is_live": is_live}
     new, deleted = run(query("ingest", "insert_new"), parameters).fetchone() or (0, 0)
     if new == len(rows):
         return IngestCounts(new=new - deleted, deleted=deleted), counters.settle(connection, touched, now=now)
-    run(query("ingest", "create_best"))
+    run(query("ingest", "create_best"), parameters)
     run(query("ingest", "changed"), parameters)
     updated, gone = run(query("ingest", "count_changed")).fetchone() or (0, 0)
     if updated or gone:

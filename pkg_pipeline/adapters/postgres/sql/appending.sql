@@ -71,6 +71,9 @@ FROM (
            CASE WHEN count(*) < %(given)s THEN array_agg(external_id) END AS keys FROM inserted
 ) i, counted c
 
+-- name: times
+SELECT external_id, sent_at, is_time_assumed FROM messages WHERE chat_id = %(chat)s AND external_id = ANY(%(ids)s)
+
 -- name: touched
 -- Which of these chats are sessions, with the last message that each has now. Most are none.
 SELECT s.id, c.source, coalesce((SELECT max(m.id) FROM messages m WHERE m.chat_id = s.id), 0)

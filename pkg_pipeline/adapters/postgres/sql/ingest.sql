@@ -140,10 +140,11 @@ COPY incoming (
 ) FROM STDIN
 
 -- name: create_best
--- Of several versions of one message in a batch, the one that would stand.
+-- Of several versions of one message in a batch, the one that would stand; of what is told live, the last.
 CREATE TEMP TABLE best ON COMMIT DROP AS
 SELECT DISTINCT ON (chat_id, external_id) * FROM incoming i
-ORDER BY chat_id, external_id, is_deleted DESC, edited_at DESC NULLS LAST, content_hash COLLATE "C" DESC, sent_at DESC, kind DESC,
+ORDER BY chat_id, external_id, is_deleted DESC, edited_at DESC NULLS LAST,
+    CASE WHEN %(is_live)s THEN ctid END DESC, content_hash COLLATE "C" DESC, sent_at DESC, kind DESC,
     coalesce(sender_entity_id::text, '') DESC, coalesce(reply_to, '') COLLATE "C" DESC, coalesce(topic, '') COLLATE "C" DESC,
     coalesce(forwarded_from, '') COLLATE "C" DESC, coalesce(role, '') DESC, is_time_assumed DESC,
     coalesce(parts::text, '') COLLATE "C" DESC, coalesce(metadata::text, '') COLLATE "C" DESC
@@ -175,8 +176,10 @@ SELECT count(*), count(deleted_at) FROM inserted
 -- before live, later edit, later export, greater hash, then the rest in a fixed order), so that no order of files makes a
 -- difference. is_changed: more than the export's time is new. stays_archived: the text that is in the archive, or was
 -- dropped with its month, is the one that stands now.
+-- What is told live comes after what was told before, whatever the clock says; where nothing in it is new, nothing changes.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
-SELECT m.id, i.*, m.sent_at AS old_sent_at, m.interaction_id,
+SELECT * FROM (
+SELECT m.id, i.*, e.exported_at, m.sent_at AS old_sent_at, m.interaction_id,
        (i.content_hash, i.is_deleted) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL) AS is_other_text,
        (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at) AS is_other_version,
        (i.content_hash, i.is_deleted, i.edited_at, i.sent_at, i.kind, i.sender_entity_id, i.reply_to, coalesce(i.topic, m.topic), i.forwarded_from,
@@ -194,7 +197,11 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT CASE WHEN NOT m.is_archived THEN m.parts WHEN a.is_there THEN a.parts ELSE i.parts END AS parts
 ) p
-WHERE (i.is_deleted, coalesce(i.edited_at, '-infinity'), %(exported_at)s::timestamptz, i.content_hash COLLATE "C", i.sent_at, i.kind,
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN %(is_live)s THEN greatest(%(exported_at)s::timestamptz, m.exported_at + interval '1 microsecond')
+                ELSE %(exported_at)s::timestamptz END AS exported_at
+) e
+WHERE (i.is_deleted, coalesce(i.edited_at, '-infinity'), e.exported_at, i.content_hash COLLATE "C", i.sent_at, i.kind,
      coalesce(i.sender_entity_id::text, ''), coalesce(i.reply_to, '') COLLATE "C", coalesce(i.topic, '') COLLATE "C",
      coalesce(i.forwarded_from, '') COLLATE "C", coalesce(i.role, ''), i.is_time_assumed, coalesce(i.parts::text, '') COLLATE "C",
      coalesce(i.metadata::text, '') COLLATE "C")
@@ -202,6 +209,7 @@ WHERE (i.is_deleted, coalesce(i.edited_at, '-infinity'), %(exported_at)s::timest
      coalesce(m.sender_entity_id::text, ''), coalesce(m.reply_to, '') COLLATE "C", coalesce(m.topic, '') COLLATE "C",
      coalesce(m.forwarded_from, '') COLLATE "C", coalesce(m.role, ''), m.is_time_assumed, coalesce(p.parts::text, '') COLLATE "C",
      coalesce(m.metadata::text, '') COLLATE "C")
+) c WHERE is_changed OR NOT %(is_live)s
 
 -- name: mark_changed
 -- What rests on an edited or deleted message: its chat is looked at again, its summary is dirty, and what rests on a
@@ -260,7 +268,7 @@ WHERE k.month = locked.month
 
 -- name: update_changed
 UPDATE messages m
-SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = %(exported_at)s, edited_at = c.edited_at,
+SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.exported_at, edited_at = c.edited_at,
     deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, clock_timestamp()) END,
     token_count = c.token_count, importance_score = c.importance_score, importance_reason = c.importance_reason,
     is_outgoing = coalesce((SELECT e.is_self FROM entities e WHERE e.id = c.sender_entity_id), false),
