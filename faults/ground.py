@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline_tests import digest
 from pkg_pipeline_tests.databases import TEMPLATE
 
 
@@ -40,3 +42,15 @@ class Ground:
     def _run(self, statement: str, *names: str) -> None:
         with psycopg.connect(self.server_url, autocommit=True) as connection:
             connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))  # type: ignore[arg-type]
+
+
+def tables(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything that the memory at ``url`` holds, without serial numbers and times of writing."""
+    with engine.connect(url) as connection:
+        return digest.tables(connection, digest.LOGICAL_TABLES | digest.DERIVED_TABLES)
+
+
+def expire_leases(url: str) -> None:
+    """As if the time for which the claim of a dead worker is kept had passed."""
+    with engine.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE leases SET expires_at = clock_timestamp()")

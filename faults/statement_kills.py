@@ -6,14 +6,12 @@ import signal
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from faults import hops
-from faults.ground import Ground
+from faults.ground import Ground, expire_leases, tables
 from faults.kinds import Outcome, fault
-from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline_tests import digest, forks
+from pkg_pipeline_tests import forks
 
 SHORT, FULL = 6, 1_000
 HOW = "`kill -9` before the n-th exchange with PostgreSQL (statement, COPY, BEGIN, COMMIT), each n; then run again"
@@ -30,17 +28,6 @@ def _finish(hop: str, url: str, folder: Path, base_url: str) -> int:
     if done.code != 0:
         raise RuntimeError(f"{hop} does not finish: {done.err[-1500:]}")
     return int(done.out.split()[-1])
-
-
-def _tables(url: str) -> dict[str, list[tuple[Any, ...]]]:
-    with engine.connect(url) as connection:
-        return digest.tables(connection, digest.LOGICAL_TABLES | digest.DERIVED_TABLES)
-
-
-def _leases_ran_out(url: str) -> None:
-    """As if the time that a dead worker's claim is kept had passed."""
-    with engine.connect(url, autocommit=True) as connection:
-        connection.execute("UPDATE leases SET expires_at = clock_timestamp()")
 
 
 def spread(points: int, tries: int) -> list[int]:
@@ -63,16 +50,16 @@ def _attack(hop: str) -> Callable[[Ground, int], Outcome]:
                 _finish(name, before, ground.folder, base_url)
             with ground.database(before) as url:
                 exchanges = _finish(hop, url, ground.folder, base_url)
-                expected = _tables(url)
+                expected = tables(url)
             for point in spread(exchanges, tries):
                 with ground.database(before) as url:
                     died = _run(hop, url, ground.folder, base_url, die_at=point)
                     if died.code != -signal.SIGKILL:
                         outcome.wrong.append(f"exchange {point}: ended with {died.code} instead of being killed")
-                    _leases_ran_out(url)
+                    expire_leases(url)
                     _finish(hop, url, ground.folder, base_url)
                     outcome.tries += 1
-                    outcome.compare(expected, _tables(url), at=f"{hop}, exchange {point} of {exchanges}")
+                    outcome.compare(expected, tables(url), at=f"{hop}, exchange {point} of {exchanges}")
         return outcome
 
     return attack
