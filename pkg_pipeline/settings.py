@@ -65,6 +65,8 @@ class Settings(SessionSettings):
     attempt_backoff_seconds: float = Field(default=60, gt=0)
     lease_seconds: float = Field(default=300, gt=0)
     llm_concurrency: int = Field(default=4, ge=1, le=32)
+    llm_timeout_seconds: float = Field(default=60, gt=0, description="of one call; a longer one may be charged unread")
+    llm_unanswered_limit: int = Field(default=5, ge=1, description="P32: so many in a row and the lane rests an hour")
     window_messages: int = Field(default=500, ge=10, description="P18: longer interactions are summarised in windows")
 
     # budget (P12, P32)

@@ -10,7 +10,8 @@ import json
 import re
 from datetime import datetime
 
-from anthropic import APIConnectionError, APIStatusError, APITimeoutError
+import httpx2
+from anthropic import APIConnectionError, APIStatusError
 
 from pkg_pipeline.adapters.retry_after import retry_after
 from pkg_pipeline.adapters.transient import WRONG_SETUP, Transient, is_worth_retrying
@@ -20,6 +21,7 @@ from pkg_pipeline.stages.ports import (
     LlmRejected,
     LlmRequest,
     LlmTooLong,
+    LlmUnanswered,
     LlmUnavailable,
 )
 
@@ -27,6 +29,19 @@ ECHO_CHARS = 24
 """A run of this many characters in common with the prompt makes the service's words an echo of it."""
 
 MAX_DETAIL_CHARS = 200
+
+_NOT_SENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+)
+"""Nobody got the request, so nobody charges for it; every other broken connection may have been charged."""
+
+_GATEWAY_TIMEOUTS = frozenset({504, 524})
+"""A gateway passed the request on and got no answer in its time."""
 
 _NO_MONEY = re.compile(r"spend(?:ing)?[ _]limit|usage[ _]limit|credit balance|quota", re.IGNORECASE)
 _TOO_LONG = re.compile(
@@ -41,12 +56,14 @@ def classify(error: Exception, *, request: LlmRequest, now: datetime) -> LlmErro
     match error:
         case APIStatusError():
             return _by_status(error, request=request, now=now)
-        case APITimeoutError():
-            return Transient("the service did not answer in time")
+        case APIConnectionError() if isinstance(error.__cause__, _NOT_SENT):
+            return Transient("the service cannot be reached")
+        case APIConnectionError() if isinstance(error.__cause__, httpx2.TimeoutException):
+            return LlmUnanswered("the service did not answer in time (PKG_LLM_TIMEOUT_SECONDS)")
         case APIConnectionError():
-            return Transient("the connection to the service broke")
+            return LlmUnanswered("the connection to the service broke before the answer was whole")
         case json.JSONDecodeError() | AttributeError():
-            return Transient("a success whose body is no whole JSON")
+            return LlmUnanswered("a success whose body is no whole JSON")
         case UnicodeEncodeError():
             return LlmRejected("the prompt holds half a character (a lone surrogate)")
         case _:
@@ -70,6 +87,8 @@ def _by_status(error: APIStatusError, *, request: LlmRequest, now: datetime) -> 
         return LlmMisconfigured(
             f"{label}; check ANTHROPIC_API_KEY, the account and PKG_LLM_MODEL", request_id=request_id
         )
+    if status in _GATEWAY_TIMEOUTS:
+        return LlmUnanswered(label, request_id=request_id)
     if is_worth_retrying(status):
         return Transient(
             label,

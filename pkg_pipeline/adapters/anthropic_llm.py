@@ -6,10 +6,10 @@ is slept in full. What a status means is in ``anthropic_errors.py``, what a call
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +22,7 @@ from pkg_pipeline.adapters.anthropic_errors import classify
 from pkg_pipeline.adapters.prices import price, price_row
 from pkg_pipeline.adapters.transient import Transient, wait_seconds
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.asking import hash_of
+from pkg_pipeline.stages.asking import hash_of, prompt_tokens, worst_usage
 from pkg_pipeline.stages.ports import (
     LlmAttempt,
     LlmError,
@@ -33,6 +33,7 @@ from pkg_pipeline.stages.ports import (
     LlmReply,
     LlmRequest,
     LlmTooLong,
+    LlmUnanswered,
     LlmUnavailable,
     TokenCounter,
 )
@@ -47,6 +48,9 @@ RETRY_AFTER_CAP_SECONDS = 60.0
 
 WINDOW_TOKENS = 200_000
 """The smallest window of the models in the price table; windows are cut well below it (P18)."""
+
+LEAST_OF_OUR_COUNT = 4
+"""No tokenizer makes four tokens of ours into one: a service that tells less does not tell the truth."""
 
 
 class AnthropicLlm:
@@ -118,7 +122,8 @@ class AnthropicLlm:
     def complete(self, request: LlmRequest) -> LlmReply:
         """The model's answer to ``request``, not validated; ``usage`` is that of the try that answered.
 
-        At most ``max_tries`` tries; a cut answer is asked for once more with twice the room. Raises an ``LlmError``.
+        At most ``max_tries`` tries while the service refuses, which costs nothing; a cut answer is asked for once more
+        with twice the room. A try of unknown outcome ends it. Raises an ``LlmError``.
         """
         room = request.max_output_tokens
         started = self._monotonic()
@@ -166,42 +171,38 @@ class AnthropicLlm:
             message = self._client.messages.create(**request_params(request, model=self._model, max_tokens=room))
         except (AnthropicError, ValueError, TypeError, AttributeError) as error:
             failure = classify(error, request=request, now=self._now())
-            self._report(request, started, failure=failure, status_code=getattr(error, "status_code", None))
+            self._report(request, started, room, failure=failure, status_code=getattr(error, "status_code", None))
             raise failure from None
         if not _has_shape(message):
-            failure = Transient("a success without an answer in it (a gateway's page or a cut body)")
-            self._report(request, started, failure=failure, outcome="malformed", status_code=200)
+            failure = LlmUnanswered("a success without an answer in it (a gateway's page or a cut body)")
+            self._report(request, started, room, failure=failure, status_code=200)
             raise failure
-        reply = self._reply(request, message)
+        reply = self._reply(request, message, room)
         outcome, failure = _verdict(message, reply)
-        self._report(request, started, reply=reply, outcome=outcome)
+        self._report(request, started, room, reply=reply, outcome=outcome)
         if failure is not None:
             raise failure
         return reply
 
-    def _reply(self, request: LlmRequest, message: Message) -> LlmReply:
+    def _reply(self, request: LlmRequest, message: Message, room: int) -> LlmReply:
         text = "".join(block.text for block in message.content if block.type == "text" and isinstance(block.text, str))
         return LlmReply(
             text=text,
             model=self._model,
-            usage=_usage(message) or self._estimated(request, text),
+            usage=_believable(_usage(message), ours=self._estimated(request, text), room=room),
             stop_reason=str(message.stop_reason),
             request_id=message._request_id,  # noqa: SLF001 - the SDK's documented way to it
         )
 
     def _estimated(self, request: LlmRequest, text: str) -> Usage:
         """T5: counted here where the service said nothing."""
-        prompt, schema = request.system + request.user, json.dumps(dict(request.schema), ensure_ascii=False)
-        return Usage(
-            input_tokens=self._counter.count(prompt) + self._counter.count(schema),
-            output_tokens=self._counter.count(text),
-            estimated=True,
-        )
+        return Usage(prompt_tokens(request, self._counter), self._counter.count(text), estimated=True)
 
     def _report(
         self,
         request: LlmRequest,
         started: float,
+        room: int,
         *,
         reply: LlmReply | None = None,
         failure: LlmError | Transient | None = None,
@@ -210,6 +211,10 @@ class AnthropicLlm:
     ) -> None:
         if self._on_attempt is None:
             return
+        outcome = outcome or _outcome_of(failure)
+        usage = reply.usage if reply else None
+        if outcome == "unknown":
+            usage = worst_usage(prompt_tokens(request, self._counter), room)
         self._on_attempt(
             LlmAttempt(
                 task=request.task,
@@ -217,9 +222,9 @@ class AnthropicLlm:
                 prompt_version=request.prompt_version,
                 subject=request.subject,
                 request_hash=hash_of(self._model, request),
-                outcome=outcome or _outcome_of(failure),
+                outcome=outcome,
                 usage=reply.usage if reply else None,
-                cost_usd=self.price(reply.usage) if reply else 0.0,
+                cost_usd=self.price(usage) if usage else 0.0,
                 duration_seconds=self._monotonic() - started,
                 request_id=reply.request_id if reply else getattr(failure, "request_id", None),
                 stop_reason=reply.stop_reason if reply else None,
@@ -256,16 +261,32 @@ def _has_shape(message: object) -> bool:
 
 def _usage(message: Message) -> Usage | None:
     reported: Any = message.usage
-    if not isinstance(getattr(reported, "input_tokens", None), int):
-        return None
-    if not isinstance(getattr(reported, "output_tokens", None), int):
-        return None
-    return Usage(
-        input_tokens=reported.input_tokens,
-        output_tokens=reported.output_tokens,
-        cache_read_tokens=getattr(reported, "cache_read_input_tokens", None) or 0,
-        cache_write_tokens=getattr(reported, "cache_creation_input_tokens", None) or 0,
+    counts = [
+        count if isinstance(count := getattr(reported, name, None), int) else None
+        for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    ]
+    match counts:
+        case [int(read), int(written), cache_read, cache_written]:
+            return Usage(read, written, cache_read or 0, cache_written or 0)
+        case _:
+            return None
+
+
+def _believable(told: Usage | None, *, ours: Usage, room: int) -> Usage:
+    """What the service told, ``ours`` where it told nothing. What cannot be is put right, and marked as estimated: less
+    than a quarter of our own count, or more than a window and the room for an answer hold.
+    """
+    if told is None:
+        return ours
+    cache_read, cache_write = (max(0, min(n, WINDOW_TOKENS)) for n in (told.cache_read_tokens, told.cache_write_tokens))
+    least_input = ours.input_tokens // LEAST_OF_OUR_COUNT - cache_read - cache_write
+    believed = Usage(
+        input_tokens=max(0, least_input, min(told.input_tokens, WINDOW_TOKENS)),
+        output_tokens=max(ours.output_tokens // LEAST_OF_OUR_COUNT, min(told.output_tokens, room)),
+        cache_read_tokens=cache_read,
+        cache_write_tokens=cache_write,
     )
+    return believed if believed == told else replace(believed, estimated=True)
 
 
 def _verdict(message: Message, reply: LlmReply) -> tuple[LlmOutcome, LlmError | _Truncated | None]:
@@ -297,5 +318,7 @@ def _outcome_of(failure: LlmError | Transient | None) -> LlmOutcome:
             return "too_long"
         case LlmRejected():
             return "rejected"
+        case LlmUnanswered():
+            return "unknown"
         case _:
             return "unavailable"

@@ -33,6 +33,7 @@ class LaneBudget(Answer):
     usd_cap: float | None = Field(description="Null where nothing is paid")
     is_used_up: bool
     resets_at: datetime
+    stop_reason: str | None = Field(description="Why the lane asks nothing now, besides its caps")
     tasks: list[TaskBudget]
 
 
@@ -86,6 +87,14 @@ class ProfilesQueue(Answer):
     failed: int
 
 
+class StoppedLane(Answer):
+    """A lane whose last calls brought no whole answer: nothing more is asked until then."""
+
+    lane: Literal["live", "backfill"]
+    reason: str
+    until: datetime
+
+
 class Queue(Answer):
     """How many of each, and the first rows of every list."""
 
@@ -95,4 +104,5 @@ class Queue(Answer):
     profiles: ProfilesQueue
     partitions: int = Field(description="Partitions of which an attempt left something undone")
     backfills: int
+    stopped: list[StoppedLane]
     lists: QueueLists

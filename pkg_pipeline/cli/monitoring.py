@@ -99,6 +99,8 @@ def _print_stats(screen: Console, found: Statistics) -> None:
         calls = "".join(f", {one['calls']} {_of(one['calls_cap'])}{one['task']}" for one in lane["tasks"])
         used_up = f"; used up until {_minute(lane['resets_at'])}" if lane["is_used_up"] else ""
         screen.print(f"{lane['lane']} lane: {lane['usd_taken']:.4f} USD {cap}{calls}{used_up}", markup=False)
+        if lane["stop_reason"]:
+            screen.print(f"{lane['lane']} lane: stopped, {lane['stop_reason']}", markup=False)
     if found.put_off:
         until = _minute(shape["put_off"]["until"])
         screen.print(f"put off: {counted(found.put_off, 'row')}, the first until {until}", markup=False)
@@ -109,6 +111,8 @@ def _print_queue(screen: Console, whole: dict[str, Any]) -> None:
     screen.print(f"{whole['waiting']:,} waiting, {whole['active']:,} active, {whole['failed']:,} failed", markup=False)
     if profiles["put_off"] or profiles["failed"]:
         screen.print(f"profiles: {profiles['put_off']:,} put off, {profiles['failed']:,} failed", markup=False)
+    for stopped in whole["stopped"]:
+        screen.print(f"stopped until {_minute(stopped['until'])}: {stopped['reason']}", markup=False)
     for state, shape in whole["lists"].items():
         if shape["items"]:
             screen.print(f"\n{TITLES[state]}")

@@ -30,7 +30,7 @@ class Fault:
     ``call`` counts the calls of all paths from 1; ``contains`` looks into the request's text; ``times`` limits how
     often the rule strikes. ``answer`` names a way of answering (``answers.MODES``, ``embeddings.MANNERS``); ``drop``
     closes the socket before the answer or in its middle; ``cut_body`` sends half of the JSON as if it were whole;
-    ``body`` replaces the answer.
+    ``body`` replaces the answer; ``usage`` is told in place of the true one, which the journal keeps.
     """
 
     call: int | None = None
@@ -51,6 +51,7 @@ class Fault:
     stop_reason: str | None = None
     stop_details: Mapping[str, Any] | None = None
     without_usage: bool = False
+    usage: Mapping[str, Any] | None = None
     batch_result: Literal["errored", "canceled", "expired"] | None = None
 
     def fits(self, *, call: int, path: str, text: str) -> bool:

@@ -177,9 +177,16 @@ def message(body: Mapping[str, Any], fault: Fault) -> Record:
             "service_tier": "standard",
         },
     }
-    if fault.without_usage:
-        del answer["usage"]
     return answer
+
+
+def told(answer: Any, fault: Fault) -> Any:
+    """The answer as it is sent: what it says of its usage may be bent."""
+    if not isinstance(answer, dict):
+        return answer
+    if fault.without_usage:
+        return {name: value for name, value in answer.items() if name != "usage"}
+    return answer if fault.usage is None else {**answer, "usage": {**answer.get("usage", {}), **fault.usage}}
 
 
 def _digest(text: str) -> str:

@@ -35,6 +35,7 @@ from pkg_pipeline.fake_llm.protocol import (
     message,
     prompt_tokens,
     text_of,
+    told,
 )
 
 HOST = "127.0.0.1"
@@ -191,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, answer = refusal.status, self._error(path, refusal.status, str(refusal), Fault())
         entry["status"] = status
         entry["usage"] = answer.get("usage") if isinstance(answer, dict) else None
-        self._send(status, answer, fault)
+        self._send(status, told(answer, fault) if path == MESSAGES_PATH else answer, fault)
 
     def _answer(self, method: str, path: str, body: Any, fault: Fault) -> tuple[int, Any]:
         headers = {name.lower(): value for name, value in self.headers.items()}

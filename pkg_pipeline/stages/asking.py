@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.stages.budget_stores import PlannedCall
 from pkg_pipeline.stages.ports import (
     Llm,
-    LlmRefused,
-    LlmRejected,
+    LlmError,
     LlmReply,
     LlmRequest,
     LlmTooLong,
+    LlmUnanswered,
     LlmUnavailable,
     TokenCounter,
 )
@@ -69,17 +70,25 @@ def answer(
         return _booked(request, request_hash, llm.complete(request), subject, ledger, llm, run, tally), request_hash
     if (kept := ledger.replay(request_hash)) is not None:
         return kept[0], request_hash
-    reservation = run.take(most_usd(request, llm=llm, counter=counter))
-    try:
-        text = _booked(request, request_hash, llm.complete(request), subject, ledger, llm, run, tally)
-    except (LlmRefused, LlmTooLong, LlmRejected, LlmUnavailable) as error:
-        if error.usage is not None:
-            tally.count(error.usage)
-        raise
-    finally:
+    usd = most_usd(request, llm=llm, counter=counter)
+    call = PlannedCall(subject, request_hash, request.task, llm.model, request.prompt_version)
+    for left in reversed(range(run.tries_unanswered)):
+        # Settled only where the outcome is in the ledger: whatever else ends the call leaves the reservation, which is
+        # booked in full when its lease ends.
+        reservation = run.take(usd, call)
+        try:
+            text = _booked(request, request_hash, llm.complete(request), subject, ledger, llm, run, tally)
+        except LlmError as error:
+            tally.cost_usd += run.settle(reservation, subject=subject)
+            if isinstance(error, LlmUnanswered) and left:
+                continue
+            if error.usage is not None:
+                tally.count(error.usage)
+            raise
         tally.cost_usd += run.settle(reservation, subject=subject)
-    run.answered()
-    return text, request_hash
+        run.answered()
+        return text, request_hash
+    raise AssertionError("the last try returns or raises")
 
 
 def rest_after(error: LlmUnavailable, deferrals: int) -> float:
@@ -95,12 +104,21 @@ def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
     limit, with twice the room. Raises ``LlmTooLong`` before anything is sent for what cannot fit.
     """
     limit = request.max_output_tokens
-    schema = json.dumps(request.schema, sort_keys=True)
-    tokens = sum(counter.count(text) for text in (request.system, request.user, schema))
+    tokens = prompt_tokens(request, counter)
     if tokens + limit > llm.window_tokens:
         raise LlmTooLong(f"the prompt has {tokens} tokens, the model's window {llm.window_tokens}")
-    worst = int(tokens * WORST_TOKENIZER)
-    return sum(llm.price(Usage(worst, room)) for room in (limit, 2 * limit))
+    return sum(llm.price(worst_usage(tokens, room)) for room in (limit, 2 * limit))
+
+
+def prompt_tokens(request: LlmRequest, counter: TokenCounter) -> int:
+    """The prompt and its schema by our own count."""
+    schema = json.dumps(request.schema, sort_keys=True)
+    return sum(counter.count(text) for text in (request.system, request.user, schema))
+
+
+def worst_usage(tokens: int, room: int) -> Usage:
+    """The most that one try with a prompt of ``tokens`` and an answer of at most ``room`` can use."""
+    return Usage(int(tokens * WORST_TOKENIZER), room, estimated=True)
 
 
 def hash_of(model: str, request: LlmRequest) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.session_records import SessionEvent
 from pkg_pipeline.memory.triggers import Load
+from pkg_pipeline.stages.budget_stores import BudgetStore
 from pkg_pipeline.stages.fold_call import COMPRESS_TASK, TASK
 from pkg_pipeline.stages.fold_making import MadeFolds, work_on
 from pkg_pipeline.stages.fold_rows import FoldDeps, FoldMaking, FoldParams
@@ -19,7 +20,7 @@ from pkg_pipeline.stages.fold_stores import Spending
 from pkg_pipeline.stages.leased_work import claimed_at_once, workers
 from pkg_pipeline.stages.reports import AskedReport
 from pkg_pipeline.stages.session_stores import SessionUnknown
-from pkg_pipeline.stages.stores import BudgetStore, Lane
+from pkg_pipeline.stages.stores import Lane
 from pkg_pipeline.stages.summary_run import Run
 
 ASSET = "session_summaries"
@@ -149,6 +150,7 @@ def _making(deps: FoldDeps, params: FoldParams, account: Account) -> FoldMaking:
             usd_cap=params.usd_cap,
             task=task,
             run_id=account.run_id,
+            lease_seconds=params.lease_seconds,
         )
 
     return FoldMaking(deps, params, run(TASK), run(COMPRESS_TASK), load_of(deps, params, account))

@@ -11,7 +11,15 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pkg_pipeline.memory.moments import iso
-from pkg_pipeline.stages.monitoring_stores import BudgetFigures, FigureStore, LedgerFigures, Leftover, MemoryFigures
+from pkg_pipeline.stages.budget_stores import UNANSWERED_LIMIT, unanswered_reason
+from pkg_pipeline.stages.monitoring_stores import (
+    BudgetFigures,
+    FigureStore,
+    LedgerFigures,
+    Leftover,
+    MemoryFigures,
+    StoppedLane,
+)
 
 USD_DIGITS = 6
 
@@ -39,6 +47,7 @@ class MonitoringParams:
     schema_version: int
     usd_caps: Mapping[str, float] = field(default_factory=dict[str, float])
     calls_caps: Sequence[CallsCap] = ()
+    unanswered_limit: int = UNANSWERED_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,7 @@ class Statistics:
     ledger: Sequence[LedgerFigures]
     budgets: BudgetFigures
     leftovers: Sequence[Leftover]
+    stopped: Sequence[StoppedLane]
     params: MonitoringParams
 
     @property
@@ -105,7 +115,8 @@ class Statistics:
 
     def lanes(self) -> list[LaneBudget]:
         """Both lanes, whether anything was taken from them today or not."""
-        return [_lane(name, self.budgets, self.params) for name in ("live", "backfill")]
+        stopped = {one.lane: one for one in self.stopped}
+        return [_lane(name, self.budgets, self.params, stopped.get(name)) for name in ("live", "backfill")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +139,7 @@ class LaneBudget:
     usd_cap: float | None
     resets_at: datetime
     tasks: Sequence[TaskBudget]
+    stopped: StoppedLane | None = None
 
     @property
     def is_used_up(self) -> bool:
@@ -143,8 +155,17 @@ def statistics(store: FigureStore, params: MonitoringParams) -> Statistics:
         ledger=store.ledger(),
         budgets=store.budgets(),
         leftovers=store.leftovers(),
+        stopped=store.stopped_lanes(limit=params.unanswered_limit),
         params=params,
     )
+
+
+def stopped_json(stopped: StoppedLane) -> dict[str, Any]:
+    return {
+        "lane": stopped.lane,
+        "reason": unanswered_reason(stopped.calls, stopped.lane),
+        "until": iso(stopped.until),
+    }
 
 
 def lane_json(budget: LaneBudget) -> dict[str, Any]:
@@ -154,6 +175,7 @@ def lane_json(budget: LaneBudget) -> dict[str, Any]:
         "usd_cap": budget.usd_cap,
         "is_used_up": budget.is_used_up,
         "resets_at": iso(budget.resets_at),
+        "stop_reason": None if budget.stopped is None else stopped_json(budget.stopped)["reason"],
         "tasks": [
             {
                 "task": one.task,
@@ -167,7 +189,7 @@ def lane_json(budget: LaneBudget) -> dict[str, Any]:
     }
 
 
-def _lane(name: str, budgets: BudgetFigures, params: MonitoringParams) -> LaneBudget:
+def _lane(name: str, budgets: BudgetFigures, params: MonitoringParams, stopped: StoppedLane | None) -> LaneBudget:
     taken = {one.task: one for one in budgets.taken if one.lane == name}
     caps = {cap.task: cap for cap in params.calls_caps} if name == "live" else {}
     tasks: list[TaskBudget] = []
@@ -184,6 +206,7 @@ def _lane(name: str, budgets: BudgetFigures, params: MonitoringParams) -> LaneBu
         usd_cap=params.usd_caps.get(name),
         resets_at=budgets.day_ends_at,
         tasks=tuple(tasks),
+        stopped=stopped,
     )
 
 

@@ -81,6 +81,15 @@ class BudgetFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class StoppedLane:
+    """A lane that asks nothing until ``until``: its last ``calls`` in a row brought no whole answer (P32)."""
+
+    lane: str
+    calls: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Leftover:
     """What attempts at an asset's partitions left undone. ``put_off`` of ``pending`` go on at ``resume_at`` or later by
     the database's clock; ``due_at`` is when the first of what is too young comes of age, by the memory's.
@@ -111,6 +120,10 @@ class FigureStore(Protocol):
     def ledger(self) -> list[LedgerFigures]: ...
 
     def budgets(self) -> BudgetFigures: ...
+
+    def stopped_lanes(self, *, limit: int) -> list[StoppedLane]:
+        """Those with at least ``limit`` calls in a row without a whole answer, by the database's clock."""
+        ...
 
     def leftovers(self) -> list[Leftover]: ...
 

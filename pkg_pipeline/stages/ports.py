@@ -43,6 +43,12 @@ class LlmUnavailable(LlmError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class LlmUnanswered(LlmUnavailable):
+    """The request went out and no whole answer came: it may have been charged. Not repeated by the adapter, so that
+    every such call has a reservation of its own.
+    """
+
+
 class LlmMisconfigured(LlmError):
     """Key, permission, billing or model is wrong: stops the run, since every further call would fail alike."""
 
@@ -109,7 +115,7 @@ class LlmReply:
 
 
 LlmOutcome = Literal[
-    "ok", "truncated", "refused", "too_long", "empty", "malformed", "unavailable", "rejected", "misconfigured"
+    "ok", "truncated", "refused", "too_long", "empty", "unknown", "unavailable", "rejected", "misconfigured"
 ]
 
 
@@ -117,8 +123,9 @@ LlmOutcome = Literal[
 class LlmAttempt:
     """One try of a call, as the ledger keeps it (B6): reported before its answer is looked at, whatever came of it.
 
-    ``usage`` is None where the service said nothing of tokens (a refusal by status, a broken connection); such a try
-    may have been charged all the same. ``cost_usd`` is 0.0 then. ``request_hash`` is the same for all tries.
+    ``usage`` is None where the service said nothing of tokens. ``cost_usd`` is 0.0 then, except for the outcome
+    ``unknown`` (the connection broke, the time was up, the answer was cut): that try may have been charged, and costs
+    the most it can. ``request_hash`` is the same for all tries.
     """
 
     task: str

@@ -18,12 +18,13 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory import profile as rules
 from pkg_pipeline.memory.profile import Week
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline.stages.budget_stores import BudgetStore
 from pkg_pipeline.stages.leased_work import Workers, claimed_at_once, workers
 from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
 from pkg_pipeline.stages.profile_making import TASK, MadeProfile, MakingDeps, Outcome, make_one, prompt_of
 from pkg_pipeline.stages.profile_stores import ClaimedProfile, ProfileReads, ProfileWrites, WeekStore
 from pkg_pipeline.stages.reports import AskedReport
-from pkg_pipeline.stages.stores import BudgetStore, FinishedPartition, Lane, LedgerStore, PartitionStore
+from pkg_pipeline.stages.stores import FinishedPartition, Lane, LedgerStore, PartitionStore
 from pkg_pipeline.stages.summary_run import Run
 
 ASSET = "entity_relationship_profiles"
@@ -140,6 +141,7 @@ def build_weeks(
         period="week",
         task=TASK,
         run_id=run_id,
+        lease_seconds=params.lease_seconds,
     )
     making = MakingDeps(
         reads=deps.reads,

@@ -10,7 +10,7 @@ from uuid import UUID
 from pkg_pipeline.memory.hashing import chat_key
 from pkg_pipeline.memory.lines import one_line
 from pkg_pipeline.memory.moments import iso
-from pkg_pipeline.stages.monitoring import MonitoringParams
+from pkg_pipeline.stages.monitoring import MonitoringParams, stopped_json
 from pkg_pipeline.stages.monitoring_stores import (
     ActiveLease,
     FailedInteraction,
@@ -44,6 +44,7 @@ def queue(store: MonitoringStore, params: MonitoringParams, *, now: datetime, li
         "profiles": {"put_off": counts.profiles_put_off, "failed": counts.profiles_failed},
         "partitions": sum(one.partitions for one in leftovers),
         "backfills": counts.backfills,
+        "stopped": [stopped_json(one) for one in store.stopped_lanes(limit=params.unanswered_limit)],
         "lists": {
             state: queue_page(store, params, state, now=now, limit=limit, cursor=None).to_json() for state in STATES
         },

@@ -24,6 +24,7 @@ from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.rewrite_gate import Question, check_rewrite, no_rewrite_reason
 from pkg_pipeline.prompts import question_rewrite as prompt
 from pkg_pipeline.stages.asking import Tally, rest_after
+from pkg_pipeline.stages.budget_stores import BudgetStore, PlannedCall, Refusal, Reservation
 from pkg_pipeline.stages.judging import NotPublishable, ask_and_judge, request_of
 from pkg_pipeline.stages.ports import (
     Llm,
@@ -34,7 +35,7 @@ from pkg_pipeline.stages.ports import (
     LlmUnavailable,
     TokenCounter,
 )
-from pkg_pipeline.stages.stores import BudgetStore, LedgerStore, Refusal, Reservation, Subject
+from pkg_pipeline.stages.stores import LedgerStore, Subject
 from pkg_pipeline.stages.summary_run import OutOfBudget, Run
 
 TASK: Final[LlmTask] = "question_rewrite"
@@ -166,13 +167,14 @@ class _LiveRun(Run):
         self, budgets: BudgetStore, left_of_rest: Callable[[], float], *, usd_cap: float, calls_cap: int | None
     ) -> None:
         super().__init__(budgets, lane="live", task=TASK, usd_cap=usd_cap, calls_cap=calls_cap)
+        self.tries_unanswered = 1  # nobody waits for a second try of a better question
         self._left_of_rest = left_of_rest
 
-    def take(self, usd: float) -> Reservation:
+    def take(self, usd: float, call: PlannedCall) -> Reservation:
         left = self._left_of_rest()
         if left > 0:
             raise OutOfBudget(Refusal("the model did not answer a moment ago", left))
-        return super().take(usd)
+        return super().take(usd, call)
 
 
 def rewritten(question: str, *, asked_at: datetime, zone: ZoneInfo, ask: Asker) -> Rewritten:

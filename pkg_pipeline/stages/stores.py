@@ -21,7 +21,6 @@ NOBODY = UUID(int=0)
 
 Lane = Literal["live", "backfill"]
 
-Period = Literal["day", "week"]
 """What a cap of calls is counted over: a local day, or a local week that begins on Sunday."""
 
 
@@ -241,50 +240,6 @@ class SummaryStore(LeaseStore, LedgerStore, SourceStore, Protocol):
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
         """Record an attempt (P19), or with ``counts`` False only put the work off; release the lease."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """Money and one call taken from the budget of ``day``; it is settled there, whatever day it is by then."""
-
-    day: date
-    usd: float
-    taken_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why nothing was taken. ``retry_after_seconds`` is the time to the next budget day, or week where that is used up.
-
-    ``is_for_all`` is False where this one call alone costs more than a whole day's cap: others may still fit.
-    """
-
-    reason: str
-    retry_after_seconds: float
-    is_for_all: bool = True
-
-
-class BudgetStore(Protocol):
-    """One row a day, lane and task, taken atomically by every path (P12, P32). Days are the database clock's."""
-
-    def reserve(
-        self,
-        *,
-        lane: Lane,
-        task: str,
-        usd: float,
-        calls_cap: int | None,
-        usd_cap: float,
-        period: Period = "day",
-    ) -> Reservation | Refusal:
-        """Take one call and the most it can cost, or say why not. ``usd_cap`` holds for all tasks of the lane's day
-        together, ``calls_cap`` for this task's calls of the ``period``.
-        """
-        ...
-
-    def settle(self, reservation: Reservation, *, lane: Lane, task: str, subject: Subject) -> float:
-        """Replace the reservation by what the ledger says was billed for the subject since; that sum in USD."""
         ...
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from uuid import UUID
 
+from pkg_pipeline.stages.budget_stores import BudgetStore
 from pkg_pipeline.stages.leased_work import Workers, claimed_at_once, workers
 from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
 from pkg_pipeline.stages.reports import AskedReport
 from pkg_pipeline.stages.stores import (
     ALL_DUE,
-    BudgetStore,
     Claimed,
     Eligibility,
     FinishedPartition,
@@ -154,6 +154,7 @@ def summarize_days(
         usd_cap=params.usd_cap,
         run_id=run_id,
         backfill_id=scope.backfill_id,
+        lease_seconds=params.lease_seconds,
     )
     one = SummarizeDeps(
         store=deps.store,

@@ -6,9 +6,11 @@ Shared by the run's threads. What an interaction means by it is in ``summarize``
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from uuid import UUID
 
-from pkg_pipeline.stages.stores import BudgetStore, Lane, Period, Refusal, Reservation, Subject
+from pkg_pipeline.stages.budget_stores import BudgetStore, Period, PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.stores import Lane, Subject
 
 TASK = "interaction_summary"
 
@@ -28,6 +30,7 @@ class Run:
     """The caps of one lane as this run sees them, and how the model answers it. ``usd_cap`` is a day's over all tasks
     of the lane, ``calls_cap`` this task's over a ``period``.
 
+    ``tries_unanswered``: a question whose answer broke off is asked so often in all, each time out of the budget.
     ``stop_reason`` is set once nothing more is to be asked; ``rest_seconds`` is how long it stays so.
     """
 
@@ -42,8 +45,10 @@ class Run:
         task: str = TASK,
         run_id: str | None = None,
         backfill_id: UUID | None = None,
+        lease_seconds: float = 300.0,
     ) -> None:
         self.task = task
+        self.tries_unanswered = 3
         self.run_id = run_id
         self.backfill_id = backfill_id
         self.lane: Lane = lane
@@ -53,6 +58,7 @@ class Run:
         self._calls_cap = calls_cap
         self._usd_cap = usd_cap
         self._period: Period = period
+        self._lease_seconds = lease_seconds
         self._trouble = 0
         self._lock = threading.Lock()
 
@@ -60,14 +66,15 @@ class Run:
     def is_stopped(self) -> bool:
         return self.stop_reason is not None
 
-    def take(self, usd: float) -> Reservation:
-        """One call and the most it may cost. Raises ``OutOfBudget``."""
+    def take(self, usd: float, call: PlannedCall) -> Reservation:
+        """One call and the most it may cost, on this run's account. Raises ``OutOfBudget``."""
         found = self._budgets.reserve(
             lane=self.lane,
             task=self.task,
             usd=usd,
             calls_cap=self._calls_cap,
             usd_cap=self._usd_cap,
+            call=replace(call, run_id=self.run_id, backfill_id=self.backfill_id, lease_seconds=self._lease_seconds),
             period=self._period,
         )
         if isinstance(found, Reservation):

@@ -30,7 +30,15 @@ def row_of(
         run_id=run_id,
         backfill_id=backfill_id,
         request_id=attempt.request_id,
-        error=f"HTTP {attempt.status_code}" if attempt.status_code else attempt.stop_reason,
+        error=_error_of(attempt),
+    )
+
+
+def _error_of(attempt: LlmAttempt) -> str | None:
+    if attempt.status_code:
+        return f"HTTP {attempt.status_code}"
+    return attempt.stop_reason or (
+        "no whole answer; booked at the most it can cost" if attempt.outcome == "unknown" else None
     )
 
 

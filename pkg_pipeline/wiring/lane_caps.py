@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.stores import Lane
 
@@ -9,3 +12,8 @@ from pkg_pipeline.stages.stores import Lane
 def usd_cap(settings: Settings, lane: Lane) -> float:
     """USD of a day over all tasks of the lane."""
     return settings.live_usd_per_day if lane == "live" else settings.backfill_usd_per_day
+
+
+def budget_store(settings: Settings, connections: ConnectionPool) -> PostgresBudgetStore:
+    """The one place that every paid call asks, with the rules in force."""
+    return PostgresBudgetStore(connections, timezone=settings.timezone, unanswered_limit=settings.llm_unanswered_limit)

@@ -26,5 +26,5 @@ def anthropic_llm(
         model=settings.llm_model,
         counter=counter,
         on_attempt=on_attempt,
-        **patience,
+        **{"timeout_seconds": settings.llm_timeout_seconds, **patience},
     )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
-from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
 from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
 from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
@@ -32,6 +31,7 @@ from pkg_pipeline.wiring.archive import ArchiveWork
 from pkg_pipeline.wiring.attempts import row_of
 from pkg_pipeline.wiring.backfills import BackfillWork
 from pkg_pipeline.wiring.chunks import ChunkWork
+from pkg_pipeline.wiring.lane_caps import budget_store
 from pkg_pipeline.wiring.language_models import anthropic_llm
 from pkg_pipeline.wiring.monitoring import MonitoringWork
 from pkg_pipeline.wiring.profiles import ProfileWork
@@ -80,7 +80,7 @@ class Memory:
         self.clock = clock
         self.connections = connections
         self.partitions = PostgresPartitionStore(connections)
-        self.budgets = PostgresBudgetStore(connections, timezone=settings.timezone)
+        self.budgets = budget_store(settings, connections)
         self._ledger = PostgresLedgerStore(connections)
         self._ledger_context: tuple[Lane, str | None, uuid.UUID | None] = ("backfill", None, None)
         self._closers: list[Callable[[], None]] = []
@@ -296,7 +296,10 @@ class Memory:
         return max(self.settings.summary_min_age_days * 86_400, self.settings.gap_hours * 3_600)
 
     def paying(self, lane: Lane, run_id: str | None, backfill_id: uuid.UUID | None = None) -> None:
-        """On whose account the calls from here on are: for the tries that bring no answer."""
+        """On whose account the calls from here on are: for the tries that bring no answer. What processes that are gone
+        may have spent is booked first.
+        """
+        self.budgets.settle_lost()
         self._ledger_context = (lane, run_id, backfill_id)
 
     def _record_attempt(self, attempt: LlmAttempt) -> None:

@@ -30,6 +30,7 @@ def monitoring_params(settings: Settings) -> MonitoringParams:
         prompts=frozenset(CURRENT_VERSIONS),
         model=settings.llm_model if paid else OFFLINE_MODEL,
         schema_version=interaction_summary.SCHEMA_VERSION,
+        unanswered_limit=settings.llm_unanswered_limit,
         usd_caps={"live": settings.live_usd_per_day, "backfill": settings.backfill_usd_per_day} if paid else {},
         calls_caps=(
             CallsCap(SUMMARIES_TASK, settings.live_summaries_per_day, "day"),

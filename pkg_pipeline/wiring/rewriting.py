@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
 from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.spoken_languages import spoken_languages
 from pkg_pipeline.memory.records import Language
@@ -16,7 +15,7 @@ from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.ports import LlmAttempt, LlmError, TokenCounter
 from pkg_pipeline.stages.rewriting import DEADLINE_SECONDS, OFFLINE, Asker, Rewritten, rewritten
 from pkg_pipeline.wiring.attempts import row_of
-from pkg_pipeline.wiring.lane_caps import usd_cap
+from pkg_pipeline.wiring.lane_caps import budget_store, usd_cap
 from pkg_pipeline.wiring.language_models import anthropic_llm
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class RewritingWork:
                     ledger=self._ledger,
                     llm=self._llm,
                     counter=self._counter,
-                    budgets=PostgresBudgetStore(self._connections, timezone=settings.timezone),
+                    budgets=budget_store(settings, self._connections),
                     usd_cap=usd_cap(settings, "live"),
                     calls_cap=settings.recall_rewrites_per_day,
                     languages=self._spoken,

@@ -13,11 +13,13 @@ import pytest
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
-from pkg_pipeline.stages.stores import Refusal, Reservation, Subject
+from pkg_pipeline.stages.budget_stores import PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.stores import Subject
 from pkg_pipeline.stages.summary_run import OutOfBudget, Run
 
 SUMMARIES, PROFILES = "interaction_summary", "relationship_profile"
 SUBJECT = UUID(int=7)
+CALL = PlannedCall(Subject("interaction", SUBJECT), "h", SUMMARIES, "m", "p/1")
 HOUR, DAY = 3600.0, 86_400.0
 CLOCK = """
 CREATE SCHEMA clockwork;
@@ -55,11 +57,11 @@ def budgets(database_url: str) -> Iterator[Callable[[str], At]]:
 
 
 def week(store: PostgresBudgetStore, cap: int | None = 2, *, usd: float = 0.1, usd_cap: float = 10.0):
-    return store.reserve(lane="live", task=PROFILES, usd=usd, calls_cap=cap, usd_cap=usd_cap, period="week")
+    return store.reserve(lane="live", task=PROFILES, usd=usd, calls_cap=cap, usd_cap=usd_cap, call=CALL, period="week")
 
 
 def day(store: PostgresBudgetStore, cap: int | None = None, *, usd: float = 0.1, usd_cap: float = 10.0):
-    return store.reserve(lane="live", task=SUMMARIES, usd=usd, calls_cap=cap, usd_cap=usd_cap)
+    return store.reserve(lane="live", task=SUMMARIES, usd=usd, calls_cap=cap, usd_cap=usd_cap, call=CALL)
 
 
 def test_eight_workers_with_tasks_and_periods_mixed_keep_to_every_cap(budgets) -> None:
@@ -91,7 +93,7 @@ def test_settling_beside_reserving_never_lets_more_through(budgets) -> None:
         task = PROFILES if index % 2 else SUMMARIES
         together.wait()
         for _ in range(8):
-            taken = store.reserve(lane="live", task=task, usd=0.2, calls_cap=None, usd_cap=1.0)
+            taken = store.reserve(lane="live", task=task, usd=0.2, calls_cap=None, usd_cap=1.0, call=CALL)
             if isinstance(taken, Reservation):
                 out.append(1)
                 most.append(len(out))
@@ -113,7 +115,7 @@ def test_money_is_over_all_tasks_and_counts_are_a_tasks_own(budgets) -> None:
     assert isinstance(refused, Refusal)
     assert refused.reason == "the live lane's 1.00 USD of today do not cover the next call (0.8000 taken)"
     assert refused.retry_after_seconds == pytest.approx(12 * HOUR)  # money comes back the next day, not the next week
-    other = store.reserve(lane="backfill", task=SUMMARIES, usd=0.4, calls_cap=None, usd_cap=1.0)
+    other = store.reserve(lane="backfill", task=SUMMARIES, usd=0.4, calls_cap=None, usd_cap=1.0, call=CALL)
     assert isinstance(other, Reservation)
 
 
@@ -185,8 +187,8 @@ def test_what_was_reserved_before_midnight_is_settled_there(budgets) -> None:
 def test_a_run_with_a_weekly_cap_rests_until_sunday(budgets) -> None:
     store = budgets("UTC")("2026-03-20 12:00")
     run = Run(store, lane="live", calls_cap=1, usd_cap=1.0, task=PROFILES, period="week")
-    run.take(0.1)
+    run.take(0.1, CALL)
     with pytest.raises(OutOfBudget, match="1 calls of this week are used up"):
-        run.take(0.1)
+        run.take(0.1, CALL)
     assert run.is_stopped
     assert run.rest_seconds == pytest.approx(1.5 * DAY)

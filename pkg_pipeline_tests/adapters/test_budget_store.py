@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
@@ -12,11 +13,13 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.stores import LedgerRow, Refusal, Reservation, Subject
+from pkg_pipeline.stages.budget_stores import PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.stores import LedgerRow, Subject
 from pkg_pipeline_tests.stages.summary_rig import SummaryRig
 
 TASK = "interaction_summary"
 SUBJECT = UUID(int=7)
+CALL = PlannedCall(Subject("interaction", SUBJECT), "h", TASK, "m", "p/1")
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[SummaryRig]:
 
 
 def reserve(rig: SummaryRig, usd: float = 0.1, *, calls: int | None = None, cap: float = 1.0, lane="live"):
-    return rig.budgets.reserve(lane=lane, task=TASK, usd=usd, calls_cap=calls, usd_cap=cap)
+    return rig.budgets.reserve(lane=lane, task=TASK, usd=usd, calls_cap=calls, usd_cap=cap, call=CALL)
 
 
 def bill(rig: SummaryRig, usd: float, *, tokens: int = 10, lane="live", outcome: str = "ok") -> None:
@@ -111,7 +114,7 @@ def test_a_reservation_is_settled_on_the_day_it_was_taken(rig: SummaryRig) -> No
     """Midnight passes while the model answers."""
     taken = reserve(rig, 0.5)
     rig.run("UPDATE budgets SET day = day - 1")
-    yesterday = Reservation(taken.day - timedelta(days=1), taken.usd, taken.taken_at)
+    yesterday = replace(taken, day=taken.day - timedelta(days=1))
     assert isinstance(reserve(rig, 0.1), Reservation)  # another day, another row
     bill(rig, 0.04)
     settle(rig, yesterday)

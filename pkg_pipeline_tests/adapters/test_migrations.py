@@ -118,6 +118,28 @@ def test_revision_0005_goes_down_and_up_and_leaves_the_messages(database_url: st
         assert found.fetchone() == (1, 0, 0)
 
 
+def test_revision_0006_goes_down_and_up_and_leaves_the_ledger(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, input_tokens,
+                output_tokens, cost_usd, duration_seconds)
+            VALUES ('h', 't', 'm', 'p', 'live', 'unknown', 0, 0, 0.01, 1);
+            INSERT INTO budget_reservations (day, lane, task, asked_task, usd, subject_kind, subject_id, request_hash,
+                model, prompt_version, expires_at)
+            VALUES (now(), 'live', 't', 't', 0.01, 'interaction', gen_random_uuid(), 'h', 'm', 'p', now());
+            """
+        )
+    migrate.downgrade(database_url, "0005")
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT (SELECT count(*) FROM budget_reservations),"
+            " (SELECT calls FROM unanswered_calls WHERE lane = 'live')"
+        )
+        assert found.fetchone() == (0, 1)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -31,9 +31,10 @@ WRITERS: dict[str, set[str]] = {
     "interaction_summaries": {"erasing", "ingest", "interactions", "summaries"},
     "summary_items": {"erasing", "ingest", "interactions", "summaries"},
     "summary_attempts": {"erasing", "interactions", "summaries"},
-    "llm_calls": {"erasing", "ledger"},
-    "llm_call_subjects": {"erasing", "ledger"},
+    "llm_calls": {"budgets", "erasing", "ledger"},  # the budget's: what a process that died may have spent
+    "llm_call_subjects": {"budgets", "erasing", "ledger"},
     "budgets": {"budgets"},
+    "budget_reservations": {"budgets"},
     "leases": {"erasing", "folds", "profiles", "summaries"},
     "dirty_partitions": {
         "erasing",

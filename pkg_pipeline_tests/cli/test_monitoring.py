@@ -11,7 +11,7 @@ from pkg_pipeline import wiring
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, written
 
-QUEUE = {"waiting", "active", "failed", "profiles", "partitions", "backfills", "lists"}
+QUEUE = {"waiting", "active", "failed", "profiles", "partitions", "backfills", "stopped", "lists"}
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from pkg_pipeline.memory.triggers import FoldRules
 from pkg_pipeline.memory.window import budget_of
 from pkg_pipeline.memory.window_records import WindowRules
 from pkg_pipeline.stages.asking import Tally
+from pkg_pipeline.stages.budget_stores import Refusal, Reservation
 from pkg_pipeline.stages.comparing import (
     ComparePorts,
     CompareSettings,
@@ -29,7 +30,7 @@ from pkg_pipeline.stages.comparison_parts import Finder, Meter, MeteredLedger, M
 from pkg_pipeline.stages.comparison_report import Compared
 from pkg_pipeline.stages.fold_call import FoldAsking
 from pkg_pipeline.stages.ports import LlmUnavailable
-from pkg_pipeline.stages.stores import LedgerRow, Refusal, Reservation, Subject
+from pkg_pipeline.stages.stores import LedgerRow, Subject
 from pkg_pipeline.stages.summary_run import OutOfBudget, Run
 from pkg_pipeline_tests.adapters.anthropic_rig import LetterCounter
 from pkg_pipeline_tests.stages.summary_rig import ScriptedLlm
@@ -85,7 +86,7 @@ class Budgets:
         if len(self.taken) >= self.calls:
             return Refusal("the cap of the day is reached", 60.0)
         self.taken.append(task)
-        return Reservation(UUID(int=1), usd, START)
+        return Reservation(UUID(int=1), START.date(), usd, START)
 
     def settle(self, reservation: Reservation, **_: Any) -> float:
         return 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -11,10 +12,11 @@ from pkg_pipeline.adapters.offline.llm import OfflineLlm
 from pkg_pipeline.memory.fold_records import CompressInput, FoldInput
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.asking import Tally
+from pkg_pipeline.stages.budget_stores import Reservation
 from pkg_pipeline.stages.fold_call import FoldAsking, compress, compressor, make_fold
 from pkg_pipeline.stages.judging import NotPublishable
 from pkg_pipeline.stages.ports import Llm, LlmError, LlmRequest, LlmTooLong, LlmUnavailable
-from pkg_pipeline.stages.stores import LedgerRow, Reservation, Subject
+from pkg_pipeline.stages.stores import LedgerRow, Subject
 from pkg_pipeline.stages.summary_run import Run
 from pkg_pipeline_tests.adapters.anthropic_rig import NOW, LetterCounter
 from pkg_pipeline_tests.memory.stretches import AGENT, SESSION, STRETCHES, long_stretch
@@ -47,7 +49,7 @@ class Budgets:
     """Lets everything pass."""
 
     def reserve(self, **_: Any) -> Reservation:
-        return Reservation(NOW.date(), 0.001, NOW)
+        return Reservation(UUID(int=1), NOW.date(), 0.001, NOW)
 
     def settle(self, _: Reservation, **__: Any) -> float:
         return 0.001

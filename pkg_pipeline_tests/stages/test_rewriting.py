@@ -91,8 +91,8 @@ def test_the_question_is_kept_nowhere(rig: Callable[..., WorkRig], connections: 
     [
         (Fault(status=529), "the model is unavailable", "unavailable"),
         (Fault(status=429, headers={"retry-after": "3600"}), "the model is unavailable", "unavailable"),
-        (Fault(drop="before"), "the model is unavailable", "unavailable"),
-        (Fault(html=True), "the model is unavailable", "malformed"),
+        (Fault(drop="before"), "the model is unavailable", "unknown"),
+        (Fault(html=True), "the model is unavailable", "unknown"),
         (Fault(status=401), "the model is not set up rightly", "misconfigured"),
         (Fault(status=400), "the model gave no answer (LlmRejected)", "rejected"),
         (Fault(stop_reason="refusal"), "the model declined", "refused"),

@@ -15,6 +15,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+from pkg_pipeline.stages.budget_stores import UNANSWERED_REST_SECONDS
 from pkg_pipeline.stages.monitoring_stores import (
     ActiveLease,
     BudgetFigures,
@@ -26,6 +27,7 @@ from pkg_pipeline.stages.monitoring_stores import (
     PendingPartition,
     QueueCounts,
     QueuedInteraction,
+    StoppedLane,
     Taken,
 )
 
@@ -58,6 +60,11 @@ class PostgresMonitoringStore(PostgresReadStore):
         rows = self._rows("monitoring", "budgets", self._timezone)
         taken = [Taken(*row[:5]) for row in rows if row[0] is not None]
         return BudgetFigures(taken, day_ends_at=rows[0][5], week_ends_at=rows[0][6])
+
+    def stopped_lanes(self, *, limit: int) -> list[StoppedLane]:
+        parameters = {"limit": limit, "rest_seconds": UNANSWERED_REST_SECONDS}
+        rows = self._rows("monitoring", "stopped_lanes", parameters)
+        return [StoppedLane(lane=lane, calls=calls, until=until) for lane, calls, until in rows]
 
     def leftovers(self) -> list[Leftover]:
         return [Leftover(*row) for row in self._rows("monitoring", "leftovers", {})]

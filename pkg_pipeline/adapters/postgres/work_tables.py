@@ -90,6 +90,24 @@ BUDGETS = Table(
     PrimaryKeyConstraint("day", "lane", "task"),
 )
 
+BUDGET_RESERVATIONS = Table(
+    "budget_reservations",
+    METADATA,
+    *columns_of(Uuid, "id", default="gen_random_uuid()"),
+    *columns_of(Date, "day"),
+    *columns_of(Text, "lane task asked_task"),
+    *columns_of(USD, "usd"),
+    *columns_of(Text, "subject_kind"),
+    *columns_of(Uuid, "subject_id"),
+    *columns_of(Text, "request_hash model prompt_version"),
+    *columns_of(Text, "run_id", null=True),
+    *columns_of(Uuid, "backfill_id", null=True),
+    *columns_of(MOMENT, "taken_at", default="clock_timestamp()"),
+    *columns_of(MOMENT, "expires_at"),
+    PrimaryKeyConstraint("id"),
+    Index("budget_reservations_expiry", "lane", "expires_at"),
+)
+
 LEASES = Table(
     "leases",
     METADATA,

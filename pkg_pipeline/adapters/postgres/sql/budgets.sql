@@ -3,6 +3,46 @@
 -- sums of the next one must be seen after the lock was got.
 SELECT pg_advisory_xact_lock(hashtext('budgets'), hashtext(%(lane)s))
 
+-- name: settle_lost
+-- Reservations whose asker is gone since its lease ended: nobody knows what they cost. What is not in the ledger already
+-- is written there under the reservation's own id, as unknown, up to all that was reserved. Twice is once.
+WITH lost AS (
+    DELETE FROM budget_reservations WHERE lane = %(lane)s AND expires_at <= clock_timestamp() RETURNING *
+), known AS (
+    SELECT l.id, coalesce(sum(c.cost_usd), 0) AS usd,
+           count(*) FILTER (WHERE c.input_tokens + c.output_tokens > 0 OR c.outcome = 'unknown') AS calls,
+           coalesce(bool_or(c.request_hash = l.request_hash AND c.outcome NOT IN ('unavailable', 'truncated', 'unknown')),
+                    false) AS is_answered
+    FROM lost l
+    LEFT JOIN (llm_call_subjects s JOIN llm_calls c ON c.id = s.call_id)
+        ON s.subject_kind = l.subject_kind AND s.subject_id = l.subject_id AND c.created_at >= l.taken_at
+        AND starts_with(c.task, l.task) AND c.lane = l.lane
+    GROUP BY l.id
+), guessed AS (
+    INSERT INTO llm_calls (id, request_hash, task, model, prompt_version, lane, outcome, error, run_id, backfill_id,
+        input_tokens, output_tokens, is_usage_estimated, cost_usd, duration_seconds)
+    SELECT l.id, l.request_hash, l.asked_task, l.model, l.prompt_version, l.lane, 'unknown',
+           'its process ended before the answer; booked at its reservation', l.run_id, l.backfill_id,
+           0, 0, true, l.usd - k.usd, extract(epoch FROM clock_timestamp() - l.taken_at)
+    FROM lost l JOIN known k USING (id) WHERE NOT k.is_answered AND l.usd > k.usd
+    RETURNING id, cost_usd
+), about AS (
+    INSERT INTO llm_call_subjects (call_id, subject_kind, subject_id)
+    SELECT g.id, l.subject_kind, l.subject_id FROM guessed g JOIN lost l USING (id)
+)
+UPDATE budgets b SET reserved_usd = greatest(b.reserved_usd - s.reserved, 0), spent_usd = b.spent_usd + s.spent,
+    calls = b.calls + s.calls
+FROM (
+    SELECT l.day, l.lane, l.task, sum(l.usd) AS reserved, sum(k.usd + coalesce(g.cost_usd, 0)) AS spent,
+           sum(k.calls + (g.id IS NOT NULL)::int - 1) AS calls
+    FROM lost l JOIN known k USING (id) LEFT JOIN guessed g USING (id) GROUP BY l.day, l.lane, l.task
+) s WHERE b.day = s.day AND b.lane = s.lane AND b.task = s.task
+
+-- name: unanswered
+-- How many calls of the lane in a row brought no whole answer, and for how many seconds it rests since the last of them.
+SELECT calls, extract(epoch FROM last_at - clock_timestamp())::float8 + %(rest_seconds)s AS seconds_left
+FROM unanswered_calls WHERE lane = %(lane)s
+
 -- name: reserve
 -- One call and the most it can cost, or no row. Money is over all tasks of the lane's day, calls are the task's own over
 -- its period. Days and Sunday-based weeks are local, by the database's clock.
@@ -11,7 +51,7 @@ period AS (
     SELECT day, CASE %(period)s WHEN 'week' THEN day - extract(dow FROM day)::int ELSE day END AS first_day,
            CASE %(period)s WHEN 'week' THEN 7 ELSE 1 END AS days
     FROM clock
-)
+), taken AS (
 INSERT INTO budgets AS b (day, lane, task, calls, reserved_usd)
 SELECT p.day, %(lane)s, %(task)s, 1, %(usd)s
 FROM period p
@@ -23,7 +63,14 @@ WHERE %(usd)s::numeric(12, 6) + (
         WHERE o.day >= p.first_day AND o.day < p.first_day + p.days AND o.lane = %(lane)s AND o.task = %(task)s
     ))
 ON CONFLICT (day, lane, task) DO UPDATE SET calls = b.calls + 1, reserved_usd = b.reserved_usd + excluded.reserved_usd
-RETURNING day, clock_timestamp()
+RETURNING day
+)
+INSERT INTO budget_reservations (day, lane, task, usd, asked_task, subject_kind, subject_id, request_hash, model,
+    prompt_version, run_id, backfill_id, expires_at)
+SELECT day, %(lane)s, %(task)s, %(usd)s, %(asked_task)s, %(subject_kind)s, %(subject_id)s, %(request_hash)s, %(model)s,
+       %(prompt_version)s, %(run_id)s, %(backfill_id)s, clock_timestamp() + make_interval(secs => %(lease_seconds)s)
+FROM taken
+RETURNING id, day, taken_at
 
 -- name: state
 -- What is taken: money of the lane's day, calls of the task's period; and the seconds to the next day and to the next
@@ -45,13 +92,21 @@ FROM period p
 -- name: settle
 -- The reservation gives way to what the ledger holds, on the day it was taken: budget and ledger cannot disagree.
 -- An update or a merge is paid by the budget of what it is a part of: its task begins with that one's name.
-WITH billed AS (
-    SELECT coalesce(sum(c.cost_usd), 0) AS usd, count(*) FILTER (WHERE c.input_tokens + c.output_tokens > 0) AS calls
-    FROM llm_call_subjects s JOIN llm_calls c ON c.id = s.call_id
+-- A worker that was taken for dead and answers late takes the guess of settle_lost back.
+WITH mine AS (
+    DELETE FROM budget_reservations WHERE id = %(id)s RETURNING taken_at, usd AS reserved, 0::numeric AS guessed, 1 AS calls
+), late AS (
+    DELETE FROM llm_calls WHERE id = %(id)s AND outcome = 'unknown'
+    RETURNING created_at AS taken_at, 0::numeric AS reserved, cost_usd AS guessed, 1 AS calls
+), given AS (SELECT * FROM mine UNION ALL SELECT * FROM late),
+billed AS (
+    SELECT coalesce(sum(c.cost_usd), 0) AS usd,
+           count(*) FILTER (WHERE c.input_tokens + c.output_tokens > 0 OR c.outcome = 'unknown') AS calls
+    FROM given g CROSS JOIN llm_call_subjects s JOIN llm_calls c ON c.id = s.call_id
     WHERE s.subject_kind = %(subject_kind)s AND s.subject_id = %(subject_id)s
-      AND c.created_at >= %(taken_at)s AND starts_with(c.task, %(task)s) AND c.lane = %(lane)s
+      AND c.created_at >= g.taken_at AND starts_with(c.task, %(task)s) AND c.lane = %(lane)s AND c.id <> %(id)s
 )
-UPDATE budgets b SET reserved_usd = greatest(b.reserved_usd - %(reserved)s::numeric(12, 6), 0),
-    spent_usd = b.spent_usd + billed.usd, calls = b.calls - 1 + billed.calls
-FROM billed WHERE b.day = %(day)s AND b.lane = %(lane)s AND b.task = %(task)s
-RETURNING billed.usd::float8
+UPDATE budgets b SET reserved_usd = greatest(b.reserved_usd - g.reserved, 0),
+    spent_usd = greatest(b.spent_usd - g.guessed, 0) + billed.usd, calls = b.calls - g.calls + billed.calls
+FROM given g, billed WHERE b.day = %(day)s AND b.lane = %(lane)s AND b.task = %(task)s
+RETURNING billed.usd::float8 AS usd

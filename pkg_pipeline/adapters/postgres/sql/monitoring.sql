@@ -64,6 +64,11 @@ SELECT b.lane, b.task, coalesce(sum(b.calls) FILTER (WHERE b.day = p.today), 0):
 FROM period p LEFT JOIN budgets b ON b.day >= p.sunday AND b.day < p.sunday + 7
 GROUP BY b.lane, b.task, p.today, p.sunday ORDER BY b.lane, b.task
 
+-- name: stopped_lanes
+-- Lanes that rest since their last calls in a row brought no whole answer, and until when.
+SELECT lane, calls, last_at + make_interval(secs => %(rest_seconds)s) AS until FROM unanswered_calls
+WHERE calls >= %(limit)s AND last_at + make_interval(secs => %(rest_seconds)s) > clock_timestamp() ORDER BY lane
+
 -- name: leftovers
 -- What attempts left undone, by asset: partitions and rows, how many of them are put off by the database's clock, until
 -- when, and when the first of what is too young comes of age by the memory's.
