@@ -6,26 +6,31 @@ it is ``postgres/engine.py``, as to any other server.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
-from pkg_pipeline.adapters import postmaster
+from pkg_pipeline.adapters import postmaster, server_state
 from pkg_pipeline.adapters.postmaster import ServerFailed, binary
 
 __all__ = [
     "FILES_BESIDE",
     "EmbeddedError",
     "binary",
+    "disk_is_full",
     "dsn",
     "is_initialised",
     "is_running",
     "keep",
     "remove",
+    "revived",
     "running",
     "start",
     "stop",
@@ -35,6 +40,10 @@ FILES_BESIDE = (".lock", ".starting", ".keep", ".part")
 """What lies beside the data folder ``postgres``: ``postgres.lock`` and so on."""
 
 
+NO_SPACE = os.strerror(errno.ENOSPC)
+LOOK_AGAIN_SECONDS = 2.0
+
+
 class EmbeddedError(Exception):
     """The embedded server cannot be used; the message says why and what to do."""
 
@@ -42,8 +51,8 @@ class EmbeddedError(Exception):
 def dsn(folder: Path, database: str = "postgres") -> str:
     """URL in libpq's form of a running server; the socket lies where the server put it. Raises EmbeddedError."""
     folder = _resolved(folder)
-    found = postmaster.pid_file(folder)
-    if found is None or postmaster.state(folder) != "ready":
+    found = server_state.pid_file(folder)
+    if found is None or server_state.state(folder) != "ready":
         raise EmbeddedError(f"the embedded PostgreSQL in {folder} is not running; start it by: pkg-pipeline db start")
     place = quote(os.fsencode(found.socket_folder), safe="")
     # with the port, since a PGPORT in the environment is meant for another server
@@ -57,7 +66,7 @@ def is_initialised(folder: Path) -> bool:
 
 def is_running(folder: Path) -> bool:
     """Whether the server answers."""
-    return postmaster.state(_resolved(folder)) == "ready"
+    return server_state.state(_resolved(folder)) == "ready"
 
 
 def start(folder: Path) -> str:
@@ -66,7 +75,7 @@ def start(folder: Path) -> str:
     Nobody is counted as a user by it: ``running`` is for those who need the server, ``stop`` ends it.
     """
     folder = _resolved(folder)
-    if postmaster.state(folder) != "ready":
+    if server_state.state(folder) != "ready":
         with _clear_words(folder, "start"), _locked(folder, ".starting", fcntl.LOCK_EX):
             if not is_initialised(folder):
                 postmaster.create(folder)
@@ -90,6 +99,35 @@ def running(folder: Path) -> Iterator[str]:
                 stop(folder)
 
 
+@contextmanager
+def revived(folder: Path) -> Iterator[None]:
+    """For users who stay: a server that crashed and did not come back, for want of space for one, is started again.
+
+    One that somebody shut down stays down.
+    """
+    folder = _resolved(folder)
+    ended = threading.Event()
+
+    def watch() -> None:
+        standstill = server_state.Standstill(folder)
+        while not ended.wait(LOOK_AGAIN_SECONDS):
+            now = server_state.state(folder)
+            if now == "ready":
+                standstill = server_state.Standstill(folder)
+                continue
+            with suppress(EmbeddedError, ServerFailed):
+                if postmaster.has_crashed(folder) if now == "gone" else standstill.is_reached():
+                    start(folder)
+
+    thread = threading.Thread(target=watch, name="server watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(LOOK_AGAIN_SECONDS)
+
+
 def keep(folder: Path, *, kept: bool) -> None:
     """Whether the server goes on when nobody uses it (``db start``, ``db stop``)."""
     marker = _kept(_resolved(folder))
@@ -101,7 +139,7 @@ def keep(folder: Path, *, kept: bool) -> None:
         marker.unlink(missing_ok=True)
 
 
-def stop(folder: Path, *, mode: str = "fast") -> bool:
+def stop(folder: Path, *, mode: Literal["fast", "immediate"] = "fast") -> bool:
     """Stop the server in ``mode`` fast or immediate, whoever uses it; False when none was running."""
     folder = _resolved(folder)
     with _clear_words(folder, "stop"):
@@ -112,6 +150,13 @@ def remove(folder: Path) -> None:
     """Stop the server and delete its data folder with everything in it."""
     stop(folder)
     shutil.rmtree(_resolved(folder))
+
+
+def disk_is_full(folder: Path) -> str:
+    """One line on it."""
+    return (
+        f"the disk that holds {folder} is full: free some space there and do the same again; what was committed is kept"
+    )
 
 
 def _resolved(folder: Path) -> Path:
@@ -152,8 +197,12 @@ def _clear_words(folder: Path, what: str) -> Iterator[None]:
     try:
         yield
     except ServerFailed as failure:
+        if NO_SPACE in str(failure):
+            raise EmbeddedError(disk_is_full(folder)) from failure
         raise EmbeddedError(f"the embedded PostgreSQL in {folder} did not {what}: {failure}") from failure
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise EmbeddedError(disk_is_full(folder)) from error
         where = error.filename or folder
         raise EmbeddedError(
             f"{where}: {error.strerror}; PKG_HOME must be a folder that this user can write to"

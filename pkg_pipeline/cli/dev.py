@@ -45,7 +45,7 @@ def dev(
         port = free_port(settings.api_host, settings.api_port if api_port is None else api_port, option="--api-port")
         try:
             screen.print("starting the database …")
-            with wiring.open_memory(settings) as memory:
+            with wiring.open_memory(settings, stays=True) as memory:
                 url = memory.url
                 _prepare(settings, url)
                 screen.print("starting Dagster and the API …")

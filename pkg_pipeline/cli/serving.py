@@ -36,7 +36,7 @@ def serve(
         tokens = parse_tokens(settings.api_tokens.get_secret_value() if settings.api_tokens else "")
     except TokensWrong as error:
         raise CommandFailed(f"PKG_API_TOKENS: {error}") from error
-    with open_memory(settings) as memory, ExitStack() as closing:
+    with open_memory(settings, stays=True) as memory, ExitStack() as closing:
         reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
         store = PostgresReadStore(reads, zone=settings.zone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
 from pkg_pipeline.adapters import embedded
@@ -34,23 +34,29 @@ def database_url(settings: Settings, *, start: bool = True) -> str:
 
 
 @contextmanager
-def database(settings: Settings) -> Iterator[str]:
-    """The URL for as long as the caller needs the server; an embedded one ends with its last user."""
+def database(settings: Settings, *, stays: bool = False) -> Iterator[str]:
+    """The URL for as long as the caller needs the server; an embedded one ends with its last user.
+
+    For a caller who ``stays`` one that crashed is started again.
+    """
     if settings.database_url is not None:
         yield engine.libpq_url(settings.database_url.get_secret_value())
     else:
-        with embedded.running(settings.database_folder) as url:
+        with ExitStack() as leaving:
+            url = leaving.enter_context(embedded.running(settings.database_folder))
+            if stays:
+                leaving.enter_context(embedded.revived(settings.database_folder))
             yield url
 
 
 @contextmanager
-def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS) -> Iterator[Memory]:
-    """The memory, migrated and ready, with at most so many ``connections``.
+def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS, stays: bool = False) -> Iterator[Memory]:
+    """The memory, migrated and ready, with at most so many ``connections``. ``stays``: for a long-running program.
 
     Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line.
     """
     clock = clock_of(settings)
-    with database(settings) as url:
+    with database(settings, stays=stays) as url:
         migrate.upgrade(url)
         _keep_time_zone(url, settings)
         memory = Memory(settings, url=url, connections=engine.pool(url, size=connections), clock=clock)

@@ -14,7 +14,7 @@ import psutil
 import psycopg
 import pytest
 
-from pkg_pipeline.adapters import embedded, postmaster
+from pkg_pipeline.adapters import embedded, postmaster, server_state
 from pkg_pipeline.adapters.embedded import EmbeddedError
 from pkg_pipeline_tests.cli.processes import servers, short_folder, wait_until
 
@@ -125,7 +125,7 @@ def test_after_a_crash_what_was_committed_is_there(folder: Path) -> None:
     with embedded.running(folder) as url:
         with psycopg.connect(url) as connection:
             connection.execute("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS n")
-        found = postmaster.pid_file(folder)
+        found = server_state.pid_file(folder)
         assert found is not None
         family = [psutil.Process(found.pid), *psutil.Process(found.pid).children()]
         for process in family:
@@ -147,7 +147,7 @@ def test_a_pid_that_is_somebody_elses_now_is_not_our_server(folder: Path) -> Non
     other = subprocess.Popen(["sleep", "600"], **account)
     try:
         (folder / "postmaster.pid").write_text("\n".join([str(other.pid), *left[1:]]) + "\n", encoding="utf-8")
-        assert postmaster.state(folder) == "gone"
+        assert server_state.state(folder) == "gone"
         assert not embedded.stop(folder)
         assert other.poll() is None, "a stop must not reach a process that is not the server"
         with embedded.running(folder) as url:
@@ -165,7 +165,7 @@ def test_any_path_will_do(folder: Path, name: str) -> None:
         with psycopg.connect(url) as connection:
             assert connection.execute("SHOW data_directory").fetchone() == (str(odd),)
             assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
-        found = postmaster.pid_file(odd)
+        found = server_state.pid_file(odd)
         assert found is not None
         assert found.socket.stat().st_mode & 0o077 == 0, "only its owner may use the socket"
     assert not embedded.is_running(odd)

@@ -1,0 +1,124 @@
+"""What one PostgreSQL server process is at, by its pid file, its socket and its processes. Nothing is changed here.
+
+How it is started and ended is ``postmaster.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+STUCK_SECONDS = 3.0
+"""A server that lets nobody in while all of its processes sleep, none of them recovering, waits for nothing. It comes
+to that when it is told to shut down just as it recovers from a crash of its own, a full disk for one."""
+
+State = Literal["ready", "busy", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class PidFile:
+    """What ``postmaster.pid`` says. ``status`` is the server's last word: starting, ready or stopping.
+
+    A crash leaves it standing, and a server that recovers from the crash of one of its processes still says ready.
+    """
+
+    pid: int
+    port: str
+    socket_folder: Path
+    status: str
+
+    @property
+    def socket(self) -> Path:
+        return self.socket_folder / f".s.PGSQL.{self.port}"
+
+
+def state(folder: Path) -> State:
+    """``ready`` lets clients in; ``busy`` starts, recovers or ends; ``gone`` whatever the files say."""
+    found = pid_file(folder)
+    if found is None:
+        return "gone"
+    if found.status == "ready" and _listens(found.socket) and not _turns_away(found):
+        return "ready"
+    return "busy" if is_server(found.pid, folder) else "gone"
+
+
+def pid_file(folder: Path) -> PidFile | None:
+    """``postmaster.pid`` as far as it is written, or None."""
+    try:
+        lines = (folder / "postmaster.pid").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        pid = int(lines[0])
+    except (OSError, IndexError, ValueError):
+        return None
+    port, place = (lines[3].strip(), lines[4].strip()) if len(lines) > 4 else ("", "")
+    return PidFile(pid, port, Path(place), lines[7].strip() if len(lines) > 7 else "")
+
+
+def is_server(pid: int, folder: Path) -> bool:
+    """Whether that process is the server of ``folder``: after a crash its number may be somebody else's."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):
+            return False
+        return str(folder) in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True  # it cannot be looked at: better wait for it than write beside it
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(2)
+        try:
+            client.connect(str(path))
+        except (BlockingIOError, TimeoutError):
+            return True  # so busy that its queue is full
+        except OSError:
+            return False
+    return True
+
+
+def _turns_away(found: PidFile) -> bool:
+    """Whether it says to a client that it starts, recovers or ends."""
+    from psycopg import conninfo, pq  # loaded where a server runs only
+
+    address = {"host": str(found.socket_folder), "port": found.port, "dbname": "postgres", "user": "postgres"}
+    given = conninfo.make_conninfo(**address, connect_timeout=2)
+    return pq.PGconn.ping(os.fsencode(given)) == pq.Ping.REJECT
+
+
+class Standstill:
+    """Tells, asked again and again, whether a server that lets nobody in has come to nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._since = time.monotonic()
+
+    def is_reached(self) -> bool:
+        """Whether nothing has moved for ``STUCK_SECONDS``."""
+        if _moves(self._folder):
+            self._since = time.monotonic()
+        return time.monotonic() - self._since > STUCK_SECONDS
+
+
+def _moves(folder: Path) -> bool:
+    """Whether any of the server's processes works or recovers."""
+    import psutil
+
+    found = pid_file(folder)
+    if found is None:
+        return True
+    try:
+        server = psutil.Process(found.pid)
+        family = [server, *server.children()]
+        if any(process.status() != psutil.STATUS_SLEEPING for process in family):
+            return True
+        return any(" startup" in "".join(process.cmdline()) for process in family)
+    except psutil.Error:
+        return True
