@@ -117,6 +117,8 @@ class Settings(SessionSettings):
     api_host: str = "127.0.0.1"
     api_port: int = Field(default=8321, ge=0, le=65535)
     dagster_port: int = Field(default=3000, ge=0, le=65535)
+    dagster_token: SecretStr | None = Field(default=None, min_length=16, description="without one, new at each start")
+    dagster_hosts: str = Field(default="", description="further names of Dagster's pages, comma between: a proxy's")
 
     @field_validator("timezone")
     @classmethod

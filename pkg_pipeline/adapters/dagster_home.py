@@ -30,6 +30,10 @@ storage:
 telemetry:
   enabled: false
 
+# no greeting that asks for an address for a newsletter
+nux:
+  enabled: false
+
 # what a run prints is in its structured events; raw output could hold conversations and would pile up
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -84,12 +85,13 @@ def _programs(
             "ANTHROPIC_BASE_URL": str(llm.address),
             "ANTHROPIC_API_KEY": FAKE_KEY,
         }
+    token = settings.dagster_token.get_secret_value() if settings.dagster_token else secrets.token_urlsafe(32)
     socket = folder / "code"
     file = programs.workspace(folder, socket)
     return [
         *found,
         programs.code_server(socket, environment),
-        programs.webserver(file, ui_port, environment),
+        programs.webserver(file, ui_port, token, environment),
         programs.daemon(file, url, environment),
         programs.api(settings.api_host, api_port, environment),
     ]

@@ -5,10 +5,12 @@ Command lines hold no secret; what a program must know is in its environment, an
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlencode
+from urllib.request import Request
 
 import psycopg
 
@@ -16,7 +18,8 @@ from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA
 from pkg_pipeline.cli.supervise import Probe, Program, http_answers, socket_answers
 
 MODULE = "pkg_pipeline.definitions"
-SECRETS = ("DATABASE_URL", "ANTHROPIC_API_KEY", "PKG_API_TOKENS")
+PAGES_TOKEN = "PKG_DAGSTER_TOKEN"
+SECRETS = ("DATABASE_URL", "ANTHROPIC_API_KEY", "PKG_API_TOKENS", PAGES_TOKEN)
 """Dagster's webserver and daemon need none of these: they see the instance and ask the code server."""
 
 LOADED = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name } } } }"
@@ -39,13 +42,19 @@ def workspace(folder: Path, socket: Path) -> Path:
     return file
 
 
-def webserver(file: Path, port: int, environment: Mapping[str, str]) -> Program:
-    command = [sys.executable, "-m", "dagster_webserver", "-w", str(file), "-h", "127.0.0.1", "-p", str(port)]
-    options = ["--dagster-log-level", "warning", "--suppress-warnings"]
+def webserver(file: Path, port: int, token: str, environment: Mapping[str, str]) -> Program:
+    """Dagster's pages behind our gate; the address opens them once for the browser that follows it."""
+    command = [sys.executable, "-m", "pkg_pipeline.cli.pages", "--workspace", str(file), "--port", str(port)]
     address = f"http://127.0.0.1:{port}"
     # the pages answer before the definitions are there: what counts is that the asset graph can be shown
-    ready = http_answers(f"{address}/graphql?{urlencode({'query': LOADED})}", holding='"name"')
-    return Program("webserver", [*command, *options], without_secrets(environment), ready, address)
+    asked = Request(
+        f"{address}/graphql",
+        json.dumps({"query": LOADED}).encode(),
+        {"content-type": "application/json", "authorization": f"Bearer {token}"},
+    )
+    told = {**without_secrets(environment), PAGES_TOKEN: token}
+    opened = f"{address}/?{urlencode({'token': token})}"
+    return Program("webserver", command, told, http_answers(asked, holding='"name"'), opened)
 
 
 def daemon(file: Path, url: str, environment: Mapping[str, str]) -> Program:

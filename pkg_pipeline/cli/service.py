@@ -14,7 +14,7 @@ from pkg_pipeline import settings as settings_module
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters import dagster_home
 from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
-from pkg_pipeline.cli.programs import MODULE, without_secrets
+from pkg_pipeline.cli.programs import MODULE, PAGES_TOKEN, without_secrets
 from pkg_pipeline.settings import Settings, SettingsError
 
 CODE_PORT = 4000
@@ -42,8 +42,11 @@ def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tup
     host = environ.get(CODE_HOST_VARIABLE, "127.0.0.1")
     workspace = ["--grpc-host", host, "--grpc-port", port]
     if service == "webserver":
-        listen = ["-h", "0.0.0.0", "-p", str(settings.dagster_port)]
-        return [python, "-m", "dagster_webserver", *workspace, *listen], without_secrets(environment)
+        if settings.dagster_token is None:
+            raise SettingsError(f"{PAGES_TOKEN}: Dagster's pages listen on all addresses of the container and need one")
+        listen = ["--host", "0.0.0.0", "--port", str(settings.dagster_port)]
+        told = {**without_secrets(environment), PAGES_TOKEN: settings.dagster_token.get_secret_value()}
+        return [python, "-m", "pkg_pipeline.cli.pages", *workspace, *listen], told
     return [python, "-m", "dagster._daemon", "run", *workspace], without_secrets(environment)
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import ProxyHandler, Request, build_opener
 
 from pkg_pipeline.cli.terminal import CommandFailed
 
@@ -147,12 +147,12 @@ def supervised(log_folder: Path) -> Iterator[Group]:
 # ── probes ────────────────────────────────────────────────────────────────────────────────────
 
 
-def http_answers(url: str, *, holding: str = "") -> Probe:
-    """A GET brings a 200 and ``holding`` in its body; no proxy is asked."""
+def http_answers(asked: str | Request, *, holding: str = "") -> Probe:
+    """``asked``, by GET where it is an address, brings a 200 and ``holding`` in its body; no proxy is used."""
 
     def probe() -> bool:
         try:
-            with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
+            with build_opener(ProxyHandler({})).open(asked, timeout=5) as answer:
                 return answer.status == 200 and holding in answer.read().decode(errors="replace")
         except (URLError, OSError, ValueError):
             return False
