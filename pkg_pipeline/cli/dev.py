@@ -85,7 +85,7 @@ def _programs(
             "ANTHROPIC_BASE_URL": str(llm.address),
             "ANTHROPIC_API_KEY": FAKE_KEY,
         }
-    token = settings.dagster_token.get_secret_value() if settings.dagster_token else secrets.token_urlsafe(32)
+    token = settings.dagster_token.get_secret_value() if settings.dagster_token else secrets.token_urlsafe(24)
     socket = folder / "code"
     file = programs.workspace(folder, socket)
     return [
@@ -112,7 +112,7 @@ def _say_all(screen: Console, settings: Settings, chosen: list[Program]) -> None
         lines.append(f"model    {addresses['fake-llm']} (local, made-up answers)")
     settings.inbox.mkdir(parents=True, exist_ok=True)
     for line in lines:
-        screen.print(line, markup=False)
+        screen.print(line, markup=False, soft_wrap=True)  # an address is for a click or a copy: never cut in two
     screen.print("Ctrl-C ends all.")
 
 

@@ -44,6 +44,7 @@ def test_runs_are_kept_in_schema_dagster_and_found_again(tmp_path: Path, databas
     with dagster_home.instance(tmp_path, database_url) as instance:
         assert len(instance.get_runs()) == 2
         assert instance.telemetry_enabled is False
+        assert instance.nux_enabled is False
         assert instance.run_monitoring_enabled
     with psycopg.connect(database_url) as connection:
         found = connection.execute(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
+import pytest
 import websocket
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -56,6 +58,14 @@ def executable() -> str | None:
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+def needed() -> None:
+    """Skips the test where there is no browser; under CI it fails."""
+    if executable() is None:
+        if os.environ.get("CI"):
+            pytest.fail("no Chromium: apt-get install chromium")
+        pytest.skip("NOT RUN: no Chromium on this machine; the Dagster pages were not looked at")
+
+
 class PageError(AssertionError):
     """The page did not come to show what was waited for."""
 
@@ -66,14 +76,19 @@ class Page:
     def __init__(self, address: str) -> None:
         self._socket = websocket.create_connection(address, timeout=ANSWER_SECONDS, suppress_origin=True)
         self._numbers = itertools.count(1)
+        self.events: list[dict[str, Any]] = []
+        """What the network did, oldest first: events of the domain Network, as they came with answers."""
         self.send("Page.enable")
         self.send("Runtime.enable")
+        self.send("Network.enable")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         number = next(self._numbers)
         self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
             answer = json.loads(self._socket.recv())
+            if str(answer.get("method")).startswith("Network."):
+                self.events.append(answer)
             if answer.get("id") == number:
                 if "error" in answer:
                     raise PageError(f"{method}: {answer['error']}")
@@ -160,12 +175,12 @@ class Page:
 
 
 @contextmanager
-def browser(*, width: int = 1500, height: int = 950) -> Iterator[Page]:
-    """A browser with one empty tab and a profile of its own; both are gone afterwards."""
+def browser(*more: str, width: int = 1500, height: int = 950) -> Iterator[Page]:
+    """A browser with one empty tab and a profile of its own; both are gone afterwards. ``more`` are its options."""
     program = executable()
     assert program is not None, "no Chromium"
     profile = Path(tempfile.mkdtemp(prefix="pkgt-chromium-"))
-    command = [program, *OPTIONS, f"--window-size={width},{height}", f"--user-data-dir={profile}", "about:blank"]
+    command = [program, *OPTIONS, *more, f"--window-size={width},{height}", f"--user-data-dir={profile}", "about:blank"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         page = Page(_address(process, profile / "DevToolsActivePort"))

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,26 @@ from pkg_pipeline_tests.cli.processes import COMMAND, OURS
 
 START_SECONDS = 240
 END_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Dagster:
+    """Dagster's pages: their ``address`` and the ``token`` that opens them."""
+
+    address: str
+    token: str
+
+    @property
+    def opening(self) -> str:
+        """What ``dev`` prints."""
+        return f"{self.address}/?token={self.token}"
+
+
+def printed(said: str) -> Dagster:
+    """The line with Dagster's address in what ``dev`` said."""
+    found = re.search(r"Dagster +(http://\S+)/\?token=(\S+)", said)
+    assert found is not None, said
+    return Dagster(found[1], found[2])
 
 
 @contextmanager
@@ -53,8 +74,8 @@ def take_in(home: Path, path: Path) -> None:
 
 
 @contextmanager
-def dev(home: Path) -> Iterator[str]:
-    """Everything up; yields the address of Dagster's pages."""
+def dev(home: Path) -> Iterator[Dagster]:
+    """Everything up; yields where Dagster's pages are."""
     process = subprocess.Popen(
         [*COMMAND, "dev", "--dagster-port", "0", "--api-port", "0"],
         env=environment(home),
@@ -74,9 +95,7 @@ def dev(home: Path) -> Iterator[str]:
             if "Ctrl-C ends all" in line:
                 break
         guard.cancel()
-        found = re.search(r"Dagster +(http://\S+)", said)
-        assert found is not None, said
-        yield found[1]
+        yield printed(said)
     finally:
         guard.cancel()
         if process.poll() is None:
@@ -88,10 +107,11 @@ def dev(home: Path) -> Iterator[str]:
             process.communicate()
 
 
-def ask(address: str, query: str) -> Any:
+def ask(dagster: Dagster, query: str) -> Any:
     """The data of a GraphQL answer."""
     body = json.dumps({"query": query}).encode()
-    request = Request(f"{address}/graphql", data=body, headers={"content-type": "application/json"})
+    headers = {"content-type": "application/json", "authorization": f"Bearer {dagster.token}"}
+    request = Request(f"{dagster.address}/graphql", data=body, headers=headers)
     with build_opener(ProxyHandler({})).open(request, timeout=60) as answer:
         said = json.load(answer)
     assert "errors" not in said, said
