@@ -10,14 +10,11 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
-from dagster import DagsterInstance
-from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import GrpcServerTarget, WorkspaceFileTarget
-from dagster_webserver.app import create_app_from_workspace_process_context
-from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX_OVERFLOW, DEFAULT_POOL_RECYCLE
-from dagster_webserver.version import __version__
+from starlette.types import ASGIApp
 
 from pkg_pipeline import settings as settings_module
 from pkg_pipeline.adapters.http_guard import own_hosts
@@ -44,6 +41,30 @@ def main() -> int:
         raise SettingsError("PKG_DAGSTER_TOKEN: Dagster's pages need one")
     token = settings.dagster_token.get_secret_value()
     is_own_host = own_hosts(given.host, settings.dagster_hosts.split(","))
+    with _pages(given) as pages:
+        uvicorn.run(
+            PageGate(pages, token=token, is_own_host=is_own_host),
+            host=given.host,
+            port=given.port,
+            log_level="warning",
+            access_log=False,  # the token is in an address
+            server_header=False,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            lifespan="off",
+        )
+    return 0
+
+
+@contextmanager
+def _pages(given: argparse.Namespace) -> Iterator[ASGIApp]:
+    """Dagster's web application over the instance of the environment and the code server that was ``given``."""
+    from dagster import DagsterInstance
+    from dagster._core.workspace.context import WorkspaceProcessContext
+    from dagster._core.workspace.load_target import GrpcServerTarget, WorkspaceFileTarget
+    from dagster_webserver.app import create_app_from_workspace_process_context
+    from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX_OVERFLOW, DEFAULT_POOL_RECYCLE
+    from dagster_webserver.version import __version__
+
     target = (
         WorkspaceFileTarget([given.workspace])
         if given.workspace
@@ -52,18 +73,7 @@ def main() -> int:
     with DagsterInstance.get() as instance:
         instance.optimize_for_webserver(DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_RECYCLE, DEFAULT_POOL_MAX_OVERFLOW)
         with WorkspaceProcessContext(instance, target, version=__version__) as workspace:
-            pages = create_app_from_workspace_process_context(workspace, live_data_poll_rate=POLL_MILLISECONDS)
-            uvicorn.run(
-                PageGate(pages, token=token, is_own_host=is_own_host),
-                host=given.host,
-                port=given.port,
-                log_level="warning",
-                access_log=False,  # the token is in an address
-                server_header=False,
-                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-                lifespan="off",
-            )
-    return 0
+            yield create_app_from_workspace_process_context(workspace, live_data_poll_rate=POLL_MILLISECONDS)
 
 
 if __name__ == "__main__":

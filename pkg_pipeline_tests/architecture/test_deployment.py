@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from pkg_pipeline.cli import service
-from pkg_pipeline.settings import ENVIRONMENT, Settings, SettingsError, variable_of
+from pkg_pipeline.settings import ENVIRONMENT, Settings, SettingsError, load, variable_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS = {
@@ -105,13 +105,26 @@ def test_secrets_go_to_the_programs_that_need_them_and_into_no_command_line(tmp_
         "DATABASE_URL": "postgresql://me:hunter2@db/memory",
         "ANTHROPIC_API_KEY": "sk-1",
         "PKG_CODE_HOST": "code",
+        "PKG_DAGSTER_TOKEN": "sixteen-or-more-characters",
     }
-    settings = Settings.model_validate({"home": tmp_path, "database_url": environ["DATABASE_URL"]})
+    told = {"database_url": environ["DATABASE_URL"], "dagster_token": environ["PKG_DAGSTER_TOKEN"]}
+    settings = Settings.model_validate({"home": tmp_path, **told})
     argv, environment = service.command(name, settings, environ)
     assert "hunter2" not in " ".join(argv)
+    assert environ["PKG_DAGSTER_TOKEN"] not in " ".join(argv)
+    assert ("PKG_DAGSTER_TOKEN" in environment) is (name != "daemon")
     assert environment["PKG_DAGSTER_URL"].startswith("postgresql+psycopg2://me:hunter2@db/memory")
     assert ("ANTHROPIC_API_KEY" in environment) is (name in ("code", "api"))
     assert ("code" in argv) is (name in ("webserver", "daemon"))  # the host they ask
+
+
+def test_pages_that_others_can_reach_need_a_token_that_cannot_be_guessed(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="PKG_DAGSTER_TOKEN"):
+        service.command(
+            "webserver", Settings.model_validate({"home": tmp_path, "database_url": "postgresql://db/m"}), {}
+        )
+    with pytest.raises(SettingsError, match=r"PKG_DAGSTER_TOKEN: .*16"):
+        load({"PKG_HOME": str(tmp_path), "PKG_DAGSTER_TOKEN": "too short"})
 
 
 def test_an_unknown_service_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

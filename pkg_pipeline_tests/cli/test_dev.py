@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -13,12 +12,15 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
 
 import psutil
 import pytest
 
 from pkg_pipeline.adapters import embedded
+from pkg_pipeline_tests.browser.running import ask, printed
 
 COMMAND = [sys.executable, "-W", "ignore", "-c", "from pkg_pipeline.cli.app import main; main()", "dev"]
 START_SECONDS = 240
@@ -42,11 +44,15 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "PKG_HOME": str(home), "PYTHONUNBUFFERED": "1"}
 
 
-def get(url: str, body: object | None = None) -> str:
-    data = None if body is None else json.dumps(body).encode()
-    request = Request(url, data=data, headers={"content-type": "application/json"})
-    with build_opener(ProxyHandler({})).open(request, timeout=20) as answer:
+def get(url: str) -> str:
+    with build_opener(ProxyHandler({})).open(url, timeout=20) as answer:
         return answer.read().decode()
+
+
+def listening(family: list[psutil.Process]) -> set[int]:
+    """TCP ports that the processes have open."""
+    found = [one.net_connections(kind="tcp") for one in family]
+    return {one.laddr.port for each in found for one in each if one.status == psutil.CONN_LISTEN}
 
 
 def start(home: Path, *options: str) -> subprocess.Popen[str]:
@@ -78,13 +84,10 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
     process = start(home, "--fake-llm")
     try:
         said = until(process, "Ctrl-C ends all")
-        dagster, api = (re.search(rf"{name} +(http://\S+)", said) for name in ("Dagster", "API"))
-        assert dagster is not None, said
+        dagster = printed(said)
+        api = re.search(r"API +(http://\S+)", said)
         assert api is not None, said
-        assert "dagster_webserver_version" in get(f"{dagster[1]}/server_info")
-        (repository,) = json.loads(get(f"{dagster[1]}/graphql", {"query": QUERY}))["data"]["repositoriesOrError"][
-            "nodes"
-        ]
+        (repository,) = ask(dagster, QUERY)["repositoriesOrError"]["nodes"]
         assert {sensor["name"] for sensor in repository["sensors"]} == {
             "inbox",
             "touched_chats",
@@ -106,6 +109,14 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
         assert len(family) >= 5
         lines = " ".join(" ".join(one.cmdline()) for one in family if one.is_running())
         assert "ANTHROPIC" not in lines
+        assert dagster.token not in lines
+        model = re.search(r"model +(http://\S+)", said)
+        assert model is not None, said
+        addresses = (dagster.address, api[1], model[1])
+        assert listening(family) == {urlsplit(address).port for address in addresses}
+        with pytest.raises(HTTPError, match="401") as refused:
+            get(f"{dagster.address}/server_info")
+        refused.value.close()
         os.kill(process.pid, signal.SIGINT)
         rest, _ = process.communicate(timeout=END_SECONDS)
         assert process.returncode == 0, rest

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, build_opener
+
 import psutil
 import pytest
 
@@ -15,11 +18,15 @@ def test_a_run_goes_through_code_server_daemon_and_one_database_over_tcp() -> No
         with topology.started(folder, server) as running:
             assert set(running.processes) == {"code", "webserver", "daemon", "api"}
             (summary,) = topology.walk(running, folder)["items"]
+            with pytest.raises(HTTPError, match="401") as refused:
+                build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{running.ports['webserver']}/runs", timeout=30)
+            refused.value.close()
             family = [psutil.Process(process.pid) for process in running.processes.values()]
             lines = [" ".join(one.cmdline()) for one in family]
         assert summary["chat"] == "jsonl:c1"
         assert summary["status"] == "completed"
-        assert not [line for line in lines if topology.PASSWORD in line or topology.TOKEN in line]
+        secrets = (topology.PASSWORD, topology.TOKEN, topology.PAGES_TOKEN)
+        assert not [line for line in lines if any(secret in line for secret in secrets)]
         assert [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []
 
 

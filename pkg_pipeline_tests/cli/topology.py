@@ -93,10 +93,10 @@ class Topology:
         raise AssertionError(f"run {run_id} did not end")
 
     def _authorised(self, service: str) -> dict[str, str]:
-        return {"authorization": f"Bearer {TOKEN}"} if service == "api" else {}
+        return {"authorization": f"Bearer {TOKEN if service == 'api' else PAGES_TOKEN}"}
 
 
-TOKEN = "topology-token"
+TOKEN, PAGES_TOKEN = "topology-token", "topology-pages-token"
 
 
 def compose() -> dict[str, Any]:
@@ -181,6 +181,7 @@ def _environment(service: Mapping[str, Any], server: Cluster, topology: Topology
         "PKG_DAGSTER_PORT": str(topology.ports["webserver"]),
         "PKG_API_PORT": str(topology.ports["api"]),
         "PKG_API_TOKENS": f"topology:read:{sha256(TOKEN.encode()).hexdigest()}",
+        "PKG_DAGSTER_TOKEN": PAGES_TOKEN,
         "PKG_NOW": "2025-03-15T12:00:00+00:00",
         "PYTHONPATH": str(ROOT),
         "PYTHONWARNINGS": "ignore",
