@@ -19,6 +19,7 @@ EXTRACTION_DATA = HERE.parent.parent / "shared" / "eval" / "extraction"
 QUICK: dict[str, list[str]] = {
     "import_rate": ["--messages", "50000"],
     "import_memory": ["--counts", "20000,100000"],
+    "small_chats": ["--chats", "5000"],
     "context_latency": ["--sizes", "10000", "100000", "--requests", "500"],
     "recall_latency": ["--sizes", "10000", "50000", "--requests", "60"],
     "summary_overhead": [],
@@ -41,6 +42,7 @@ FULL: dict[str, list[str]] = {
     **QUICK,
     "import_rate": ["--messages", "200000"],
     "import_memory": ["--counts", "100000,1000000", "--huge"],
+    "small_chats": [],
     "context_latency": ["--sizes", "10000", "1000000", "--requests", "2000"],
     "long_interaction": ["--messages", "100000"],
     "embedding": ["--texts", "4000"],

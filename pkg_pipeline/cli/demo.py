@@ -46,7 +46,7 @@ def demo(
     with open_memory(settings) as memory:
         paths = _exports(home, settings)
         report, _ = import_all(memory, paths, format_name=None, self_rule=None, as_json=json)
-        made = memory.build_interactions()
+        made = memory.build_interactions(report.chats)
         estimate = memory.estimate()
         if not json:
             counts = report.counts

@@ -46,7 +46,7 @@ def import_files(
         report, problems = import_all(memory, paths, format_name=format_name, self_rule=self_rule, as_json=json)
         if not json and report.counts.new > 20_000:
             notes().print("making interactions …")
-        made = memory.build_interactions()
+        made = memory.build_interactions(report.chats)
         estimate = memory.estimate()
     answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
     show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))

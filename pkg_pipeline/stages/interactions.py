@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -23,8 +23,8 @@ from pkg_pipeline.memory.language import detect
 from pkg_pipeline.memory.sessionise import is_completed, stretches
 from pkg_pipeline.stages.message_stores import (
     Belongings,
+    ChatBatch,
     ChatInfo,
-    ChatSegment,
     InteractionRow,
     InteractionStore,
     ParticipantRow,
@@ -35,6 +35,9 @@ from pkg_pipeline.stages.ports import Clock
 SAVED_AT_ONCE = 500
 SAVED_MESSAGES = 50_000
 """Interactions a statement, and messages in them: a chat of a million messages is saved in bounded pieces."""
+
+OTHERS_AT_MOST = 500
+"""Chats of others that who builds only some takes along: half a second's work."""
 
 LANGUAGE_MESSAGES = 2_000
 """So many of an interaction's first messages tell its language."""
@@ -67,35 +70,68 @@ class InteractionsReport:
     completed: int
     messages: int
 
+    def __add__(self, other: InteractionsReport) -> InteractionsReport:
+        return InteractionsReport(
+            self.chats + other.chats,
+            self.interactions + other.interactions,
+            self.completed + other.completed,
+            self.messages + other.messages,
+        )
 
-def build_interactions(store: InteractionStore, *, clock: Clock, params: InteractionParams) -> InteractionsReport:
-    """Bring the interactions of every touched chat up to date; one transaction a chat, so it may be killed anywhere."""
+
+def build_interactions(
+    store: InteractionStore, *, clock: Clock, params: InteractionParams, chats: Collection[UUID] | None = None
+) -> InteractionsReport:
+    """Bring the interactions of touched chats up to date; one transaction a batch, so it may be killed anywhere.
+
+    With ``chats`` it is those, then a few of what else waits and nobody is at work on: whoever took in one chat does
+    not wait for another's backlog, and what little their import touched elsewhere (names, who is me) is done too.
+    """
     now = clock.now()
-    chats = changed = messages = 0
-    for chat_id in store.dirty_chats():
-        with store.open_chat(chat_id, gap_seconds=params.gap_seconds, mass_senders=params.mass_senders) as segment:
-            messages += _build_chat(segment, now=now, params=params)
-            changed += segment.finish()
-        chats += 1
-    completed = store.complete_silent(before=now - timedelta(seconds=params.gap_seconds))
-    store.refresh_totals()
-    return InteractionsReport(chats=chats, interactions=changed, completed=completed, messages=messages)
+    made = _build(store, store.dirty_chats(chats), now=now, params=params, waits=True)
+    if chats is not None:
+        others = store.dirty_chats(limit=OTHERS_AT_MOST)
+        made += _build(store, others, now=now, params=params, waits=False)
+        chats = {*chats, *others}
+    store.refresh_totals(chats)
+    silent = store.complete_silent(before=now - timedelta(seconds=params.gap_seconds))
+    return made + InteractionsReport(0, 0, silent, 0)
 
 
-def _build_chat(segment: ChatSegment, *, now: datetime, params: InteractionParams) -> int:
-    """Save the interactions of the stretch in pieces; returns how many messages it has."""
+def _build(
+    store: InteractionStore, chats: Sequence[UUID], *, now: datetime, params: InteractionParams, waits: bool
+) -> InteractionsReport:
+    at = built = changed = messages = 0
+    while at < len(chats):
+        with store.open_batch(
+            chats[at:], gap_seconds=params.gap_seconds, mass_senders=params.mass_senders, waits=waits
+        ) as batch:
+            messages += _build_batch(batch, now=now, params=params)
+            changed += batch.finish()
+        at += batch.asked
+        built += batch.built
+    return InteractionsReport(chats=built, interactions=changed, completed=0, messages=messages)
+
+
+def _build_batch(batch: ChatBatch, *, now: datetime, params: InteractionParams) -> int:
+    """Save the interactions of the chats in pieces; returns how many messages they have."""
     rows: list[InteractionRow] = []
     messages = unsaved = 0
     gap = timedelta(seconds=params.gap_seconds)
-    for stretch in stretches(_read(segment), sent_at=lambda read: read[0].sent_at, gap=gap):
-        tally = _Tally(segment.chat)
-        rows.append(_interaction(tally, stretch, now=now, params=params))
-        messages += tally.seen
-        unsaved += tally.seen
-        if len(rows) == SAVED_AT_ONCE or unsaved >= SAVED_MESSAGES:
-            segment.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
-            rows, unsaved = [], 0
-    segment.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
+
+    def save() -> None:
+        batch.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
+
+    for chat, chunks in batch.chats():
+        for stretch in stretches(_read(chat, chunks), sent_at=lambda read: read[0].sent_at, gap=gap):
+            tally = _Tally(chat)
+            rows.append(_interaction(tally, stretch, now=now, params=params))
+            messages += tally.seen
+            unsaved += tally.seen
+            if len(rows) == SAVED_AT_ONCE or unsaved >= SAVED_MESSAGES:
+                save()
+                rows, unsaved = [], 0
+    save()
     return messages
 
 
@@ -104,13 +140,12 @@ def _is_group(chat: ChatInfo) -> bool:
     return chat.kind != "direct" and chat.category != "mass"
 
 
-def _read(segment: ChatSegment) -> Iterator[_Read]:
+def _read(chat: ChatInfo, chunks: Iterable[Sequence[SegmentMessage]]) -> Iterator[_Read]:
     """The messages of the stretch, each with the members that it names. A chunk is searched at once: making the names
     ready costs as much as searching hundreds of messages.
     """
-    chat = segment.chat
     names = {entity: names for entity, (names, _) in chat.members.items()} if _is_group(chat) else {}
-    for chunk in segment.chunks():
+    for chunk in chunks:
         named: dict[int, list[UUID]] = {}
         if names:
             for entity, indexes in named_in([message.content for message in chunk], names).items():
@@ -191,6 +226,7 @@ def _interaction(
     participants, belongings = _participants(tally)
     return InteractionRow(
         id=hashing.interaction_id(hashing.chat_key(chat.source, chat.external_id), first.external_id),
+        chat_id=chat.id,
         day=first.sent_at.astimezone(ZoneInfo(params.timezone)).date(),
         started_at=first.sent_at,
         ended_at=last.sent_at,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -167,12 +167,13 @@ class IngestStore(Protocol):
 
 
 class SegmentMessage(NamedTuple):
-    """One message of a chat's touched stretch, in the chat's order.
+    """One message of a chat's touched stretch, in the chat's order; ``place`` is the chat's in its batch.
 
     ``answers`` and ``answered_at`` are sender and time of the live message replied to, given for groups. ``content``
     is whole in groups; elsewhere its beginning, enough to tell the language.
     """
 
+    place: int
     id: int
     external_id: str
     sent_at: datetime
@@ -208,6 +209,7 @@ class InteractionRow:
     """``belongings`` are given for groups (P34); in direct chats everything belongs to the other side."""
 
     id: UUID
+    chat_id: UUID
     day: date
     started_at: datetime
     ended_at: datetime
@@ -234,31 +236,44 @@ class ChatInfo:
     members: Mapping[UUID, tuple[tuple[str, ...], bool]]
 
 
-class ChatSegment(Protocol):
-    """One touched chat inside one transaction: read its stretch in chunks, save interactions, finish."""
+class ChatBatch(Protocol):
+    """Touched chats inside one transaction: read the stretch of each in chunks, save interactions, finish."""
 
-    @property
-    def chat(self) -> ChatInfo: ...
-
-    def chunks(self) -> Iterator[list[SegmentMessage]]: ...
+    def chats(self) -> Iterator[tuple[ChatInfo, Iterator[list[SegmentMessage]]]]:
+        """Each chat that has messages, with them: they have to be read before the next chat is asked for."""
+        ...
 
     def save(self, rows: Sequence[InteractionRow], *, due_after_seconds: float, minimum_messages: int) -> None:
         """Upsert; a day whose eligible interactions changed is marked due ``due_after_seconds`` after their end."""
         ...
 
     def finish(self) -> int:
-        """Drop interactions of the stretch that are no more, move what they held; returns how many changed in all."""
+        """Drop interactions of the stretches that are no more, move what they held; returns how many changed in all."""
+        ...
+
+    @property
+    def asked(self) -> int:
+        """How many of the chats given the batch has, from the first on."""
+        ...
+
+    @property
+    def built(self) -> int:
+        """How many of those have marks and are locked here."""
         ...
 
 
 class InteractionStore(Protocol):
-    def dirty_chats(self) -> list[UUID]:
-        """Chats with marks, those with the oldest mark first."""
+    def dirty_chats(self, chats: Collection[UUID] | None = None, *, limit: int | None = None) -> list[UUID]:
+        """Those of ``chats`` (None: of all) that have marks, those with the oldest mark first, at most ``limit``."""
         ...
 
-    def open_chat(
-        self, chat_id: UUID, *, gap_seconds: float, mass_senders: int
-    ) -> AbstractContextManager[ChatSegment]: ...
+    def open_batch(
+        self, chats: Sequence[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
+    ) -> AbstractContextManager[ChatBatch]:
+        """The first of ``chats``, as many as one transaction takes. Unless it ``waits``, what another is at work on is
+        passed over.
+        """
+        ...
 
     def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
         """What a person says of a chat (P34), above export and rule. False where there is no such chat."""
@@ -268,6 +283,8 @@ class InteractionStore(Protocol):
         """Interactions that ended before ``before`` become completed; returns how many."""
         ...
 
-    def refresh_totals(self) -> int:
-        """Running totals of the entities that saved interactions touched; returns how many entities."""
+    def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
+        """Running totals of the entities that saved interactions touched, in ``chats`` or (None) anywhere; returns how
+        many entities.
+        """
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -150,8 +150,8 @@ class Memory:
             )
         return report
 
-    def build_interactions(self) -> InteractionsReport:
-        """Interactions of every touched chat."""
+    def build_interactions(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
+        """Interactions of every touched chat, or of ``chats`` and a few more."""
         settings = self.settings
         report = interactions.build_interactions(
             PostgresInteractionStore(self.connections),
@@ -163,6 +163,7 @@ class Memory:
                 mass_senders=settings.mass_senders,
                 timezone=settings.timezone,
             ),
+            chats=chats,
         )
         self.monitoring.recount()
         return report

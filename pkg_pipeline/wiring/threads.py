@@ -6,7 +6,7 @@ LangGraph is an extra: it is loaded when threads are first asked for.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -115,9 +115,9 @@ class ThreadWork:
         )
         memory.sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
 
-    def build(self) -> tuple[InteractionsReport, Estimate]:
+    def build(self, chats: Collection[UUID]) -> tuple[InteractionsReport, Estimate]:
         """Interactions of what came in, and what summarising it would take."""
-        return self._memory.build_interactions(), self._memory.estimate()
+        return self._memory.build_interactions(chats), self._memory.estimate()
 
     def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:
         """L2 over one thread."""
@@ -126,7 +126,7 @@ class ThreadWork:
             threads=self.source,
             memory=self._known,
             take_in=lambda thread: self._take_in(thread, ImportReport()),
-            build=lambda: _nothing(memory.build_interactions()),
+            build=lambda: _nothing(memory.build_interactions([hashing.chat_id(SOURCE, thread_id)])),
             fold=self._fold,
             make_chunks=self._make_chunks,
             rules=PruneRules(most_messages=settings.max_messages_per_thread),

@@ -1,14 +1,16 @@
-"""The interactions stage's store: one touched chat a transaction, its messages read through a server-side cursor."""
+"""The store of the interactions stage: touched chats in batches, a transaction each, messages read through a cursor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from itertools import chain
-from typing import Any
+from datetime import datetime
+from itertools import chain, groupby
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from psycopg import ServerCursor
+from psycopg.rows import kwargs_row, namedtuple_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -17,7 +19,12 @@ from pkg_pipeline.memory.records import ChatCategory
 from pkg_pipeline.stages.message_stores import ChatInfo, InteractionRow, SegmentMessage
 
 CHUNK_MESSAGES = 5_000
-TOTALS_AT_ONCE = 200
+CHATS_AT_ONCE = 500
+MESSAGES_AT_ONCE = 50_000
+"""Chats a transaction, fewer where they have more messages: locks are held for about half a second. A chat is one at
+least, whatever its size.
+"""
+TOTALS_AT_ONCE = 1_000
 """Entities whose running totals are made again in one transaction."""
 
 
@@ -27,15 +34,22 @@ class PostgresInteractionStore:
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
-    def dirty_chats(self) -> list[UUID]:
+    def dirty_chats(self, chats: Collection[UUID] | None = None, *, limit: int | None = None) -> list[UUID]:
+        given = {"chats": None if chats is None else list(chats), "limit": limit}
         with self._connections.connection() as connection:
-            return [row[0] for row in connection.execute(query("interactions", "dirty_chats"))]
+            return [row.chat_id for row in _rows(connection, "dirty_chats", given)]
 
     @contextmanager
-    def open_chat(self, chat_id: UUID, *, gap_seconds: float, mass_senders: int) -> Iterator[PostgresChatSegment]:
+    def open_batch(
+        self, chats: Sequence[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
+    ) -> Iterator[PostgresChatBatch]:
         with transaction(self._connections) as connection:
             connection.execute(query("interactions", "create_planned"))
-            yield _open(connection, chat_id, gap_seconds=gap_seconds, mass_senders=mass_senders)
+            given = {"chats": list(chats[:CHATS_AT_ONCE]), "messages": MESSAGES_AT_ONCE}
+            (sized,) = _rows(connection, "chats_at_once", given)
+            asked = list(chats[: sized.chats])
+            found = _open(connection, asked, gap_seconds=gap_seconds, mass_senders=mass_senders, waits=waits)
+            yield PostgresChatBatch(connection, found, asked=len(asked))
 
     def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
         with self._connections.connection() as connection:
@@ -47,91 +61,114 @@ class PostgresInteractionStore:
         with self._connections.connection() as connection:
             return connection.execute(query("interactions", "complete_silent"), {"before": before}).rowcount
 
-    def refresh_totals(self) -> int:
+    def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
         with self._connections.connection() as connection:
-            dirty = connection.execute(query("interactions", "dirty_entities")).fetchall()
+            dirty = _rows(connection, "dirty_entities", {"chats": None if chats is None else list(chats)})
         for at in range(0, len(dirty), TOTALS_AT_ONCE):
-            entities, marks, days = zip(*dirty[at : at + TOTALS_AT_ONCE], strict=True)
-            parameters = {"entity": list(entities), "from_day": list(days)}
+            some = dirty[at : at + TOTALS_AT_ONCE]
+            parameters = {"entity": [row.entity_id for row in some], "from_day": [row.from_day for row in some]}
             with transaction(self._connections) as connection:
                 for step in ("lock_entities", "clear_days", "build_days"):
                     connection.execute(query("interactions", step), parameters)
-                connection.execute(query("interactions", "drop_marks"), {"ids": list(chain.from_iterable(marks))})
+                marks = list(chain.from_iterable(row.ids for row in some))
+                connection.execute(query("interactions", "drop_marks"), {"ids": marks})
         return len(dirty)
 
 
-def _open(connection: Connection, chat_id: UUID, *, gap_seconds: float, mass_senders: int) -> PostgresChatSegment:
-    parameters: dict[str, Any] = {"chat": chat_id, "gap": gap_seconds, "mass_senders": mass_senders}
-    found = connection.execute(query("interactions", "lock_chat"), parameters).fetchone()
-    marks = connection.execute(query("interactions", "chat_marks"), parameters).fetchone()
-    if found is None or marks is None or marks[0] is None:  # forgotten, or done by another worker meanwhile
-        if found is None:
-            connection.execute(query("interactions", "drop_lost_marks"), parameters)
-        now = datetime.now(UTC)
-        return PostgresChatSegment(connection, ChatInfo(chat_id, "-", "-", "direct", None, {}), [], (now, now))
-    if found[3] != "direct" and connection.execute(query("interactions", "mark_mass"), parameters).fetchone():
-        found = (*found[:4], "mass")
-    identity, source, external_id, kind, category = found
-    members = {
-        entity: ((name,), is_self)
-        for entity, name, is_self in connection.execute(query("interactions", "members"), parameters)
+def _rows(connection: Connection, name: str, parameters: dict[str, Any]) -> list[Any]:
+    """What a statement of interactions.sql finds, the columns by name."""
+    with connection.cursor(row_factory=namedtuple_row) as cursor:
+        return cursor.execute(query("interactions", name), parameters).fetchall()
+
+
+class _Stretch(NamedTuple):
+    """A locked chat with the stretch of it that has to be looked at, and the marks that say so."""
+
+    chat: ChatInfo
+    from_at: datetime
+    to_at: datetime
+    marks: list[int]
+
+    @property
+    def is_group(self) -> bool:
+        return self.chat.kind != "direct" and self.chat.category != "mass"
+
+
+def _open(
+    connection: Connection, chats: list[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
+) -> list[_Stretch]:
+    """Locks the chats and tells what of them has to be looked at; without those that another has done meanwhile."""
+    locked = {row.id: row for row in _rows(connection, "lock_chats" if waits else "lock_free_chats", {"chats": chats})}
+    if len(locked) < len(chats) and (lost := _rows(connection, "lost_chats", {"chats": chats})):
+        connection.execute(query("interactions", "drop_lost_marks"), {"chats": [row.id for row in lost]})
+    ids = {"chats": list(locked)}
+    marks = {row.chat_id: row for row in _rows(connection, "chat_marks", ids)}
+    mass = {row.id for row in _rows(connection, "mark_mass", {"chats": list(marks), "mass_senders": mass_senders})}
+    members: dict[UUID, dict[UUID, tuple[tuple[str, ...], bool]]] = {chat: {} for chat in marks}
+    for row in _rows(connection, "members", {"chats": list(marks)}):
+        members[row.chat_id][row.entity_id] = ((row.name,), row.is_self)
+    bounds = {
+        "chat": list(marks),
+        "from_at": [row.from_at for row in marks.values()],
+        "to_at": [row.to_at for row in marks.values()],
+        "gap": gap_seconds,
     }
-    ids, from_at, to_at = marks
-    bounds = connection.execute(
-        query("interactions", "stretch"), {**parameters, "from_at": from_at, "to_at": to_at}
-    ).fetchone()
-    assert bounds is not None, "an aggregate always gives a row"
-    return PostgresChatSegment(
-        connection, ChatInfo(identity, source, external_id, kind, category, members), ids, bounds
-    )
+    found: dict[UUID, _Stretch] = {}
+    for row in _rows(connection, "stretches", bounds):
+        chat = locked[row.chat_id]
+        category = "mass" if chat.id in mass else chat.category
+        info = ChatInfo(chat.id, chat.source, chat.external_id, chat.kind, category, members[chat.id])
+        found[chat.id] = _Stretch(info, row.from_at, row.to_at, marks[chat.id].ids)
+    return [found[chat] for chat in chats if chat in found]
 
 
-class PostgresChatSegment:
-    """Implements ``stages.message_stores.ChatSegment`` inside the transaction that ``open_chat`` holds."""
+class PostgresChatBatch:
+    """Implements ``stages.message_stores.ChatBatch`` inside the transaction that ``open_batch`` holds."""
 
-    def __init__(
-        self, connection: Connection, chat: ChatInfo, marks: list[int], bounds: tuple[datetime, datetime]
-    ) -> None:
+    def __init__(self, connection: Connection, stretches: list[_Stretch], *, asked: int) -> None:
         self._connection = connection
-        self._marks = marks
-        self._bounds = {"chat": chat.id, "from_at": bounds[0], "to_at": bounds[1]}
+        self._stretches = stretches
+        self.asked = asked
+        self.built = len(stretches)
+        self._by_chat = {one.chat.id: one for one in stretches}
         self._changed = 0
-        self.chat = chat
 
-    def chunks(self) -> Iterator[list[SegmentMessage]]:
-        if not self._marks:
-            return
-        is_group = self.chat.kind != "direct" and self.chat.category != "mass"
-        with self._connection.cursor("segment") as cursor:
+    def chats(self) -> Iterator[tuple[ChatInfo, Iterator[list[SegmentMessage]]]]:
+        with self._connection.cursor("segments", row_factory=kwargs_row(SegmentMessage)) as cursor:
             cursor.itersize = CHUNK_MESSAGES
-            cursor.execute(query("interactions", "segment"), {**self._bounds, "is_group": is_group})
-            while rows := cursor.fetchmany(CHUNK_MESSAGES):
-                yield [SegmentMessage(*row) for row in rows]
-                if len(rows) < CHUNK_MESSAGES:
-                    break
+            given = self._bounds() | {"is_group": [one.is_group for one in self._stretches]}
+            cursor.execute(query("interactions", "segments"), given)
+            for place, chunks in groupby(_chunks(cursor), key=lambda chunk: chunk[0].place):
+                yield self._stretches[place - 1].chat, chunks
+
+    def _bounds(self) -> dict[str, list[Any]]:
+        return {
+            "chat": [one.chat.id for one in self._stretches],
+            "from_at": [one.from_at for one in self._stretches],
+            "to_at": [one.to_at for one in self._stretches],
+        }
 
     def save(self, rows: Sequence[InteractionRow], *, due_after_seconds: float, minimum_messages: int) -> None:
         if not rows:
             return
         run = self._connection.execute
-        columns = _columns(rows, "id", "day", "started_at", "ended_at", "status", "message_count", "token_count")
-        columns |= _columns(rows, "important_count", "language", "first_external_id", "input_hash")
+        columns = _columns(rows, "id", "chat_id", "day", "started_at", "ended_at", "status", "message_count")
+        columns |= _columns(rows, "token_count", "important_count", "language", "first_external_id", "input_hash")
         run(query("interactions", "insert_planned"), columns)
         found = run(
             query("interactions", "upsert_interactions"),
             {
                 **columns,
-                "chat": self.chat.id,
                 "due_after": due_after_seconds,
                 "minimum": minimum_messages,
-                "is_eligible": self.chat.category != "mass",
+                "is_eligible": [self._by_chat[row.chat_id].chat.category != "mass" for row in rows],
             },
         ).fetchone()
         self._changed += found[0] if found else 0
-        run(query("interactions", "assign_messages"), {**columns, "chat": self.chat.id})
+        run(query("interactions", "assign_messages"), columns)
         self._save_participants(rows)
-        if self.chat.kind != "direct":
-            self._save_belongings(rows)
+        if others := [row for row in rows if self._by_chat[row.chat_id].chat.kind != "direct"]:
+            self._save_belongings(others)
 
     def _save_participants(self, rows: Sequence[InteractionRow]) -> None:
         pairs = [(row, participant) for row in rows for participant in row.participants]
@@ -157,7 +194,7 @@ class PostgresChatSegment:
                 "started_at": [row.started_at for row, _ in pairs],
                 "ended_at": [row.ended_at for row, _ in pairs],
                 # a moved start leaves its old day: nothing before the stretch can have changed
-                "from_at": self._bounds["from_at"],
+                "from_at": [self._by_chat[row.chat_id].from_at for row, _ in pairs],
             },
         )
 
@@ -175,14 +212,27 @@ class PostgresChatSegment:
         run(query("interactions", "clear_belongs"))
 
     def finish(self) -> int:
-        if not self._marks:
-            return 0
         run = self._connection.execute
-        if vanished := run(query("interactions", "vanished"), self._bounds).fetchall():
-            ids, heirs, days = (list(column) for column in zip(*vanished, strict=True))
-            run(query("interactions", "retire"), {**self._bounds, "id": ids, "heir": heirs, "day": days})
-        run(query("interactions", "drop_marks"), {"ids": self._marks})
+        vanished = _rows(self._connection, "vanished", self._bounds())
+        if vanished:
+            run(
+                query("interactions", "retire"),
+                _columns(vanished, "id", "heir", "day", "chat_id", "from_at", "to_at"),
+            )
+        run(
+            query("interactions", "drop_marks"),
+            {"ids": list(chain.from_iterable(one.marks for one in self._stretches))},
+        )
         return self._changed + len(vanished)
+
+
+def _chunks(cursor: ServerCursor[SegmentMessage]) -> Iterator[list[SegmentMessage]]:
+    """The messages as they are fetched, each chunk of one chat."""
+    while rows := cursor.fetchmany(CHUNK_MESSAGES):
+        for _, chunk in groupby(rows, key=lambda row: row.place):
+            yield list(chunk)
+        if len(rows) < CHUNK_MESSAGES:
+            return
 
 
 def _columns(rows: Sequence[Any], *names: str) -> dict[str, list[Any]]:

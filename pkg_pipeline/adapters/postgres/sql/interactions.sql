@@ -1,22 +1,50 @@
 -- name: dirty_chats
-SELECT partition_key::uuid FROM dirty_partitions WHERE asset = 'interactions' GROUP BY 1 ORDER BY min(id)
+-- Of the chats given, or of all; those with the oldest mark first.
+SELECT partition_key::uuid AS chat_id FROM dirty_partitions
+WHERE asset = 'interactions' AND (%(chats)s::uuid[] IS NULL OR partition_key = ANY(%(chats)s::uuid[]::text[]))
+GROUP BY 1 ORDER BY min(id) LIMIT %(limit)s
 
--- name: lock_chat
-SELECT id, source, external_id, kind, category FROM chats WHERE id = %(chat)s FOR NO KEY UPDATE
+-- name: chats_at_once
+-- How many of the chats, from the first on, have no more messages to look at than one transaction takes; at least one.
+SELECT greatest(1, coalesce(min(place) FILTER (WHERE so_far > %(messages)s) - 1, count(*))) AS chats FROM (
+    SELECT g.place, sum(m.messages) OVER (ORDER BY g.place) AS so_far
+    FROM unnest(%(chats)s::uuid[]) WITH ORDINALITY AS g (chat_id, place)
+    CROSS JOIN LATERAL (
+        SELECT min(from_at) AS from_at, max(to_at) AS to_at FROM dirty_partitions
+        WHERE asset = 'interactions' AND partition_key = g.chat_id::text
+    ) d
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS messages FROM (
+            SELECT FROM messages WHERE chat_id = g.chat_id AND sent_at BETWEEN d.from_at AND d.to_at LIMIT %(messages)s + 1
+        ) reached
+    ) m
+) sized
+
+-- name: lock_chats
+SELECT id, source, external_id, kind, category FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
+
+-- name: lock_free_chats
+-- Those that nobody else is at work on.
+SELECT id, source, external_id, kind, category FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: lost_chats
+-- Marked, but forgotten.
+SELECT given.id FROM unnest(%(chats)s::uuid[]) AS given (id) WHERE NOT EXISTS (SELECT FROM chats c WHERE c.id = given.id)
 
 -- name: chat_marks
-SELECT array_agg(id), min(from_at), max(to_at) FROM dirty_partitions
-WHERE asset = 'interactions' AND partition_key = %(chat)s::text
+SELECT partition_key::uuid AS chat_id, array_agg(id) AS ids, min(from_at) AS from_at, max(to_at) AS to_at
+FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = ANY(%(chats)s::uuid[]::text[]) GROUP BY 1
 
 -- name: members
-SELECT c.entity_id, e.name, e.is_self FROM chat_members c JOIN entities e ON e.id = c.entity_id WHERE c.chat_id = %(chat)s
+SELECT c.chat_id, c.entity_id, e.name, e.is_self
+FROM chat_members c JOIN entities e ON e.id = c.entity_id WHERE c.chat_id = ANY(%(chats)s)
 
 -- name: mark_mass
 -- P34: a group with too many senders is mass, unless a person or the export said otherwise.
 WITH changed AS (
     UPDATE chats SET category = 'mass', category_source = 'rule'
-    WHERE id = %(chat)s AND kind IN ('group', 'thread') AND category IS NULL AND category_source = 'export'
-      AND (SELECT count(*) FROM chat_members WHERE chat_id = %(chat)s) > %(mass_senders)s
+    WHERE id = ANY(%(chats)s) AND kind IN ('group', 'thread') AND category IS NULL AND category_source = 'export'
+      AND (SELECT count(*) FROM chat_members WHERE chat_id = chats.id) > %(mass_senders)s
     RETURNING id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
@@ -25,45 +53,58 @@ WITH changed AS (
 )
 SELECT id FROM changed
 
--- name: stretch
+-- name: stretches
 -- From the first to the last moment that what changed can reach: whole interactions next to it within the gap.
-SELECT least(%(from_at)s, min(started_at)), greatest(%(to_at)s, max(ended_at)) FROM interactions
-WHERE chat_id = %(chat)s AND ended_at >= %(from_at)s::timestamptz - make_interval(secs => %(gap)s)
-  AND started_at <= %(to_at)s::timestamptz + make_interval(secs => %(gap)s)
+SELECT g.chat_id, least(g.from_at, i.started_at) AS from_at, greatest(g.to_at, i.ended_at) AS to_at
+FROM unnest(%(chat)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[]) AS g (chat_id, from_at, to_at)
+CROSS JOIN LATERAL (
+    SELECT min(started_at) AS started_at, max(ended_at) AS ended_at FROM interactions
+    WHERE chat_id = g.chat_id AND ended_at >= g.from_at - make_interval(secs => %(gap)s)
+      AND started_at <= g.to_at + make_interval(secs => %(gap)s)
+) i
 
--- name: segment
--- Service entries are kept but are no speech; deleted messages still mark that the talk went on. Of a group the texts are
--- whole, since they are searched for names, and replies say whom they answer and when that was said.
-SELECT m.id, m.external_id, m.sent_at, m.sender_entity_id, m.deleted_at IS NOT NULL, m.content_hash, m.token_count,
-       m.importance_score >= 0.5,
-       CASE WHEN %(is_group)s THEN m.content ELSE left(m.content, 400) END, r.sender_entity_id, r.sent_at
-FROM message_texts m
-LEFT JOIN messages r ON %(is_group)s AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
-    AND r.kind = 'message' AND r.deleted_at IS NULL
-WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(from_at)s AND %(to_at)s AND m.kind = 'message'
-ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+-- name: segments
+-- Chat after chat in the order given. Service entries are kept but are no speech; deleted messages still mark that the talk
+-- went on. Of a group the texts are whole, since they are searched for names, and replies say whom they answer and when
+-- that was said.
+SELECT g.place, m.id, m.external_id, m.sent_at, m.sender_entity_id, m.is_deleted, m.content_hash, m.token_count,
+       m.is_important, m.content, m.answers, m.answered_at
+FROM unnest(%(chat)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[], %(is_group)s::boolean[])
+    WITH ORDINALITY AS g (chat_id, from_at, to_at, is_group, place)
+CROSS JOIN LATERAL (
+    SELECT m.id, m.external_id, m.sent_at, m.sender_entity_id, m.deleted_at IS NOT NULL AS is_deleted, m.content_hash,
+           m.token_count, m.importance_score >= 0.5 AS is_important,
+           CASE WHEN g.is_group THEN m.content ELSE left(m.content, 400) END AS content,
+           r.sender_entity_id AS answers, r.sent_at AS answered_at
+    FROM message_texts m
+    LEFT JOIN messages r ON g.is_group AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
+        AND r.kind = 'message' AND r.deleted_at IS NULL
+    WHERE m.chat_id = g.chat_id AND m.sent_at BETWEEN g.from_at AND g.to_at AND m.kind = 'message'
+    ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
+) m
 
 -- name: create_planned
-CREATE TEMP TABLE IF NOT EXISTS planned (id uuid PRIMARY KEY, started_at timestamptz NOT NULL, ended_at timestamptz NOT NULL)
-ON COMMIT DELETE ROWS
+CREATE TEMP TABLE IF NOT EXISTS planned (
+    id uuid PRIMARY KEY, chat_id uuid NOT NULL, started_at timestamptz NOT NULL, ended_at timestamptz NOT NULL
+) ON COMMIT DELETE ROWS
 
 -- name: insert_planned
-INSERT INTO planned SELECT * FROM unnest(%(id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[])
+INSERT INTO planned SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[])
 
 -- name: upsert_interactions
 -- Returns the days whose eligible interactions are new or say something else now, with the moment they are due.
 WITH given AS (
-    SELECT * FROM unnest(%(id)s::uuid[], %(day)s::date[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[],
+    SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(is_eligible)s::boolean[], %(day)s::date[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[],
         %(status)s::text[], %(message_count)s::int[], %(token_count)s::bigint[], %(important_count)s::int[],
         %(language)s::text[], %(first_external_id)s::text[], %(input_hash)s::text[])
-        AS g (id, day, started_at, ended_at, status, message_count, token_count, important_count, language,
-              first_external_id, input_hash)
+        AS g (id, chat_id, is_eligible, day, started_at, ended_at, status, message_count, token_count, important_count,
+              language, first_external_id, input_hash)
 ), before AS (
     SELECT i.id, i.day FROM interactions i JOIN given g USING (id) WHERE i.day <> g.day
 ), saved AS (
     INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count,
                               language, first_external_id, input_hash)
-    SELECT id, %(chat)s, day, started_at, ended_at, status, message_count, token_count, important_count, language,
+    SELECT id, chat_id, day, started_at, ended_at, status, message_count, token_count, important_count, language,
            first_external_id, input_hash
     FROM given
     ON CONFLICT (id) DO UPDATE SET
@@ -76,19 +117,21 @@ WITH given AS (
           (excluded.day, excluded.started_at, excluded.ended_at, excluded.status, excluded.message_count,
            excluded.token_count, excluded.important_count, excluded.language, excluded.input_hash)
     RETURNING id, day, ended_at, message_count
+), eligible AS (
+    SELECT saved.* FROM saved JOIN given USING (id) WHERE given.is_eligible
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, due_at)
     SELECT 'interaction_summaries', to_char(day, 'YYYY-MM-DD'), 'interactions changed', min(due_at)
     FROM (
-        SELECT day, ended_at + make_interval(secs => %(due_after)s) AS due_at FROM saved
-        WHERE message_count >= %(minimum)s AND %(is_eligible)s
+        SELECT day, ended_at + make_interval(secs => %(due_after)s) AS due_at FROM eligible
+        WHERE message_count >= %(minimum)s
         UNION ALL
         SELECT before.day, '-infinity' FROM before
     ) days GROUP BY day
 ), searched AS (
     -- active ones too, and at once: recall finds what was said a moment ago
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'interactions changed' FROM saved WHERE %(is_eligible)s GROUP BY day
+    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'interactions changed' FROM eligible GROUP BY day
 ), months AS (
     -- a month that the archive has looked at already; one it has not comes of age by time alone
     INSERT INTO dirty_partitions (asset, partition_key, reason)
@@ -119,11 +162,11 @@ SELECT 'entity_days', entity_id::text, 'takes part no more', min(started_at) FRO
 -- Also marks the entities whose running totals have to be made again, from the first day that changed.
 WITH given AS (
     SELECT * FROM unnest(%(interaction_id)s::uuid[], %(entity_id)s::uuid[], %(role)s::text[], %(message_count)s::int[],
-        %(token_count)s::bigint[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[])
-        AS g (interaction_id, entity_id, role, message_count, token_count, started_at, ended_at)
+        %(token_count)s::bigint[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[], %(from_at)s::timestamptz[])
+        AS g (interaction_id, entity_id, role, message_count, token_count, started_at, ended_at, from_at)
 ), saved AS (
     INSERT INTO interaction_participants AS p
-    SELECT * FROM given
+    SELECT interaction_id, entity_id, role, message_count, token_count, started_at, ended_at FROM given
     ON CONFLICT (interaction_id, entity_id) DO UPDATE SET
         role = excluded.role, message_count = excluded.message_count, token_count = excluded.token_count,
         started_at = excluded.started_at, ended_at = excluded.ended_at
@@ -136,7 +179,8 @@ WITH given AS (
     FROM interactions i WHERE i.id IN (SELECT interaction_id FROM saved) GROUP BY day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
-SELECT 'entity_days', entity_id::text, 'interactions changed', least(min(started_at), %(from_at)s) FROM saved GROUP BY entity_id
+SELECT 'entity_days', entity_id::text, 'interactions changed', least(min(saved.started_at), min(from_at))
+FROM saved JOIN given USING (interaction_id, entity_id) GROUP BY entity_id
 
 -- name: create_belongs
 CREATE TEMP TABLE IF NOT EXISTS belongs (entity_id uuid NOT NULL, message_id bigint NOT NULL, interaction_id uuid NOT NULL, sent_us bigint NOT NULL)
@@ -168,25 +212,27 @@ TRUNCATE belongs
 
 -- name: assign_messages
 UPDATE messages m SET interaction_id = p.id
-FROM unnest(%(id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[]) AS p (id, started_at, ended_at)
-WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN p.started_at AND p.ended_at AND m.kind = 'message'
+FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[])
+    AS p (id, chat_id, started_at, ended_at)
+WHERE m.chat_id = p.chat_id AND m.sent_at BETWEEN p.started_at AND p.ended_at AND m.kind = 'message'
   AND m.interaction_id IS DISTINCT FROM p.id
 
 -- name: vanished
--- Interactions of the stretch that no longer exist, each with the one that now holds the time in which it began, or else
--- the nearest to it.
+-- Interactions of the stretches that no longer exist, each with the one of its chat that now holds the time in which it
+-- began, or else the nearest to it.
 SELECT i.id, (
-    SELECT p.id FROM planned p
+    SELECT p.id FROM planned p WHERE p.chat_id = i.chat_id
     ORDER BY greatest(p.started_at - i.started_at, i.started_at - p.ended_at, interval '0'), p.started_at LIMIT 1
-), i.day
-FROM interactions i
-WHERE i.chat_id = %(chat)s AND i.started_at BETWEEN %(from_at)s AND %(to_at)s
-  AND NOT EXISTS (SELECT FROM planned p WHERE p.id = i.id)
+) AS heir, i.day, g.chat_id, g.from_at, g.to_at
+FROM unnest(%(chat)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[]) AS g (chat_id, from_at, to_at)
+JOIN interactions i ON i.chat_id = g.chat_id AND i.started_at BETWEEN g.from_at AND g.to_at
+WHERE NOT EXISTS (SELECT FROM planned p WHERE p.id = i.id)
 
 -- name: retire
 -- What a joined interaction knew stays served under its heir until the heir has a summary of its own: nothing known is lost.
 WITH gone AS (
-    SELECT * FROM unnest(%(id)s::uuid[], %(heir)s::uuid[], %(day)s::date[]) AS g (id, heir, day)
+    SELECT * FROM unnest(%(id)s::uuid[], %(heir)s::uuid[], %(day)s::date[], %(chat_id)s::uuid[], %(from_at)s::timestamptz[],
+        %(to_at)s::timestamptz[]) AS g (id, heir, day, chat_id, from_at, to_at)
 ), items AS (
     UPDATE summary_items s SET interaction_id = gone.heir FROM gone WHERE s.interaction_id = gone.id AND gone.heir IS NOT NULL
 ), facts AS (
@@ -210,7 +256,7 @@ WITH gone AS (
     FROM (SELECT day FROM gone UNION SELECT i.day FROM interactions i JOIN gone ON gone.heir = i.id) d GROUP BY day
 ), unassigned AS (
     UPDATE messages m SET interaction_id = NULL FROM gone
-    WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(from_at)s AND %(to_at)s AND m.interaction_id = gone.id
+    WHERE m.chat_id = gone.chat_id AND m.sent_at BETWEEN gone.from_at AND gone.to_at AND m.interaction_id = gone.id
 ), belongings AS (
     DELETE FROM message_entities m USING gone WHERE m.interaction_id = gone.id
 )
@@ -220,8 +266,8 @@ DELETE FROM interactions i USING gone WHERE i.id = gone.id
 DELETE FROM dirty_partitions WHERE id = ANY(%(ids)s)
 
 -- name: drop_lost_marks
--- Marks of a chat that was forgotten.
-DELETE FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = %(chat)s::text
+-- Marks of chats that were forgotten.
+DELETE FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = ANY(%(chats)s::uuid[]::text[])
 
 -- name: set_category
 -- By hand, for ever: neither an export nor the rule changes it again. NULL is an ordinary chat.
@@ -240,11 +286,18 @@ WITH changed AS (
 SELECT count(*) FROM changed
 
 -- name: complete_silent
-UPDATE interactions SET status = 'completed' WHERE status = 'active' AND ended_at < %(before)s
+-- What another is at work on gets its status from there.
+UPDATE interactions SET status = 'completed' WHERE id IN (
+    SELECT id FROM interactions WHERE status = 'active' AND ended_at < %(before)s FOR NO KEY UPDATE SKIP LOCKED
+)
 
 -- name: dirty_entities
-SELECT partition_key::uuid, array_agg(id), (min(from_at) AT TIME ZONE 'UTC')::date FROM dirty_partitions
-WHERE asset = 'entity_days' GROUP BY 1 ORDER BY 1
+-- Of everybody, or of the members of the chats given.
+SELECT partition_key::uuid AS entity_id, array_agg(id) AS ids, (min(from_at) AT TIME ZONE 'UTC')::date AS from_day
+FROM dirty_partitions
+WHERE asset = 'entity_days' AND (%(chats)s::uuid[] IS NULL OR partition_key IN (
+    SELECT entity_id::text FROM chat_members WHERE chat_id = ANY(%(chats)s::uuid[])))
+GROUP BY 1 ORDER BY 1
 
 -- name: lock_entities
 SELECT pg_advisory_xact_lock(hashtextextended(id::text, 1)) FROM (SELECT id FROM unnest(%(entity)s::uuid[]) AS g (id) ORDER BY id) g
