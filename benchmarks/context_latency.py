@@ -84,7 +84,7 @@ def serve(url: str) -> None:
         return Response(b"{}", media_type="application/json")
 
     app.add_api_route("/noop", nothing)
-    serve_app(app, host="127.0.0.1", port=0, has_tokens=False, on_ready=lambda address: print(address, flush=True))
+    serve_app(app, host="127.0.0.1", port=0, on_ready=lambda address: print(address, flush=True))
     sink.close()
 
 

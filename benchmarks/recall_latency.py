@@ -80,7 +80,7 @@ def serve(url: str) -> None:
             recall=parts,
         )
     )
-    serve_app(app, host="127.0.0.1", port=0, has_tokens=False, on_ready=lambda address: print(address, flush=True))
+    serve_app(app, host="127.0.0.1", port=0, on_ready=lambda address: print(address, flush=True))
 
 
 class Served:

@@ -55,7 +55,7 @@ def main(url: str, home: str) -> None:
             )
         )
         app.add_api_route("/noop", lambda: Response(b"{}", media_type="application/json"))
-        serve_app(app, host="127.0.0.1", port=0, has_tokens=False, on_ready=lambda at: print(at, flush=True))
+        serve_app(app, host="127.0.0.1", port=0, on_ready=lambda at: print(at, flush=True))
 
 
 class Served:

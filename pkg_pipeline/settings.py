@@ -116,6 +116,7 @@ class Settings(SessionSettings):
     # serving
     api_host: str = "127.0.0.1"
     api_port: int = Field(default=8321, ge=0, le=65535)
+    api_hosts: str = Field(default="", description="Names of a proxy under which the API is asked, comma between")
     dagster_port: int = Field(default=3000, ge=0, le=65535)
     dagster_token: SecretStr | None = Field(default=None, min_length=16, description="without one, new at each start")
     dagster_hosts: str = Field(default="", description="further names of Dagster's pages, comma between: a proxy's")

@@ -223,7 +223,10 @@ def _socket_folder(folder: Path) -> Path:
 
 
 def _let_server_in(folder: Path) -> None:
-    """As root: the server's own user owns ``folder`` and may pass through what lies above it."""
+    """As root: the server's own user owns ``folder`` and may pass through what lies above it.
+
+    A folder that was root's alone is opened to the server's group, not to everybody.
+    """
     if os.geteuid() != 0:
         return
     entry = _server_account()
@@ -231,8 +234,14 @@ def _let_server_in(folder: Path) -> None:
     programs = binary("postgres")
     for place in (folder, programs):
         for above in place.parents:
-            if not (mode := above.stat().st_mode) & stat.S_IXOTH:
-                above.chmod(mode | stat.S_IXOTH)
+            found = above.stat()
+            if found.st_mode & stat.S_IXOTH or (found.st_mode & stat.S_IXGRP and found.st_gid == entry.pw_gid):
+                continue
+            if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                above.chmod(found.st_mode | stat.S_IXOTH)
+            else:
+                os.chown(above, -1, entry.pw_gid)
+                above.chmod(found.st_mode | stat.S_IXGRP)
     if not programs.stat().st_mode & stat.S_IXOTH:
         _library().ensure_folder_permissions(programs.parents[1], stat.S_IROTH | stat.S_IXOTH)
 

@@ -9,13 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 import uvicorn
 from fastapi import FastAPI
 
-from pkg_pipeline.adapters.http_guard import is_loopback
-from pkg_pipeline.api import models, problems, session_models
+from pkg_pipeline.adapters.http_guard import HttpGuard, is_loopback
+from pkg_pipeline.api import documentation, problems
+from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.metrics import Latencies, Metrics
-from pkg_pipeline.api.monitoring import MonitoringPorts, monitoring_routes
+from pkg_pipeline.api.monitoring import monitoring_routes
 from pkg_pipeline.api.recall import recall_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
-from pkg_pipeline.api.security import LoopbackHosts
+from pkg_pipeline.api.security import Admission, refused_by_guard
 from pkg_pipeline.api.session_input import EncodedKeys
 from pkg_pipeline.api.sessions import session_routes
 from pkg_pipeline.api.summarization import summarization_routes
@@ -45,26 +46,24 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     problems.install(app)
     app.include_router(reading_routes(deps))
     app.include_router(health_routes(deps))
-    if not deps.tokens:
-        app.add_middleware(LoopbackHosts)
-    app.add_middleware(problems.Failures)
     if deps.backfills is not None:
-        app.include_router(summarization_routes(deps.backfills, tokens=deps.tokens))
+        app.include_router(summarization_routes(deps.backfills))
     if deps.recall is not None:
-        app.include_router(recall_routes(deps.recall, entities=deps.entities, clock=deps.clock, tokens=deps.tokens))
+        app.include_router(recall_routes(deps.recall, entities=deps.entities, clock=deps.clock))
     if deps.sessions is not None:
-        app.include_router(session_routes(deps.sessions, tokens=deps.tokens))
-        app.add_middleware(EncodedKeys)
+        app.include_router(session_routes(deps.sessions))
+    # what is added later stands further out: guard, clock of answers, failures, token, length of bodies
+    app.add_middleware(EncodedKeys)
+    app.add_middleware(BodyLimits)
+    app.add_middleware(Admission, tokens=deps.tokens)
+    app.add_middleware(problems.Failures)
     if deps.monitoring is not None:
-        _add_monitoring(app, deps, deps.monitoring)
-    _document_problems(app)
+        metrics = Metrics(deps.monitoring.store, deps.monitoring.params, receipts_lost=deps.monitoring.receipts_lost)
+        app.include_router(monitoring_routes(deps.monitoring, metrics, clock=deps.clock))
+        app.add_middleware(Latencies, histogram=metrics.latency)
+    app.add_middleware(HttpGuard, is_own_host=deps.is_own_host, answer=refused_by_guard)
+    documentation.install(app)
     return app
-
-
-def _add_monitoring(app: FastAPI, deps: ApiDependencies, ports: MonitoringPorts) -> None:
-    metrics = Metrics(ports.store, ports.params, receipts_lost=ports.receipts_lost)
-    app.include_router(monitoring_routes(ports, metrics, clock=deps.clock, tokens=deps.tokens))
-    app.add_middleware(Latencies, histogram=metrics.latency)  # added last: outermost, so that nothing is left out
 
 
 def check_address(host: str, *, has_tokens: bool) -> None:
@@ -81,14 +80,14 @@ def serve(
     *,
     host: str,
     port: int,
-    has_tokens: bool,
     on_ready: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then finish what is being answered. Raises CannotServe.
 
+    Whether ``host`` may be served is for ``check_address`` to say.
+
     ``on_ready`` hears the address once it is bound (port 0 picks a free one).
     """
-    check_address(host, has_tokens=has_tokens)
     listening = _listen(host, port)
     with listening:
         config = uvicorn.Config(
@@ -121,27 +120,6 @@ def _listen(host: str, port: int) -> socket.socket:
             f"{host}:{port} cannot be served: {error.strerror or error}; choose another --port"
         ) from error
     return listening
-
-
-def _document_problems(app: FastAPI) -> None:
-    """Puts the problem schema into the components, where every error response refers to it."""
-    make = app.openapi
-
-    def openapi() -> dict[str, object]:
-        if app.openapi_schema is None:
-            schema = make()
-            schemas = schema.setdefault("components", {}).setdefault("schemas", {})
-            schemas["Problem"] = models.Problem.model_json_schema()
-            for name, found in schemas.items():
-                # FastAPI drops nulls from examples, and a null is part of the shape
-                model = getattr(models, name, None) or getattr(session_models, name, None)
-                found.update(getattr(model, "model_config", {}).get("json_schema_extra", {}))
-            for unused in ("HTTPValidationError", "ValidationError"):
-                schemas.pop(unused, None)
-        assert app.openapi_schema is not None
-        return app.openapi_schema
-
-    app.openapi = openapi
 
 
 def _version() -> str:

@@ -28,11 +28,12 @@ RETRY_SECONDS = "5"
 
 MEANINGS = {
     401: "No token, or an unknown one",
-    403: "The token's scope is too narrow",
+    403: "The token's scope is too narrow, or a page of another origin asks",
     404: "No such entity; `nearest` has names that look alike",
     409: "Several entities fit; `candidates` lists them",
     413: "The body is too long",
     415: "The body is no JSON",
+    421: "Asked under a host name that is not this server's",
     422: "A parameter is wrong; `errors` says which",
     503: "The database does not answer",
 }
@@ -116,6 +117,8 @@ def _http(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.url.path} does not take {request.method}"
         return problem(405, detail, headers=dict(error.headers or {}))
+    if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's word for JSON too deep for its parser
+        return problem(422, "the body cannot be read as JSON", kind="invalid-request", errors=[])
     return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 

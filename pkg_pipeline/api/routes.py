@@ -11,14 +11,15 @@ from datetime import date
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from pkg_pipeline.adapters.http_guard import OwnHost, is_loopback
 from pkg_pipeline.api import models
 from pkg_pipeline.api.monitoring import MonitoringPorts
 from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
-from pkg_pipeline.api.security import ApiToken, require
+from pkg_pipeline.api.security import ApiToken
 from pkg_pipeline.api.sessions import SessionDesk
 from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.stages.context import ContextRequest, ContextSettings, Relevant, entity_context
@@ -40,7 +41,8 @@ from pkg_pipeline.stages.recall import RecallParts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDependencies:
-    """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only. Without
+    """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only;
+    ``is_own_host`` knows the names under which this server may be asked. Without
     ``monitoring`` there are no figures to ask for, without ``backfills`` none can be requested, without ``recall`` no
     questions, without ``sessions`` no live sessions, without ``relevant`` a context's hint changes nothing.
     """
@@ -55,6 +57,7 @@ class ApiDependencies:
     expected_revision: str
     receipts: ReceiptSink | None = None
     tokens: tuple[ApiToken, ...] = ()
+    is_own_host: OwnHost = is_loopback
     monitoring: MonitoringPorts | None = None
     recall: RecallParts | None = None
     relevant: Relevant | None = None
@@ -74,8 +77,7 @@ def _json(body: Mapping[str, Any]) -> Response:
 
 def reading_routes(deps: ApiDependencies) -> APIRouter:
     """Everything under ``/v1`` that reads."""
-    guarded = [Depends(require("read", deps.tokens))]
-    router = APIRouter(prefix="/v1", dependencies=guarded, tags=["memory"], responses=answers(401, 403, 422, 503))
+    router = APIRouter(prefix="/v1", tags=["memory"], responses=answers(503))
 
     @router.get("/entities", summary="List entities by name", response_model=models.EntityList)
     def entities(query: _Text = None, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:

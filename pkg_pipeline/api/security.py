@@ -1,4 +1,4 @@
-"""Who may ask: bearer tokens with scopes, and the check that a browser page elsewhere is not using our loopback port.
+"""Who may ask: bearer tokens with scopes, decided before a body is read.
 
 Tokens come as ``name:scope:hash``, the hash being sha256 of the secret: the setting holds nothing that opens anything.
 """
@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Annotated, Literal, get_args
 
-from fastapi import Depends, Header, HTTPException
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Header, HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pkg_pipeline.adapters.http_guard import is_loopback
+from pkg_pipeline.adapters.http_guard import Refusal
 from pkg_pipeline.api.problems import problem
 
 TokenScope = Literal["read", "write", "admin"]
 RANK: dict[TokenScope, int] = {"read": 0, "write": 1, "admin": 2}
 """A wider scope may do what a narrower one may."""
 
+OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json", "/health"})
+"""Read without a token: nothing there comes from the memory."""
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_WRITING = frozenset({"POST", "PUT", "PATCH"})
 _HASH = re.compile(r"[0-9a-f]{64}")
-_BEARER = HTTPBearer(auto_error=False, description="Needed where PKG_API_TOKENS is set: `Authorization: Bearer SECRET`")
-_Given = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 
 
 class TokensWrong(ValueError):
@@ -56,53 +58,61 @@ def parse_tokens(text: str) -> tuple[ApiToken, ...]:
     return tuple(tokens)
 
 
-def require(scope: TokenScope, tokens: tuple[ApiToken, ...]) -> Callable[..., Awaitable[None]]:
-    """A dependency that lets callers with ``scope`` pass; without any tokens, everybody (loopback only)."""
+def scope_needed(method: str, path: str) -> TokenScope | None:
+    """What a token must allow for a request; None where nothing of the memory is told. Every new route is covered."""
+    if method in _READING:
+        return None if path in OPEN_PATHS else "read"
+    return "write" if method in _WRITING else "admin"
 
-    async def check(given: _Given) -> None:
-        if not tokens:
-            return
-        if given is None:
-            raise HTTPException(401, "a bearer token is needed", headers={"WWW-Authenticate": "Bearer"})
-        digest = hashlib.sha256(given.credentials.encode()).hexdigest()
+
+class Admission:
+    """Lets callers with a sufficient token pass, decided from the head: nothing of a body has been read.
+
+    Without any ``tokens`` everybody passes, which is for loopback only.
+    """
+
+    def __init__(self, app: ASGIApp, *, tokens: tuple[ApiToken, ...]) -> None:
+        self._app = app
+        self._tokens = tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        refused = self._refusal(scope) if scope["type"] == "http" and self._tokens else None
+        await (refused or self._app)(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        needed = scope_needed(scope["method"], scope["path"])
+        if needed is None:
+            return None
+        secret = _secret(scope)
+        if secret is None:
+            return problem(401, "a bearer token is needed", headers={"WWW-Authenticate": "Bearer"})
+        digest = hashlib.sha256(secret).hexdigest()
         # every token is compared, so that the time tells nothing about which one was near
-        known = [token for token in tokens if compare_digest(token.digest, digest)]
+        known = [token for token in self._tokens if compare_digest(token.digest, digest)]
         if not known:
             headers = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
-            raise HTTPException(401, "the bearer token is not known", headers=headers)
-        if max(RANK[token.scope] for token in known) < RANK[scope]:
-            headers = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'}
-            raise HTTPException(403, f"the token {known[0].name!r} lacks the scope {scope}", headers=headers)
+            return problem(401, "the bearer token is not known", headers=headers)
+        if max(RANK[token.scope] for token in known) < RANK[needed]:
+            headers = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{needed}"'}
+            return problem(403, f"the token {known[0].name!r} lacks the scope {needed}", headers=headers)
+        return None
 
-    return check
 
-
-async def json_only(content_type: Annotated[str, Header()] = "") -> None:
+async def json_only(content_type: Annotated[str, Header(include_in_schema=False)] = "") -> None:
     """A dependency of every route that writes: a page elsewhere can make a browser send anything but JSON unasked."""
     if content_type.partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "the body must be JSON: send Content-Type: application/json")
 
 
-class LoopbackHosts:
-    """Refuses requests that name another host than this machine, as a page does that rebinds its DNS name to us.
-
-    Only without tokens: with them the token decides, under whatever name a proxy calls us.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        if scope["type"] == "http" and not is_loopback(_host(scope)):
-            detail = "this server answers to localhost only; set PKG_API_TOKENS to serve other names"
-            await problem(421, detail, kind="wrong-host")(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+def refused_by_guard(refused: Refusal) -> Response:
+    """What the guard against pages of other origins answers here."""
+    return problem(refused.status, refused.detail, kind=refused.kind)
 
 
-def _host(scope: Scope) -> str:
-    value = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
-    if value.startswith("["):
-        return value.partition("]")[0]
-    return value.rpartition(":")[0] if ":" in value else value
+def _secret(scope: Scope) -> bytes | None:
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) != 1:
+        return None
+    kind, _, secret = given[0].partition(b" ")
+    return secret.strip() or None if kind.lower() == b"bearer" else None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import quote, unquote_to_bytes
 
-from fastapi import HTTPException, Request
+from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pkg_pipeline.adapters.exports import lenient_json
@@ -17,8 +17,9 @@ from pkg_pipeline.api.problems import BadPart
 from pkg_pipeline.memory.hashing import chat_id_of
 
 PREFIX = "/v1/sessions/"
-MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_MESSAGES = 1_000
+MOST_CONTAINERS = 250_000
+"""Brackets in one body: each is an object of a hundred bytes and more once it is read."""
 
 
 class EncodedKeys:
@@ -52,23 +53,14 @@ def session_named(encoded: str) -> str:
 
 
 async def raw_body(request: Request) -> bytes:
-    """The body as it came. Raises ``HTTPException`` 413 as soon as it is known to be too long."""
-    too_long = HTTPException(413, f"the body is longer than {MOST_BODY_BYTES:,} bytes; send it in several requests")
-    told = request.headers.get("content-length", "")
-    if told.isdigit() and int(told) > MOST_BODY_BYTES:
-        raise too_long
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > MOST_BODY_BYTES:
-            raise too_long
-        pieces.append(piece)
-    return b"".join(pieces)
+    """The body as it came; how long it may be is the business of ``BodyLimits``."""
+    return await request.body()
 
 
 def message_list(body: bytes) -> list[Any]:
     """The messages of ``{"messages": […]}`` or of a bare list, whatever they are. Raises ``BadPart``."""
+    if body.count(b"{") + body.count(b"[") > MOST_CONTAINERS:
+        raise BadPart("body", "", f"the body has more than {MOST_CONTAINERS:,} brackets; send it in several requests")
     try:
         found = lenient_json.loads(body)
     except lenient_json.NotJson as error:

@@ -7,6 +7,7 @@ commands take to run. What can go wrong is looked up only when something did.
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +18,9 @@ import typer
 from typer.core import TyperGroup
 
 from pkg_pipeline.cli.terminal import FAILED, INTERRUPTED, CommandFailed, notes, without_controls
+
+PRIVATE = 0o077
+"""The umask: what the program writes is for this user alone."""
 
 BY_SIGNAL = 128
 """A program ended by signal N says 128 + N, as shells do."""
@@ -111,6 +115,7 @@ def _root() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit code 0 done, 1 it failed, 2 wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    os.umask(PRIVATE)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     try:

@@ -18,6 +18,7 @@ from rich.console import Console
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters import dagster_home
 from pkg_pipeline.cli import programs
+from pkg_pipeline.cli.callers import callers_of, curl_line
 from pkg_pipeline.cli.supervise import Program, Stopped, free_port, supervised
 from pkg_pipeline.cli.terminal import CommandFailed, console, settings_in_force
 from pkg_pipeline.settings import Settings
@@ -108,6 +109,8 @@ def _say_all(screen: Console, settings: Settings, chosen: list[Program]) -> None
         f"API      {addresses['api']}",
         f"inbox    {settings.inbox}",
     ]
+    if (secret := callers_of(settings).own_secret) is not None:
+        lines.insert(2, f"         {curl_line(str(addresses['api']), secret)}")
     if "fake-llm" in addresses:
         lines.append(f"model    {addresses['fake-llm']} (local, made-up answers)")
     settings.inbox.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import shlex
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
@@ -13,7 +14,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters import embedded, home_files
 from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
@@ -81,6 +82,16 @@ def _look_at_clock(settings: Settings, findings: Findings) -> None:
 
 def _look_at_home(settings: Settings, findings: Findings) -> None:
     findings.facts["home"] = str(settings.home)
+    before = home_files.open_to_others(settings.home)
+    if before:
+        home_files.make_private(settings.home)
+    lax = home_files.open_to_others(settings.home)
+    findings.facts["home_access"] = "others too" if lax else "this user alone"
+    if closed := [str(path) for path in before if path not in lax]:
+        findings.remarks.append(f"other users of this machine could read this until now: {', '.join(closed)}")
+    if lax:
+        said = " ".join(shlex.quote(str(path)) for path in lax)
+        findings.problems.append(f"other users of this machine may read what lies in PKG_HOME: chmod go= {said}")
     failed = settings.inbox / "failed"
     if failed.is_dir() and (count := sum(not path.name.endswith(".report.json") for path in failed.iterdir())):
         findings.remarks.append(f"{count} files could not be imported: {failed}")
@@ -161,12 +172,12 @@ def _offline_model() -> str:
 
 def _print(screen: Console, answer: dict[str, Any]) -> None:
     screen.print(f"[bold]pkg_pipeline {answer['version']}[/bold] on Python {answer['python']}")
-    for name in ("home", "now", "tokenizer"):
+    for name in ("home", "home_access", "now", "tokenizer"):
         if name in answer:
-            screen.print(f"{name:<10} {plain(answer[name])}")
+            screen.print(f"{name.replace('_', ' '):<11} {plain(answer[name])}")
     for name in ("database", "llm"):
         if name in answer:
-            screen.print(f"{name:<10} " + ", ".join(f"{key} {plain(value)}" for key, value in answer[name].items()))
+            screen.print(f"{name:<11} " + ", ".join(f"{key} {plain(value)}" for key, value in answer[name].items()))
     table = Table("setting", "value", "from", box=None, padding=(0, 2, 0, 0))
     for name, entry in answer["settings"].items():
         value = "" if entry["value"] is None else plain(entry["value"])

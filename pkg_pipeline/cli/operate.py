@@ -10,25 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.home_files import OURS
 from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, YesFlag, confirm, plain, settings_in_force, show
 
 if TYPE_CHECKING:
     from pkg_pipeline.settings import Settings
 
 db = typer.Typer(help="The database: upgrade, downgrade REV, start, stop, status.", no_args_is_help=True)
-
-OURS = (
-    "postgres",
-    *(f"postgres{suffix}" for suffix in embedded.FILES_BESIDE),
-    "dagster",
-    "inbox",
-    "demo",
-    "dev.lock",
-    "dev.pid",
-    "logs",
-    "pkg.toml",
-)
-"""All that the program puts into PKG_HOME; uninstall touches nothing else."""
 
 
 def init(json: JsonFlag = False) -> None:

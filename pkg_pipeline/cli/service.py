@@ -14,6 +14,7 @@ from pkg_pipeline import settings as settings_module
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters import dagster_home
 from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+from pkg_pipeline.cli.app import PRIVATE
 from pkg_pipeline.cli.programs import MODULE, PAGES_TOKEN, without_secrets
 from pkg_pipeline.settings import Settings, SettingsError
 
@@ -70,6 +71,7 @@ def settle_orphans(settings: Settings) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Become the named program; returns only after ``init`` or when something is wrong."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    os.umask(PRIVATE)
     if len(given) != 1 or given[0] not in SERVICES:
         sys.stderr.write(f"usage: python -m pkg_pipeline.cli.service {'|'.join(SERVICES)}\n")
         return 2

@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
+from pkg_pipeline.adapters.http_guard import own_hosts
 from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
 from pkg_pipeline.adapters.postgres.receipts import BackgroundReceiptSink, PostgresReceiptSink
-from pkg_pipeline.api.app import CannotServe, create_app
+from pkg_pipeline.api.app import CannotServe, check_address, create_app
 from pkg_pipeline.api.app import serve as serve_app
 from pkg_pipeline.api.monitoring import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
-from pkg_pipeline.api.security import TokensWrong, parse_tokens
+from pkg_pipeline.cli.callers import Callers, callers_of, curl_line, has_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import context_settings, open_memory
 from pkg_pipeline.wiring.backfills import ReachableBackfills
@@ -29,13 +30,16 @@ READ_CONNECTIONS = 16
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to bind; loopback unless tokens are set.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 takes a free one.")] = None,
+    no_token: Annotated[bool, typer.Option("--no-token", help="Ask nobody for a token; loopback only.")] = False,
 ) -> None:
-    """Serve the read API until Ctrl-C."""
+    """Serve the API until Ctrl-C. Without PKG_API_TOKENS it makes a token of this machine's own and prints it."""
     settings = settings_in_force()
+    bound = host or settings.api_host
     try:
-        tokens = parse_tokens(settings.api_tokens.get_secret_value() if settings.api_tokens else "")
-    except TokensWrong as error:
-        raise CommandFailed(f"PKG_API_TOKENS: {error}") from error
+        check_address(bound, has_tokens=not no_token and has_tokens(settings))
+        callers = Callers((), None) if no_token else callers_of(settings)
+    except CannotServe as error:
+        raise CommandFailed(str(error)) from error
     with open_memory(settings, stays=True) as memory, ExitStack() as closing:
         reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
@@ -60,7 +64,8 @@ def serve(
                         receipts=receipts,
                         recall=questions,
                         relevant=relevant_by(questions, max_tokens=settings.context_tokens),
-                        tokens=tokens,
+                        tokens=callers.tokens,
+                        is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),
                         sessions=sessions,
                         monitoring=MonitoringPorts(
@@ -70,10 +75,9 @@ def serve(
                         ),
                     )
                 ),
-                host=host or settings.api_host,
+                host=bound,
                 port=settings.api_port if port is None else port,
-                has_tokens=bool(tokens),
-                on_ready=lambda address: notes().print(f"API at {address}, its description at {address}/openapi.json"),
+                on_ready=lambda address: _say_address(address, callers),
             )
         except KeyboardInterrupt:
             pass  # the server has answered what it had begun and says so by raising the signal again
@@ -83,3 +87,10 @@ def serve(
             if receipts is not None:
                 receipts.close()
             reads.close()
+
+
+def _say_address(address: str, callers: Callers) -> None:
+    said = [f"API at {address}, its description at {address}/docs"]
+    if callers.own_secret is not None:
+        said.append(f"  {curl_line(address, callers.own_secret)}")
+    notes().print("\n".join(said), markup=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters import embedded, home_files
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
 from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.adapters.postgres.queries import query
@@ -56,6 +56,7 @@ def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS, stay
     Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line.
     """
     clock = clock_of(settings)
+    home_files.make_private(settings.home)
     with database(settings, stays=stays) as url:
         migrate.upgrade(url)
         _keep_time_zone(url, settings)

@@ -107,4 +107,6 @@ def test_the_description_has_an_example(client: TestClient) -> None:
     described = client.get("/openapi.json").json()
     schemas = described["components"]["schemas"]
     assert BackfillAnswer.model_validate(schemas["BackfillAnswer"]["example"]).forecast.interactions == 200
-    assert set(described["paths"][PATH]["post"]["responses"]) == {"200", "202", "401", "403", "415", "422", "503"}
+    operation = described["paths"][PATH]["post"]
+    assert set(operation["responses"]) == {"200", "202", "401", "403", "413", "415", "421", "422", "503"}
+    assert (operation["security"], operation["x-required-scope"]) == ([{"bearer": []}], "write")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import socket
@@ -14,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from pkg_pipeline.api.app import CannotServe, check_address, serve
 from pkg_pipeline.api.models import Problem
-from pkg_pipeline.api.security import ApiToken, TokensWrong, parse_tokens
+from pkg_pipeline.api.security import OPEN_PATHS, RANK, ApiToken, TokensWrong, parse_tokens
 from pkg_pipeline.stages.read_stores import StoreUnavailable
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
 
@@ -123,7 +124,7 @@ TOKENS = parse_tokens(
 
 
 def test_with_tokens_every_read_needs_one(client_of: Callable[..., TestClient], build: MemoryBuilder) -> None:
-    client = client_of(tokens=TOKENS, base_url="http://memory.example")
+    client = client_of(tokens=TOKENS)
     assert refused(client, "/v1/entities", 401)["detail"] == "a bearer token is needed"
     assert client.get("/v1/entities").headers["www-authenticate"] == "Bearer"
     for wrong in ("Bearer nobody", "Basic cmVhZGVy", "Bearer"):
@@ -133,23 +134,99 @@ def test_with_tokens_every_read_needs_one(client_of: Callable[..., TestClient], 
     assert client.get("/health").status_code == 200, "who watches the server needs no token"
 
 
-def test_a_narrow_scope_is_403() -> None:
-    from fastapi import Depends, FastAPI
+@pytest.mark.parametrize(
+    ("method", "needed"),
+    [("GET", "read"), ("POST", "write"), ("PATCH", "write"), ("PUT", "write"), ("DELETE", "admin")],
+)
+def test_each_method_needs_its_scope_on_whatever_path(
+    client_of: Callable[..., TestClient], build: MemoryBuilder, method: str, needed: str
+) -> None:
+    """Also where there is no route yet, so that none can be forgotten."""
+    client = client_of(tokens=TOKENS)
+    for name, scope in SECRETS.items():
+        answer = client.request(method, "/v1/nothing", headers={"Authorization": f"Bearer {name}"})
+        if RANK[scope] < RANK[needed]:
+            body = refused(client, "/v1/nothing", 403, method=method, headers={"Authorization": f"Bearer {name}"})
+            assert body["detail"].endswith(f"scope {needed}")
+            assert f'scope="{needed}"' in answer.headers["www-authenticate"]
+        else:
+            assert answer.status_code == 404
 
-    from pkg_pipeline.api import problems
-    from pkg_pipeline.api.security import require
 
-    app = FastAPI()
-    problems.install(app)
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        [("Authorization", "reader")],
+        [("Authorization", "Bearer")],
+        [("Authorization", "Bearer ")],
+        [("Authorization", "Basic reader")],
+        [("Authorization", "Bearer Reader")],
+        [("Authorization", "Bearer reader x")],
+        [("Authorization", "Bearer reader"), ("Authorization", "Bearer nobody")],
+    ],
+)
+def test_no_route_tells_anything_without_a_token(
+    client_of: Callable[..., TestClient], build: MemoryBuilder, given: list[tuple[str, str]]
+) -> None:
+    client = client_of(tokens=TOKENS)
+    for path in [*client.get("/openapi.json").json()["paths"], "/v1/nothing", "/health/", "/HEALTH"]:
+        if path not in OPEN_PATHS:
+            assert client.request("GET", path, headers=given).status_code == 401, path
 
-    @app.get("/", dependencies=[Depends(require("write", TOKENS))])
-    def write() -> str:
-        return "done"
 
-    client = TestClient(app)
-    assert refused(client, "/", 403, headers={"Authorization": "Bearer reader"})["detail"].endswith("scope write")
-    for name in ("writer", "boss"):
-        assert client.get("/", headers={"Authorization": f"Bearer {name}"}).status_code == 200
+def test_a_secret_of_any_letters_is_known(client_of: Callable[..., TestClient], build: MemoryBuilder) -> None:
+    secret = "sésame, ouvre-toi".encode()
+    client = client_of(tokens=parse_tokens(f"a:read:{hashlib.sha256(secret).hexdigest()}"))
+    assert client.get("/v1/entities", headers={b"Authorization": b"bearer  " + secret}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/entities", "/v1/sessions/a%3Ab/messages", "/v1/summarization/backfill"])
+def test_the_token_is_asked_for_before_a_body_is_read(
+    client_of: Callable[..., TestClient], build: MemoryBuilder, path: str
+) -> None:
+    refused_early: list[int] = []
+
+    async def receive() -> Any:
+        raise AssertionError("the body was read")
+
+    async def send(message: Any) -> None:
+        refused_early.append(message.get("status", 0))
+
+    head = [(b"host", b"127.0.0.1"), (b"content-length", b"200000000"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "headers": head}
+    scope |= {"query_string": b"", "http_version": "1.1", "root_path": "", "scheme": "http", "client": None}
+    asyncio.run(client_of(tokens=TOKENS).app(scope, receive, send))
+    assert refused_early[0] == 401
+
+
+# ── pages of other origins ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("tokens", [(), TOKENS])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example"}, 421),
+        ({"Host": "192.168.1.5"}, 421),
+        ({"Host": ""}, 421),
+    ],
+)
+def test_every_route_is_closed_to_pages_of_other_origins(
+    client_of: Callable[..., TestClient], tokens: Any, headers: dict[str, str], status: int
+) -> None:
+    """Before anything is done: the stores behind fail when they are asked, and a valid token changes nothing."""
+    broken = Broken(AssertionError("asked"))
+    client = client_of(tokens=tokens, contexts=broken, entities=broken, history=broken, health=broken)
+    for path in [*client.get("/openapi.json").json()["paths"], "/", "/docs", "/openapi.json", "/v1/nothing"]:
+        for method in ("GET", "POST", "PATCH", "DELETE", "OPTIONS"):
+            given = {**headers, "Authorization": "Bearer boss"}
+            refused(client, path, status, method=method, headers=given)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +243,6 @@ def test_tokens_are_read_with_blanks_and_capitals() -> None:
     assert parse_tokens("") == ()
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "192.168.1.5", ""])
-def test_without_tokens_other_host_names_are_refused(client: TestClient, host: str) -> None:
-    """A page that points its own name at 127.0.0.1 must not read the memory."""
-    refused(client, "/v1/entities", 421, headers={"host": host})
-
-
 @pytest.mark.parametrize("host", ["localhost", "localhost:8321", "127.0.0.1", "127.0.0.2:9", "[::1]:8321", "LOCALHOST"])
 def test_this_machine_is_served_under_its_own_names(client: TestClient, host: str) -> None:
     assert client.get("/v1/entities", headers={"host": host}).status_code == 200
@@ -186,12 +257,12 @@ def test_an_open_address_needs_tokens() -> None:
 
 def test_a_taken_port_is_a_sentence(client_of: Callable[..., TestClient]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(CannotServe, match="choose another --port"):
-        serve(client_of().app, host="127.0.0.1", port=taken.getsockname()[1], has_tokens=False)  # type: ignore[arg-type]
+        serve(client_of().app, host="127.0.0.1", port=taken.getsockname()[1])  # type: ignore[arg-type]
 
 
 def test_an_unknown_address_is_a_sentence(client_of: Callable[..., TestClient]) -> None:
     with pytest.raises(CannotServe, match="is not an address"):
-        serve(client_of().app, host="nowhere.invalid", port=0, has_tokens=True)  # type: ignore[arg-type]
+        serve(client_of().app, host="nowhere.invalid", port=0)  # type: ignore[arg-type]
 
 
 def test_the_application_is_made_without_touching_its_ports(client_of: Callable[..., TestClient]) -> None:

@@ -190,7 +190,7 @@ def test_a_database_that_is_down_is_503(client_over: Client, asked: Asked) -> No
 
 def test_with_tokens_a_question_needs_one(client_over: Client) -> None:
     tokens = parse_tokens(f"reader:read:{hashlib.sha256(b'reader').hexdigest()}")
-    guarded = client_over(tokens=tokens, base_url="http://memory.example")
+    guarded = client_over(tokens=tokens)
     refused(guarded, f"/v1/recall?query={BOAT}", 401)
     allowed = guarded.get(f"/v1/recall?query={BOAT}", headers={"Authorization": "Bearer reader"})
     assert allowed.status_code == 200
@@ -207,7 +207,7 @@ def test_openapi_documents_the_route_with_words_and_problems(client: TestClient)
     assert operation["description"]
     names = [one["name"] for one in operation["parameters"]]
     assert names == ["query", "entity", "session", "chat", "topic", "top_k", "max_tokens", "as_of"]
-    assert set(operation["responses"]) == {"200", "401", "403", "404", "409", "422", "503"}
+    assert set(operation["responses"]) == {"200", "401", "403", "404", "409", "421", "422", "503"}
     for status, response in operation["responses"].items():
         assert status == "200" or list(response["content"]) == ["application/problem+json"]
     Recall.model_validate(schema["components"]["schemas"]["Recall"]["example"])

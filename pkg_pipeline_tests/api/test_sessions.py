@@ -18,9 +18,10 @@ from pydantic import BaseModel
 
 from pkg_pipeline import wiring
 from pkg_pipeline.api import session_models as models
+from pkg_pipeline.api.bodies import MOST_APPENDED_BYTES
 from pkg_pipeline.api.models import Problem
 from pkg_pipeline.api.security import parse_tokens
-from pkg_pipeline.api.session_input import MOST_BODY_BYTES, MOST_MESSAGES
+from pkg_pipeline.api.session_input import MOST_MESSAGES
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline.wiring.session_desk import SessionDesk
@@ -139,10 +140,10 @@ def test_a_body_too_long_and_of_another_type(client: TestClient) -> None:
     json_type = {"Content-Type": "application/json"}
 
     def pieces() -> Iterator[bytes]:
-        for _ in range(MOST_BODY_BYTES // 1_000_000 + 1):
+        for _ in range(MOST_APPENDED_BYTES // 1_000_000 + 1):
             yield b" " * 1_000_000
 
-    for content in (b" " * (MOST_BODY_BYTES + 1), pieces()):
+    for content in (b" " * (MOST_APPENDED_BYTES + 1), pieces()):
         refused(client.post(f"{PATH}/messages", content=content, headers=json_type), 413)
     for path in ("messages", "events", "fold"):
         refused(client.post(f"{PATH}/{path}", content=b"{}", headers={"Content-Type": "text/plain"}), 415)
@@ -266,9 +267,7 @@ def test_a_live_turn_that_does_not_fit_is_told_with_both_numbers(client: TestCli
 
 def test_with_tokens_writing_needs_the_scope(client_of: Client, memory: Memory) -> None:
     said = [f"{name}:{name}:{hashlib.sha256(name.encode()).hexdigest()}" for name in ("read", "write")]
-    client = client_of(
-        sessions=SessionDesk(memory), tokens=parse_tokens(",".join(said)), base_url="http://memory.example"
-    )
+    client = client_of(sessions=SessionDesk(memory), tokens=parse_tokens(",".join(said)))
     reader, writer = ({"Authorization": f"Bearer {name}"} for name in ("read", "write"))
     refused(client.post(f"{PATH}/messages", json=TURNS), 401)
     refused(client.post(f"{PATH}/messages", json=TURNS, headers=reader), 403)

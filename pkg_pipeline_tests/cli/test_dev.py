@@ -100,6 +100,12 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
         }
         assert len(repository["assetNodes"]) >= 3
         assert get(f"{api[1]}/health")
+        secret = (home / "api-token").read_text().strip()
+        assert f'curl -H "Authorization: Bearer {secret}" {api[1]}/v1/entities' in said
+        with pytest.raises(HTTPError, match="401"):
+            get(f"{api[1]}/v1/entities")
+        laxer = [path for path in home.rglob("*") if path.lstat().st_mode & 0o077 and not path.is_symlink()]
+        assert [str(path) for path in laxer if "postgres/" not in str(path)] == []
         second = subprocess.run(
             [*COMMAND], env=environment(home), capture_output=True, text=True, timeout=60, check=False
         )

@@ -96,3 +96,29 @@ def test_no_secret_is_printed(given: Program) -> None:
             assert secret not in said.out + said.err
         assert "set, not shown" in said.out
         assert "model.example" in said.out
+
+
+def test_a_home_that_others_can_read_is_closed_and_told(given: Program) -> None:
+    file = settings_file(given, "hot_days = 5\n")
+    given.home.chmod(0o755)
+    file.chmod(0o644)
+    said = given.ok("doctor", "--json").json
+    assert said["home_access"] == "this user alone"
+    assert [one for one in said["remarks"] if "until now" in one and str(file) in one] != []
+    assert (given.home.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    shown = given.ok("doctor").out
+    assert "until now" not in shown
+    assert "home access this user alone" in shown
+
+
+def test_what_a_link_leads_to_is_for_its_owner_to_close(given: Program) -> None:
+    elsewhere = settings_file(given, "hot_days = 5\n").rename(given.home.parent / "dotfiles.toml")
+    (given.home / "pkg.toml").symlink_to(elsewhere)
+    (given.home / "notes").mkdir()
+    for path in (given.home, elsewhere):
+        path.chmod(0o755)
+    said = given("doctor", "--json")
+    assert said.code == 1
+    assert said.json["problems"] == [
+        f"other users of this machine may read what lies in PKG_HOME: chmod go= {given.home / 'pkg.toml'}"
+    ]

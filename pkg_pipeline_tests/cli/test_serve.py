@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import signal
 import socket
+import stat
 import subprocess
 import time
 from collections.abc import Iterator
@@ -23,8 +25,8 @@ TOKENS = f"reader:read:{hashlib.sha256(b'open sesame').hexdigest()}"
 
 @contextmanager
 def serving(program: Program, *arguments: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """The running server and its address, told by the server itself."""
-    process = program.start("serve", "--port", "0", *arguments, **more)
+    """The running server and its address, told by the server itself; ``more`` may name tokens."""
+    process = program.start("serve", "--port", "0", *arguments, **{"PKG_API_TOKENS": "none", **more})
     try:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -35,8 +37,9 @@ def serving(program: Program, *arguments: str, **more: str) -> Iterator[tuple[su
             end(process, signal.SIGKILL)
 
 
-def get(address: str, path: str, *, token: str = "") -> tuple[int, dict[str, object]]:
-    request = Request(address + path, headers={"Authorization": f"Bearer {token}"} if token else {})
+def get(address: str, path: str, *, token: str = "", host: str = "") -> tuple[int, dict[str, object]]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = Request(address + path, headers={**headers, **({"Host": host} if host else {})})
     try:
         with build_opener(ProxyHandler({})).open(request, timeout=10) as answer:
             return answer.status, json.load(answer)
@@ -62,6 +65,44 @@ def test_it_answers_and_ends_with_its_server_when_asked(program: Program, number
 def test_without_tokens_it_serves_this_machine_only(given: Program) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1"):
         given("serve", "--port", "0", "--host", host).failed("PKG_API_TOKENS")
+        given("serve", "--port", "0", "--host", host, PKG_API_TOKENS="none").failed("PKG_API_TOKENS")
+        given("serve", "--port", "0", "--host", host, "--no-token", PKG_API_TOKENS=TOKENS).failed("PKG_API_TOKENS")
+    assert not (given.home / "api-token").exists()
+
+
+def test_a_token_of_this_machine_is_made_once_and_printed(given: Program) -> None:
+    """Another user of the machine, or a page in its browser, is no caller."""
+    secrets: list[str] = []
+    for _ in range(2):
+        with serving(given, PKG_API_TOKENS="") as (process, address):
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            found = re.fullmatch(rf'  curl -H "Authorization: Bearer (\S+)" {address}/v1/entities\n', line)
+            assert found is not None, line
+            secrets.append(found[1])
+            assert get(address, "/v1/entities")[0] == get(address, "/v1/entities", token="wrong")[0] == 401
+            assert get(address, "/v1/entities", token=found[1])[0] == 200
+            assert end(process) == (0, "")
+    file = given.home / "api-token"
+    assert secrets == [file.read_text().strip()] * 2
+    assert len(secrets[0]) >= 32
+    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(given.home.stat().st_mode)) == (0o600, 0o700)
+    with serving(given, "--no-token", PKG_API_TOKENS="") as (process, address):
+        assert get(address, "/v1/entities")[0] == 200
+        assert end(process) == (0, "")
+
+
+def test_a_token_that_is_none_is_one_line(given: Program) -> None:
+    given.home.mkdir()
+    (given.home / "api-token").write_text("short\n")
+    given("serve", "--port", "0").failed("api-token", "remove it")
+
+
+def test_it_answers_under_the_names_of_the_settings(given: Program) -> None:
+    with serving(given, PKG_API_HOSTS="memory.example, other.example") as (process, address):
+        for host, status in (("memory.example", 200), ("OTHER.example:443", 200), ("evil.example", 421)):
+            assert get(address, "/health", host=host)[0] == status
+        assert end(process) == (0, "")
 
 
 def test_with_a_token_it_asks_for_it(given: Program) -> None:
