@@ -19,6 +19,8 @@ from typing import Any, Protocol
 
 import fasteners
 
+from pkg_pipeline.memory.surprises import SURPRISES, surprise
+
 SETTLE_SECONDS = 2.0
 """A drop whose files changed this recently may still be written to."""
 
@@ -27,6 +29,8 @@ UNFINISHED = (".part", ".partial", ".crdownload", ".download", ".filepart", ".tm
 
 DONE, FAILED = "done", "failed"
 REPORT = ".report.json"
+LONGEST_NAME_BYTES = 255
+"""Of one entry of a folder, on every usual file system."""
 
 _ONE_THREAD = threading.Lock()
 """File locks hold between processes only."""
@@ -123,8 +127,14 @@ class Inbox:
             report = importer(drop.path).to_json()
         except Refused as error:
             return self._move(drop, FAILED, {"note": f"failed: {error}", "error": str(error)})
+        except SURPRISES as error:  # by this drop: those behind it are taken
+            reason = surprise(error)
+            return self._move(drop, FAILED, {"note": f"failed: {reason}", "error": reason})
         if _messages(report) == 0 and report.get("rejected"):
             return self._move(drop, FAILED, {"note": "failed: no message could be read", **report})
+        if report.get("damaged"):
+            note = f"damaged, what could be read went in: {_note(report)}; export it again"
+            return self._move(drop, FAILED, {"note": note, **report})
         return self._move(drop, DONE, {"note": _note(report), **report})
 
     def _move(self, drop: Drop, folder: str, report: dict[str, Any]) -> Taken:
@@ -133,9 +143,11 @@ class Inbox:
         drop.path.rename(target)
         # the report comes second: a crash in between leaves a file without report, never a report without file
         stamped = {**report, "file": drop.name, "taken_at": datetime.now(UTC).isoformat(timespec="seconds")}
-        partial = target.with_name(f".{target.name}{REPORT}")
-        partial.write_text(json.dumps(stamped, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-        partial.rename(target.with_name(target.name + REPORT))
+        beside = _report_of(target)
+        partial = beside.with_name(f".{beside.name}")
+        # names of files need not be text: "replace" stands for the bytes of one that are none
+        partial.write_text(json.dumps(stamped, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", errors="replace")
+        partial.rename(beside)
         return Taken(drop.name, imported=folder == DONE, moved_to=target, report=stamped)
 
 
@@ -156,7 +168,7 @@ def _drop(entry: Path) -> Drop | None:
             # ctime, unlike mtime, moves with every write even where a copy program sets the file's old time
             changed_at = max(changed_at, status.st_ctime)
             is_unfinished = is_unfinished or path.name.lower().endswith(UNFINISHED)
-    except FileNotFoundError:
+    except OSError:  # gone meanwhile, or nobody may look into it
         return None
     return Drop(entry, files, size, changed_at, is_unfinished) if files else None
 
@@ -170,14 +182,20 @@ def _files(entry: Path) -> Iterator[Path]:
 
 
 def _free_name(folder: Path, name: str) -> Path:
-    """``name``, or ``stem (2).suffix`` … where that is taken, by a file or by a report."""
+    """``name``, or ``stem (2).suffix`` … where that is taken, by a file or by a report; cut so that a report fits."""
     stem, suffix = Path(name).stem, Path(name).suffix
+    longest = LONGEST_NAME_BYTES - len(os.fsencode(suffix)) - len(REPORT) - len(". (1000)")
+    stem = os.fsdecode(os.fsencode(stem)[: max(longest, 1)])
     number = 1
     while True:
-        target = folder / (name if number == 1 else f"{stem} ({number}){suffix}")
-        if not target.exists() and not target.with_name(target.name + REPORT).exists():
+        target = folder / (f"{stem}{suffix}" if number == 1 else f"{stem} ({number}){suffix}")
+        if not target.exists() and not _report_of(target).exists():
             return target
         number += 1
+
+
+def _report_of(target: Path) -> Path:
+    return target.with_name(target.name + REPORT)
 
 
 def _messages(report: dict[str, Any]) -> int:

@@ -52,7 +52,10 @@ def import_files(
     show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))
     for problem in problems:
         notes().print(f"[red]not imported[/red] {plain(problem)}")
-    if problems:
+    for file in report.damaged:
+        lost = "what could be read of it went in, messages are missing: export it again"
+        notes().print(f"[red]damaged[/red] {plain(file)}: {lost}")
+    if problems or report.damaged:
         raise typer.Exit(FAILED)
 
 
@@ -112,6 +115,7 @@ def _add(whole: ImportReport, part: ImportReport) -> None:
     whole.rejected += part.rejected
     whole.rejected_count += part.rejected_count
     whole.warnings += part.warnings
+    whole.damaged += part.damaged
 
 
 def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> None:

@@ -84,10 +84,17 @@ class ParsedOwner:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """One piece of input that was not taken in; everything around it was."""
+    """One piece of input that was not taken in; everything around it was.
+
+    Of a message the chat and, where it could be read, its id are given. ``is_damage``: the file itself is broken or cut
+    off at this place, and nobody knows how much is missing.
+    """
 
     where: str
     reason: str
+    chat_external_id: str | None = None
+    external_id: str | None = None
+    is_damage: bool = False
 
 
 # ── what the stages hand to the rules ─────────────────────────────────────────────────────────

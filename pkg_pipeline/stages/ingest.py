@@ -15,6 +15,7 @@ from uuid import UUID
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.cleaning import clean_json, clean_text, clean_text_counted
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
+from pkg_pipeline.memory.surprises import SURPRISES, surprise
 from pkg_pipeline.stages.message_stores import (
     ChatNames,
     ChatRow,
@@ -23,9 +24,10 @@ from pkg_pipeline.stages.message_stores import (
     IngestBatch,
     IngestCounts,
     IngestStore,
+    Unstorable,
 )
 from pkg_pipeline.stages.owner import is_open, is_surely_me
-from pkg_pipeline.stages.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown
+from pkg_pipeline.stages.parsed_rows import key_refusal, refusal_of, rows_of, shown
 from pkg_pipeline.stages.ports import TokenCounter
 
 BATCH_MESSAGES = 5_000
@@ -51,9 +53,13 @@ class ImportReport:
     rejected: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     rejected_count: int = 0
     warnings: list[str] = field(default_factory=list[str])
+    damaged: list[str] = field(default_factory=list[str])
+    """Files that are broken or cut off: nobody knows how much of them is missing. What could be read went in."""
 
     def reject(self, file: str, rejected: Rejected) -> None:
         self.rejected_count += 1
+        if rejected.is_damage and file not in self.damaged:
+            self.damaged.append(file)
         if len(self.rejected) < REPORTED_REJECTIONS:
             self.rejected.append((file, rejected.where, rejected.reason))
 
@@ -71,6 +77,7 @@ class ImportReport:
             "rejected_count": self.rejected_count,
             "replaced_characters": self.replaced_characters,
             "warnings": self.warnings,
+            "damaged": self.damaged,
         }
 
 
@@ -160,6 +167,10 @@ class _Chat:
         return ChatNames(self.title or self.shown, self.title_at, metadata, max(self.seen_at, UNDATED))
 
 
+_Waiting = tuple[ParsedMessage, str, UUID, UUID | None]
+"""A message that goes in, its cleaned text, its chat and its sender."""
+
+
 @dataclass(slots=True)
 class _Intake:
     """The state of one file being read: what is known already, the batch being filled. Grows with people and chats."""
@@ -172,7 +183,7 @@ class _Intake:
     taken: int = 0
     characters: int = 0
     batch: IngestBatch = field(default_factory=IngestBatch)
-    waiting: list[Taken] = field(default_factory=list[Taken])
+    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
     people: dict[str, dict[str, _Person]] = field(default_factory=dict[str, dict[str, _Person]])
     mine: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     all_chats: dict[tuple[str, str], _Chat] = field(default_factory=dict[tuple[str, str], _Chat])
@@ -181,7 +192,10 @@ class _Intake:
     def take(self, item: ParsedOwner | ParsedChat | ParsedMessage | Rejected) -> bool:
         """Add one item; True when a batch was written."""
         if isinstance(item, ParsedMessage):
-            self._message(item)
+            try:
+                self._message(item)
+            except SURPRISES as error:
+                self.report.reject(self.export.name, Rejected(item.where, surprise(error)))
         elif isinstance(item, ParsedChat):
             self._chat(item)
         elif isinstance(item, Rejected):
@@ -267,11 +281,23 @@ class _Intake:
         self.taken += 1
 
     def flush(self) -> None:
-        """Score, count and write the batch in one transaction."""
+        """Score, count and write the batch in one transaction, or in several where a message in it cannot be stored."""
         if not (self.waiting or self.batch.chats or self.batch.entities or self.batch.members):
             return
-        self.batch.messages = rows_of(self.waiting, self.counter)
-        self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
+        waiting = [self.waiting]
+        while waiting:
+            taken = waiting.pop()
+            try:
+                self.batch.messages = rows_of(taken, self.counter)
+                self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
+            except (Unstorable, *SURPRISES) as error:
+                if len(taken) <= 1:
+                    reason = str(error) if isinstance(error, Unstorable) else surprise(error)
+                    self.report.reject(self.export.name, Rejected(taken[0][0].where if taken else "", reason))
+                else:  # whichever of them it is, the others go in, in their order
+                    waiting += [taken[len(taken) // 2 :], taken[: len(taken) // 2]]
+            else:
+                self.batch = IngestBatch()
         self.batch, self.waiting, self.characters = IngestBatch(), [], 0
 
     def name_all(self) -> None:

@@ -137,6 +137,10 @@ class IngestCounts:
         )
 
 
+class Unstorable(Exception):
+    """The database refuses a value in a batch and keeps nothing of it; the message names the kind of refusal only."""
+
+
 class IngestStore(Protocol):
     """Takes messages in; every call is one transaction and may be repeated."""
 
@@ -144,9 +148,13 @@ class IngestStore(Protocol):
         """External ids that are me on this source, from earlier imports."""
         ...
 
-    def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None: ...
+    def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
+        """Notes an import, and that those are dead which a process left behind that is gone."""
+        ...
 
-    def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts: ...
+    def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
+        """Raises Unstorable."""
+        ...
 
     def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
         """What each chat is called, and the latest name of each entity with the message's time that carried it."""

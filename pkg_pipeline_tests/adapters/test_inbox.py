@@ -181,3 +181,35 @@ def test_two_processes_at_once_take_each_drop_once(inbox: Inbox) -> None:
     for thread in threads:
         thread.join()
     assert sorted(importers[0].seen + importers[1].seen) == sorted(f"{number}.json" for number in range(12))
+
+
+def test_a_drop_that_surprises_the_importer_lies_in_failed_and_those_behind_it_are_taken(inbox: Inbox) -> None:
+    class Surprised(Importer):
+        def __call__(self, path: Path, /) -> Report:
+            if path.name == "a.json":
+                raise TypeError("secret words")
+            return super().__call__(path)
+
+    put(inbox, "a.json")
+    put(inbox, "b.json")
+    odd, good = inbox.take_all(Surprised())
+    assert (odd.imported, good.imported) == (False, True)
+    assert report_of(odd)["error"] == "it cannot be read: TypeError over an unforeseen value"
+
+
+def test_a_damaged_file_lies_in_failed_and_says_what_went_in(inbox: Inbox) -> None:
+    put(inbox, "cut.json")
+    (taken,) = inbox.take_all(Importer(Report(messages_new=5, rejected=[{}], rejected_count=1, damaged=["cut.json"])))
+    assert not taken.imported
+    assert report_of(taken)["note"].startswith("damaged, what could be read went in: 5 new")
+
+
+@pytest.mark.parametrize(
+    "name", ["n" * 250 + ".json", "я" * 120 + ".json", b"bytes \xff.json".decode("utf-8", "surrogateescape")]
+)
+def test_names_that_are_long_or_no_text_are_moved_with_their_report_too(inbox: Inbox, name: str) -> None:
+    for _ in range(2):
+        put(inbox, name)
+        (taken,) = inbox.take_all(Importer())
+        assert taken.moved_to.exists()
+    assert len([path for path in (inbox.folder / "done").iterdir() if path.name.endswith(".report.json")]) == 2

@@ -71,6 +71,18 @@ def test_one_bad_path_does_not_hold_up_the_others(given: Program, exports: Path)
     assert "missing.jsonl" in said.err
 
 
+def test_a_truncated_export_goes_in_as_far_as_it_goes_and_is_not_a_success(given: Program, exports: Path) -> None:
+    whole = written(exports / "chat.jsonl", dialogue())
+    cut = exports / "cut.jsonl"
+    cut.write_bytes(whole.read_bytes().rstrip()[:-20])
+    said = given("import", cut, "--json")
+    assert said.code == 1
+    assert (said.json["messages_new"], said.json["damaged"]) == (5, [str(cut)])
+    assert "cut.jsonl: what could be read of it went in, messages are missing" in said.err
+    assert "Traceback" not in said.err
+    assert given.ok("import", whole, "--json").json["damaged"] == []
+
+
 def test_what_cannot_be_read_is_one_line(given: Program, exports: Path) -> None:
     missing, strange = exports / "missing.json", exports / "strange.json"
     given("import", missing).failed(str(missing))

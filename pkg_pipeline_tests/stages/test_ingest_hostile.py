@@ -8,10 +8,14 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner
+from pkg_pipeline.stages.message_stores import IngestBatch, IngestCounts, Unstorable
 from pkg_pipeline_tests.stages.import_rig import START, ItemsExport, Rig, line
 from pkg_pipeline_tests.stages.recount import assert_recounts
 
@@ -172,3 +176,51 @@ def test_unreadable_lines_are_counted_apart(rig: Rig) -> None:
     assert (report.counts.new, report.counts.unchanged, report.rejected_count) == (2, 1, 3)
     assert [where for _, where, _ in report.rejected] == ["line 2", "line 3", "line 4"]
     assert report.to_json()["messages_new"] == 2
+
+
+class Choosy(PostgresIngestStore):
+    """Stands for a value that the database refuses and cleaning did not foresee."""
+
+    def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
+        if any(row.content == "poison" for row in batch.messages):
+            raise Unstorable("it cannot be stored: NumericValueOutOfRange")
+        return super().write(batch, exported_at=exported_at)
+
+
+def test_one_message_that_cannot_be_stored_costs_itself_only(rig: Rig) -> None:
+    lines = [line("c", number, minute=number) for number in range(40)]
+    for number in (7, 8, 39):
+        lines[number]["text"] = "poison"
+    report = rig.take(lines, store=Choosy(rig.pool))
+    assert (report.counts.new, [where for _, where, _ in report.rejected]) == (37, ["line 8", "line 9", "line 40"])
+    ids = [int(row[0]) for row in rig.rows("SELECT external_id FROM messages ORDER BY id")]
+    assert ids == [number for number in range(40) if number not in (7, 8, 39)]
+
+
+def test_a_message_that_surprises_costs_itself_only(rig: Rig) -> None:
+    odd: list[Any] = [said(2, text=5), said(3, external_id=None), said(4, sent_at="x"), said(5, sender_name=["a"])]
+    report = rig.take_export(ItemsExport([ParsedChat("jsonl", "c", "direct"), said(1), *odd, said(6)]))
+    assert (report.counts.new, report.rejected_count) == (2, 4)
+    assert [where for _, where, _ in report.rejected] == [f"messages[{number}]" for number in range(2, 6)]
+
+
+def test_an_import_left_by_a_dead_process_is_ended_and_a_living_one_is_not(rig: Rig) -> None:
+    dead, living = uuid4(), uuid4()
+    other = PostgresIngestStore(rig.pool)
+    other.begin(batch_id=living, file="living", format_name="jsonl")
+    with engine.pool(rig.url, size=1) as pool:
+        PostgresIngestStore(pool).begin(batch_id=dead, file="dead", format_name="jsonl")
+        # its session ends with the process: here with the backend
+        rig.rows(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+            " AND pid <> ALL(%s)",
+            [[held.info.backend_pid for held in other._holding.values()]],  # whose import lives
+        )
+    rig.take([line("c", 1)])
+    assert rig.rows("SELECT file, status, finished_at IS NOT NULL FROM import_batches ORDER BY file") == [
+        ("dead", "failed", True),
+        ("lines.jsonl", "done", True),
+        ("living", "running", False),
+    ]
+    other.finish(batch_id=living, failed=False, sha256=None, counts={}, rejected=[])
+    assert rig.value("SELECT status FROM import_batches WHERE file = 'living'") == "done"

@@ -6,16 +6,19 @@ Formats are not known here. Zips are guarded against bombs and odd members; noth
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from pkg_pipeline.adapters.exports.reading import ByteSource
+from pkg_pipeline.memory.surprises import SURPRISES
 
 MAX_ZIP_MEMBERS: Final = 200_000
 MAX_ZIP_RATIO: Final = 250
@@ -23,6 +26,7 @@ MAX_ZIP_RATIO: Final = 250
 MAX_ZIP_RATIO_FROM_BYTES: Final = 64 * 1024 * 1024
 MAX_ZIP_BYTES: Final = 64 * 1024**3
 
+_NO_TIME: Final = datetime(1980, 1, 1, tzinfo=UTC)
 _ZIP_MARK: Final = b"PK\x03\x04"
 _TELEGRAM_FILE: Final = "result.json"
 _TELEGRAM_MEDIA: Final = frozenset(
@@ -52,8 +56,19 @@ class UnreadableExport(ValueError):
     """There is nothing that can be imported; the message is one sentence for the person who asked for it."""
 
 
+class UnreadablePart(ByteSource):
+    """One file of a folder or zip that cannot be opened, and why; those beside it can."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, opener=partial(nullcontext, BytesIO()), bytes_total=0, written_at=_NO_TIME)
+        self.reason = reason
+
+
 def files_in(path: Path) -> tuple[list[ByteSource], bool]:
-    """``(files in the order of their names, whether path is a folder or a zip)``. Raises ``UnreadableExport``."""
+    """``(files in the order of their names, whether path is a folder or a zip)``.
+
+    A part that cannot be opened stands in the list as ``UnreadablePart``. Raises ``UnreadableExport``.
+    """
     try:
         if path.is_dir():
             return _in_folder(path), True
@@ -83,9 +98,13 @@ def _in_folder(folder: Path) -> list[ByteSource]:
             path = Path(place) / name
             if _is_hidden(name) or not path.is_file():
                 continue
-            with path.open("rb") as stream:
-                is_zip = stream.read(len(_ZIP_MARK)) == _ZIP_MARK
-            found.extend(_in_zip(path) if is_zip else [_on_disk(path, path)])
+            try:
+                with path.open("rb") as stream:
+                    is_zip = stream.read(len(_ZIP_MARK)) == _ZIP_MARK
+                found.extend(_in_zip(path) if is_zip else [_on_disk(path, path)])
+            except (UnreadableExport, OSError) as error:
+                reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+                found.append(UnreadablePart(str(path), f"cannot be read: {reason}"))
     return found
 
 
@@ -93,24 +112,23 @@ def _in_zip(path: Path) -> list[ByteSource]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [info for info in archive.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, *SURPRISES) as error:
         raise UnreadableExport(f"{path}: the zip is damaged: {error}") from error
     if len(members) > MAX_ZIP_MEMBERS:
         raise UnreadableExport(f"{path}: the zip has {len(members):,} files, more than {MAX_ZIP_MEMBERS:,}")
     wanted = sorted(_without_media(members), key=lambda info: info.filename)
-    for info in wanted:
-        _refuse_bomb(path, info)
     if sum(info.file_size for info in wanted) > MAX_ZIP_BYTES:
         raise UnreadableExport(f"{path}: the zip would unpack to more than {MAX_ZIP_BYTES // 1024**3} GiB")
-    return [
-        ByteSource(
-            f"{path}:{info.filename}",
-            opener=_member_opener(path, info.filename),
-            bytes_total=info.file_size,
-            written_at=_written_at(info),
-        )
-        for info in wanted
-    ]
+    return [_member(path, info) for info in wanted]
+
+
+def _member(path: Path, info: zipfile.ZipInfo) -> ByteSource:
+    name = f"{path}:{info.filename}"
+    if (refusal := _refusal_of(info)) is not None:
+        return UnreadablePart(name, refusal)
+    return ByteSource(
+        name, opener=partial(_opened, path, info), bytes_total=info.file_size, written_at=_written_at(info)
+    )
 
 
 def _without_media(members: Iterable[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
@@ -127,24 +145,24 @@ def _without_media(members: Iterable[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
     return kept
 
 
-def _refuse_bomb(path: Path, info: zipfile.ZipInfo) -> None:
+def _refusal_of(info: zipfile.ZipInfo) -> str | None:
+    """Why a member is not unpacked, or None."""
     if info.flag_bits & 1:
-        raise UnreadableExport(f"{path}: {info.filename} is protected by a password: unpack it first")
+        return "it is protected by a password: unpack it first"
     packed = max(info.compress_size, 1)
     if info.file_size > MAX_ZIP_RATIO_FROM_BYTES and info.file_size / packed > MAX_ZIP_RATIO:
-        raise UnreadableExport(
-            f"{path}: {info.filename} would unpack to {info.file_size // 1024**2:,} MiB, {info.file_size // packed:,}"
-            f" times its packed size: that is no conversation; unpack it yourself if you trust it"
+        return (
+            f"it would unpack to {info.file_size // 1024**2:,} MiB, {info.file_size // packed:,} times its packed"
+            " size: that is no conversation; unpack it yourself if you trust it"
         )
+    return None
 
 
-def _member_opener(path: Path, member: str) -> Callable[[], AbstractContextManager[IO[bytes]]]:
-    @contextmanager
-    def opened() -> Iterator[IO[bytes]]:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
-            yield stream
-
-    return opened
+@contextmanager
+def _opened(path: Path, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """The member by its place and not by its name, which another may have too."""
+    with zipfile.ZipFile(path) as archive, archive.open(info) as stream:
+        yield stream
 
 
 def _written_at(info: zipfile.ZipInfo) -> datetime:
@@ -152,7 +170,7 @@ def _written_at(info: zipfile.ZipInfo) -> datetime:
     try:
         return datetime(*info.date_time, tzinfo=UTC)
     except ValueError:  # some packers leave month and day zero
-        return datetime(1980, 1, 1, tzinfo=UTC)
+        return _NO_TIME
 
 
 def _is_hidden(name: str) -> bool:

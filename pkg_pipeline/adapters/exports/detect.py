@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import orjson
 
-from pkg_pipeline.adapters.exports.containers import UnreadableExport, files_in
+from pkg_pipeline.adapters.exports.containers import UnreadableExport, UnreadablePart, files_in
 from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
 from pkg_pipeline.adapters.exports.jsonl import REQUIRED, read_jsonl
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportItem
@@ -20,6 +20,7 @@ from pkg_pipeline.adapters.exports.repair import repaired
 from pkg_pipeline.adapters.exports.telegram import CHAT_SECTIONS, read_telegram
 from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES
 from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.surprises import SURPRISES, surprise
 from pkg_pipeline.memory.told_times import zone_named
 
 __all__ = ["Export", "ExportFormat", "UnreadableExport", "open_export"]
@@ -69,7 +70,10 @@ class Export:
 
     def items(self) -> Iterator[ExportItem]:
         """Everything in it, a chat before its messages; each call reads anew. Never raises for the content."""
-        yield from self._reader(self._content)
+        try:
+            yield from self._reader(self._content)
+        except SURPRISES as error:  # not in an entry, which readers survive: the rest of the file is unread
+            yield Rejected(f"byte {self._content.bytes_read}", surprise(error), is_damage=True)
         if self._content.sha256 is None:  # the reader stopped at a fault: the digest is still that of the whole file
             with suppress(DamagedFile):
                 for _ in self._content.chunks():
@@ -95,18 +99,25 @@ def open_export(path: Path | str, *, format: str | None = None, timezone: str = 
     found, unknown = list[Export](), list[tuple[ByteSource, str]]()
     files, is_container = files_in(Path(path))
     for source in files:
+        if isinstance(source, UnreadablePart):
+            unknown.append((source, source.reason))
+            continue
         try:
             believed = format is not None and (not is_container or _is_data(source.name))
             known = format if believed and format else _format_of(source)
         except (UnreadableExport, DamagedFile) as error:
             unknown.append((source, str(error)))
+        except SURPRISES as error:
+            unknown.append((source, surprise(error)))
         else:
             if format is not None and known != format:
                 continue
             found.append(Export(source, format_name=known, reader=readers[known]))
     if not found:
         raise UnreadableExport(_nothing_found(Path(path), unknown, is_container=is_container))
-    wanted = [(source, reason) for source, reason in unknown if _is_data(source.name)]
+    wanted = [
+        (source, reason) for source, reason in unknown if isinstance(source, UnreadablePart) or _is_data(source.name)
+    ]
     return found + [Export(source, format_name="unknown", reader=_rejecting(reason)) for source, reason in wanted]
 
 
@@ -124,7 +135,7 @@ def _is_data(name: str) -> bool:
 
 
 def _rejecting(reason: str) -> Callable[[ByteSource], Iterator[ExportItem]]:
-    return lambda _: iter((Rejected("", reason),))
+    return lambda _: iter((Rejected("", reason, is_damage=True),))
 
 
 def _format_of(source: ByteSource) -> ExportFormat:

@@ -10,7 +10,7 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 from json import JSONDecodeError, JSONDecoder
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 MAX_VALUE_CHARACTERS: Final = 64 * 1024 * 1024
 """The longest single value (one message, one skipped entry) that is held in memory."""
@@ -20,6 +20,11 @@ _MARGIN: Final = 12
 _AFTER_NUMBER: Final = frozenset(" \t\r\n,]}")
 _TORN_NUMBER = re.compile(r"-|\.|[eE][+-]?")
 _SPACE = re.compile(r"[ \t\r\n]*")
+_OUTSIDE_STRING = re.compile(r'[^"{}\[\]]*+')
+_SCALAR = re.compile(r"[^ \t\r\n,\]}]*+")
+_INSIDE_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_AHEAD: Final = 8 * 1024
+"""Characters in which a pattern must lie that is looked for."""
 
 
 class JsonFault(Exception):
@@ -32,8 +37,18 @@ class JsonFault(Exception):
         self.unread_bytes = len(unread.encode("utf-8", "surrogatepass"))
 
 
+class BadValue(JsonFault):
+    """A value that is well formed but cannot be held: too deep, too long. It was passed over; reading can go on."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, cut_off=False, unread="")
+
+
 class JsonStream:
-    """A reader that stands at one place of the text; each call reads on from there or raises ``JsonFault``."""
+    """A reader that stands at one place of the text; each call reads on from there or raises ``JsonFault``.
+
+    After a fault it stands behind the first character of what could not be read, and ``seek`` finds a place to go on.
+    """
 
     def __init__(self, chunks: Iterable[bytes], *, max_value_characters: int = MAX_VALUE_CHARACTERS) -> None:
         self._chunks = _decoded(chunks)
@@ -54,15 +69,17 @@ class JsonStream:
                 raise self._fault("the file ends too early", cut_off=True)
 
     def value(self) -> Any:
-        """The next value, whole."""
+        """The next value, whole. Raises ``BadValue`` behind one that is well formed but cannot be held."""
         self.peek()
         while True:
             try:
                 value, end = self._decode(self._text, self._at)
             except JSONDecodeError as error:
                 self._fetch_or_fail(error)
-            except (RecursionError, ValueError) as error:  # nested too deep; a number of thousands of digits
-                raise self._fault(str(error), cut_off=False) from None
+            except RecursionError:
+                self._refuse("it is nested too deep")
+            except ValueError:
+                self._refuse("a number in it has thousands of digits")
             else:
                 # a number may go on in the next chunk (``0`` of ``0.5``); strings and containers show their end
                 shown = self._text[end - 1] in '"}]' or self._text[end : end + 1] in _AFTER_NUMBER
@@ -70,34 +87,61 @@ class JsonStream:
                     self._at = end
                     return value
 
-    def members(self) -> Iterator[str]:
-        """Enters an object: each key in turn; the caller consumes its value before asking for the next."""
-        yield from self._entries("{", "}")
+    def members(self, *, inside: bool = False) -> Iterator[str]:
+        """Enters an object (``inside``: stands at a key already): each key in turn; the caller consumes its value
+        before asking for the next.
+        """
+        yield from self._entries("{", "}", inside=inside)
 
-    def elements(self) -> Iterator[int]:
-        """Enters an array: each index in turn; the caller consumes its value before asking for the next."""
-        for index, _ in enumerate(self._entries("[", "]")):
+    def elements(self, *, inside: bool = False) -> Iterator[int]:
+        """Enters an array (``inside``: stands at an element already): each index in turn; the caller consumes its
+        value before asking for the next.
+        """
+        for index, _ in enumerate(self._entries("[", "]", inside=inside)):
             yield index
 
     def skip(self) -> None:
-        """Passes over a value of any size: containers are walked, so that only their parts are held."""
-        opening = self.peek()
-        if opening == "{":
-            for _ in self.members():
-                self.skip_part()
-        elif opening == "[":
-            for _ in self.elements():
-                self.value()
-        else:
-            self.value()
+        """Passes over a value of any size and depth, held in pieces; what is in it need not be valid."""
+        depth, is_string = 0, False
+        is_container = self.peek() in '{["'
+        while True:
+            pattern = _INSIDE_STRING if is_string else _OUTSIDE_STRING if is_container else _SCALAR
+            found = pattern.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            mark = self._text[self._at : self._at + 1]
+            if not mark or mark == "\\":  # the buffer ends here, perhaps within an escape
+                if not self._fetch():
+                    raise self._fault("the file ends too early", cut_off=True)
+                continue
+            if not is_container:
+                return
+            self._at += 1
+            if mark == '"':
+                is_string = not is_string
+            else:
+                depth += 1 if mark in "{[" else -1
+            if depth == 0 and not is_string:
+                return
 
-    def skip_part(self) -> None:
-        """Passes over a member of a skipped object: arrays by element, anything else whole."""
-        if self.peek() == "[":
-            for _ in self.elements():
-                self.value()
-        else:
-            self.value()
+    def stands_at(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the next significant characters match; nothing is consumed."""
+        self.peek()
+        if len(self._text) - self._at < _AHEAD:
+            self._fetch(_AHEAD)
+        return pattern.match(self._text, self._at) is not None
+
+    def seek(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Goes on to the next match, wherever in the JSON that is; None at the end of the file."""
+        while (found := pattern.search(self._text, self._at)) is None:
+            self._at = max(self._at, len(self._text) - _AHEAD)
+            if not self._fetch(_AHEAD):
+                return None
+        self._at = found.start()
+        return found
+
+    def step(self) -> None:
+        """Behind the next character, whatever it is: so that ``seek`` finds something else."""
+        self._at = min(self._at + 1, len(self._text))
 
     def expect_end(self) -> None:
         """Nothing but white space may follow."""
@@ -107,11 +151,12 @@ class JsonStream:
             return
         raise self._fault("there is more after the end of the JSON document", cut_off=False)
 
-    def _entries(self, opening: str, closing: str) -> Iterator[str]:
-        self._take(opening)
-        if self.peek() == closing:
-            self._at += 1
-            return
+    def _entries(self, opening: str, closing: str, *, inside: bool) -> Iterator[str]:
+        if not inside:
+            self._take(opening)
+            if self.peek() == closing:
+                self._at += 1
+                return
         while True:
             key = ""
             if opening == "{":
@@ -138,13 +183,18 @@ class JsonStream:
         if torn and not self._ended:
             held = len(self._text) - self._at
             if held > self._max_value_characters:
-                raise self._fault(f"one value is longer than {self._max_value_characters:,} characters", cut_off=False)
+                self._refuse(f"it is longer than {self._max_value_characters:,} characters")
             self._fetch(held)  # doubles it, so that a long value is scanned a few times only
             return
-        if torn and _is_incomplete(error, self._text[error.pos :].strip()):
-            raise self._fault("the file ends too early", cut_off=True)
-        self._at = min(error.pos, len(self._text))
-        raise self._fault(error.msg, cut_off=False)
+        is_cut = torn and _is_incomplete(error, self._text[error.pos :].strip())
+        reason = "the file ends too early" if is_cut else error.msg
+        fault = self._fault(reason, cut_off=is_cut, at=min(error.pos, len(self._text)))
+        self.step()
+        raise fault
+
+    def _refuse(self, reason: str) -> NoReturn:
+        self.skip()
+        raise BadValue(reason)
 
     def _fetch(self, at_least: int = 1) -> bool:
         """Appends that many characters to the buffer, fewer only at the end of the file; False if there were none."""
@@ -162,10 +212,10 @@ class JsonStream:
             self._at = 0
         return fetched > 0
 
-    def _fault(self, reason: str, *, cut_off: bool) -> JsonFault:
-        if not cut_off:
-            return JsonFault(reason, cut_off=False, unread=self._text[self._at :])
-        return JsonFault(reason, cut_off=True, unread="")
+    def _fault(self, reason: str, *, cut_off: bool, at: int | None = None) -> JsonFault:
+        """``at``: the place of the fault where that is not the present one."""
+        unread = "" if cut_off else self._text[self._at if at is None else at :]
+        return JsonFault(reason, cut_off=cut_off, unread=unread)
 
 
 def _is_incomplete(error: JSONDecodeError, rest: str) -> bool:

@@ -15,6 +15,7 @@ from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
 from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import ChatKind, ParsedChat, ParsedMessage, Rejected
+from pkg_pipeline.memory.surprises import SURPRISES, surprise
 from pkg_pipeline.memory.told_times import UnreadableTime, from_iso_or_unix
 
 DEFAULT_SOURCE: Final = "jsonl"
@@ -40,6 +41,10 @@ _TOO_LONG: Final = object()
 
 class _BadLine(ValueError):
     """Why a line is rejected."""
+
+
+class _CutOff(_BadLine):
+    """A line that ends before its object does."""
 
 
 @dataclass(slots=True)
@@ -69,13 +74,18 @@ def read_jsonl(source: ByteSource, *, zone: tzinfo) -> Iterator[ParsedChat | Par
                 message = _message(fields, f"line {number}", zone)
                 chat = _chat_if_changed(fields, message, seen)
             except (_BadLine, UnreadableTime) as error:
-                yield Rejected(f"line {number}", str(error))
+                # the file's end is known only before a last line without a line end
+                is_cut = isinstance(error, _CutOff) and source.sha256 is not None
+                yield Rejected(f"line {number}", str(error), is_damage=is_cut)
+                continue
+            except SURPRISES as error:
+                yield Rejected(f"line {number}", surprise(error))
                 continue
             if chat is not None:
                 yield chat
             yield message
     except DamagedFile as damage:
-        yield Rejected(f"byte {source.bytes_read}", f"{damage}; everything before was read")
+        yield Rejected(f"byte {source.bytes_read}", f"{damage}; everything before was read", is_damage=True)
 
 
 def _lines(source: ByteSource) -> Iterator[tuple[int, Any]]:
@@ -111,8 +121,9 @@ def _object(line: bytes) -> dict[str, Any]:
     try:
         fields = lenient_json.loads(line)
     except lenient_json.NotJson as error:
-        is_cut = not line.rstrip().endswith(b"}")
-        raise _BadLine(f"{error} (the line is cut off or not JSON at all)" if is_cut else str(error)) from None
+        if not line.rstrip().endswith(b"}"):
+            raise _CutOff(f"{error} (the line is cut off or not JSON at all)") from None
+        raise _BadLine(str(error)) from None
     if type(fields) is not dict:
         raise _BadLine(f"not a JSON object but a {type(fields).__name__}")
     return fields

@@ -6,6 +6,8 @@ What the bytes mean is the parsers' business.
 from __future__ import annotations
 
 import hashlib
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -14,11 +16,13 @@ from datetime import datetime
 from typing import IO, Final
 
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
+from pkg_pipeline.memory.surprises import SURPRISES
 
 ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
 """What the readers of all formats yield."""
 
 CHUNK_BYTES: Final = 256 * 1024
+UNREADABLE: Final = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
 
 
 class DamagedFile(Exception):
@@ -79,10 +83,10 @@ class ByteSource:
         return b"".join(parts)
 
     def _read(self) -> Generator[bytes]:
-        # RuntimeError and NotImplementedError: an encrypted zip member, a compression this Python cannot undo
+        # RuntimeError: an encrypted member, a compression that Python cannot undo; surprises: a zip that lies of itself
         try:
             with self._opener() as stream:
                 while chunk := stream.read(CHUNK_BYTES):
                     yield chunk
-        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
+        except (*UNREADABLE, *SURPRISES) as error:
             raise DamagedFile(f"cannot be read after byte {self.bytes_read:,}: {error}") from error

@@ -6,28 +6,31 @@ and by topics, never by the file. Chat keys are ``kind:id``, since group 5 and u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import tzinfo
 from itertools import chain
 from typing import Any, Final
 
-from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
+from pkg_pipeline.adapters.exports import telegram_marks as marks
+from pkg_pipeline.adapters.exports.json_stream import BadValue, JsonFault, JsonStream
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportItem
 from pkg_pipeline.adapters.exports.repair import repaired
 from pkg_pipeline.adapters.exports.telegram_chat import SOURCE, DescribedChat, Entry, Opening, number_of
 from pkg_pipeline.adapters.exports.telegram_message import ChatReader
 from pkg_pipeline.memory.records import ParsedOwner, Rejected
 
-CHAT_SECTIONS: Final = ("chats", "left_chats")
+LEFT_CHATS: Final = "left_chats"
+CHAT_SECTIONS: Final = ("chats", LEFT_CHATS)
+HEADER: Final = frozenset(("name", "type", "id"))
 
 
 def read_telegram(source: ByteSource, *, zone: tzinfo) -> Iterator[ExportItem]:
     """Everything in one ``result.json``: the owner, and each chat before its messages.
 
     ``zone`` is where wall times without ``date_unixtime`` are assumed to be from. Never raises for the content: an
-    entry that cannot be read is a ``Rejected`` with its place, and a file that is broken or cut off gives all that
-    stands before the fault and then a ``Rejected`` with the byte position.
+    entry that cannot be read is a ``Rejected`` with its place. Where the file is broken or cut off a ``Rejected`` with
+    the byte position is marked as damage, and reading goes on at the next entry that can be told apart.
     """
     return _Account(source, zone).items()
 
@@ -40,6 +43,10 @@ class _Account:
         self._owner: ParsedOwner | None = None
         self._place = ""
         self._chats_seen = 0
+        self._index = -1
+        self._is_left = False
+        self._header: dict[str, Any] = {}  # of the chat whose messages have not come yet
+        self._reader: ChatReader | None = None
         self._headers_ahead: dict[str, dict[str, Any]] | None = None
 
     def items(self) -> Iterator[ExportItem]:
@@ -51,59 +58,79 @@ class _Account:
             self._stream.expect_end()
         except JsonFault as fault:
             yield self._rejection(fault)
+            try:
+                yield from self._behind_a_fault()
+            except DamagedFile as damage:
+                yield self._damaged(damage)
         except DamagedFile as damage:
-            yield Rejected(f"byte {self._source.bytes_read}", f"{damage}; everything before was read")
+            yield self._damaged(damage)
 
     def _root(self) -> Iterator[ExportItem]:
-        header: dict[str, Any] = {}
         for key in self._stream.members():
-            if key == "messages":
-                yield from self._chat(header, place="", is_left=False)
-            elif key in CHAT_SECTIONS:
+            if key == "messages" or self._stream.stands_at(marks.MESSAGE_LIST):
+                yield from self._chat(place="")
+            elif key in CHAT_SECTIONS or self._stream.stands_at(marks.CHAT_SECTION):
+                self._is_left = key == LEFT_CHATS
                 yield from self._section(key)
             elif key == "personal_information":
-                yield from self._owned_by(_owner(self._stream.value()))
-            elif key in ("name", "type", "id"):
-                header[key] = self._stream.value()
+                yield from self._owned_by(_owner(self._value()))
+            elif key in HEADER:
+                self._header[key] = self._value()
             else:
                 self._stream.skip()
         if not self._chats_seen:
             yield Rejected("", "there is no chat in this export")
 
+    def _value(self) -> Any:
+        """The next value; None for one that cannot be held."""
+        try:
+            return self._stream.value()
+        except BadValue:
+            return None
+
     def _section(self, section: str) -> Iterator[ExportItem]:
         if self._stream.peek() == "[":
-            yield from self._list(section, section)
+            yield from self._list(section)
         elif self._stream.peek() != "{":
-            if self._stream.value() is not None:
+            if self._value() is not None:
                 yield Rejected(section, "not a list of chats")
         else:
             for key in self._stream.members():
-                if key == "list" and self._stream.peek() == "[":
-                    yield from self._list(f"{section}.list", section)
+                if self._stream.peek() == "[" and (key == "list" or self._stream.stands_at(marks.CHAT_LIST)):
+                    yield from self._list(f"{section}.list")
                 else:
                     self._stream.skip()
 
-    def _list(self, place: str, section: str) -> Iterator[ExportItem]:
+    def _list(self, place: str) -> Iterator[ExportItem]:
         for index in self._stream.elements():
             chat_place = f"{place}[{index}]"
             if self._stream.peek() != "{":
                 self._stream.skip()
                 yield Rejected(chat_place, "not a chat")
-                continue
-            header: dict[str, Any] = {}
-            for key in self._stream.members():
-                if key == "messages":
-                    yield from self._chat(header, place=f"{chat_place}.", is_left=section == "left_chats")
-                elif key in ("name", "type", "id"):
-                    header[key] = self._stream.value()
-                else:
-                    self._stream.skip()
+            else:
+                self._reader, self._header = None, {}
+                yield from self._chat_object(chat_place)
 
-    def _chat(self, header: dict[str, Any], *, place: str, is_left: bool) -> Iterator[ExportItem]:
+    def _chat_object(self, place: str, *, inside: bool = False) -> Iterator[ExportItem]:
+        has_messages = False
+        for key in self._stream.members(inside=inside):
+            if key == "messages" or self._stream.stands_at(marks.MESSAGE_LIST):
+                has_messages = True
+                yield from self._chat(place=f"{place}.")
+            elif key in HEADER:
+                self._header[key] = self._value()
+            else:
+                self._stream.skip()
+        if not has_messages:
+            yield Rejected(place, "it has no list of messages")
+
+    def _chat(self, *, place: str) -> Iterator[ExportItem]:
+        header, self._header = self._header, {}
         self._chats_seen += 1
         self._place = f"{place}messages"
+        self._index, self._reader = -1, None
         if self._stream.peek() != "[":
-            if self._stream.value() is not None:
+            if self._value() is not None:
                 yield Rejected(self._place, "not a list of messages")
             return
         if not {"type", "id"} <= header.keys():
@@ -114,8 +141,8 @@ class _Account:
         described = DescribedChat(header, opening)
         if self._owner is None and (owner_id := described.inferred_owner()):
             yield from self._owned_by(ParsedOwner(SOURCE, owner_id))
-        yield described.chat(is_left=is_left)
-        reader = ChatReader(
+        yield described.chat(is_left=self._is_left)
+        self._reader = ChatReader(
             external_id=described.external_id,
             own_id=described.number,
             peer=described.peer,
@@ -123,15 +150,43 @@ class _Account:
             owner=self._owner.external_id if self._owner else None,
             is_personal=described.type == "personal_chat",
         )
-        prefix = f"{place}messages["
-        for index, raw in chain(opening.entries, () if fault else entries):
-            yield reader.read(raw, f"{prefix}{index}]")
+        yield from self._read(chain(opening.entries, () if fault else entries))
         if fault:
             raise fault
 
-    def _entries(self) -> Iterator[Entry]:
-        for index in self._stream.elements():
-            yield index, self._stream.value()
+    def _entries(self, *, inside: bool = False) -> Iterator[Entry]:
+        first = self._index + 1
+        for index in self._stream.elements(inside=inside):
+            try:
+                yield first + index, self._stream.value()
+            except BadValue as bad:
+                yield first + index, bad
+
+    def _read(self, entries: Iterable[Entry]) -> Iterator[ExportItem]:
+        reader, prefix = self._reader, f"{self._place}["
+        for index, raw in entries:
+            self._index = index
+            if reader is not None:
+                yield reader.read(raw, f"{prefix}{index}]")
+            else:
+                yield Rejected(f"{prefix}{index}]", "nobody can tell which chat it belongs to")
+
+    def _behind_a_fault(self) -> Iterator[ExportItem]:
+        """What can be told apart behind the place where the JSON is broken: entries, and chats with their heads."""
+        while (found := self._stream.seek(marks.MARKS)) is not None:
+            try:
+                if found["entry"]:
+                    self._index += 1  # what lies in between was at least one
+                    yield from self._read(self._entries(inside=True))
+                elif found["chat"] or (found["messages"] and {"type", "id"} <= self._header.keys()):
+                    self._header = {} if found["chat"] else self._header
+                    yield from self._chat_object("a chat behind the damage", inside=True)
+                else:
+                    self._reader, self._header = None, {}
+                    self._is_left = self._is_left or bool(found["left"])
+                    self._stream.step()
+            except JsonFault as fault:
+                yield self._rejection(fault)
 
     def _owned_by(self, owner: ParsedOwner | None) -> Iterator[ExportItem]:
         if owner is not None and owner != self._owner:
@@ -147,12 +202,17 @@ class _Account:
                 _collect_headers(stream, "", self._headers_ahead)
         return self._headers_ahead.get(place, {})
 
+    def _damaged(self, damage: DamagedFile) -> Rejected:
+        return Rejected(f"byte {self._source.bytes_read}", f"{damage}; everything before was read", is_damage=True)
+
     def _rejection(self, fault: JsonFault) -> Rejected:
         position = self._source.bytes_read - (0 if fault.cut_off else fault.unread_bytes)
         after = f"; what stands before it was read (it is in or after {self._place})" if self._place else ""
         if fault.cut_off:
-            return Rejected(f"byte {position}", f"the file is cut off at byte {position}{after}; export it again")
-        return Rejected(f"byte {position}", f"not valid JSON at byte {position}: {fault.reason}{after}")
+            reason = f"the file is cut off at byte {position}{after}; export it again"
+        else:
+            reason = f"not valid JSON at byte {position}: {fault.reason}{after}"
+        return Rejected(f"byte {position}", reason, is_damage=True)
 
 
 def _look_at(entries: Iterator[Entry], opening: Opening) -> JsonFault | DamagedFile | None:
@@ -170,7 +230,7 @@ def _look_at(entries: Iterator[Entry], opening: Opening) -> JsonFault | DamagedF
 def _collect_headers(stream: JsonStream, place: str, headers: dict[str, dict[str, Any]]) -> None:
     header = headers.setdefault(place, {})
     for key in stream.members():
-        if key in ("name", "type", "id"):
+        if key in HEADER:
             header[key] = stream.value()
         elif key in CHAT_SECTIONS and not place and stream.peek() == "{":
             for inner in stream.members():

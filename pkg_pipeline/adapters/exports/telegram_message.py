@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
+from pkg_pipeline.adapters.exports.json_stream import BadValue
+from pkg_pipeline.adapters.exports.telegram_chat import number_of
 from pkg_pipeline.adapters.exports.telegram_text import (
     UnreadableText,
     links_and_mentions,
@@ -22,6 +24,7 @@ from pkg_pipeline.adapters.exports.telegram_text import (
     service_text,
 )
 from pkg_pipeline.memory.records import MessageKind, ParsedMessage, Rejected
+from pkg_pipeline.memory.surprises import SURPRISES, surprise
 from pkg_pipeline.memory.told_times import UnreadableTime, from_iso
 
 _PREFIXED_ID = re.compile(r"[a-z_]+\d+")
@@ -116,14 +119,20 @@ class ChatReader:
     _derived_seen: dict[str, int] = field(default_factory=dict[str, int])
 
     def read(self, raw: object, where: str) -> ParsedMessage | Rejected:
-        """The record of one entry, or why there is none."""
+        """The record of one entry, or why there is none; ``raw`` may be the ``BadValue`` that stood there."""
+        if isinstance(raw, BadValue):
+            return Rejected(where, raw.reason, self.external_id)
         if not isinstance(raw, dict):
-            return Rejected(where, f"not a message but a JSON {type(raw).__name__}")
+            return Rejected(where, f"not a message but a JSON {type(raw).__name__}", self.external_id)
         try:
             return self._message(raw, where)
         except (_Unreadable, UnreadableText, UnreadableTime) as error:
-            shown = raw.get("id")
-            return Rejected(where, f"message {shown}: {error}" if isinstance(shown, (int, str)) else str(error))
+            reason = str(error)
+        except SURPRISES as error:
+            reason = surprise(error)
+        number = number_of(raw.get("id"))
+        named = reason if number is None else f"message {number}: {reason}"
+        return Rejected(where, named, self.external_id, None if number is None else str(number))
 
     def _message(self, raw: dict[str, Any], where: str) -> ParsedMessage:
         kind = _kind(raw)
@@ -223,12 +232,12 @@ def _kind(raw: dict[str, Any]) -> MessageKind:
 
 
 def _integer(raw: dict[str, Any], key: str) -> int | None:
-    value = raw.get(key)
-    if isinstance(value, str) and value.lstrip("-").isdecimal():
-        value = int(value[:20])
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < _TOO_BIG):
-        return value
-    raise _Unreadable(f"its {key} is not an integer")
+    if raw.get(key) is None:
+        return None
+    number = number_of(raw[key])
+    if number is None or abs(number) >= _TOO_BIG:
+        raise _Unreadable(f"its {key} is not an integer")
+    return number
 
 
 def _unixtime(value: object) -> datetime | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
+import psycopg
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -17,7 +19,7 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.session_counters import SessionCounters, Standing
 from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.stages.message_stores import ChatNames, EntityRow, IngestBatch, IngestCounts, MessageRow
+from pkg_pipeline.stages.message_stores import ChatNames, EntityRow, IngestBatch, IngestCounts, MessageRow, Unstorable
 
 REPLACING = (
     "mark_changed",
@@ -45,16 +47,20 @@ class PostgresIngestStore:
         self._connections = connections
         self._counters = counters or SessionCounters()
         self._now = now
+        self._holding = dict[UUID, Connection]()  # shows other processes that an import under way is alive
 
     def known_selves(self, source: str) -> list[str]:
         with self._connections.connection() as connection:
             return [row[0] for row in connection.execute(query("ingest", "known_selves"), {"source": source})]
 
     def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
-        with self._connections.connection() as connection:
-            connection.execute(
-                query("ingest", "begin_batch"), {"id": batch_id, "file": clean_text(file), "format": format_name}
-            )
+        with transaction(self._connections) as connection:
+            connection.execute(query("ingest", "end_dead_batches"))
+        holding = self._holding[batch_id] = self._connections.getconn()
+        holding.execute(query("ingest", "hold_batch"), {"id": batch_id})
+        holding.execute(
+            query("ingest", "begin_batch"), {"id": batch_id, "file": clean_text(file), "format": format_name}
+        )
 
     def finish(
         self,
@@ -65,6 +71,10 @@ class PostgresIngestStore:
         counts: Mapping[str, int],
         rejected: Sequence[Rejected],
     ) -> None:
+        if (holding := self._holding.pop(batch_id, None)) is not None:
+            with suppress(psycopg.OperationalError):  # what a broken connection held is free
+                holding.execute(query("ingest", "let_go_batch"), {"id": batch_id})
+            self._connections.putconn(holding)
         with self._connections.connection() as connection:
             connection.execute(
                 query("ingest", "finish_batch"),
@@ -80,6 +90,12 @@ class PostgresIngestStore:
             )
 
     def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
+        try:
+            return self._write(batch, exported_at)
+        except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
+            raise Unstorable(f"it cannot be stored: {type(error).__name__}") from error
+
+    def _write(self, batch: IngestBatch, exported_at: datetime) -> IngestCounts:
         with transaction(self._connections) as connection:
             selves = lock_selves(connection, batch.entities)
             insert_entities(connection, batch.entities)

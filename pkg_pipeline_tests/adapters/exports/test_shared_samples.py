@@ -29,7 +29,7 @@ COUNTS = {
     "tcp_public_supergroup.json": (1, 1, 3, 0),
     "tcp_users_test.json": (1, 8, 1, 0),
     "tcp_error-unexpected.json": (1, 12, 1, 3),  # 16: an unknown type, an unreadable sender, a text that is an object
-    "tcp_error.json": (0, 0, 0, 1),  # no JSON
+    "tcp_error.json": (1, 2, 0, 1),  # no JSON: a comma is missing before the messages
     "chatminer_test_single_export.json": (1, 2, 0, 0),
     "chatminer_test_batch_export.json": (1, 2, 0, 0),
     "tgparser_personal_chat.json": (1, 4, 1, 0),

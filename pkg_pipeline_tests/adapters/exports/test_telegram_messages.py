@@ -114,7 +114,7 @@ def test_a_reply_into_another_chat_is_no_reply_in_this_one() -> None:
         (entry(9, text=["a", 5]), "message 9: a run of the text is of type int"),
         (entry(9, from_id="ERROR: name"), "message 9: its sender's id cannot be read"),
         (entry(9, from_id=[1]), "message 9: its sender's id is of type list"),
-        ({**entry(9), "id": True}, "message True: its id is not an integer"),
+        ({**entry(9), "id": True}, "its id is not an integer"),
         (entry(9, reply_to_message_id="x"), "message 9: its reply_to_message_id is not an integer"),
         (
             {"id": 9, "type": "service", "date_unixtime": "1", "action": "topic_created", "title": 5},
@@ -209,4 +209,4 @@ def test_the_only_topic_is_the_one_that_was_renamed() -> None:
 
 def test_rejections_name_no_words_of_the_conversation() -> None:
     items = telegram(chat(entry(1, text=["secret words", 5])))
-    assert items == [items[0], Rejected("messages[0]", "message 1: a run of the text is of type int")]
+    assert items == [items[0], Rejected("messages[0]", "message 1: a run of the text is of type int", "user:5", "1")]

@@ -6,6 +6,21 @@
 SELECT i.external_id FROM entity_identities i JOIN entities e ON e.id = i.entity_id
 WHERE i.source = %(source)s AND e.is_self ORDER BY 1
 
+-- name: hold_batch
+-- Of the session, not of a transaction: the server lets go of what a dead process held.
+SELECT pg_advisory_lock(hashtextextended(%(id)s::uuid::text, 7))
+
+-- name: let_go_batch
+SELECT pg_advisory_unlock(hashtextextended(%(id)s::uuid::text, 7))
+
+-- name: end_dead_batches
+-- Imports under way whose process is gone: nobody holds them.
+WITH running AS MATERIALIZED (
+    SELECT id FROM import_batches WHERE status = 'running'
+)
+UPDATE import_batches b SET status = 'failed', finished_at = clock_timestamp()
+FROM running r WHERE b.id = r.id AND b.status = 'running' AND pg_try_advisory_xact_lock(hashtextextended(r.id::text, 7))
+
 -- name: begin_batch
 INSERT INTO import_batches (id, file, format, status) VALUES (%(id)s, %(file)s, %(format)s, 'running')
 ON CONFLICT (id) DO UPDATE SET status = 'running'
