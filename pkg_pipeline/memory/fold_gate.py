@@ -23,16 +23,10 @@ from pkg_pipeline.memory.fold_records import (
     is_tool,
 )
 from pkg_pipeline.memory.gate import checked, merged, same_decision, same_fact, summary_reason
+from pkg_pipeline.memory.gate_bench import LANGUAGE_SHARE, Bench, Ledger, label_pattern
 from pkg_pipeline.memory.gate_foreign import Known, foreign, known, known_stems
 from pkg_pipeline.memory.gate_instructions import gives_orders, ordering_numbers
-from pkg_pipeline.memory.gate_items import (
-    LANGUAGE_SHARE,
-    Bench,
-    Ledger,
-    check_decision,
-    check_fact,
-    label_pattern,
-)
+from pkg_pipeline.memory.gate_items import check_decision, check_fact
 from pkg_pipeline.memory.gate_records import CandidateFact
 from pkg_pipeline.memory.gate_text import fold, script_share, stems, word_count
 from pkg_pipeline.memory.records import DecisionItem, FactCandidate, Person, SourceMessage, SummaryInput
@@ -176,7 +170,7 @@ def _check_question(item: CandidateQuestion, part: str, bench: Bench, ledger: Le
         return ledger.note(part, evidence)
     if len(item.text) > MAX_QUESTION_CHARS:
         return ledger.note(part, "is too long")
-    if (reason := bench.words(item.text)) is not None:
+    if (reason := bench.follows(item.text, evidence)) is not None:
         return ledger.note(part, reason)
     return OpenQuestion(
         id=bench.item_id("open_question", evidence, item.text),

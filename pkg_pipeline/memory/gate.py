@@ -11,16 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from pkg_pipeline.memory.gate_bench import MAX_TEXT_CHARS, Bench, Ledger
 from pkg_pipeline.memory.gate_foreign import Known, known
 from pkg_pipeline.memory.gate_instructions import ordering_numbers
-from pkg_pipeline.memory.gate_items import (
-    MAX_TEXT_CHARS,
-    Bench,
-    Ledger,
-    check_action_item,
-    check_decision,
-    check_fact,
-)
+from pkg_pipeline.memory.gate_items import check_action_item, check_decision, check_fact
 from pkg_pipeline.memory.gate_records import CandidateSummary, GateResult
 from pkg_pipeline.memory.gate_text import fold, sentences, stems, word_count
 from pkg_pipeline.memory.importance import IMPORTANT_FROM, important_reason

@@ -118,6 +118,17 @@ def foreign(text: str, held: Known) -> str | None:
     return None
 
 
+def unsaid_number(text: str, held: Known) -> bool:
+    """Whether an item holds a number that nobody said, too large to be counted; stricter than ``foreign``."""
+    if held.has_magnitude:
+        return False
+    numbers = ["".join(re.findall(r"\d", number)) for number in _numbers(_DATE_OR_TIME.sub(" ", _compat(text)))]
+    return any(
+        int(number) > MAX_DAY and int(number) not in YEARS and not any(number in run for run in held.digit_runs)
+        for number in numbers
+    )
+
+
 def is_credential(fact_type: str, value: str) -> bool:
     """Whether a fact is a password, key or code: such things are not kept as facts, wherever they come from."""
     return _CREDENTIAL.search(value) is not None or _CREDENTIAL_TYPE.search(fact_type) is not None

@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from pkg_pipeline.memory.carrying import Item, added
 from pkg_pipeline.memory.gate import check
+from pkg_pipeline.memory.gate_bench import Bench, Evidence, Ledger
 from pkg_pipeline.memory.gate_foreign import Known, known
 from pkg_pipeline.memory.gate_instructions import ordering_numbers
-from pkg_pipeline.memory.gate_items import Bench, Evidence, Ledger, parse_date
+from pkg_pipeline.memory.gate_items import parse_date
 from pkg_pipeline.memory.gate_records import CandidateKnown, CandidateUpdate, GateResult
 from pkg_pipeline.memory.increments import KnownItem, UpdateInput
 from pkg_pipeline.memory.merging import united_points
@@ -130,7 +131,7 @@ def _decision(
         return item
     return replace(
         item,
-        description=_description(item, said, part, bench, ledger),
+        description=_description(item, said, part, evidence, bench, ledger),
         importance=said.importance or item.importance,
         message_ids=_with(item, evidence),
     )
@@ -162,7 +163,7 @@ def _action(
     due = parse_date(said.due_date)
     return replace(
         item,
-        description=_description(item, said, part, bench, ledger),
+        description=_description(item, said, part, evidence, bench, ledger),
         due_date=due or item.due_date,
         message_ids=_with(item, evidence),
     )
@@ -179,11 +180,13 @@ def _evidence(said: CandidateKnown, part: str, update: UpdateInput, bench: Bench
     return found
 
 
-def _description(item: KnownItem, said: CandidateKnown, part: str, bench: Bench, ledger: Ledger) -> str:
+def _description(
+    item: KnownItem, said: CandidateKnown, part: str, evidence: Evidence, bench: Bench, ledger: Ledger
+) -> str:
     assert not isinstance(item, FactCandidate), "a fact has no description"
     if said.description is None or not said.description.strip():
         return item.description
-    if (reason := bench.words(said.description)) is not None:
+    if (reason := bench.follows(said.description, evidence, item.description, item.quote)) is not None:
         ledger.note(f"{part}.description", reason)
         return item.description
     return said.description.strip()

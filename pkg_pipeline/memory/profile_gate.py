@@ -15,13 +15,14 @@ from datetime import UTC, date, datetime, time
 from typing import Final, Literal, get_args
 from uuid import UUID
 
+from pkg_pipeline.memory.gate_bench import GROUNDED_MIN_STEMS, MAX_TEXT_CHARS, Bench, Ledger
+from pkg_pipeline.memory.gate_following import content, does_not_follow
 from pkg_pipeline.memory.gate_foreign import known
 from pkg_pipeline.memory.gate_instructions import gives_orders
-from pkg_pipeline.memory.gate_items import GROUNDED_MIN_STEMS, MAX_TEXT_CHARS, Bench, Ledger, parse_date
+from pkg_pipeline.memory.gate_items import parse_date
 from pkg_pipeline.memory.gate_text import fold, sentences, stems, word_count
 from pkg_pipeline.memory.profile_records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
 from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
-from pkg_pipeline.memory.topic_words import STOPWORDS
 
 MAX_SUMMARY_WORDS: Final = 150
 MAX_SUMMARY_SENTENCES: Final = 4
@@ -197,10 +198,14 @@ def _milestone(
         return ledger.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
     if (reason := _words(item.title, prepared)) is not None:
         return ledger.note(part, reason)
-    content = _content(item.title)
-    told = _content("\n".join(_told(cited, source)))
-    if len(content) >= GROUNDED_MIN_STEMS and not content & told:
-        return ledger.note(part, "has no word in common with what it cites")
+    reason = len(content(item.title)) >= GROUNDED_MIN_STEMS and does_not_follow(
+        item.title,
+        _told(cited, source),
+        [text for summary in source.summaries if summary not in cited for text in (summary.text, *summary.decisions)],
+        allowed=content(source.entity.name),
+    )
+    if reason:
+        return ledger.note(part, reason)
     day = parse_date(item.date)
     days = sorted(summary.day for summary in cited)
     if day is None or not days[0] <= day <= days[-1]:
@@ -216,11 +221,6 @@ def _told(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
     of_these = {summary.interaction_id for summary in cited}
     made = [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
     return [*made, *(text for summary in cited for text in (summary.text, *summary.decisions))]
-
-
-def _content(text: str) -> frozenset[str]:
-    """Stems of the words that say something; "for" and "with" are common to all texts."""
-    return stems(" ".join(word for word in re.split(r"[\s,.;:!?()]+", text) if word.casefold() not in STOPWORDS))
 
 
 def _distinct(ids: Iterable[UUID]) -> tuple[UUID, ...]:

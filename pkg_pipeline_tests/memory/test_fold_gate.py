@@ -98,7 +98,11 @@ def test_a_bad_summary_stops_the_whole(change: dict[str, Any], reason: str) -> N
         ({"open_questions": (replace(QUESTION, text="Does Mallory pay 98765?"),)}, "open_questions[0]", "number"),
         ({"open_questions": (QUESTION, QUESTION)}, "open_questions[1]", "twice"),
         ({"open_questions": (replace(QUESTION, text="offers? " * 80),)}, "open_questions[0]", "too long"),
-        ({"open_questions": (replace(QUESTION, quote=DECISION.quote, numbers=(3,)),)}, "open_questions", "settled"),
+        (
+            {"open_questions": (replace(QUESTION, text="Is it the boathouse?", quote=DECISION.quote, numbers=(3,)),)},
+            "open_questions",
+            "settled",
+        ),
         ({"topics": ("June workshop", "taxes abroad")}, "topics[1]", "no word"),
         ({"topics": ("June workshop", "all that Ben and Dana said about the boathouse " * 2)}, "topics[1]", "short"),
         ({"topics": ("June workshop", "[Conversation Summary]")}, "topics[1]", "short"),

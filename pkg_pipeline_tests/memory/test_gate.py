@@ -247,7 +247,9 @@ def test_a_phone_may_be_spaced_otherwise_and_a_password_is_never_a_fact() -> Non
 
 
 def test_the_same_thing_said_twice_is_one_item_with_both_evidences() -> None:
-    again = replace(DECISION, description="договорились о цене  48 000 за стеллажи", quote="договорились", numbers=(3,))
+    again = replace(
+        DECISION, description="договорились о цене  48 000 за стеллажи", quote="договорились", numbers=(2, 3)
+    )
     low = replace(DECISION, importance="low")
     result = judged(decisions=(low, again))
     assert result.content is not None

@@ -98,15 +98,15 @@ MILESTONES: list[tuple[CandidateMilestone, str]] = [
     (CandidateMilestone("2025-01-14", "", "high", (1,)), "is empty"),
     (CandidateMilestone("2025-01-14", "menu boards " * 13, "high", (1,)), "more than 25 words"),
     (CandidateMilestone("2025-01-14", "Marta paid Mallory for menu boards", "high", (1,)), "a name"),
-    (CandidateMilestone("2025-01-14", "Summer weather everywhere lovely", "high", (1,)), "no word in common"),
-    (CandidateMilestone("2025-01-14", "Estimate for another website", "high", (2,)), "no word in common with what"),
+    (CandidateMilestone("2025-01-14", "Summer weather everywhere lovely", "high", (1,)), "does not follow from the"),
+    (CandidateMilestone("2025-01-14", "Estimate for another website", "high", (2,)), "does not follow from"),
 ]
 
 
 @pytest.mark.parametrize(("item", "reason"), MILESTONES, ids=[reason for _, reason in MILESTONES])
 def test_a_milestone_that_breaks_a_rule_is_dropped_alone(item: CandidateMilestone, reason: str) -> None:
     sound = CandidateMilestone("2025-04-22", "Labels for the summer jam", "medium", (3,))
-    if "no word in common with what" in reason:
+    if item.numbers == (2,):
         item = replace(item, date="2025-02-03")
     result = check_profile(replace(GOOD["en"], milestones=(item, sound)), ENGLISH)
     assert result.content is not None
