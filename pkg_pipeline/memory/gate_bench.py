@@ -146,9 +146,11 @@ class Bench:
         return reason
 
     def speaks_for_another(self, text: str, evidence: Evidence, others: Sequence[str]) -> bool:
-        """Whether two words or more of ``text`` are those of one uncited message and stand in no cited one."""
-        said = content(text) - content("\n".join(message.text for message in evidence.messages))
-        return any(len(said & content(other)) > 1 for other in others)
+        """Whether two words that say something, or any three in a row, are those of an uncited message alone."""
+        cited = "\n".join(message.text for message in evidence.messages)
+        said = content(text) - content(cited)
+        runs = set(word_runs(text, ECHO_RUN)) - set(word_runs(cited, ECHO_RUN))
+        return any(len(said & content(one)) > 1 or runs & set(word_runs(one, ECHO_RUN)) for one in others)
 
     @cached_property
     def _names(self) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 A model that obeys an order puts the order's words over a harmless quote. So most of what an item says must stand in its
 own messages, and nobody else's message may say it better. Compared are words without those that every text has, by
-their first letters, Chinese by its characters; polarity and sums are not judged here.
+their first letters, Chinese and Japanese by their characters; polarity and sums are not judged here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ELSEWHERE_SHARE: Final = 2 / 3
 _COMMON: Final = STOP_WORDS | STOPWORDS
 """Words that every text has, with the verbs that report what was said."""
 
-_HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f"
+_HAN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f"
 _PIECE: Final = re.compile(
     rf"(?P<han>[{_HAN}])|(?P<number>\d+(?:[ .,\u00a0]\d{{3}})*(?!\d))|(?P<word>[^\W\d_{_HAN}]+(?:['’][^\W\d_{_HAN}]+)?)"
 )

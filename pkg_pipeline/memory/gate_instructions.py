@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from pkg_pipeline.memory import gate_orders_abroad
 from pkg_pipeline.memory.gate_text import plain
 from pkg_pipeline.memory.records import SourceMessage
 
@@ -215,14 +216,15 @@ _TRIGGERS = (
         "role",
     ),
     *("end of ", "decisions", "action_items", "important_message_ids"),
+    *sorted(gate_orders_abroad.TRIGGERS),
 )
 """One of these stands in whatever a pattern below finds; looking for them first is far faster than the patterns."""
 
-_READER_ALONE = re.compile(r"(?<![a-z])ais?(?![a-z])|\bии\b")
-"""The two triggers that stand inside too many other words."""
+_READER_ALONE = re.compile(r"(?<![a-z])(?:ais?|ia|ki|bot)(?![a-z])|\bии\b")
+"""The triggers that stand inside too many other words."""
 
-_STRONG_SIGNS = tuple(re.compile(pattern) for pattern in STRONG)
-_WEAK_SIGNS = tuple(re.compile(pattern) for pattern in WEAK)
+_STRONG_SIGNS = tuple(re.compile(pattern) for pattern in (*STRONG, *gate_orders_abroad.STRONG))
+_WEAK_SIGNS = tuple(re.compile(pattern) for pattern in (*WEAK, *gate_orders_abroad.WEAK))
 
 
 def gives_orders(text: str) -> bool:
@@ -236,7 +238,7 @@ def _gives_orders(looked_at: str) -> bool:
         return False
     if any(pattern.search(looked_at) for pattern in _STRONG_SIGNS):
         return True
-    return sum(1 for pattern in _WEAK_SIGNS if pattern.search(looked_at)) >= WEAK_SIGNS_NEEDED
+    return sum(len(set(pattern.findall(looked_at))) for pattern in _WEAK_SIGNS) >= WEAK_SIGNS_NEEDED
 
 
 def may_give_orders(looked_at: str) -> bool:

@@ -119,13 +119,44 @@ def _joins(left: str, right: str) -> bool:
 
 def plain(text: str) -> str:
     """``text`` folded harder, to look for patterns: compatibility forms, no invisibles, spaced-out letters joined."""
-    visible = text
-    if not text.isascii():
-        visible = "".join(
-            character for character in unicodedata.normalize("NFKC", text) if unicodedata.category(character) != "Cf"
-        )
+    visible = text if text.isascii() else _bare(text)
     joined = re.sub(r"\b(?:[^\W\d_][ .\-_*]){3,}[^\W\d_]\b", lambda match: re.sub(r"\W|_", "", match.group()), visible)
     return " ".join(joined.casefold().split())
+
+
+_LATIN_ALIKE = dict(zip("асеорхуіјѕһкмтвнԁգԛԝαεικνορτυχϲϳ", "aceopxyijshkmtbhdgqwaeiknoptuxcj", strict=True))
+_CYRILLIC_ALIKE = dict(zip("aceopxykmtbhu3", "асеорхукмтвниз", strict=True))
+_MIXED_WORD = re.compile(r"[^\W_]+", re.UNICODE)
+_LATIN_LETTER = re.compile("[a-z]")
+_CYRILLIC_LETTER = re.compile("[а-яё]")
+_PLAIN_LETTERS = str.maketrans({"ł": "l", "ı": "i", "ø": "o", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe"})
+
+
+def _bare(text: str) -> str:
+    """Compatibility forms in small letters: no invisibles, no marks on Latin letters, no look-alikes of another script
+    inside a word.
+    """
+    letters: list[str] = []
+    for character in unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold()):
+        if unicodedata.combining(character):
+            if letters and letters[-1].isascii():
+                continue  # й and ё stay what they are
+        elif unicodedata.category(character) == "Cf":
+            continue
+        letters.append(character)
+    folded = unicodedata.normalize("NFC", "".join(letters)).translate(_PLAIN_LETTERS)
+    return _MIXED_WORD.sub(lambda match: _of_one_script(match.group()), folded)
+
+
+def _of_one_script(word: str) -> str:
+    """A word whose letters are of two scripts, in the one that all its look-alikes fit."""
+    latin, cyrillic = len(_LATIN_LETTER.findall(word)), len(_CYRILLIC_LETTER.findall(word))
+    alike = sum(letter in _LATIN_ALIKE for letter in word)
+    if latin and alike and latin + alike == sum(map(str.isalpha, word)):
+        return "".join(_LATIN_ALIKE.get(letter, letter) for letter in word)
+    if cyrillic and latin:
+        return "".join(_CYRILLIC_ALIKE.get(letter, letter) for letter in word)
+    return word
 
 
 def stems(text: str) -> frozenset[str]:

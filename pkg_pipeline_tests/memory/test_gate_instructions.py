@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory import gate_instructions
+from pkg_pipeline.memory import gate_instructions, gate_orders_abroad
 from pkg_pipeline.memory.gate_instructions import gives_orders, ordering_numbers
 from pkg_pipeline_tests.memory.conversations import ANNA, BEN, OWNER, conversation
 from pkg_pipeline_tests.memory.injections import ALL, HARMLESS, SPLIT
@@ -37,7 +37,16 @@ def test_words_of_different_people_are_not_joined_into_an_order() -> None:
     assert ordering_numbers(source.messages) == frozenset()
 
 
-@pytest.mark.parametrize("pattern", [*gate_instructions.STRONG, *gate_instructions.WEAK], ids=lambda text: text[:40])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *gate_instructions.STRONG,
+        *gate_instructions.WEAK,
+        # one language stands for the others: they are made alike
+        *(pattern for language in ("de", "ja") for pattern in gate_orders_abroad.patterns_of(language)),
+    ],
+    ids=lambda text: text[:40],
+)
 def test_whatever_a_pattern_finds_holds_a_trigger(pattern: str) -> None:
     """The quick look must not hide anything from the patterns, so every pattern makes up texts for it."""
 
