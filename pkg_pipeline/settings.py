@@ -86,6 +86,7 @@ class Settings(SessionSettings):
 
     # archive (P24-P26)
     archive_after_days: float = Field(default=180, ge=0)
+    deleted_revision_retention_days: float = Field(default=30, ge=0, description="Words of deleted messages; 0: none")
     archive_keep_months: int | None = Field(default=None, ge=1, description="P26: what is older is dropped")
 
     # operation

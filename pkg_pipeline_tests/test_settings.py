@@ -31,6 +31,7 @@ OTHER_VALUES: dict[str, Any] = {
     "live_summaries_per_day": 9, "live_usd_per_day": 9.5, "backfill_usd_per_day": 9.5, "context_tokens": 999,
     "live_profiles_per_week": 9, "backfill_older_than_days": 9, "backfill_limit": 9, "update_max_messages": 9,
     "profile_min_age_days": 9, "profile_lag_days": 9, "archive_after_days": 9, "archive_keep_months": 9,
+    "deleted_revision_retention_days": 9,
     "purge_runs_after_days": 9, "failure_webhook": "http://h/x",
     "hot_days": 3, "hot_messages": 9, "warm_days": 40, "warm_summaries": 9, "permanent_share": 9, "hot_share": 9,
     "warm_share": 9, "cold_share": 9, "relevant_share": 9, "fact_confirm_confidence": 0.5, "receipts": False,

@@ -233,4 +233,5 @@ def opened(settings: Settings) -> Iterator[PipelineMemory]:
     with wiring.open_memory(settings) as memory:
         memory.revive_failed()  # before anybody asks what is due
         memory.chunks.look_again()
+        memory.archive.blank_deleted()
         yield OpenedMemory(memory)

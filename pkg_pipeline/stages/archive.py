@@ -17,6 +17,7 @@ from pkg_pipeline.memory import archiving
 from pkg_pipeline.stages.archive_stores import (
     ArchiveAge,
     ArchiveStore,
+    DeletedStore,
     KeptMonth,
     MonthLeft,
     Moved,
@@ -167,6 +168,17 @@ def _finish(report: MonthReport, left: MonthLeft, *, marks: tuple[int, ...] | No
     rest = LOOK_AGAIN_SECONDS if others else 0.0
     done = FinishedPartition(report.month.isoformat(), marks or (), left.pending, left.due_at, rest_seconds=rest)
     deps.partitions.finish(ASSET, [done])
+
+
+# ── what was deleted ──────────────────────────────────────────────────────────────────────────
+
+
+def blank_deleted(store: DeletedStore, *, clock: Clock, after_days: float) -> int:
+    """Blank what was deleted at its source that long ago, batch by batch; how many messages. Again, it finds none."""
+    before, total = archiving.ended_before(clock.now(), after_days=after_days), 0
+    while blanked := store.blank_deleted(before, limit=BATCH_MESSAGES):
+        total += blanked
+    return total
 
 
 # ── what there is ─────────────────────────────────────────────────────────────────────────────

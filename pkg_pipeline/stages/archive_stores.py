@@ -115,6 +115,16 @@ class RetentionStore(Protocol):
         ...
 
 
+class DeletedStore(Protocol):
+    """Words of messages that were deleted at their source."""
+
+    def blank_deleted(self, before: datetime, *, limit: int) -> int:
+        """Blank at most ``limit`` of those deleted by then: text, parts, metadata, copies, earlier versions. All else
+        of a row stays, and all hashes. One transaction; how many.
+        """
+        ...
+
+
 class RestoreStore(Protocol):
     """Gives texts back; ``give_back`` is one transaction."""
 

@@ -45,10 +45,15 @@ def timeline(store: HistoryStore, entity_id: UUID, *, limit: int, cursor: str | 
 KEYED = ("message_ids", "closed_by")
 """Fields of stored items that hold external ids of messages."""
 
+SERVED = ("completed", "dirty")
+"""Statuses of the summary that stands. What it says besides its items is withheld as a whole, an item by what it cites;
+of any other version, whose items nobody keeps in step with deletions, nothing is shown at all.
+"""
+
 
 def summary_json(one: StoredSummary) -> dict[str, Any]:
     """One row of ``summaries``. ``withheld``: its text rests on a deleted message and is not shown (P29)."""
-    is_withheld = one.status == "dirty" and one.dirty_reason == "deleted"
+    is_withheld = one.is_withheld
     return {
         "id": str(one.id),
         "interaction_id": str(one.interaction_id),
@@ -72,7 +77,13 @@ def summary_json(one: StoredSummary) -> dict[str, Any]:
 
 def _items(one: StoredSummary, stored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Stored objects with message keys instead of external ids, without what is withheld or kept for checks only."""
-    shown = [given for given in stored if str(given.get("id")) not in one.withheld_items]
+    if one.is_withheld and one.status not in SERVED:
+        return []
+    shown = [
+        given
+        for given in stored
+        if one.deleted_messages.isdisjoint(key for name in KEYED for key in given.get(name, ()))
+    ]
     return [
         {
             **{name: value for name, value in given.items() if name != "text_hashes"},

@@ -103,7 +103,10 @@ class SummaryFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """One summary as stored (P13, P14). The lists hold the stored objects; message ids are external ids of its chat."""
+    """One summary as stored (P13, P14). The lists hold the stored objects; message ids are external ids of its chat.
+
+    ``is_withheld``: a message that it covers was deleted; ``deleted_messages`` are those that it covers or cites (P29).
+    """
 
     id: UUID
     interaction_id: UUID
@@ -112,7 +115,6 @@ class StoredSummary:
     started_at: datetime
     ended_at: datetime
     status: SummaryStatus
-    dirty_reason: Literal["edited", "deleted"] | None
     revision: int
     summary: str
     tone: str | None
@@ -121,7 +123,8 @@ class StoredSummary:
     action_items: Sequence[Mapping[str, Any]]
     extracted_facts: Sequence[Mapping[str, Any]]
     important_messages: Sequence[Mapping[str, Any]]
-    withheld_items: frozenset[str]
+    is_withheld: bool
+    deleted_messages: frozenset[str]
     model_version: str
     cost_usd: float
 

@@ -38,6 +38,11 @@ class ArchiveWork:
         del run_id
         return archive.archive_months(months, deps=self._deps, params=self._params, on_month=on_month)
 
+    def blank_deleted(self) -> int:
+        """Blank the words of messages that were deleted at their source long enough ago; how many messages."""
+        after_days = self._memory.settings.deleted_revision_retention_days
+        return archive.blank_deleted(self._store, clock=self._memory.clock, after_days=after_days)
+
     def status(self) -> ArchiveStatus:
         """Every month the archive holds or waits for, and what the next run would do."""
         return archive.status(self._deps, self._params)

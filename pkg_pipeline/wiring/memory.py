@@ -148,6 +148,8 @@ class Memory:
                 batch_id=uuid.uuid4(),
                 on_progress=on_progress,
             )
+        if report.counts.deleted:
+            self.archive.blank_deleted()
         return report
 
     def build_interactions(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:

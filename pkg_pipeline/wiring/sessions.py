@@ -62,7 +62,10 @@ class SessionWork:
         now: datetime | None = None,
         rejected: Sequence[Rejected] = (),
     ) -> AppendReport:
-        return self.sessions.append(session, messages, now=self._at(now), rejected=rejected)
+        report = self.sessions.append(session, messages, now=self._at(now), rejected=rejected)
+        if report.counts.deleted:
+            self._memory.archive.blank_deleted()
+        return report
 
     def append_json(self, session: str, given: Sequence[tuple[str, Any]]) -> AppendReport:
         """Parse and append in one: what a program or a file of lines sends."""

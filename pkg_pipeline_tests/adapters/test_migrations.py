@@ -140,6 +140,31 @@ def test_revision_0006_goes_down_and_up_and_leaves_the_ledger(database_url: str)
         assert found.fetchone() == (0, 1)
 
 
+def test_revision_0007_goes_down_and_up_and_hides_what_was_deleted(database_url: str) -> None:
+    shown = "SELECT external_id, content, parts FROM message_texts ORDER BY 1"
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'thread', now());
+            INSERT INTO messages (chat_id, sent_at, exported_at, deleted_at, token_count, importance_score, is_outgoing,
+                external_id, content, content_hash, parts)
+            SELECT '00000000-0000-0000-0000-000000000001', now(), now(), CASE name WHEN 'gone' THEN now() END, 1, 0,
+                false, name, 'hello', 'h', '[]'
+            FROM unnest('{here,gone}'::text[]) AS g (name)
+            """
+        )
+        assert connection.execute(shown).fetchall() == [("gone", "", None), ("here", "hello", [])]
+    migrate.downgrade(database_url, "0006")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(shown).fetchall() == [("gone", "hello", []), ("here", "hello", [])]
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        assert connection.execute(shown).fetchall() == [("gone", "", None), ("here", "hello", [])]
+        assert connection.execute("SELECT bool_or(is_blanked) FROM messages").fetchone() == (False,)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

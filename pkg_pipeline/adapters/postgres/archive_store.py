@@ -8,6 +8,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import psycopg
+from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -23,7 +24,7 @@ class ArchiveBusy(Exception):
 
 
 class PostgresArchiveStore:
-    """Implements ``ArchiveStore``, ``RetentionStore`` and ``RestoreStore`` of ``stages.archive_stores``."""
+    """Implements all stores of ``stages.archive_stores``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -111,6 +112,20 @@ class PostgresArchiveStore:
         except psycopg.errors.LockNotAvailable:
             return None
         return dropped[0] if dropped else 0
+
+    # ── what was deleted ──────────────────────────────────────────────────────────────────────
+
+    def blank_deleted(self, before: datetime, *, limit: int) -> int:
+        with transaction(self._connections) as connection, connection.cursor(row_factory=dict_row) as cursor:
+            found = cursor.execute(query("archive", "deleted"), {"before": before, "limit": limit}).fetchall()
+            given = {"ids": [row["id"] for row in found]}
+            if found:
+                self._step(connection, "lock_chats_of", given)
+                copies = cursor.execute(query("archive", "where_archived"), given).fetchall()
+                gone = {"ids": [row["id"] for row in copies], "months": [row["archived_month"] for row in copies]}
+                self._step(connection, "remove_copies", gone)
+                self._step(connection, "blank_deleted", given)
+        return len(found)
 
     # ── back ──────────────────────────────────────────────────────────────────────────────────
 

@@ -191,7 +191,7 @@ def write_messages(
     with connection.cursor() as cursor, cursor.copy(query("ingest", "copy_incoming")) as copy:
         for row in rows:
             copy.write_row(_fields(row))
-    parameters = {"exported_at": exported_at, "is_live": is_live}
+    parameters = {"exported_at": exported_at, "is_live": is_live, "now": now}
     new, deleted = run(query("ingest", "insert_new"), parameters).fetchone() or (0, 0)
     if new == len(rows):
         return IngestCounts(new=new - deleted, deleted=deleted), counters.settle(connection, touched, now=now)

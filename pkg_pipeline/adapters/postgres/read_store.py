@@ -236,5 +236,5 @@ def _entity(row: Sequence[Any]) -> ListedEntity:
 
 def _summary(row: Sequence[Any]) -> StoredSummary:
     given = dict(zip(SUMMARY_COLUMNS, row, strict=True))
-    withheld, cost_usd = frozenset(given.pop("withheld_items") or ()), float(given.pop("cost_usd"))
-    return StoredSummary(**given, withheld_items=withheld, cost_usd=cost_usd)
+    deleted, cost_usd = frozenset(given.pop("deleted_messages")), float(given.pop("cost_usd"))
+    return StoredSummary(**given, deleted_messages=deleted, cost_usd=cost_usd)

@@ -169,7 +169,7 @@ MESSAGES = Table(
     *columns_of(Integer, "token_count"),
     *columns_of(REAL, "importance_score"),
     *columns_of(Boolean, "is_outgoing"),
-    *columns_of(Boolean, "is_archived is_time_assumed", default="false"),
+    *columns_of(Boolean, "is_archived is_time_assumed is_blanked", default="false"),
     *columns_of(Text, "kind", default="'message'"),
     *columns_of(Text, "role importance_reason", null=True),
     *columns_of(Text, "external_id content content_hash"),
@@ -180,6 +180,8 @@ MESSAGES = Table(
     refers_to("chat_id", "chats"),
     Index("messages_chat_order", "chat_id", "id"),
     Index("messages_chat_time", "chat_id", "sent_at", "id"),
+    Index("messages_deleted", "chat_id", "external_id", postgresql_where=text("deleted_at IS NOT NULL")),
+    Index("messages_unblanked", "deleted_at", postgresql_where=text("deleted_at IS NOT NULL AND NOT is_blanked")),
     Index("messages_key", "chat_id", "external_id", unique=True),
 )
 

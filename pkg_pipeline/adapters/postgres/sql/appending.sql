@@ -36,7 +36,7 @@ WITH given AS MATERIALIZED (
         chat_id, sender_entity_id, sent_at, exported_at, edited_at, deleted_at, token_count, importance_score, is_outgoing,
         is_time_assumed, kind, role, importance_reason, external_id, content, content_hash, reply_to, parts, metadata
     )
-    SELECT %(chat)s, e.id, g.at, %(now)s, g.edited, CASE WHEN g.gone THEN clock_timestamp() END, g.tokens, g.score, e.is_self,
+    SELECT %(chat)s, e.id, g.at, %(now)s, g.edited, CASE WHEN g.gone THEN %(now)s::timestamptz END, g.tokens, g.score, e.is_self,
            g.assumed, 'message', g.role, g.reason, g.key, g.text, g.hash, g.reply, g.parts, g.meta
     FROM fitting CROSS JOIN given g JOIN senders e ON e.id = g.sender
     ORDER BY g.n

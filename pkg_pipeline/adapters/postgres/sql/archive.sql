@@ -46,7 +46,7 @@ WHERE i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::dat
   AND EXISTS (
       SELECT FROM messages m
       WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-        AND NOT m.is_archived AND m.importance_score < %(kept_from)s
+        AND NOT m.is_archived AND NOT m.is_blanked AND m.importance_score < %(kept_from)s
         AND (s.id IS NULL OR NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id))))
 ORDER BY i.day, i.ended_at, i.id
 
@@ -99,7 +99,7 @@ WITH said AS MATERIALIZED (
       AND NOT EXISTS (
           SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
             AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
-      AND NOT m.is_archived
+      AND NOT m.is_archived AND NOT m.is_blanked
 ), copied AS (
     INSERT INTO archived_messages AS a
         (month, message_id, chat_id, interaction_id, external_id, sent_at, content, content_hash, parts)
@@ -246,6 +246,24 @@ WITH gone AS (
 UPDATE archive_months k SET message_count = k.message_count - g.messages, content_bytes = k.content_bytes - g.bytes
 FROM locked JOIN (SELECT month, count(*) AS messages, sum(bytes) AS bytes FROM gone GROUP BY month) g USING (month)
 WHERE k.month = locked.month
+
+-- name: deleted
+-- Messages that were deleted at their source by then and still have their words, wherever those are.
+SELECT id FROM messages
+WHERE deleted_at IS NOT NULL AND NOT is_blanked AND deleted_at <= %(before)s ORDER BY deleted_at, id LIMIT %(limit)s
+
+-- name: where_archived
+SELECT id, archived_month FROM messages WHERE id = ANY(%(ids)s) AND is_archived
+
+-- name: blank_deleted
+-- The hashes stay: the same words in a later export are known again, and do not come back.
+WITH blanked AS (
+    UPDATE messages m SET content = '', parts = NULL, metadata = NULL, is_blanked = true, is_archived = false, archived_at = NULL,
+        archived_month = NULL
+    WHERE m.id = ANY(%(ids)s)
+    RETURNING m.id
+)
+UPDATE message_revisions r SET content = '' FROM blanked b WHERE r.message_id = b.id AND r.content <> ''
 
 -- name: hold
 -- And the months of what is held are due when the holds end.

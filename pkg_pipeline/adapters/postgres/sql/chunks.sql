@@ -50,7 +50,7 @@ CROSS JOIN LATERAL (
 
 -- name: key_points
 SELECT interaction_id, ARRAY(SELECT jsonb_array_elements_text(key_points)) FROM interaction_summaries
-WHERE interaction_id = ANY(%(ids)s) AND status IN ('completed', 'dirty')
+WHERE interaction_id = ANY(%(ids)s) AND status IN ('completed', 'dirty') AND dirty_reason IS DISTINCT FROM 'deleted'
 
 -- name: unwanted
 -- What has chunks and is gone, or is mass now.

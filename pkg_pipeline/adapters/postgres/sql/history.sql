@@ -82,17 +82,22 @@ WHERE day <= %(after_day)s AND day >= %(from_day)s AND started_at >= %(from_at)s
 ORDER BY day DESC, started_at DESC, id DESC LIMIT %(scan)s
 
 -- name: summaries
--- the summaries of these interactions, with what of them must not be shown (P29)
-SELECT s.id, s.interaction_id, c.source, c.external_id, i.started_at, i.ended_at, s.status, s.dirty_reason,
+-- the summaries of these interactions, whatever their status, with what of them must not be shown (P29): those of the
+-- messages that one covers or cites which are deleted
+SELECT s.id, s.interaction_id, c.source, c.external_id, i.started_at, i.ended_at, s.status,
        s.revision_count, s.summary, s.tone, s.key_points, s.decisions, s.action_items, s.extracted_facts,
-       s.important_messages,
-       (SELECT array_agg(DISTINCT x.item_id::text) FROM summary_items x
-        WHERE x.summary_id = s.id AND x.is_withheld) AS withheld,
-       s.model_version, s.cost_usd
+       s.important_messages, s.dirty_reason IS NOT DISTINCT FROM 'deleted' OR coalesce(gone.is_covered, false) AS is_withheld,
+       coalesce(gone.ids, '{}') AS deleted_messages, s.model_version, s.cost_usd
 FROM unnest(%(interactions)s::uuid[]) WITH ORDINALITY AS wanted (id, place)
 JOIN interactions i ON i.id = wanted.id
 JOIN chats c ON c.id = i.chat_id
 JOIN interaction_summaries s ON s.interaction_id = wanted.id AND s.status = ANY (%(statuses)s)
+CROSS JOIN LATERAL (
+    SELECT array_agg(m.external_id) AS ids, bool_or(m.external_id = ANY (s.message_ids)) AS is_covered
+    FROM messages m
+    WHERE m.chat_id = i.chat_id AND m.deleted_at IS NOT NULL AND m.external_id = ANY (s.message_ids || ARRAY(
+        SELECT cited #>> '{}' FROM jsonb_path_query(s.decisions || s.action_items || s.extracted_facts, '$[*].message_ids[*]') AS cited))
+) gone
 ORDER BY wanted.place, s.revision_count DESC, s.generated_at DESC, s.id
 
 -- name: revision

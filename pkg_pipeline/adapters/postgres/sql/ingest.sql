@@ -173,7 +173,7 @@ WITH inserted AS (
         is_time_assumed, kind, role, importance_reason, external_id, content, content_hash, reply_to, topic, forwarded_from,
         parts, metadata
     )
-    SELECT i.chat_id, i.sender_entity_id, i.sent_at, %(exported_at)s, i.edited_at, CASE WHEN i.is_deleted THEN clock_timestamp() END,
+    SELECT i.chat_id, i.sender_entity_id, i.sent_at, %(exported_at)s, i.edited_at, CASE WHEN i.is_deleted THEN %(now)s::timestamptz END,
            i.token_count, i.importance_score, coalesce(e.is_self, false), i.is_time_assumed, i.kind, i.role, i.importance_reason,
            i.external_id, i.content, i.content_hash, i.reply_to, i.topic, i.forwarded_from, i.parts, i.metadata
     FROM incoming i LEFT JOIN entities e ON e.id = i.sender_entity_id
@@ -190,7 +190,7 @@ SELECT count(*), count(deleted_at) FROM inserted
 -- Messages that were there and of which a greater version came in. The greatest of all versions ever seen stands (deleted
 -- before live, later edit, later export, greater hash, then the rest in a fixed order), so that no order of files makes a
 -- difference. is_changed: more than the export's time is new. stays_archived: the text that is in the archive, or was
--- dropped with its month, is the one that stands now.
+-- dropped with its month, is the one that stands now. stays_blank: so is the text of a deleted message that was blanked.
 -- What is told live comes after what was told before, whatever the clock says; where nothing in it is new, nothing changes.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
 SELECT * FROM (
@@ -201,16 +201,18 @@ SELECT m.id, i.*, e.exported_at, m.sent_at AS old_sent_at, m.interaction_id,
         i.role, i.is_time_assumed, i.parts, i.metadata)
        IS DISTINCT FROM
        (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at, m.sent_at, m.kind, m.sender_entity_id, m.reply_to, m.topic,
-        m.forwarded_from, m.role, m.is_time_assumed, p.parts, m.metadata) AS is_changed,
+        m.forwarded_from, m.role, m.is_time_assumed, p.parts, p.metadata) AS is_changed,
        i.is_deleted AND m.deleted_at IS NULL AS is_newly_deleted,
-       m.is_archived AND i.content_hash = m.content_hash AND i.parts IS NOT DISTINCT FROM p.parts AS stays_archived
+       m.is_archived AND i.content_hash = m.content_hash AND i.parts IS NOT DISTINCT FROM p.parts AS stays_archived,
+       m.is_blanked AND i.content_hash = m.content_hash AS stays_blank
 FROM best i JOIN messages m USING (chat_id, external_id)
 LEFT JOIN LATERAL (
     SELECT true AS is_there, parts FROM archived_messages
     WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
 ) a ON true
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN NOT m.is_archived THEN m.parts WHEN a.is_there THEN a.parts ELSE i.parts END AS parts
+    SELECT CASE WHEN m.is_blanked THEN i.parts WHEN NOT m.is_archived THEN m.parts WHEN a.is_there THEN a.parts ELSE i.parts END AS parts,
+           CASE WHEN m.is_blanked THEN i.metadata ELSE m.metadata END AS metadata
 ) p
 CROSS JOIN LATERAL (
     SELECT CASE WHEN %(is_live)s THEN greatest(%(exported_at)s::timestamptz, m.exported_at + interval '1 microsecond')
@@ -223,24 +225,38 @@ WHERE (i.is_deleted, coalesce(i.edited_at, '-infinity'), e.exported_at, i.conten
     > (m.deleted_at IS NOT NULL, coalesce(m.edited_at, '-infinity'), m.exported_at, m.content_hash COLLATE "C", m.sent_at, m.kind,
      coalesce(m.sender_entity_id::text, ''), coalesce(m.reply_to, '') COLLATE "C", coalesce(m.topic, '') COLLATE "C",
      coalesce(m.forwarded_from, '') COLLATE "C", coalesce(m.role, ''), m.is_time_assumed, coalesce(p.parts::text, '') COLLATE "C",
-     coalesce(m.metadata::text, '') COLLATE "C")
+     coalesce(p.metadata::text, '') COLLATE "C")
 ) c WHERE is_changed OR NOT %(is_live)s
 
 -- name: mark_changed
 -- What rests on an edited or deleted message: its chat is looked at again, its summary is dirty, and what rests on a
 -- deleted message is withheld at once (P29); a fact that rests on one is a candidate again.
-WITH touched AS (
+-- What rests on a deleted one is looked for in its whole chat: messages move between interactions.
+WITH touched AS MATERIALIZED (
     SELECT * FROM changed WHERE is_changed
+), gone AS MATERIALIZED (
+    SELECT chat_id, external_id FROM touched WHERE is_deleted AND is_other_text
+), places AS MATERIALIZED (
+    SELECT i.id, i.chat_id FROM interactions i WHERE i.chat_id IN (SELECT chat_id FROM gone)
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
     SELECT 'interactions', chat_id::text, 'changed messages', least(min(sent_at), min(old_sent_at)), greatest(max(sent_at), max(old_sent_at))
     FROM touched GROUP BY chat_id
 ), dirty AS (
     UPDATE interaction_summaries s
-    SET status = 'dirty', dirty_reason = CASE WHEN t.deleted OR s.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
-    FROM (SELECT interaction_id, bool_or(is_deleted) AS deleted FROM touched
-          WHERE is_other_text AND interaction_id IS NOT NULL GROUP BY 1) t
-    WHERE s.interaction_id = t.interaction_id AND s.status IN ('completed', 'dirty')
+    SET status = 'dirty', dirty_reason = CASE WHEN r.deleted OR s.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
+    FROM (
+        SELECT id, bool_or(deleted) AS deleted FROM (
+            SELECT s.id, t.is_deleted AS deleted FROM touched t JOIN interaction_summaries s ON s.interaction_id = t.interaction_id
+            WHERE t.is_other_text AND s.status IN ('completed', 'dirty')
+            UNION ALL
+            SELECT s.id, true FROM places p JOIN interaction_summaries s ON s.interaction_id = p.id
+            CROSS JOIN LATERAL unnest(s.message_ids) AS k (external_id)
+            JOIN gone g ON g.chat_id = p.chat_id AND g.external_id = k.external_id
+            WHERE s.status IN ('completed', 'dirty')
+        ) resting GROUP BY id
+    ) r
+    WHERE s.id = r.id
     RETURNING s.interaction_id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
@@ -251,19 +267,29 @@ WITH touched AS (
     SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'changed messages'
     FROM interactions i WHERE i.id IN (SELECT interaction_id FROM touched) GROUP BY i.day
 ), facts AS (
-    UPDATE entity_facts f SET status = 'candidate'
-    FROM touched t
-    WHERE t.is_deleted AND f.interaction_id = t.interaction_id AND f.message_ids @> ARRAY[t.external_id] AND f.status = 'confirmed'
+    UPDATE entity_facts f SET status = 'candidate' WHERE f.id IN (
+        SELECT f.id FROM places p JOIN entity_facts f ON f.interaction_id = p.id AND f.status = 'confirmed'
+        CROSS JOIN LATERAL unnest(f.message_ids) AS k (external_id)
+        JOIN gone g ON g.chat_id = p.chat_id AND g.external_id = k.external_id)
 )
 UPDATE summary_items s SET is_withheld = true
-FROM touched t
-WHERE t.is_deleted AND s.interaction_id = t.interaction_id AND s.message_ids @> ARRAY[t.external_id] AND NOT s.is_withheld
+FROM (
+    SELECT DISTINCT s.entity_id, s.item_id FROM places p JOIN summary_items s ON s.interaction_id = p.id AND NOT s.is_withheld
+    CROSS JOIN LATERAL unnest(s.message_ids) AS k (external_id)
+    JOIN gone g ON g.chat_id = p.chat_id AND g.external_id = k.external_id
+) r
+WHERE s.entity_id = r.entity_id AND s.item_id = r.item_id
 
 -- name: keep_replaced
--- Every version that does not stand is kept: here the one that is about to be replaced.
+-- Every version that does not stand is kept: here the one that is about to be replaced, also of a message that was deleted
+-- before, of which the view of live and archived texts shows nothing.
 INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
-SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL, m.content
-FROM changed c JOIN message_texts m ON m.id = c.id WHERE c.is_other_version
+SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL, coalesce(a.content, m.content)
+FROM changed c JOIN messages m ON m.id = c.id
+LEFT JOIN LATERAL (
+    SELECT content FROM archived_messages WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
+) a ON true
+WHERE c.is_other_version
 ON CONFLICT DO NOTHING
 
 -- name: leave_archive
@@ -284,16 +310,16 @@ WHERE k.month = locked.month
 -- name: update_changed
 UPDATE messages m
 SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.exported_at, edited_at = c.edited_at,
-    deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, clock_timestamp()) END,
+    deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, %(now)s) END,
     token_count = c.token_count, importance_score = c.importance_score, importance_reason = c.importance_reason,
     is_outgoing = coalesce((SELECT e.is_self FROM entities e WHERE e.id = c.sender_entity_id), false),
     is_time_assumed = c.is_time_assumed, kind = c.kind, role = c.role,
-    content = CASE WHEN c.stays_archived THEN m.content ELSE c.content END,
-    parts = CASE WHEN c.stays_archived THEN m.parts ELSE c.parts END, is_archived = c.stays_archived,
+    content = CASE WHEN c.stays_archived OR c.stays_blank THEN m.content ELSE c.content END,
+    parts = CASE WHEN c.stays_archived OR c.stays_blank THEN m.parts ELSE c.parts END, is_blanked = c.stays_blank, is_archived = c.stays_archived,
     archived_at = CASE WHEN c.stays_archived THEN m.archived_at END,
     archived_month = CASE WHEN c.stays_archived THEN m.archived_month END,
     content_hash = c.content_hash, reply_to = c.reply_to, topic = coalesce(c.topic, m.topic), forwarded_from = c.forwarded_from,
-    metadata = c.metadata,
+    metadata = CASE WHEN c.stays_blank THEN m.metadata ELSE c.metadata END,
     interaction_id = CASE WHEN c.kind = 'message' THEN m.interaction_id END
 FROM changed c WHERE c.id = m.id
 
@@ -306,7 +332,7 @@ WHERE m.chat_id = i.chat_id AND m.external_id = i.external_id AND m.topic IS NUL
 -- And each that comes after the one that stands, whichever file it is in.
 INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
 SELECT DISTINCT ON (m.id, i.content_hash, i.edited_at, i.is_deleted)
-       m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, i.content
+       m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, CASE WHEN m.is_blanked THEN '' ELSE i.content END
 FROM incoming i JOIN messages m USING (chat_id, external_id)
 WHERE (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at)
 ON CONFLICT DO NOTHING

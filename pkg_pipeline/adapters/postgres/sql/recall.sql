@@ -141,7 +141,8 @@ SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_exte
        )) AS similarity,                                                                                            --? vectors
        NULL::float8 AS similarity,                                                                                  --? words_only
        c.interaction_id, c.subject_id, c.sender_entity_id, p.name, coalesce(p.is_self, false), c.passage, c.passages,
-       c.importance, c.topics, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
+       c.importance,
+       CASE WHEN u.dirty_reason = 'deleted' THEN '{{}}' ELSE c.topics END, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
 FROM found f
 JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
 JOIN chats h ON h.id = c.chat_id
@@ -153,6 +154,7 @@ LEFT JOIN LATERAL (
     ORDER BY r.edited_at DESC LIMIT 1
 ) past ON true
 LEFT JOIN interaction_summaries s ON c.source = 'summary' AND s.id = c.subject_id
+LEFT JOIN interaction_summaries u ON u.interaction_id = c.interaction_id AND u.status IN ('completed', 'dirty')
 LEFT JOIN LATERAL (
     SELECT array_agg(r.external_id ORDER BY r.sent_at, r.id) AS external_ids, count(r.deleted_at) > 0 AS is_gone
     FROM messages r WHERE c.content IS NOT NULL AND c.source <> 'summary' AND r.id = ANY(c.message_ids)

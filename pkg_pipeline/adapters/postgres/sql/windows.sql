@@ -45,7 +45,9 @@ folds AS (
     ORDER BY to_message_id DESC LIMIT %(fold_limit)s
 ),
 named AS (
-    SELECT topic FROM memory_topics WHERE session_id = %(session)s
+    SELECT topic FROM memory_topics t WHERE session_id = %(session)s AND NOT EXISTS (
+        SELECT FROM session_summaries f
+        WHERE f.session_id = t.session_id AND f.status = 'dirty' AND f.dirty_reason = 'deleted' AND t.topic = ANY (f.topics))
     ORDER BY mention_count DESC, last_seen_at DESC, topic LIMIT %(topic_limit)s
 ),
 reported AS (
@@ -72,5 +74,7 @@ SELECT id, content, parts FROM message_texts WHERE id = ANY(%(ids)s)
 
 -- name: topics
 -- what a session is about, the most mentioned first (L7)
-SELECT topic, mention_count, last_seen_at FROM memory_topics WHERE session_id = %(session)s
+SELECT topic, mention_count, last_seen_at FROM memory_topics t WHERE session_id = %(session)s AND NOT EXISTS (
+    SELECT FROM session_summaries f
+    WHERE f.session_id = t.session_id AND f.status = 'dirty' AND f.dirty_reason = 'deleted' AND t.topic = ANY (f.topics))
 ORDER BY mention_count DESC, last_seen_at DESC, topic LIMIT %(limit)s
