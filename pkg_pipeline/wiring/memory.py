@@ -9,41 +9,35 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psycopg_pool import ConnectionPool
-
 from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
-from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
-from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
-from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
-from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
-from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
-from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages import ingest, interactions, owner
-from pkg_pipeline.stages.context import ContextRequest, ContextSettings, EntityContext, entity_context
-from pkg_pipeline.stages.ingest import ImportReport
-from pkg_pipeline.stages.interactions import InteractionsReport
-from pkg_pipeline.stages.message_stores import ExportSource
-from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
 from pkg_pipeline.stages.stores import ALL_DUE, Lane, Scope
-from pkg_pipeline.stages.summaries import DayReport, Estimate
-from pkg_pipeline.wiring.archive import ArchiveWork
-from pkg_pipeline.wiring.attempts import row_of
-from pkg_pipeline.wiring.backfills import BackfillWork
-from pkg_pipeline.wiring.chunks import ChunkWork
-from pkg_pipeline.wiring.lane_caps import budget_store
-from pkg_pipeline.wiring.language_models import anthropic_llm
-from pkg_pipeline.wiring.monitoring import MonitoringWork
-from pkg_pipeline.wiring.profiles import ProfileWork
-from pkg_pipeline.wiring.reembed import ReembedWork
-from pkg_pipeline.wiring.summaries import SummaryWork
 
 if TYPE_CHECKING:
+    from psycopg_pool import ConnectionPool
+
+    from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
+    from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
+    from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
+    from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+    from pkg_pipeline.stages.context import ContextSettings, EntityContext
+    from pkg_pipeline.stages.ingest import ImportReport
+    from pkg_pipeline.stages.interactions import InteractionsReport
+    from pkg_pipeline.stages.message_stores import ExportSource
+    from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
+    from pkg_pipeline.stages.summaries import DayReport, Estimate
+    from pkg_pipeline.wiring.archive import ArchiveWork
+    from pkg_pipeline.wiring.backfills import BackfillWork
+    from pkg_pipeline.wiring.chunks import ChunkWork
     from pkg_pipeline.wiring.comparing import CompareWork
     from pkg_pipeline.wiring.folding import FoldWork
+    from pkg_pipeline.wiring.monitoring import MonitoringWork
+    from pkg_pipeline.wiring.profiles import ProfileWork
     from pkg_pipeline.wiring.recall import RecallWork
+    from pkg_pipeline.wiring.reembed import ReembedWork
     from pkg_pipeline.wiring.rewriting import RewritingWork
     from pkg_pipeline.wiring.sessions import SessionWork
+    from pkg_pipeline.wiring.summaries import SummaryWork
     from pkg_pipeline.wiring.threads import ThreadWork
     from pkg_pipeline.wiring.windows import WindowWork
 
@@ -54,6 +48,8 @@ class ImportFailed(Exception):
 
 def context_settings(settings: Settings) -> ContextSettings:
     """P1, P2 and P6 as the reads need them."""
+    from pkg_pipeline.stages.context import ContextSettings
+
     return ContextSettings(
         zone=settings.zone,
         max_tokens=settings.context_tokens,
@@ -72,16 +68,16 @@ def context_settings(settings: Settings) -> ContextSettings:
 
 
 class Memory:
-    """Everything one process does with the memory. Made by ``open_memory``; adapters are built when first asked for."""
+    """Everything one process does with the memory. Made by ``open_memory``.
+
+    Adapters and stages are loaded when first asked for: a command from the shell uses one or two of them.
+    """
 
     def __init__(self, settings: Settings, *, url: str, connections: ConnectionPool, clock: Clock) -> None:
         self.settings = settings
         self.url = url
         self.clock = clock
         self.connections = connections
-        self.partitions = PostgresPartitionStore(connections)
-        self.budgets = budget_store(settings, connections)
-        self._ledger = PostgresLedgerStore(connections)
         self._ledger_context: tuple[Lane, str | None, uuid.UUID | None] = ("backfill", None, None)
         self._closers: list[Callable[[], None]] = []
 
@@ -89,6 +85,24 @@ class Memory:
         for closer in reversed(self._closers):
             closer()
         self.connections.close()
+
+    @cached_property
+    def partitions(self) -> PostgresPartitionStore:
+        from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
+
+        return PostgresPartitionStore(self.connections)
+
+    @cached_property
+    def budgets(self) -> PostgresBudgetStore:
+        from pkg_pipeline.wiring.lane_caps import budget_store
+
+        return budget_store(self.settings, self.connections)
+
+    @cached_property
+    def _ledger(self) -> PostgresLedgerStore:
+        from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
+
+        return PostgresLedgerStore(self.connections)
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -104,6 +118,8 @@ class Memory:
             from pkg_pipeline.adapters.offline.llm import OfflineLlm
 
             return OfflineLlm(self.counter)
+        from pkg_pipeline.wiring.language_models import anthropic_llm
+
         llm = anthropic_llm(settings, self.counter, on_attempt=self._record_attempt)
         self._closers.append(llm.close)
         return llm
@@ -124,13 +140,15 @@ class Memory:
         """
         from pkg_pipeline.adapters.exports.containers import UnreadableExport
         from pkg_pipeline.adapters.exports.detect import open_export
+        from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
+        from pkg_pipeline.stages import ingest, owner
 
         try:
             exports = open_export(path, format=format_name, timezone=self.settings.timezone)
         except (UnreadableExport, ValueError) as error:
             raise ImportFailed(str(error)) from error
         store = PostgresIngestStore(self.connections, counters=self.sessions.counters, now=self.clock.now)
-        report = ImportReport()
+        report = ingest.ImportReport()
         try:
             selves = owner.resolve_self(exports, rule=self_rule, known=store.known_selves)
         except owner.SelfUnknown as unknown:
@@ -154,6 +172,9 @@ class Memory:
 
     def build_interactions(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
         """Interactions of every touched chat, or of ``chats`` and a few more."""
+        from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
+        from pkg_pipeline.stages import interactions
+
         settings = self.settings
         report = interactions.build_interactions(
             PostgresInteractionStore(self.connections),
@@ -187,30 +208,44 @@ class Memory:
 
     @cached_property
     def summaries(self) -> SummaryWork:
+        from pkg_pipeline.wiring.summaries import SummaryWork
+
         return SummaryWork(self)
 
     @cached_property
     def profiles(self) -> ProfileWork:
+        from pkg_pipeline.wiring.profiles import ProfileWork
+
         return ProfileWork(self)
 
     @cached_property
     def backfills(self) -> BackfillWork:
+        from pkg_pipeline.wiring.backfills import BackfillWork
+
         return BackfillWork(self)
 
     @cached_property
     def chunks(self) -> ChunkWork:
+        from pkg_pipeline.wiring.chunks import ChunkWork
+
         return ChunkWork(self)
 
     @cached_property
     def reembedding(self) -> ReembedWork:
+        from pkg_pipeline.wiring.reembed import ReembedWork
+
         return ReembedWork(self)
 
     @cached_property
     def archive(self) -> ArchiveWork:
+        from pkg_pipeline.wiring.archive import ArchiveWork
+
         return ArchiveWork(self)
 
     @cached_property
     def monitoring(self) -> MonitoringWork:
+        from pkg_pipeline.wiring.monitoring import MonitoringWork
+
         return MonitoringWork(self)
 
     @cached_property
@@ -265,12 +300,17 @@ class Memory:
     @cached_property
     def reads(self) -> PostgresReadStore:
         """Entities, summaries, contexts: nothing here can write memory."""
+        from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+
         return PostgresReadStore(self.connections, zone=self.settings.zone)
 
     def context(
         self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None, hint: str | None = None
     ) -> EntityContext:
         """The context of one entity. Raises EntityUnknown, BadRequest."""
+        from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
+        from pkg_pipeline.stages.context import ContextRequest, entity_context
+
         return entity_context(
             self.reads,
             self.counter,
@@ -306,6 +346,8 @@ class Memory:
         self._ledger_context = (lane, run_id, backfill_id)
 
     def _record_attempt(self, attempt: LlmAttempt) -> None:
+        from pkg_pipeline.wiring.attempts import row_of
+
         lane, run_id, backfill_id = self._ledger_context
         row = row_of(attempt, lane=lane, run_id=run_id, backfill_id=backfill_id)
         if row is not None:
