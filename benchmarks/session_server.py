@@ -27,7 +27,8 @@ def main(url: str, home: str) -> None:
     from pkg_pipeline.api.app import serve as serve_app
     from pkg_pipeline.api.routes import ApiDependencies
     from pkg_pipeline.settings import Settings
-    from pkg_pipeline.wiring import Memory, context_settings
+    from pkg_pipeline.wiring import Memory
+    from pkg_pipeline.wiring.contexts import context_settings
     from pkg_pipeline.wiring.recall import recall_parts, warm_up
     from pkg_pipeline.wiring.session_desk import serving_desk
 

@@ -24,8 +24,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-import psutil
-
 from pkg_pipeline.adapters.server_state import Standstill, pid_file, state
 
 MAJOR_VERSION = "18"
@@ -85,6 +83,8 @@ def binary(name: str) -> Path:
 
 def create(folder: Path) -> None:
     """A data folder, whole or not at all. Raises ServerFailed, OSError."""
+    import psutil
+
     if folder.exists() and any(folder.iterdir()):
         raise ServerFailed(f"{folder} is not empty and holds no database; move it away")
     part = folder.with_name(folder.name + ".part")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from pkg_pipeline.cli.terminal import (
     CommandFailed,
@@ -20,13 +18,16 @@ from pkg_pipeline.cli.terminal import (
     without_controls,
 )
 from pkg_pipeline.memory.hashing import parse_chat_key
-from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.context import EntityContext, EntityUnknown
 from pkg_pipeline.stages.entities import EntityAmbiguous, find_entity, list_entities
-from pkg_pipeline.stages.history import list_summaries
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
-from pkg_pipeline.stages.read_stores import BadRequest, ListedEntity, SummaryFilter, SummaryStatus
+from pkg_pipeline.stages.read_stores import BadRequest, EntityUnknown, ListedEntity, SummaryFilter, SummaryStatus
 from pkg_pipeline.wiring import Memory, open_memory
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pkg_pipeline.settings import Settings
+    from pkg_pipeline.stages.context import EntityContext
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_ROWS, help="Rows a page.")]
 Cursor = Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.", show_default=False)]
@@ -58,6 +59,8 @@ def summaries(
     json: JsonFlag = False,
 ) -> None:
     """Summaries, newest interaction first, with decisions and action items."""
+    from pkg_pipeline.stages.history import list_summaries
+
     if status is not None and status not in get_args(SummaryStatus):
         raise typer.BadParameter(f"{status!r} is none of {', '.join(get_args(SummaryStatus))}", param_hint="--status")
     days = (_day(from_, "--from"), _day(to, "--to"))
@@ -116,6 +119,8 @@ def found_entity(memory: Memory, asked: str) -> ListedEntity:
 
 def print_context(screen: Console, answer: EntityContext) -> None:
     """The block as a model gets it, then what it cost and what it left out."""
+    from rich.table import Table
+
     screen.print(without_controls(answer.block.text), markup=False, end="")
     screen.rule(style="dim")
     shape = answer.to_json()
@@ -135,6 +140,8 @@ def print_context(screen: Console, answer: EntityContext) -> None:
 
 
 def _print_entities(screen: Console, items: tuple[dict[str, Any], ...], following: str | None) -> None:
+    from rich.table import Table
+
     table = Table("name", "messages", "first", "last", "where", box=None, padding=(0, 2, 0, 0))
     for item in items:
         name = f"{item['name']} (you)" if item["is_self"] else item["name"]

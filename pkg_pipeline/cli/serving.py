@@ -18,8 +18,9 @@ from pkg_pipeline.api.monitoring import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.cli.callers import Callers, callers_of, curl_line, has_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
-from pkg_pipeline.wiring import context_settings, open_memory
+from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.backfills import ReachableBackfills
+from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
 from pkg_pipeline.wiring.session_desk import serving_desk
 

@@ -7,12 +7,8 @@ language gets the one whose script it is written in (Ukrainian ru, German en, Ja
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pkg_pipeline.memory.records import Language
 
@@ -35,9 +31,10 @@ _NOT_SPEECH = re.compile(
     r"|\[archived\]"
 )
 _MAY_HOLD_SUCH = re.compile(r"[`@/<\\_\[#]|[A-Za-z][.:][A-Za-z]")  # spares most texts the long expression
-_PLANE: Final = 0x10000
-_LATIN, _CYRILLIC, _HAN = 1, 2, 3
-_WEIGHTS: Final = (1, 1, HAN_WEIGHT)
+_ASCII_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_LATIN = re.compile("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]+")
+_CYRILLIC = re.compile("[\u0400-\u052f]+")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 
 
 def detect(texts: Iterable[str]) -> Language:
@@ -45,37 +42,21 @@ def detect(texts: Iterable[str]) -> Language:
 
     Addresses, code, mentions and file names do not count. A tie, and a conversation without letters, is "en".
     """
-    letters = _letters(list(texts))
-    totals = letters.sum(axis=1, keepdims=True)
-    counted = np.minimum(totals, MOST_LETTERS_OF_ONE_TEXT) * _SHARES
-    shares = letters * counted // np.maximum(totals, 1)
-    return _most(*shares.sum(axis=0).tolist())
+    en = ru = zh = 0
+    for text in texts:
+        letters = _letters(_NOT_SPEECH.sub(" ", text) if _MAY_HOLD_SUCH.search(text) else text)
+        if total := sum(letters):
+            counted = min(total, MOST_LETTERS_OF_ONE_TEXT) * _SHARES
+            en, ru, zh = (before + one * counted // total for before, one in zip((en, ru, zh), letters, strict=True))
+    return _most(en, ru, zh)
 
 
-def _letters(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Weighted letters in Latin, Cyrillic and Han script of what was said: int64 (texts, 3)."""
-    if not texts:
-        return np.zeros((0, 3), np.int64)
-    said = [_NOT_SPEECH.sub(" ", text) if _MAY_HOLD_SUCH.search(text) else text for text in texts]
-    lengths = np.fromiter(map(len, said), np.int64, count=len(said)) + 1
-    joined = "\n".join((*said, "")).encode("utf-32-le", "surrogatepass")
-    script = _scripts()[np.minimum(np.frombuffer(joined, dtype="<u4"), _PLANE - 1)]
-    begins = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)[:-1]))
-    counts = [np.add.reduceat(script == kind, begins, dtype=np.int64) for kind in (_LATIN, _CYRILLIC, _HAN)]
-    return np.stack(counts, axis=1) * np.array(_WEIGHTS, np.int64)
-
-
-@cache
-def _scripts() -> NDArray[np.uint8]:
-    scripts = np.zeros(_PLANE, np.uint8)
-    for kind, ranges in (
-        (_LATIN, ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F))),
-        (_CYRILLIC, ((0x400, 0x52F),)),
-        (_HAN, ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF))),
-    ):
-        for first, last in ranges:
-            scripts[first : last + 1] = kind
-    return scripts
+def _letters(said: str) -> tuple[int, int, int]:
+    """Weighted letters in Latin, Cyrillic and Han script."""
+    if said.isascii():
+        return len(said) - len(said.encode().translate(None, _ASCII_LETTERS)), 0, 0
+    latin, cyrillic, han = (sum(map(len, script.findall(said))) for script in (_LATIN, _CYRILLIC, _HAN))
+    return latin, cyrillic, han * HAN_WEIGHT
 
 
 def _most(en: int, ru: int, zh: int) -> Language:

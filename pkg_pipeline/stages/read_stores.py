@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from uuid import UUID
 
-from pkg_pipeline.memory.context_records import ContextRows
-from pkg_pipeline.memory.records import EntityType, Language
+if TYPE_CHECKING:
+    from pkg_pipeline.memory.context_records import ContextRows
+    from pkg_pipeline.memory.records import EntityType, Language
 
 SummaryStatus = Literal["candidate", "completed", "dirty", "superseded", "quarantined"]
 

@@ -4,7 +4,7 @@ The only place where a stage meets its adapters. No rule, no SQL, no Dagster.
 """
 
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
-from pkg_pipeline.wiring.memory import ImportFailed, Memory, context_settings
+from pkg_pipeline.wiring.memory import ImportFailed, Memory
 from pkg_pipeline.wiring.opening import clock_of, database, database_url, open_memory
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "PinnedClock",
     "SystemClock",
     "clock_of",
-    "context_settings",
     "database",
     "database_url",
     "open_memory",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.stores import ALL_DUE, Lane, Scope
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
@@ -20,11 +19,12 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
     from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
     from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
-    from pkg_pipeline.stages.context import ContextSettings, EntityContext
+    from pkg_pipeline.stages.context import EntityContext
     from pkg_pipeline.stages.ingest import ImportReport
     from pkg_pipeline.stages.interactions import InteractionsReport
     from pkg_pipeline.stages.message_stores import ExportSource
     from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
+    from pkg_pipeline.stages.stores import Lane, Scope
     from pkg_pipeline.stages.summaries import DayReport, Estimate
     from pkg_pipeline.wiring.archive import ArchiveWork
     from pkg_pipeline.wiring.backfills import BackfillWork
@@ -44,27 +44,6 @@ if TYPE_CHECKING:
 
 class ImportFailed(Exception):
     """Nothing was taken in; one line says why and what to do."""
-
-
-def context_settings(settings: Settings) -> ContextSettings:
-    """P1, P2 and P6 as the reads need them."""
-    from pkg_pipeline.stages.context import ContextSettings
-
-    return ContextSettings(
-        zone=settings.zone,
-        max_tokens=settings.context_tokens,
-        hot_days=settings.hot_days,
-        hot_messages=settings.hot_messages,
-        warm_days=settings.warm_days,
-        warm_summaries=settings.warm_summaries,
-        shares={
-            "permanent": settings.permanent_share,
-            "hot": settings.hot_share,
-            "warm": settings.warm_share,
-            "cold": settings.cold_share,
-            "relevant": settings.relevant_share,
-        },
-    )
 
 
 class Memory:
@@ -197,12 +176,17 @@ class Memory:
         *,
         lane: Lane,
         run_id: str | None = None,
-        scope: Scope = ALL_DUE,
+        scope: Scope | None = None,
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
-        """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail."""
+        """What is due in the closed range of days, or what ``scope`` says of it.
+
+        Raises LlmMisconfigured when every further call would fail.
+        """
+        from pkg_pipeline.stages.stores import ALL_DUE
+
         counted = self.monitoring.counting(on_day)
-        reports = self.summaries.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=counted)
+        reports = self.summaries.summarize(days, lane=lane, run_id=run_id, scope=scope or ALL_DUE, on_day=counted)
         self.monitoring.recount()
         return reports
 
@@ -310,6 +294,7 @@ class Memory:
         """The context of one entity. Raises EntityUnknown, BadRequest."""
         from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
         from pkg_pipeline.stages.context import ContextRequest, entity_context
+        from pkg_pipeline.wiring.contexts import context_settings
 
         return entity_context(
             self.reads,

@@ -58,8 +58,7 @@ def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS, stay
     clock = clock_of(settings)
     home_files.make_private(settings.home)
     with database(settings, stays=stays) as url:
-        migrate.upgrade(url)
-        _keep_time_zone(url, settings)
+        _made_ready(url, settings)
         memory = Memory(settings, url=url, connections=engine.pool(url, size=connections), clock=clock)
         try:
             yield memory
@@ -67,13 +66,17 @@ def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS, stay
             memory.close()
 
 
-def _keep_time_zone(url: str, settings: Settings) -> None:
-    """Partitions are local days: another zone would file old interactions under other days."""
+def _made_ready(url: str, settings: Settings) -> None:
+    """The tables at the newest revision, the time zone fixed. A memory that is so already is asked one question."""
     with engine.connect(url, autocommit=True) as connection:
-        connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
-        found = connection.execute(query("work", "kept_setting"), {"key": "timezone"}).fetchone()
-    if found is not None and found[0] != settings.timezone:
+        found = migrate.installed(connection)
+        if found is None or found.revision != migrate.head() or found.timezone is None:
+            migrate.upgrade(url)
+            connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
+            found = migrate.installed(connection)
+    if found is not None and found.timezone != settings.timezone:
+        # partitions are local days: another zone would file old interactions under other days
         raise SettingsError(
-            f"PKG_TIMEZONE: this memory was made with {found[0]} and its days are cut there; set it back, "
+            f"PKG_TIMEZONE: this memory was made with {found.timezone} and its days are cut there; set it back, "
             f"or begin a new PKG_HOME with {settings.timezone}"
         )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import class_row
 
 from pkg_pipeline.adapters.postgres.engine import (
     DAGSTER_SCHEMA,
     SCHEMA,
+    Connection,
     DatabaseUnavailable,
     connect,
     explain,
@@ -20,9 +22,21 @@ from pkg_pipeline.adapters.postgres.engine import (
     require,
     sqlalchemy_url,
 )
+from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.revisions import BASE, FOLDER, RevisionUnknown, check_revision, head, revisions
 
-__all__ = ["FOLDER", "RevisionUnknown", "check_revision", "current", "downgrade", "head", "prepare", "upgrade"]
+__all__ = [
+    "FOLDER",
+    "Installed",
+    "RevisionUnknown",
+    "check_revision",
+    "current",
+    "downgrade",
+    "head",
+    "installed",
+    "prepare",
+    "upgrade",
+]
 
 LOCK = 7_310_525  # any constant: two processes must not migrate at once
 
@@ -88,6 +102,22 @@ def current(url: str) -> str | None:
             return None
         found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         return None if found is None else found[0]
+
+
+class Installed(NamedTuple):
+    """What a memory was made with: the revision of its tables, and the zone that its days are cut in."""
+
+    revision: str | None
+    timezone: str | None
+
+
+def installed(connection: Connection) -> Installed | None:
+    """What there is, by one statement on an ``autocommit`` connection; None where the tables cannot be read."""
+    with connection.cursor(row_factory=class_row(Installed)) as cursor:
+        try:
+            return cursor.execute(query("work", "installed")).fetchone()
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
+            return None
 
 
 @contextmanager

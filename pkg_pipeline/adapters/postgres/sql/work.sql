@@ -14,6 +14,12 @@ SELECT count(*) FROM (SELECT FROM interaction_summaries WHERE status IN ('comple
 -- What is fixed when the memory is made.
 INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT DO NOTHING
 
+-- name: installed
+-- All that opening a memory has to know of it.
+SELECT
+    (SELECT version_num FROM alembic_version) AS revision,
+    (SELECT value FROM installation WHERE key = 'timezone') AS timezone
+
 -- name: kept_setting
 SELECT value FROM installation WHERE key = %(key)s
 
