@@ -180,6 +180,11 @@ class Settings(SessionSettings):
         return self.home / "inbox"
 
     @property
+    def cache(self) -> Path:
+        """What may be deleted at any time: it is made anew when it is missed."""
+        return self.home / "cache"
+
+    @property
     def dagster_home(self) -> Path:
         return self.home / "dagster"
 

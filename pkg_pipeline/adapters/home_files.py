@@ -25,6 +25,7 @@ OURS = (
     *(f"postgres{suffix}" for suffix in embedded.FILES_BESIDE),
     "dagster",
     "inbox",
+    "cache",
     "demo",
     "dev.lock",
     "dev.pid",

@@ -116,6 +116,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit code 0 done, 1 it failed, 2 wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     os.umask(PRIVATE)
+    # numpy's library starts a thread for every core as it is loaded, which costs as much as a question; the model of
+    # the vectors, the one heavy user, is set to one thread anyway
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     try:

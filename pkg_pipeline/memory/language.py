@@ -42,13 +42,13 @@ def detect(texts: Iterable[str]) -> Language:
 
     Addresses, code, mentions and file names do not count. A tie, and a conversation without letters, is "en".
     """
-    en = ru = zh = 0
+    shares = [0, 0, 0]
     for text in texts:
         letters = _letters(_NOT_SPEECH.sub(" ", text) if _MAY_HOLD_SUCH.search(text) else text)
         if total := sum(letters):
             counted = min(total, MOST_LETTERS_OF_ONE_TEXT) * _SHARES
-            en, ru, zh = (before + one * counted // total for before, one in zip((en, ru, zh), letters, strict=True))
-    return _most(en, ru, zh)
+            shares = [before + one * counted // total for before, one in zip(shares, letters, strict=True)]
+    return _most(*shares)
 
 
 def _letters(said: str) -> tuple[int, int, int]:

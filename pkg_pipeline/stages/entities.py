@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from rapidfuzz import fuzz, process
-
 from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.stages.paging import Page, cursor_of, name_position
 from pkg_pipeline.stages.read_stores import EntityStore, EntityUnknown, ListedEntity
@@ -106,6 +104,8 @@ def contact(one: ListedEntity) -> str:
 
 
 def _nearest(store: EntityStore, asked: str) -> tuple[str, ...]:
+    from rapidfuzz import fuzz, process  # only a name that is not found needs it
+
     names = dict.fromkeys(name for _, name in store.entity_names(limit=MOST_NAMES))
     found = process.extract(
         asked, list(names), scorer=fuzz.WRatio, processor=str.casefold, limit=NEAREST_NAMES, score_cutoff=NEAREST_SCORE

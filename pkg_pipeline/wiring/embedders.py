@@ -44,7 +44,7 @@ def embedder_named(
     if name == OFFLINE_MODEL:
         from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 
-        return OfflineEmbedder()
+        return OfflineEmbedder(cache=settings.cache)
     if name.startswith(OPENAI_PREFIX) and name != OPENAI_PREFIX:
         return _openai(name.removeprefix(OPENAI_PREFIX), settings, on_usage, deadline_seconds)
     raise SettingsError(f"{name!r} is no known embedder; known are {OFFLINE_MODEL} and {OPENAI_PREFIX}MODEL")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
-from typing import Any, LiteralString, cast
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -19,9 +19,7 @@ import orjson
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from pkg_pipeline.adapters.postgres.context_rows import context_rows
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.memory.context_records import ContextRows
 from pkg_pipeline.stages.read_stores import (
     ContextQuery,
     ListedEntity,
@@ -31,6 +29,9 @@ from pkg_pipeline.stages.read_stores import (
     SummaryFilter,
     TimelineRow,
 )
+
+if TYPE_CHECKING:
+    from pkg_pipeline.memory.context_records import ContextRows
 
 SCAN_LIMIT = 200
 """Interactions that are looked at for one page of summaries."""
@@ -94,6 +95,8 @@ class PostgresReadStore:
             asked = {"ids": archived, "text_chars": query.text_chars}
             for key, text, is_cut in self._rows("context", "archived_texts", asked):
                 texts[str(key)] |= {"text": text, "is_cut": is_cut}
+        from pkg_pipeline.adapters.postgres.context_rows import context_rows  # a list of names needs none of it
+
         return context_rows(found)
 
     # ── entities ──────────────────────────────────────────────────────────────────────────────
