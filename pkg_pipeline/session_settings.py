@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 class SessionSettings(BaseModel):
     """Thresholds of folding and of the window, each with its row."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     session_policy: Literal["hysteresis", "sliding", "interval"] = "hysteresis"
     session_strategy: Literal["rolling", "retrieval", "hybrid"] = Field(default="hybrid", description="T1")

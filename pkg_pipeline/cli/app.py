@@ -6,6 +6,7 @@ commands take to run. What can go wrong is looked up only when something did.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -116,6 +117,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; exit code 0 done, 1 it failed, 2 wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     os.umask(PRIVATE)
+    # a command makes large tables and ends: looking through them for garbage took a fifth of its time
+    gc.set_threshold(100_000, 20, 20)
+    # pydantic looks through every installed package for plugins, and none is meant for this program
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # numpy's library starts a thread for every core as it is loaded, which costs as much as a question; the model of
     # the vectors, the one heavy user, is set to one thread anyway
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

