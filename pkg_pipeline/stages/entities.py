@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from pkg_pipeline.memory.cleaning import clean_name
 from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.stages.paging import Page, cursor_of, name_position
 from pkg_pipeline.stages.read_stores import EntityStore, EntityUnknown, ListedEntity
@@ -56,7 +57,7 @@ def find_entity(store: EntityStore, asked: str) -> ListedEntity:
 
     Letter case is ignored. A name that is exactly the asked one wins over names that contain it.
     """
-    asked = asked.replace("\0", "").strip()
+    asked = clean_name(asked.replace("\0", "")).strip()
     if (identity := _as_uuid(asked)) is not None:
         found = store.entity(identity)
         if found is None:
