@@ -168,6 +168,7 @@ def end(folder: Path, *, mode: Literal["fast", "immediate"], seconds: float = ST
     now = state(folder)
     if found is None or now == "gone":
         return False
+    _let_server_in(folder)  # what lies above may have been made private while the server ran
     if now == "ready" and mode == "fast":
         _tell_to_stop(folder, "-W", "-m", "fast")
     elif found.status != "stopping" or mode == "immediate":

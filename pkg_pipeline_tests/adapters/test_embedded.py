@@ -227,3 +227,13 @@ def test_remove_leaves_nothing(folder: Path) -> None:
     embedded.remove(folder)
     assert not folder.exists()
     assert servers(folder) == []
+
+
+def test_a_server_whose_home_became_private_while_it_ran_can_be_stopped() -> None:
+    with short_folder() as folder:
+        home = folder / "home"
+        embedded.start(home / "postgres")
+        home.chmod(0o700)
+        folder.chmod(0o700)
+        assert embedded.stop(home / "postgres")
+        assert servers(folder) == []
