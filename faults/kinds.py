@@ -10,7 +10,7 @@ from typing import Any
 
 from faults.ground import Ground
 
-MODULES: tuple[str, ...] = ("statement_kills", "random_kills", "append_kills")
+MODULES: tuple[str, ...] = ("statement_kills", "random_kills", "append_kills", "hostile_pages")
 """Modules of this package in the order of the table."""
 
 

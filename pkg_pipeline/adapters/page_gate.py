@@ -13,6 +13,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from html import escape
 from typing import Final
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
@@ -40,7 +41,7 @@ _PAGE: Final = """<!doctype html>
 <h1>{title}</h1><p>{detail}</p>{more}
 </html>
 """
-_GO_ON: Final = '<p>Opened in this browser before? <a href="/">Go on to the pages</a>.</p>'
+_GO_ON: Final = '<p>Opened in this browser before? <a href="{path}">Go on to the pages</a>.</p>'
 
 
 class PageGate:
@@ -78,10 +79,10 @@ class PageGate:
             return _said(connection, 401, "This token is not known", HOW_TO_OPEN)
         if refused is not None:
             detail = "A link of another site led here, and those open nothing by themselves."
-            return _said(connection, refused.status, "Nothing was opened", detail, more=_GO_ON)
+            return _said(connection, refused.status, "Nothing was opened", detail, go_on=True)
         if not self._knows(scope):
             # a link from elsewhere does not carry the cookie, a link on this page does
-            return _said(connection, 401, "These are somebody's own pages", HOW_TO_OPEN, more=_GO_ON)
+            return _said(connection, 401, "These are somebody's own pages", HOW_TO_OPEN, go_on=True)
         if scope["path"].rstrip("/") == GRAPHQL and _would_run_by_reading(scope, connection.headers):
             return PlainTextResponse("GraphQL is asked by POST with JSON\n", 405, headers={"Allow": "POST"})
         return None
@@ -130,9 +131,12 @@ def _would_run_by_reading(scope: Scope, headers: Headers) -> bool:
     return "text/html" not in headers.get("accept", "")
 
 
-def _said(connection: HTTPConnection, status: int, title: str, detail: str, *, more: str = "") -> Response:
+def _said(connection: HTTPConnection, status: int, title: str, detail: str, *, go_on: bool = False) -> Response:
     headers = {"Cache-Control": "no-store", "Content-Security-Policy": _OWN_PAGE_POLICY, **_ISOLATION}
     if "text/html" in connection.headers.get("accept", ""):
+        # the path alone, and one of ours: what else a link holds is not taken over
+        path = "/" + quote(connection.scope["path"].lstrip("/\\"))
+        more = _GO_ON.format(path=escape(path)) if go_on else ""
         page = _PAGE.format(title=escape(title), detail=escape(detail), more=more)
         return HTMLResponse(page, status, headers=headers)
     return PlainTextResponse(f"{detail}\n", status, headers=headers)

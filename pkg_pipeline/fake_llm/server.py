@@ -39,6 +39,7 @@ from pkg_pipeline.fake_llm.protocol import (
 )
 
 HOST = "127.0.0.1"
+LOOPBACK_NAMES = (HOST, "localhost")
 MESSAGES_PATH = "/v1/messages"
 COUNT_PATH = "/v1/messages/count_tokens"
 MODELS_PATH = "/v1/models"
@@ -171,6 +172,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: prompts hold conversations, and the journal has the calls."""
 
     def _serve(self, method: str) -> None:
+        if self._is_of_a_page():  # the journal holds what was said
+            self.close_connection = True
+            self._send(403, {"error": "pages may not send requests here"}, Fault())
+            return
         fake = self.server.fake
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = urlsplit(self.path).path
@@ -193,6 +198,12 @@ class _Handler(BaseHTTPRequestHandler):
         entry["status"] = status
         entry["usage"] = answer.get("usage") if isinstance(answer, dict) else None
         self._send(status, told(answer, fault) if path == MESSAGES_PATH else answer, fault)
+
+    def _is_of_a_page(self) -> bool:
+        """Whether a browser sends this for a page, perhaps one whose name was pointed at this machine."""
+        host = (self.headers.get("host") or "").rpartition(":")[0]
+        site = self.headers.get("sec-fetch-site", "none")
+        return host not in LOOPBACK_NAMES or "origin" in self.headers or site != "none"
 
     def _answer(self, method: str, path: str, body: Any, fault: Fault) -> tuple[int, Any]:
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -204,7 +205,22 @@ def test_a_link_elsewhere_opens_the_pages_by_the_token_and_by_nothing_else(cooki
         assert exchanged(**{**followed, **embedded}).status == 403
     answer = asked("/runs/1", cookie=cookie, accept="text/html", **followed)
     assert answer.status == 403
-    assert '<a href="/">' in answer.body
+    assert '<a href="/runs/1">' in answer.body
+
+
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [
+        ("/", "/"),
+        ("//evil.example/a", "/evil.example/a"),
+        ("/\\evil.example", "/evil.example"),
+        ('/"><script>x</script>', "/%22%3E%3Cscript%3Ex%3C/script%3E"),
+        ("/runs/é", "/runs/%C3%A9"),
+    ],
+)
+def test_the_way_on_leads_to_our_own_pages(path: str, link: str) -> None:
+    answer = asked(path, query="query=mutation", accept="text/html")
+    assert (answer.status, re.findall('href="(.*?)"', answer.body)) == (401, [link])
 
 
 def test_who_opens_the_bare_address_reads_what_to_do() -> None:

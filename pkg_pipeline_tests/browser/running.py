@@ -28,10 +28,11 @@ END_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Dagster:
-    """Dagster's pages: their ``address`` and the ``token`` that opens them."""
+    """Dagster's pages: their ``address`` and the ``token`` that opens them; the address of the ``api`` beside them."""
 
     address: str
     token: str
+    api: str
 
     @property
     def opening(self) -> str:
@@ -40,10 +41,12 @@ class Dagster:
 
 
 def printed(said: str) -> Dagster:
-    """The line with Dagster's address in what ``dev`` said."""
+    """The addresses in what ``dev`` said."""
     found = re.search(r"Dagster +(http://\S+)/\?token=(\S+)", said)
+    api = re.search(r"API +(http://\S+)", said)
     assert found is not None, said
-    return Dagster(found[1], found[2])
+    assert api is not None, said
+    return Dagster(found[1], found[2], api[1])
 
 
 @contextmanager
@@ -74,11 +77,11 @@ def take_in(home: Path, path: Path) -> None:
 
 
 @contextmanager
-def dev(home: Path) -> Iterator[Dagster]:
-    """Everything up; yields where Dagster's pages are."""
+def dev(home: Path, **more: str) -> Iterator[Dagster]:
+    """Everything up, with ``more`` variables; yields where Dagster's pages are."""
     process = subprocess.Popen(
         [*COMMAND, "dev", "--dagster-port", "0", "--api-port", "0"],
-        env=environment(home),
+        env=environment(home) | more,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

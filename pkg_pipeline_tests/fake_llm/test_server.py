@@ -47,6 +47,28 @@ def post(fake: FakeAnthropic, body: Any, **headers: str) -> httpx2.Response:
 
 
 @pytest.mark.parametrize(
+    "page",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"host": "rebound.example:80"},
+        {"host": ""},
+    ],
+)
+def test_a_page_in_a_browser_neither_reads_the_journal_nor_writes_the_script(
+    fake: FakeAnthropic, page: dict[str, str]
+) -> None:
+    assert post(fake, params("a secret")).status_code == 200
+    for method, path in (("GET", "/__journal"), ("POST", "/__script"), ("POST", "/__reset"), ("POST", "/v1/messages")):
+        answer = httpx2.request(method, fake.url + path, json=[], headers=page)
+        assert (answer.status_code, "secret" in answer.text) == (403, False)
+    assert len(fake.journal) == 1
+    assert httpx2.get(f"{fake.url}/__journal", headers={"sec-fetch-site": "none"}).status_code == 200
+
+
+@pytest.mark.parametrize(
     ("change", "headers", "status"),
     [
         ({}, {}, 200),

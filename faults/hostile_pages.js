@@ -1,5 +1,6 @@
-// What a page of another origin may try. Resolves to what each attempt could read, "" for nothing.
-async (base, read, writes, script) => {
+// What a page of another origin may try on Dagster's pages (what: 'pages') or on the API (what: 'api') at `base`.
+// Resolves to what each attempt could read, "" for nothing.
+async (what, base, read, writes, script) => {
   const url = base + '/graphql', socket = base.replace('http', 'ws') + '/graphql';
   const own = {credentials: 'include', cache: 'no-store'}, json = {'content-type': 'application/json'};
   const within = (promise, ms) => Promise.race([promise, new Promise(done => setTimeout(() => done(''), ms))]);
@@ -28,7 +29,9 @@ async (base, read, writes, script) => {
     const x = new XMLHttpRequest(); x.open(method, method === 'GET' ? query(q) : url); x.withCredentials = true;
     x.onload = () => done(x.status === 200 ? x.responseText : ''); x.onerror = () => done('');
     x.setRequestHeader('content-type', 'text/plain'); x.send(method === 'GET' ? null : JSON.stringify({query: q})); });
-  const tries = {
+  const listens = address => new Promise(done => { const s = new EventSource(address, {withCredentials: true});
+    s.onmessage = m => done(m.data); s.onerror = () => done(s.close() || ''); });
+  const onPages = () => ({
     'fetch a page': () => fetch(base + '/runs', own).then(text),
     'fetch server_info': () => fetch(base + '/server_info', own).then(text),
     'fetch by GET': () => fetch(query(read), own).then(text),
@@ -39,11 +42,12 @@ async (base, read, writes, script) => {
     'style of the pages': () => loads('link', base + '/vendor/graphiql/graphiql.min.css', (e, a) => { e.rel = 'stylesheet'; e.href = a }),
     'frame of the pages': () => frame(base + '/runs'),
     'frame of the console': () => frame(base + '/graphql'),
-    'EventSource': () => new Promise(done => { const s = new EventSource(query(read), {withCredentials: true});
-      s.onmessage = m => done(m.data); s.onerror = () => done(s.close() || ''); }),
+    'EventSource': () => listens(query(read)),
     'WebSocket': () => talk(read),
-  };
-  for (const [name, q] of Object.entries(writes)) Object.assign(tries, {
+    'report of a materialisation': () => fetch(base + '/report_asset_materialization/messages?description=hostile',
+      {...own, mode: 'no-cors', method: 'POST'}).then(text),
+  });
+  const mutating = (name, q) => ({
     [name + ' by GET']: () => fetch(query(q), {...own, mode: 'no-cors'}).then(text),
     [name + ' by picture']: () => loads('img', query(q), (e, a) => { e.src = a }),
     [name + ' by script']: () => loads('script', query(q), (e, a) => { e.src = a }),
@@ -61,8 +65,25 @@ async (base, read, writes, script) => {
     [name + ' by XMLHttpRequest']: () => xhr('POST', q),
     [name + ' by WebSocket']: () => talk(q),
   });
-  tries['report of a materialisation'] = () => fetch(base + '/report_asset_materialization/messages?description=hostile',
-    {...own, mode: 'no-cors', method: 'POST'}).then(text);
+  const reading = path => ({
+    ['fetch ' + path]: () => fetch(base + path, own).then(text),
+    ['fetch unread ' + path]: () => fetch(base + path, {...own, mode: 'no-cors'}).then(text),
+    ['fetch with a token ' + path]: () => fetch(base + path, {...own, headers: {authorization: 'Bearer x'}}).then(text),
+    ['script ' + path]: () => loads('script', base + path, (e, a) => { e.src = a }),
+    ['frame ' + path]: () => frame(base + path),
+    ['EventSource ' + path]: () => listens(base + path),
+  });
+  const appended = base + '/v1/sessions/agent%3Ahostile/messages';
+  const message = JSON.stringify({messages: [{id: '1', role: 'user', content: 'hostile'}]});
+  const onApi = () => Object.assign({
+    'append as text': () => fetch(appended, {...own, mode: 'no-cors', method: 'POST', body: message}).then(text),
+    'append as JSON': () => fetch(appended, {...own, method: 'POST', headers: json, body: message}).then(text),
+    'append by beacon': async () => { navigator.sendBeacon(appended, message); return '' },
+    'append by form': () => form(appended, 'text/plain', 'post', {[message.slice(0, -1) + ',"a":"']: '"}'}),
+    'delete': () => fetch(base + '/v1/sessions/agent%3Ahostile', {...own, method: 'DELETE'}).then(text),
+  }, ...read.map(reading));
+  const tries = what === 'api' ? onApi()
+    : Object.assign(onPages(), ...Object.entries(writes).map(([name, q]) => mutating(name, q)));
   const found = await Promise.all(Object.entries(tries).map(async ([name, attempt]) => {
     try { return [name, String(await within(attempt(), 8000) || '').slice(0, 200)] } catch (_) { return [name, ''] } }));
   return Object.fromEntries(found);

@@ -7,6 +7,7 @@ that was pointed at Dagster's own server after the page was loaded (DNS rebindin
 from __future__ import annotations
 
 import json
+import re
 import socket
 import socketserver
 import threading
@@ -15,9 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
+from urllib.request import ProxyHandler, build_opener
 
+from faults.ground import Ground
+from faults.kinds import CannotRun, Outcome, fault
 from pkg_pipeline_tests.browser import running
-from pkg_pipeline_tests.browser.chromium import Page
+from pkg_pipeline_tests.browser.chromium import Page, browser, executable
 from pkg_pipeline_tests.browser.running import Dagster
 
 SITE, REBOUND = "evil.example", "rebound.example"
@@ -26,9 +30,9 @@ RESOLVED = f"--host-resolver-rules=MAP {SITE} 127.0.0.1,MAP {REBOUND} 127.0.0.1"
 ORIGINS = ("127.0.0.1", "localhost", SITE, REBOUND)
 MARK = "hostile"
 
-SECRET_QUERY = (
-    "{ version runsOrError { __typename } repositoriesOrError { ... on RepositoryConnection { nodes { name } } } }"
-)
+SECRET_QUERY = "{ version repositoriesOrError { ... on RepositoryConnection { nodes { name } } } }"
+REFUSED = "urn:pkg-pipeline:problem:"
+API_PATHS = ("/", "/docs", "/health", "/openapi.json", "/metrics", "/v1/entities", "/v1/summaries", "/v1/recall?q=boat")
 STATE = (
     "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name }"
     " schedules { name scheduleState { id status } } } } } }"
@@ -43,15 +47,6 @@ NAVIGATIONS = {
     " f.action = {address}; document.body.append(f); f.submit() }})()",
     "go by replacing": "location.replace({address})",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """``tries`` by name; of these what came back with something ``read``, and what is ``changed`` afterwards."""
-
-    tries: int
-    read: dict[str, str]
-    changed: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +95,77 @@ def changed(dagster: Dagster, before: Targets) -> list[str]:
     return found + ["a materialisation was reported" for one in events if one["description"] == MARK]
 
 
-def attack(dagster: Dagster, page: Page, *, rounds: int = 1) -> Damage:
-    """Every attempt from every origin, ``rounds`` times, in a browser that has opened the pages."""
-    before = targets(dagster)
-    script = _script(dagster, page)
-    tries, read, damage = 0, dict[str, str](), list[str]()
-    for _ in range(rounds):
-        for origin in ORIGINS:
-            with _lured(page, dagster, origin) as base:
-                told = ", ".join(json.dumps(one) for one in (base, SECRET_QUERY, before.writes, script))
-                answers: dict[str, str] = page.run(f"({ATTACKS})({told})")
-            tries += len(answers)
-            read |= {f"{name} from {origin}": said for name, said in answers.items() if said}
-            for name, query in before.writes.items():
-                for way, go in NAVIGATIONS.items():
-                    with _lured(page, dagster, origin) as base:
-                        page.run(go.format(address=json.dumps(f"{base}/graphql?query={quote(query)}")))
-                        page.wait_for(lambda: "You have won" not in page.text, f"{way} to {name}")
-                    tries += 1
-            damage += changed(dagster, before)
-    return Damage(tries, read, damage)
+@fault(
+    "hostile pages in the browser",
+    how="pages of another port, another site and a rebound name in the Chromium that has opened Dagster's pages: fetch,"
+    " forms, frames, scripts, pictures, beacons, links, WebSockets on GraphQL, and on an API that asks for no token",
+    short=1,
+    full=3,
+)
+def attack(ground: Ground, tries: int) -> Outcome:
+    """``tries`` rounds of some hundred requests. *Lost* is what was read or let in, *doubled* what was changed."""
+    if executable() is None:
+        raise CannotRun("no Chromium")
+    outcome = Outcome(ends="refused by the head alone; the same request from Dagster's own page is answered")
+    told = {"PKG_API_TOKENS": "none"}
+    with (
+        ground.database() as url,
+        running.dev(ground.folder / "home", DATABASE_URL=url, **told) as dagster,
+        browser(RESOLVED) as page,
+    ):
+        page.open(dagster.opening)
+        page.wait_for(lambda: page.run("location.search") == "" and "Automation" in page.text, "the pages", seconds=60)
+        before, answered = targets(dagster), _answered(dagster)
+        script = _script(dagster, page)
+        for _ in range(tries):
+            for origin in ORIGINS:
+                _on_pages(dagster, page, origin, before, script, outcome)
+                _on_api(dagster, page, origin, outcome)
+        if let_in := _answered(dagster) - answered - 1:  # one is the count before
+            outcome.lost += let_in
+            outcome.wrong.append(f"the API answered {let_in} requests")
+        damage = changed(dagster, before)
+        outcome.doubled += len(damage)
+        outcome.wrong += damage
+        page.open(dagster.opening)
+        page.wait("Automation")
+        if "ScheduleStateResult" not in _by_its_owner(page, before.writes["stop"]):
+            outcome.wrong.append("Dagster's own page cannot do what the others tried: nothing was shown")
+    return outcome
 
 
-def stopped_by_its_owner(page: Page, stop: str) -> str:
+def _on_pages(dagster: Dagster, page: Page, origin: str, before: Targets, script: str, outcome: Outcome) -> None:
+    with lured(page, dagster.address, origin) as base:
+        _count(page, origin, outcome, "pages", base, SECRET_QUERY, before.writes, script)
+    for name, query in before.writes.items():
+        for way, go in NAVIGATIONS.items():
+            with lured(page, dagster.address, origin) as base:
+                page.run(go.format(address=json.dumps(f"{base}/graphql?query={quote(query)}")))
+                page.wait_for(lambda: "You have won" not in page.text, f"{way} to {name}")
+            outcome.tries += 1
+
+
+def _on_api(dagster: Dagster, page: Page, origin: str, outcome: Outcome) -> None:
+    with lured(page, dagster.api, origin) as base:
+        _count(page, origin, outcome, "api", base, API_PATHS, {}, "")
+
+
+def _count(page: Page, origin: str, outcome: Outcome, *told: object) -> None:
+    answers: dict[str, str] = page.run(f"({ATTACKS})({', '.join(json.dumps(one) for one in told)})")
+    outcome.tries += len(answers)
+    read = {name: said for name, said in answers.items() if said and REFUSED not in said}
+    outcome.lost += len(read)
+    outcome.wrong += [f"a page of {origin} read by {name}: {said}" for name, said in read.items()]
+
+
+def _answered(dagster: Dagster) -> int:
+    """Requests that the API has let in so far; this one is counted by the next."""
+    with build_opener(ProxyHandler({})).open(f"{dagster.api}/metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    return sum(int(float(count)) for count in re.findall(r"^pkg_api_request_seconds_count\{.*\} (\S+)$", text, re.M))
+
+
+def _by_its_owner(page: Page, stop: str) -> str:
     """The same mutation from Dagster's own page: shows that what the attacks tried is a thing that can be done."""
     asked = json.dumps({"query": stop})
     return str(
@@ -134,9 +177,9 @@ def stopped_by_its_owner(page: Page, stop: str) -> str:
 
 
 @contextmanager
-def _lured(page: Page, dagster: Dagster, origin: str) -> Iterator[str]:
-    """The tab shows the attacker's page under the name ``origin``. Yields the address at which it reaches Dagster."""
-    own = urlsplit(dagster.address)
+def lured(page: Page, address: str, origin: str) -> Iterator[str]:
+    """The tab shows the attacker's page under the name ``origin``. Yields where it reaches ``address``."""
+    own = urlsplit(address)
     with evil_server(own.port or 80) as port:  # a new one each time: a connection kept open would go through
         page.open(f"http://{origin}:{port}/attack")
         page.wait("You have won")
