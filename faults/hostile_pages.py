@@ -11,6 +11,7 @@ import re
 import socket
 import socketserver
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ MARK = "hostile"
 SECRET_QUERY = "{ version repositoriesOrError { ... on RepositoryConnection { nodes { name } } } }"
 REFUSED = "urn:pkg-pipeline:problem:"
 API_PATHS = ("/", "/docs", "/health", "/openapi.json", "/metrics", "/v1/entities", "/v1/summaries", "/v1/recall?q=boat")
+COUNTING = Counter({'{method="GET",route="/metrics",status="200"}': 1})
+"""What the first look at the counters counts in the second."""
 STATE = (
     "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name }"
     " schedules { name scheduleState { id status } } } } } }"
@@ -121,9 +124,9 @@ def attack(ground: Ground, tries: int) -> Outcome:
             for origin in ORIGINS:
                 _on_pages(dagster, page, origin, before, script, outcome)
                 _on_api(dagster, page, origin, outcome)
-        if let_in := _answered(dagster) - answered - 1:  # one is the count before
-            outcome.lost += let_in
-            outcome.wrong.append(f"the API answered {let_in} requests")
+        let_in = _answered(dagster) - answered - COUNTING
+        outcome.lost += let_in.total()
+        outcome.wrong += [f"the API answered {count} requests of {route}" for route, count in let_in.items()]
         damage = changed(dagster, before)
         outcome.doubled += len(damage)
         outcome.wrong += damage
@@ -158,11 +161,16 @@ def _count(page: Page, origin: str, outcome: Outcome, *told: object) -> None:
     outcome.wrong += [f"a page of {origin} read by {name}: {said}" for name, said in read.items()]
 
 
-def _answered(dagster: Dagster) -> int:
-    """Requests that the API has let in so far; this one is counted by the next."""
+def _answered(dagster: Dagster) -> Counter[str]:
+    """Requests that the API has let in so far, by route."""
     with build_opener(ProxyHandler({})).open(f"{dagster.api}/metrics", timeout=30) as answer:
         text = answer.read().decode()
-    return sum(int(float(count)) for count in re.findall(r"^pkg_api_request_seconds_count\{.*\} (\S+)$", text, re.M))
+    return Counter(
+        {
+            route: int(float(count))
+            for route, count in re.findall(r"^pkg_api_request_seconds_count(\{.*\}) (\S+)$", text, re.M)
+        }
+    )
 
 
 def _by_its_owner(page: Page, stop: str) -> str:
@@ -206,7 +214,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 class _Handler(socketserver.BaseRequestHandler):
-    """Its own page at /attack; every other connection goes through to Dagster byte by byte, as after rebinding."""
+    """Its own page at /attack; what else is sent to the rebound name goes through byte by byte, as after rebinding."""
 
     def handle(self) -> None:
         client: socket.socket = self.request
@@ -219,7 +227,7 @@ class _Handler(socketserver.BaseRequestHandler):
                     b"content-length: %d\r\n\r\n%b" % (len(PAGE), PAGE)
                 )
                 return
-            if head:
+            if f"host: {REBOUND}".encode() in head.lower():
                 self._relay(client, head)
         except OSError:
             pass  # the browser went away
