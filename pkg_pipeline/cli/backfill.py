@@ -5,7 +5,7 @@ Which interactions are chosen and when they are done is the stage's; here are op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
@@ -14,9 +14,9 @@ from uuid import UUID
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from pkg_pipeline.cli.progress import showing
 from pkg_pipeline.cli.terminal import FAILED, CommandFailed, JsonFlag, counted, notes, plain, settings_in_force, show
 from pkg_pipeline.stages.backfill import BackfillUnknown, BackfillWrong
 from pkg_pipeline.stages.backfill_stores import Backfill, BackfillRequest, Forecast
@@ -93,18 +93,18 @@ def _ask(memory: Memory, request: BackfillRequest, *, dry_run: bool, as_json: bo
     if dry_run:
         forecast = memory.backfills.foretell(request)
         answer = {"id": None, "dry_run": True, "request": request.to_json(), "forecast": forecast.to_json()}
-        show(answer, as_json=as_json, human=lambda screen: _print_forecast(screen, forecast, paid=memory.llm.is_paid))
+        show(answer, as_json=as_json, human=lambda screen: _print_forecast(screen, forecast, memory))
         return
     with _runs(memory) as work:
         work.prepare()
         asked = memory.backfills.ask(request, requested_by="command line")
         if asked.backfill is None:
             answer = {"id": None, "dry_run": False, "request": request.to_json(), "forecast": asked.forecast.to_json()}
-            show(answer, as_json=as_json, human=lambda screen: screen.print("Nothing fits: there is nothing to do."))
+            show(answer, as_json=as_json, human=lambda screen: _print_forecast(screen, asked.forecast, memory))
             return
         if not as_json:
             notes().print("A new backfill:" if asked.is_new else "The same was asked for before; it goes on:")
-            _print_forecast(notes(), asked.forecast, paid=memory.llm.is_paid)
+            _print_forecast(notes(), asked.forecast, memory)
         rows = work.off(asked.backfill, as_json=as_json)
     after = memory.backfills.told(asked.backfill.id)
     answer = {**after.to_json(), "dry_run": False, "runs": [asdict(row) for row in rows]}
@@ -186,8 +186,10 @@ class _Work:
         from pkg_pipeline.defs import here
 
         rows: list[RunRow] = []
-        with _progress(asked, as_json=as_json) as on_left:
-            self._memory.backfills.on_left = on_left
+        total = asked.progress.left
+        with showing(as_json=as_json) as on_part:
+            on_part("summarising", 0, total)
+            self._memory.backfills.on_left = lambda _, left: on_part("summarising", total - left, total)
             here.run_backfill(self._runs, self._pipeline, asked.id, rows.append)
         return rows
 
@@ -203,26 +205,6 @@ def _runs(memory: Memory) -> Iterator[_Work]:
         yield _Work(memory, here.LocalRuns(pipeline, instance), pipeline)
 
 
-@contextmanager
-def _progress(asked: Backfill, *, as_json: bool) -> Iterator[Callable[[UUID, int], object]]:
-    """Interactions done of those that were left, on a terminal only."""
-    screen = notes()
-    if as_json or not screen.is_terminal:
-        yield lambda *_: None
-        return
-    columns = (
-        TextColumn("summarising"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    total = asked.progress.left
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda _, left: progress.update(task, completed=total - left)
-
-
 def _end(rows: Sequence[RunRow]) -> None:
     broken = [row for row in rows if row.error is not None]
     for row in broken:
@@ -234,16 +216,18 @@ def _end(rows: Sequence[RunRow]) -> None:
 # ── what people see ───────────────────────────────────────────────────────────────────────────
 
 
-def _print_forecast(screen: Console, forecast: Forecast, *, paid: bool) -> None:
+def _print_forecast(screen: Console, forecast: Forecast, memory: Memory) -> None:
+    later = memory.estimate().later
+    young = f" {counted(later, 'interaction')} become due later." if later else ""
     if not forecast.interactions:
-        screen.print("Nothing fits: there is nothing to do.")
+        screen.print(f"Nothing fits: there is nothing to do.{young}")
         return
     screen.print(
         f"{counted(forecast.interactions, 'interaction')} of {counted(forecast.days, 'day')} with"
         f" {counted(forecast.messages, 'message')}: {counted(forecast.calls, 'call')},"
-        f" about {forecast.tokens:,} tokens, {forecast.usd:.4f} USD"
+        f" about {forecast.tokens:,} tokens, {forecast.usd:.4f} USD.{young}"
     )
-    if not paid:
+    if not memory.llm.is_paid:
         screen.print("The offline summariser costs nothing.")
     elif forecast.lasts_days is None:
         screen.print("The backfill lane may spend nothing a day (backfill_usd_per_day = 0): it would wait for ever.")

@@ -140,10 +140,15 @@ def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> N
         screen.print(f"  … and {report.rejected_count - SHOWN_REJECTIONS:,} more (--json lists them)")
     for warning in report.warnings:
         screen.print(f"[yellow]note[/yellow] {plain(warning)}")
-    screen.print(f"to summarise: {estimate_line(estimate)}; do it by: pkg-pipeline run")
+    screen.print(f"to summarise: {estimate_line(estimate, hint=True)}")
 
 
-def estimate_line(estimate: Estimate) -> str:
-    """What summarising would take, in words."""
+def estimate_line(estimate: Estimate, *, hint: bool = False) -> str:
+    """What summarising would take now, and how much of it comes later, in words; with a ``hint`` what does it."""
+    later = f"{counted(estimate.later, 'interaction')} later, once old enough"
+    if not estimate.interactions:
+        return f"nothing is due now, {later}" if estimate.later else "nothing"
     price = f"about {estimate.usd:.2f} USD" if estimate.usd else "nothing to pay, offline"
-    return f"{counted(estimate.interactions, 'interaction')}, {estimate.tokens:,} tokens, {price}"
+    now = f"{counted(estimate.interactions, 'interaction')} due now, {estimate.tokens:,} tokens, {price}"
+    doing = "; do it by: pkg-pipeline run" if hint else ""
+    return (f"{now}, {later}" if estimate.later else now) + doing

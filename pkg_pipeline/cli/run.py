@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from pkg_pipeline.adapters.inbox import Inbox
+from pkg_pipeline.cli.progress import OnPart, showing
 from pkg_pipeline.cli.terminal import FAILED, JsonFlag, counted, notes, settings_in_force, show
 from pkg_pipeline.defs.due import ASSETS, has_work
 from pkg_pipeline.defs.keys import GRAIN_OF, Grain, existing, keys_between
@@ -56,8 +55,8 @@ def run(
     settings = settings_in_force()
     assets = _assets(only, has_keys=any(given is not None for given in (partition, from_, to)))
     keys = _keys(settings, assets=assets, partition=partition, first=from_, last=to)
-    with _progress(as_json=json) as on_row:
-        summary = work_off(settings, assets=assets, keys=keys, on_row=on_row, verbose=verbose)
+    with showing(as_json=json, starting="starting Dagster") as on_part:
+        summary = work_off(settings, assets=assets, keys=keys, on_part=on_part, verbose=verbose)
     show(summary.to_json(), as_json=json, human=lambda screen: _print(screen, summary))
     if summary.failed:
         raise typer.Exit(FAILED)
@@ -101,7 +100,7 @@ def work_off(
     *,
     assets: tuple[str, ...] = ASSETS,
     keys: Sequence[str] = (),
-    on_row: Callable[[RunRow], object] = lambda _: None,
+    on_part: OnPart = lambda *_: None,
     verbose: bool = False,
 ) -> RunSummary:
     """Run what is due through Dagster in this process, or the partitions ``keys`` of the one asset given; nothing due
@@ -110,16 +109,12 @@ def work_off(
     rows: list[RunRow] = []
     checks: Sequence[CheckRow] = ()
 
-    def note(row: RunRow) -> None:
-        rows.append(row)
-        on_row(row)
-
     started = time.monotonic()
     with opened(settings) as memory:
         if "messages" in assets and not keys:
             _let_settle(memory.inbox)
         if keys or any(has_work(memory, asset) for asset in assets):
-            checks = _execute(memory, assets, list(keys), note, verbose=verbose)
+            checks = _execute(memory, assets, list(keys), rows.append, on_part, verbose=verbose)
         waiting = memory.pending(SUMMARIES)
     return RunSummary(rows, waiting, time.monotonic() - started, checks)
 
@@ -129,6 +124,7 @@ def _execute(
     assets: tuple[str, ...],
     keys: list[str],
     on_row: Callable[[RunRow], None],
+    on_part: OnPart,
     *,
     verbose: bool,
 ) -> Sequence[CheckRow]:
@@ -137,7 +133,7 @@ def _execute(
     from pkg_pipeline.defs import here
 
     with dagster_home.instance(memory.settings.dagster_home, memory.database_url) as instance:
-        runs = here.LocalRuns(memory, instance, log_level="DEBUG" if verbose else "CRITICAL")
+        runs = here.LocalRuns(memory, instance, log_level="DEBUG" if verbose else "CRITICAL", on_part=on_part)
         if keys:
             here.run_partitions(runs, assets[0], keys, on_row)
         else:
@@ -216,23 +212,6 @@ def _let_settle(inbox: Inbox) -> None:
     late = {drop.name for drop in inbox.drops()} - {drop.name for drop in inbox.ready()}
     for name in sorted(late):
         notes().print(f"{name} in the inbox is still being written; the next run takes it", markup=False)
-
-
-@contextmanager
-def _progress(*, as_json: bool) -> Iterator[Callable[[RunRow], None]]:
-    """Shows how far it is, on a terminal only."""
-    screen = notes()
-    if as_json or not screen.is_terminal:
-        yield lambda _: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=screen, transient=True) as progress:
-        task = progress.add_task("starting Dagster", total=None)
-
-        def advance(row: RunRow) -> None:
-            progress.update(task, advance=1, description=f"{row.asset} {row.partition or ''}")
-
-        yield advance
 
 
 def _print(screen: Console, summary: RunSummary) -> None:

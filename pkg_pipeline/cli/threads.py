@@ -58,7 +58,7 @@ def import_threads(names: Names = None, every: All = False, url: Url = None, jso
         done = work.take_in(_chosen(work, names, every=every), on_thread=_telling("reading", as_json=json))
         made, estimate = work.build(done.report.chats)
     answer = {**done.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
-    show(answer, as_json=json, human=lambda screen: _print_import(screen, done, estimate_line(estimate)))
+    show(answer, as_json=json, human=lambda screen: _print_import(screen, done, estimate_line(estimate, hint=True)))
     if done.passed_over and names:
         raise typer.Exit(FAILED)
 
@@ -166,7 +166,7 @@ def _print_import(screen: Console, done: ThreadImport, estimate: str) -> None:
         screen.print(f"[yellow]{plain(file)} {plain(where)}[/yellow] {plain(reason)}")
     for warning in report.warnings:
         screen.print(f"[yellow]note[/yellow] {plain(warning)}")
-    screen.print(f"to summarise: {estimate}; do it by: pkg-pipeline run")
+    screen.print(f"to summarise: {estimate}")
 
 
 def _print_pruned(screen: Console, results: Sequence[PruneResult], *, dry_run: bool) -> None:

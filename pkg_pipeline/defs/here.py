@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import dagster as dg
 
@@ -20,7 +20,7 @@ from pkg_pipeline.defs.build import build_definitions
 from pkg_pipeline.defs.due import due_partitions, has_work, is_resting, open_backfills
 from pkg_pipeline.defs.jobs import JOB_OF
 from pkg_pipeline.defs.keys import GRAIN_OF, batches
-from pkg_pipeline.defs.lanes import LANE_TAG, range_tags
+from pkg_pipeline.defs.lanes import LANE_TAG, range_tags, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.defs.resources import RESOURCE
 
@@ -60,10 +60,20 @@ class CheckRow:
 class LocalRuns:
     """Executes the jobs one after the other; every run uses the one opened memory."""
 
-    def __init__(self, memory: PipelineMemory, instance: dg.DagsterInstance, *, log_level: str = "CRITICAL") -> None:
+    def __init__(
+        self,
+        memory: PipelineMemory,
+        instance: dg.DagsterInstance,
+        *,
+        log_level: str = "CRITICAL",
+        on_part: Callable[[str, int, int], object] = lambda *_: None,
+    ) -> None:
+        """``on_part`` hears which asset is worked on, how many of its partitions are done, and how many there are."""
         self._memory = memory
         self._instance = instance
         self._log_level = log_level
+        self._on_part = on_part
+        self._part: tuple[str, int, int] = "", 0, 0
         self._checks: dict[tuple[str, str], CheckRow | None] = {}
         orphans.settle(instance, code_server_is_gone=False)
 
@@ -72,8 +82,17 @@ class LocalRuns:
         held = dg.ResourceDefinition.hardcoded_resource(self._memory)
         return build_definitions(settings=self._memory.settings, resource_overrides={RESOURCE: held}, marts=False)
 
+    def begin(self, asset: str, total: int) -> None:
+        """So many partitions of ``asset`` are worked off next."""
+        self._tell(asset, 0, total)
+
+    def _tell(self, asset: str, done: int, total: int) -> None:
+        self._part = asset, done, total
+        self._on_part(asset, done, total)
+
     def asset(self, name: str) -> list[RunRow]:
         """One run of an asset without partitions."""
+        self.begin(name, 1)
         return self._execute(name, {LANE_TAG: "backfill"}, expected=[None])
 
     def partitions(
@@ -90,16 +109,25 @@ class LocalRuns:
 
     def _execute(self, asset: str, tags: dict[str, str], *, expected: Sequence[str | None]) -> list[RunRow]:
         job = self._definitions.resolve_job_def(JOB_OF[asset])
+        run_id, before = str(uuid4()), self._part[1]
+        self._instance.add_event_listener(run_id, self._heard)
         started = time.perf_counter()
         result = job.execute_in_process(
+            run_id=run_id,
             instance=self._instance,
             raise_on_error=False,
             tags={**tags, orphans.PROCESS_TAG: orphans.process_tag()},
             run_config={"loggers": {"console": {"config": {"log_level": self._log_level}}}},
         )
         seconds = time.perf_counter() - started
+        self._tell(asset, max(self._part[1], before + len(expected)), self._part[2])
         rows = list(self._rows(asset, result.run_id))
         stopped = self._note_checks(result.run_id)
+        if (result.success or stopped is not None) and not wants_only_due(tags):
+            # what was asked for and had nothing to do keeps the mark and the numbers of its last time
+            done = {row.partition for row in rows}
+            rows += [RunRow(asset, key, DONE, 0, 0.0, run_id) for key in expected if key not in done]
+            rows.sort(key=lambda row: row.partition or "")
         if stopped is not None:
             rows.append(RunRow(asset, None, BLOCKED, 0, 0.0, result.run_id, error=stopped))
         elif not result.success:
@@ -111,6 +139,12 @@ class LocalRuns:
                 )
             )
         return rows
+
+    def _heard(self, entry: dg.EventLogEntry) -> None:
+        asset, done, total = self._part
+        event = entry.dagster_event
+        if event is not None and event.is_step_materialization and event.asset_key == dg.AssetKey(asset):
+            self._tell(asset, done + 1, total)
 
     def _rows(self, asset: str, run_id: str) -> Iterator[RunRow]:
         for entry in self._instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
@@ -171,6 +205,7 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
             _tell(on_row, runs.asset(asset))
             continue
         keys = [one.key for one in due_partitions(memory, asset)]
+        runs.begin(asset, len(keys))
         for batch in batches(keys, key=str, grain=GRAIN_OF[asset]):
             if not _tell(on_row, runs.partitions(asset, batch, only_due=True)):
                 return  # what stopped one run would stop the next as well
@@ -180,6 +215,7 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
 
 def run_partitions(runs: LocalRuns, asset: str, keys: Sequence[str], on_row: OnRow) -> None:
     """Every partition of ``keys``, due or not."""
+    runs.begin(asset, len(keys))
     for batch in batches(keys, key=str, grain=GRAIN_OF[asset]):
         if not _tell(on_row, runs.partitions(asset, batch, only_due=False)):
             return
@@ -187,7 +223,9 @@ def run_partitions(runs: LocalRuns, asset: str, keys: Sequence[str], on_row: OnR
 
 def run_backfill(runs: LocalRuns, memory: PipelineMemory, backfill_id: UUID, on_row: OnRow) -> None:
     """What a backfill has left and can be done now (P31), until a cap or the service stops it."""
-    for batch in batches(memory.backfills.ready_days(backfill_id), key=str):
+    days = memory.backfills.ready_days(backfill_id)
+    runs.begin("interaction_summaries", len(days))
+    for batch in batches(days, key=str):
         rows = runs.partitions("interaction_summaries", batch, only_due=False, backfill_id=backfill_id)
         if not _tell(on_row, rows) or is_resting(memory, backfill_id):
             return

@@ -170,12 +170,16 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What has no current summary: interactions, the prompts they take (P18), their messages and text tokens."""
+    """What has no current summary and is due: interactions, their prompts (P18), their messages and text tokens.
+
+    ``later``: interactions that become due without anybody doing anything.
+    """
 
     interactions: int
     prompts: int
     messages: int
     message_tokens: int
+    later: int = 0
 
 
 class LeaseStore(Protocol):

@@ -21,18 +21,27 @@ ANSWER_TOKENS = 300
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What summarising all that waits would take: ``tokens`` in and out together, ``usd`` by today's prices."""
+    """What summarising all that is due would take: ``tokens`` in and out together, ``usd`` by today's prices.
+
+    ``later`` interactions are too young, or put off until another try; they are in none of the other figures.
+    """
 
     interactions: int
     tokens: int
     usd: float
+    later: int = 0
 
     def to_json(self) -> dict[str, float | int]:
-        return {"interactions": self.interactions, "tokens": self.tokens, "usd": round(self.usd, 4)}
+        return {
+            "interactions": self.interactions,
+            "tokens": self.tokens,
+            "usd": round(self.usd, 4),
+            "later": self.later,
+        }
 
 
 def estimate(llm: Llm, waiting: Waiting) -> Estimate:
-    """The price of summarising all that waits."""
+    """The price of summarising all that is due."""
     tokens_in = waiting.prompts * PROMPT_TOKENS + waiting.messages * MESSAGE_TOKENS + waiting.message_tokens
     tokens_out = waiting.prompts * ANSWER_TOKENS
     usd = 0.0
@@ -40,4 +49,4 @@ def estimate(llm: Llm, waiting: Waiting) -> Estimate:
         # by the prompt: a price may step up with a prompt's length
         each = Usage(round(tokens_in / waiting.prompts), round(tokens_out / waiting.prompts))
         usd = llm.price(each) * waiting.prompts
-    return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd)
+    return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd, later=waiting.later)

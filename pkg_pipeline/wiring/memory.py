@@ -315,7 +315,7 @@ class Memory:
         return self.summaries.revive()
 
     def estimate(self) -> Estimate:
-        """What summarising all that waits would take, before anything is paid."""
+        """What summarising all that is due would take, before anything is paid."""
         return self.summaries.estimate()
 
     @property

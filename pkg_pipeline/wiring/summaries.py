@@ -79,10 +79,9 @@ class SummaryWork:
         return self._store.revive(prompt_version=interaction_summary.VERSION, model=self._memory.model_name)
 
     def estimate(self) -> Estimate:
-        """What summarising all that waits would take, before anything is paid."""
-        settings = self._memory.settings
+        """What summarising all that is due would take, before anything is paid."""
         waiting = self._store.waiting(
-            minimum_messages=settings.summary_min_messages, window_messages=settings.window_messages
+            eligibility=self.eligibility(), window_messages=self._memory.settings.window_messages
         )
         return summaries.estimate(self._memory.llm, waiting)
 

@@ -11,7 +11,7 @@ from pkg_pipeline.defs.due import ASSETS, has_work
 from pkg_pipeline.defs.here import LocalRuns, RunRow
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.stages.ports import LlmMisconfigured
-from pkg_pipeline_tests.defs.fakes import SUMMARIES, FakeMemory
+from pkg_pipeline_tests.defs.fakes import CHUNKS, SUMMARIES, FakeMemory
 
 MONTHS = [f"2024-{month:02}-{day:02}" for month in (1, 2) for day in range(1, 29)]
 
@@ -74,6 +74,19 @@ def test_a_run_that_stops_names_the_days_it_did_not_reach_and_no_further_run_sta
     ]
     assert rows[-1].error == "the summaries stopped: the API refused ANTHROPIC_API_KEY"
     assert len(instance.get_runs()) == 1
+
+
+def test_how_far_it_is_is_told_asset_by_asset_and_partition_by_partition(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    memory = FakeMemory(tmp_path, due={SUMMARIES: MONTHS[:40], CHUNKS: MONTHS[:1]}, silent=1)
+    told: list[tuple[str, int, int]] = []
+    runs = LocalRuns(memory, instance, on_part=lambda *part: told.append(part))
+    here.run_due(runs, memory, ASSETS, lambda _: None)
+    steps = list(dict.fromkeys(told))
+    assert steps[:2] == [("interactions", 0, 1), ("interactions", 1, 1)]
+    assert steps[2:43] == [(SUMMARIES, done, 40) for done in range(41)]
+    assert steps[43:] == [(CHUNKS, 0, 1), (CHUNKS, 1, 1)]
 
 
 def test_a_range_takes_every_day_due_or_not(tmp_path: Path, instance: dg.DagsterInstance) -> None:

@@ -28,6 +28,7 @@ def test_the_forecasts_are_within_a_fifth_of_the_bill(database_url: str, tmp_pat
             llm="anthropic",
             anthropic_api_key=SecretStr("sk-test"),
             anthropic_base_url=fake.url,
+            now=NOW,
         )
         with wiring.open_memory(settings) as memory:
             for path in account.write_exports(tmp_path, now=NOW):
@@ -40,11 +41,14 @@ def test_the_forecasts_are_within_a_fifth_of_the_bill(database_url: str, tmp_pat
             backfill = memory.backfills.told(asked.id)
             forecast = memory.estimate()
             reports = memory.summarize(span, lane="backfill")
+            left = memory.estimate()
     told, made = backfill.forecast, backfill.actual
     assert (backfill.progress.summarized, made.calls) == (told.interactions, told.calls) == (60, 60)
     assert (told.tokens, told.usd) == (pytest.approx(made.tokens, rel=0.2), pytest.approx(made.usd, rel=0.2))
     spent = sum(report.input_tokens + report.output_tokens for report in reports)
     assert sum(report.summarized for report in reports) == forecast.interactions > 100
+    assert forecast.later > 0, "the last week's conversations are too young"
+    assert (left.interactions, left.tokens, left.usd, left.later) == (0, 0, 0.0, forecast.later)
     assert forecast.tokens == pytest.approx(spent, rel=0.2)
     assert forecast.usd == pytest.approx(sum(report.cost_usd for report in reports), rel=0.2)
 
@@ -58,5 +62,10 @@ def test_every_window_takes_a_prompt_and_nothing_waiting_costs_nothing() -> None
         two.tokens - one.tokens
         == summary_estimate.PROMPT_TOKENS + summary_estimate.ANSWER_TOKENS + summary_estimate.MESSAGE_TOKENS
     )
-    assert summaries.estimate(llm, Waiting(0, 0, 0, 0)).to_json() == {"interactions": 0, "tokens": 0, "usd": 0.0}
+    assert summaries.estimate(llm, Waiting(0, 0, 0, 0)).to_json() == {
+        "interactions": 0,
+        "tokens": 0,
+        "usd": 0.0,
+        "later": 0,
+    }
     assert summaries.estimate(ScriptedLlm(is_paid=False), Waiting(1, 1, 3, 30)).usd == 0.0

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg.rows import kwargs_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
@@ -157,14 +158,21 @@ class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
                     },
                 )
 
-    def waiting(self, *, minimum_messages: int, window_messages: int) -> Waiting:
-        """What has no current summary."""
-        with self._connections.connection() as connection:
-            found = connection.execute(
-                query("summaries", "waiting"), {"minimum": minimum_messages, "window": window_messages}
-            ).fetchone()
+    def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
+        """What has no current summary and is due, and how many become due later."""
+        given = {
+            "now": eligibility.now,
+            "due_after": eligibility.due_after_seconds,
+            "gap": eligibility.gap_seconds,
+            "minimum": eligibility.minimum_messages,
+            "prompt_version": eligibility.prompt_version,
+            "model": eligibility.model,
+            "window": window_messages,
+        }
+        with self._connections.connection() as connection, connection.cursor(row_factory=kwargs_row(Waiting)) as cursor:
+            found = cursor.execute(query("summaries", "waiting"), given).fetchone()
         assert found is not None, "an aggregate always gives a row"
-        return Waiting(*(int(value) for value in found))
+        return found
 
 
 def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any]:

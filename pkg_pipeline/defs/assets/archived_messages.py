@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "archived_messages"
 
+WORK = ("rows", "interactions", "pending")
+"""Numbers of a partition in which something was done, tried or left."""
+
 
 def build(partitions: dg.MonthlyPartitionsDefinition) -> dg.AssetsDefinition:
     """The asset over ``partitions``."""
@@ -36,7 +39,9 @@ def build(partitions: dg.MonthlyPartitionsDefinition) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[dg.AssetCheckResult]:
         publication.require(context.instance, "the archived texts")
-        months_done: Marks[MonthReport] = Marks(context, NAME, key=lambda report: report.month, numbers=metadata)
+        months_done: Marks[MonthReport] = Marks(
+            context, NAME, key=lambda report: report.month, numbers=metadata, work=WORK
+        )
         with translated("the archive"):
             months = [date.fromisoformat(key) for key in wanted(memory, NAME, context.partition_keys, context.run.tags)]
             memory.archive_months(months, run_id=context.run.run_id, on_month=months_done)

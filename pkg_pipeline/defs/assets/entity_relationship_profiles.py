@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 NAME = "entity_relationship_profiles"
 
+WORK = ("rows", "pending", "failed", "quarantined", "deferred", "calls")
+"""Numbers of a partition in which something was done, tried or left."""
+
 
 def build(partitions: dg.WeeklyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
     """The asset over ``partitions``; ``code_version`` names prompt and offline model, whose change makes it stale."""
@@ -41,7 +44,7 @@ def build(partitions: dg.WeeklyPartitionsDefinition, *, code_version: str) -> dg
     ) -> Iterator[dg.AssetCheckResult]:
         publication.require(context.instance, "the profiles")
         weeks_done: Marks[WeekReport] = Marks(
-            context, NAME, key=lambda report: report.week, numbers=metadata, code_version=code_version
+            context, NAME, key=lambda report: report.week, numbers=metadata, work=WORK, code_version=code_version
         )
         with translated("the profiles"):
             weeks = [date.fromisoformat(key) for key in wanted(memory, NAME, context.partition_keys, context.run.tags)]

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 NAME = "interaction_summaries"
 
+WORK = ("rows", "updated", "carried", "lost", "pending", "failed", "quarantined", "deferred", "calls")
+"""Numbers of a partition in which something was done, tried or left."""
+
 
 def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
     """The asset over ``partitions``; ``code_version`` names prompt and offline model, whose change makes it stale."""
@@ -40,7 +43,7 @@ def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.
     ) -> Iterator[dg.AssetCheckResult]:
         lane, scope = lane_of(context.run.tags), scope_of(context.run.tags)
         days_done: Marks[DayReport] = Marks(
-            context, NAME, key=lambda report: report.day, numbers=metadata, code_version=code_version
+            context, NAME, key=lambda report: report.day, numbers=metadata, work=WORK, code_version=code_version
         )
         with translated("the summaries"):
             for days in contiguous(wanted(memory, NAME, context.partition_keys, context.run.tags)):

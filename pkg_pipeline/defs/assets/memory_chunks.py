@@ -21,6 +21,9 @@ NAME = "memory_chunks"
 DAYS_PER_RUN = 10
 """Of a backfill: an embedder may take minutes over a day."""
 
+WORK = ("rows", "embedded", "refused", "removed", "pending")
+"""Numbers of a partition in which something was done, tried or left."""
+
 
 def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
     """The asset over ``partitions``; ``code_version`` names the rules of indexing, whose change makes it stale."""
@@ -38,7 +41,7 @@ def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.
         context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[dg.AssetCheckResult]:
         days_done: Marks[DayReport] = Marks(
-            context, NAME, key=lambda report: report.day, numbers=metadata, code_version=code_version
+            context, NAME, key=lambda report: report.day, numbers=metadata, work=WORK, code_version=code_version
         )
         with translated("the chunks"):
             for days in contiguous(wanted(memory, NAME, context.partition_keys, context.run.tags)):

@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import dagster as dg
 
 from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.lanes import wants_only_due
 
 Report = TypeVar("Report")
 
@@ -59,7 +61,11 @@ def marking_asset(
 
 
 class Marks(Generic[Report]):
-    """Called with the report of each finished partition: logs its materialisation and keeps the report."""
+    """Called with the report of each finished partition: logs its materialisation and keeps the report.
+
+    A run over partitions that somebody named may find nothing to do in one, all of its numbers ``work`` being zero: if
+    it was materialised before, it keeps what was said of it then, and its place in the plots.
+    """
 
     def __init__(
         self,
@@ -68,24 +74,29 @@ class Marks(Generic[Report]):
         *,
         key: Callable[[Report], date],
         numbers: Callable[[Report], Mapping[str, int | float]],
+        work: Sequence[str],
         code_version: str | None = None,
     ) -> None:
         self.reports: list[Report] = []
         self._context, self._asset = context, asset
-        self._key, self._numbers = key, numbers
+        self._key, self._numbers, self._work = key, numbers, work
         # Dagster adds the code version only to what it emits itself; without it the UI could not tell stale partitions
         self._tags = None if code_version is None else {"dagster/code_version": code_version}
 
     def __call__(self, report: Report) -> None:
         self.reports.append(report)
-        self._context.log_event(
-            dg.AssetMaterialization(
-                self._asset,
-                partition=self._key(report).isoformat(),
-                metadata=dict(self._numbers(report)),
-                tags=self._tags,
-            )
-        )
+        key, numbers = self._key(report).isoformat(), dict(self._numbers(report))
+        if not any(numbers[name] for name in self._work) and key in self._marked:
+            self._context.log.info(f"nothing to do in {key}")
+            return
+        self._context.log_event(dg.AssetMaterialization(self._asset, partition=key, metadata=numbers, tags=self._tags))
+
+    @cached_property
+    def _marked(self) -> set[str]:
+        """Partitions that have a mark already; none of a run over what is due, which is told apart by its marks."""
+        if wants_only_due(self._context.run.tags):
+            return set()
+        return self._context.instance.get_materialized_partitions(dg.AssetKey(self._asset))
 
     def total(self, count: Callable[[Report], int]) -> int:
         """The sum of a count over the finished partitions."""

@@ -270,9 +270,22 @@ WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(mini
 GROUP BY i.day ORDER BY i.day
 
 -- name: waiting
--- Everything that waits for a summary, due or not: what it would cost. Long ones take a prompt a window.
-SELECT count(*), coalesce(sum(ceil(i.message_count::numeric / %(window)s)), 0), coalesce(sum(i.message_count), 0),
-       coalesce(sum(i.token_count), 0)
+-- What waits for a summary and is due now, and how many become due later: too young, or put off until another try. What was
+-- given up is neither. Long ones take a prompt a window.
+SELECT count(*) FILTER (WHERE is_due) AS interactions,
+       coalesce(sum(ceil(message_count::numeric / %(window)s)) FILTER (WHERE is_due), 0)::bigint AS prompts,
+       coalesce(sum(message_count) FILTER (WHERE is_due), 0)::bigint AS messages,
+       coalesce(sum(token_count) FILTER (WHERE is_due), 0)::bigint AS message_tokens,
+       count(*) FILTER (WHERE NOT is_due) AS later
+FROM (
+SELECT i.message_count, i.token_count,
+       i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
+       AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s)
+       AND (a.interaction_id IS NULL OR a.retry_at <= clock_timestamp()) AS is_due
 FROM interactions i JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
 LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
+    AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
 WHERE i.message_count >= %(minimum)s AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)
+  AND a.state IS DISTINCT FROM 'failed'
+) w
