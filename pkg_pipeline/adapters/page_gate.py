@@ -111,7 +111,7 @@ class PageGate:
 def _cookie_name(connection: HTTPConnection) -> str:
     """One for each port, since a browser keeps one jar for all ports of a name."""
     port = _PORT.search(connection.headers["host"])
-    return f"pkg_dagster_{port[1] if port else connection.scope['scheme']}"
+    return f"pkg_dagster_{port[1]}" if port else "pkg_dagster"
 
 
 def _opens_a_page(scope: Scope, headers: Headers) -> bool:
