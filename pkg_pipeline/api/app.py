@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from pkg_pipeline.adapters.http_guard import HttpGuard, is_loopback
 from pkg_pipeline.api import documentation, problems
 from pkg_pipeline.api.bodies import BodyLimits
+from pkg_pipeline.api.connections import BoundedConnection
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring import monitoring_routes
 from pkg_pipeline.api.recall import recall_routes
@@ -96,6 +97,8 @@ def serve(
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            http=BoundedConnection,
+            ws="none",
             lifespan="off",
         )
         shown = f"[{host}]" if ":" in host else host

@@ -55,15 +55,20 @@ def problem(
     headers: dict[str, str] | None = None,
     **more: Any,
 ) -> Response:
-    """A problem document. ``kind`` names problems that a program may want to tell apart."""
-    body = {
+    """The answer with a problem document. ``kind`` names problems that a program may want to tell apart."""
+    body = document(status, detail, kind=kind, **more)
+    return Response(orjson.dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def document(status: int, detail: str, *, kind: str | None = None, **more: Any) -> dict[str, Any]:
+    """The problem document itself."""
+    return {
         "type": "about:blank" if kind is None else f"urn:pkg-pipeline:problem:{kind}",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
         **more,
     }
-    return Response(orjson.dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
 def answers(*statuses: int, **said: str) -> dict[int | str, dict[str, Any]]:
