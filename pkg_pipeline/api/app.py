@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from pkg_pipeline.adapters.http_guard import HttpGuard, is_loopback
 from pkg_pipeline.api import documentation, problems
@@ -15,6 +15,7 @@ from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.connections import BoundedConnection
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring import monitoring_routes
+from pkg_pipeline.api.parameters import known_parameters
 from pkg_pipeline.api.recall import recall_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
 from pkg_pipeline.api.security import Admission, refused_by_guard
@@ -43,6 +44,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         docs_url=None,  # these pages fetch scripts from elsewhere
         redoc_url=None,
         separate_input_output_schemas=False,
+        dependencies=[Depends(known_parameters)],
     )
     problems.install(app)
     app.include_router(reading_routes(deps))

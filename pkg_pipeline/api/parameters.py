@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from fastapi import Query
+from fastapi import Query, Request
+from fastapi.exceptions import RequestValidationError
 
 from pkg_pipeline.memory.hashing import chat_id_of, parse_chat_key
 from pkg_pipeline.memory.moments import parse_moment
+from pkg_pipeline.settings import nearest
 from pkg_pipeline.stages.read_stores import BadRequest
 
+_SHOWN = 100
 MOST_TOKENS = 1_000_000
 MaxTokens = Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Largest size of `text`")]
+
+
+async def known_parameters(request: Request) -> None:
+    """A dependency of every route: what a caller asks for and no route knows is an error, not silently left out.
+
+    So is a parameter that is given twice where one is taken. Raises RequestValidationError with all of them.
+    """
+    taken = {one.alias: one for one in _query_parameters(request.scope["route"].dependant)}
+    wrong: list[dict[str, Any]] = []
+    for name, times in Counter(key for key, _ in request.query_params.multi_items()).items():
+        if name not in taken:
+            wrong.append(_said(name, f"this route has no parameter {name[:_SHOWN]!r}{nearest(name, taken)}"))
+        elif times > 1 and not _is_list(taken[name]):
+            wrong.append(_said(name, f"{name} is given {times} times"))
+    if wrong:
+        raise RequestValidationError(wrong)
+
+
+def _query_parameters(dependant: Any) -> Iterator[Any]:
+    yield from dependant.query_params
+    for inner in dependant.dependencies:
+        yield from _query_parameters(inner)
+
+
+def _is_list(field: Any) -> bool:
+    return "list" in str(field.field_info.annotation)
+
+
+def _said(name: str, message: str) -> dict[str, Any]:
+    return {"type": "unknown_parameter", "loc": ("query", name[:_SHOWN]), "msg": message, "input": None}
 
 
 def as_of_moment(text: str | None, zone: ZoneInfo) -> datetime | None:

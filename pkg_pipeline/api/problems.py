@@ -23,6 +23,17 @@ from pkg_pipeline.stages.session_stores import SessionUnknown
 
 log = logging.getLogger(__name__)
 
+SCHEMA_CHANGES = (
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedObject,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.FeatureNotSupported,  # a plan that was kept no longer fits
+    psycopg.errors.InternalError_,  # an object was dropped while it was looked up
+)
+"""What a statement meets while a migration runs under it."""
+
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "5"
 
@@ -88,8 +99,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(EntityAmbiguous, _ambiguous)
     app.add_exception_handler(ChatUnknown, _no_chat)
     app.add_exception_handler(StoreUnavailable, _unavailable)
-    for unreachable in (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout):
-        app.add_exception_handler(unreachable, _unreachable)
+    app.add_exception_handler(PoolTimeout, _unreachable)
+    app.add_exception_handler(psycopg.Error, _database)
     app.add_exception_handler(SessionUnknown, _no_session)
 
 
@@ -151,6 +162,18 @@ def _unreachable(_: Request, error: Exception) -> Response:
     del error  # what the database says may quote what it was sent
     detail = "the database does not answer; nothing was written"
     return problem(503, detail, kind="database-unavailable", headers={"Retry-After": RETRY_SECONDS})
+
+
+def _database(request: Request, error: Exception) -> Response:
+    """Away or ending, or its tables are being changed; anything else is a fault of the program."""
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        return _unreachable(request, error)
+    assert isinstance(error, psycopg.Error)
+    if not isinstance(error, SCHEMA_CHANGES):
+        raise error
+    log.warning("%s %s found another schema: %s", request.method, request.url.path, error.sqlstate)
+    detail = "the tables are being changed, or are not those that this program needs: pkg-pipeline doctor says which"
+    return problem(503, detail, kind="schema-changing", headers={"Retry-After": RETRY_SECONDS})
 
 
 def _no_session(_: Request, error: Exception) -> Response:

@@ -14,7 +14,7 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.read_store import POOL_WAIT_SECONDS
+from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
 from pkg_pipeline.memory.hashing import chat_id_of
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.memory.session_records import SessionEvent, Strategy

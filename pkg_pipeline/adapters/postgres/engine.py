@@ -200,5 +200,10 @@ def pool(
 @contextmanager
 def transaction(connections: ConnectionPool) -> Iterator[Connection]:
     """One transaction on a pooled connection."""
-    with connections.connection() as connection, connection.transaction():
-        yield connection
+    with connections.connection() as connection:
+        try:
+            with connection.transaction():
+                yield connection
+        except psycopg.errors.FeatureNotSupported:
+            connection.close()  # it keeps plans of a schema that has changed
+            raise

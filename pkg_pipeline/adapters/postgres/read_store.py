@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
@@ -17,15 +16,15 @@ from zoneinfo import ZoneInfo
 
 import orjson
 import psycopg
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.reading import read_rows
 from pkg_pipeline.stages.read_stores import (
     ContextQuery,
     ListedEntity,
     Position,
     StoredSummary,
-    StoreUnavailable,
     SummaryFilter,
     TimelineRow,
 )
@@ -44,7 +43,6 @@ FIRST_DAY, LAST_DAY = date(1, 1, 3), date(9999, 12, 28)
 """Days that every time zone can name; what a caller asks beyond them is the same as these."""
 
 END_OF_TIME = datetime(9999, 12, 30, tzinfo=UTC)
-POOL_WAIT_SECONDS = 5.0
 SUMMARY_COLUMNS = tuple(field.name for field in fields(StoredSummary))
 """The statement selects them in this order."""
 
@@ -56,26 +54,9 @@ class PostgresReadStore:
         self._connections = connections
         self._zone = zone
 
-    @contextmanager
-    def _connection(self) -> Any:
-        try:
-            with self._connections.connection(timeout=POOL_WAIT_SECONDS) as connection:
-                yield connection
-        except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
-            raise StoreUnavailable("the database does not answer") from error
-
     def _rows(self, file: str, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        try:
-            return self._asked(file, name, parameters)
-        except StoreUnavailable:
-            # a restarted server leaves idle connections broken, which only using them tells: replace those, ask again
-            self._connections.check()
-            return self._asked(file, name, parameters)
-
-    def _asked(self, file: str, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         text, names = numbered(file, name)
-        with self._connection() as connection, psycopg.RawCursor(connection) as cursor:
-            return cursor.execute(text, [parameters[name] for name in names], prepare=True).fetchall()
+        return read_rows(self._connections, text, [parameters[name] for name in names])
 
     def revision(self) -> str | None:
         """The schema revision of the database that answers."""

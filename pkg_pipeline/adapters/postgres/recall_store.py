@@ -15,13 +15,13 @@ from functools import lru_cache
 from typing import Any, LiteralString
 from uuid import UUID
 
-import psycopg
 from pgvector import HalfVector
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.as_sent import AsSent
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.read_store import POOL_WAIT_SECONDS, numbered_text
+from pkg_pipeline.adapters.postgres.read_store import numbered_text
+from pkg_pipeline.adapters.postgres.reading import read_rows
 from pkg_pipeline.adapters.postgres.vector_indexes import SCAN_LIMIT
 from pkg_pipeline.memory.chunk_records import EVERYTHING, LexicalVector
 from pkg_pipeline.memory.context_records import ContextChat
@@ -29,7 +29,6 @@ from pkg_pipeline.memory.hashing import message_key
 from pkg_pipeline.memory.lexical import DIMENSIONS as TERM_NUMBERS
 from pkg_pipeline.memory.recall_records import Candidate
 from pkg_pipeline.memory.vector_codes import CODE_BITS
-from pkg_pipeline.stages.read_stores import StoreUnavailable
 from pkg_pipeline.stages.recall_stores import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery
 from pkg_pipeline.stages.vector_stores import Space
 
@@ -86,13 +85,13 @@ class PostgresRecallStore:
             "name_scan": NAME_SCAN,
             "name_limit": NAME_LIMIT,
         }
-        row = self._rows(text, [given[name] for name in names])[0]
+        row = read_rows(self._connections, text, [given[name] for name in names])[0]
         return _facts(row, scopes, is_timed=is_timed)
 
     def search(self, query: SearchQuery) -> list[Candidate]:
         """One round trip, and one before it where a time of a big scope was not counted with the facts."""
         text, given = search_statement(self._with_time_counted(query), self._limits)
-        return _best(self._rows(text, given), query.limit)
+        return _best(read_rows(self._connections, text, given), query.limit)
 
     def _with_time_counted(self, query: SearchQuery) -> SearchQuery:
         """A question may name a time after its facts were asked."""
@@ -104,24 +103,6 @@ class PostgresRecallStore:
             return query
         timed = FactsQuery((), (), query.entity_id, query.chat_id, query.at_from, query.at_to)
         return replace(query, facts=replace(facts, scopes=self.question_facts(timed).scopes))
-
-    def _rows(self, text: LiteralString, given: Sequence[Any]) -> list[tuple[Any, ...]]:
-        try:
-            return self._asked(text, given)
-        except StoreUnavailable:
-            # a restarted server leaves idle connections broken, which only using them tells: replace those, ask again
-            self._connections.check()
-            return self._asked(text, given)
-
-    def _asked(self, text: LiteralString, given: Sequence[Any]) -> list[tuple[Any, ...]]:
-        try:
-            with (
-                self._connections.connection(timeout=POOL_WAIT_SECONDS) as connection,
-                psycopg.RawCursor(connection) as cursor,
-            ):
-                return cursor.execute(text, given, prepare=True).fetchall()
-        except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
-            raise StoreUnavailable("the database does not answer") from error
 
 
 # ── which way ─────────────────────────────────────────────────────────────────────────────────

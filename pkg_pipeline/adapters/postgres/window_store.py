@@ -17,10 +17,10 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres.context_rows import message_keys
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.read_store import POOL_WAIT_SECONDS, numbered
+from pkg_pipeline.adapters.postgres.read_store import numbered
+from pkg_pipeline.adapters.postgres.reading import read_rows
 from pkg_pipeline.memory.hashing import chat_key
 from pkg_pipeline.memory.window_records import WindowMessage
-from pkg_pipeline.stages.read_stores import StoreUnavailable
 from pkg_pipeline.stages.window_stores import FoldSummary, ServedWindow, Topic, WindowQuery, WindowRows
 
 log = logging.getLogger(__name__)
@@ -51,23 +51,8 @@ class PostgresWindowStore:
         return [Topic(*row) for row in self._rows("topics", {"session": session_id, "limit": limit})]
 
     def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        try:
-            return self._asked(name, parameters)
-        except StoreUnavailable:
-            # a restarted server leaves idle connections broken, which only using them tells: replace those, ask again
-            self._connections.check()
-            return self._asked(name, parameters)
-
-    def _asked(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         text, names = numbered("windows", name)
-        try:
-            with (
-                self._connections.connection(timeout=POOL_WAIT_SECONDS) as connection,
-                psycopg.RawCursor(connection) as cursor,
-            ):
-                return cursor.execute(text, [parameters[name] for name in names], prepare=True).fetchall()
-        except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
-            raise StoreUnavailable("the database does not answer") from error
+        return read_rows(self._connections, text, [parameters[name] for name in names])
 
 
 def window_parameters(query: WindowQuery) -> dict[str, Any]:
