@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import json
-import os
 import random
-import signal
-import socket
-import subprocess
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, LiteralString
 
 from faults.ground import Ground
 from faults.kinds import Outcome, fault
+from faults.served import AUTHORIZED, JSON, PATIENCE_SECONDS, Server
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline_tests.cli.processes import COMMAND, OURS
 
 SEED = 7
 CLIENTS = 8
 BATCH = 20
-SECRET = "a secret of this trial"
-PATIENCE_SECONDS = 60.0
 LIVES_SECONDS = (0.5, 4.0)
 """Between which a server lives from its first answer to its death."""
 
@@ -35,42 +27,6 @@ WRONG_COUNTERS: LiteralString = """
 SELECT c.external_id FROM conversation_sessions s JOIN chats c ON c.id = s.id
 JOIN LATERAL (SELECT count(*) AS messages, sum(token_count) AS tokens FROM messages WHERE chat_id = s.id) m ON true
 WHERE (s.message_count, s.token_count) IS DISTINCT FROM (m.messages, m.tokens)"""
-
-
-class _Server:
-    """``pkg-pipeline serve`` on one port, started again after each death."""
-
-    def __init__(self, home: Path, url: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        token = f"trial:write:{hashlib.sha256(SECRET.encode()).hexdigest()}"
-        self._environment = inherited | {
-            "PKG_HOME": str(home), "DATABASE_URL": url, "PKG_EMBEDDER": "none", "PKG_API_TOKENS": token,
-        }  # fmt: skip
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Returns when it answers."""
-        self._process = subprocess.Popen(
-            [*COMMAND, "serve", "--port", str(self.port)],
-            env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-                return
-            except OSError:
-                if time.monotonic() > deadline or self._process.poll() is not None:
-                    raise RuntimeError("the API does not start") from None
-                time.sleep(0.05)
-
-    def kill(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
 
 
 def _append(port: int, client: int, number: int) -> Counter[str]:
@@ -86,7 +42,7 @@ def _append(port: int, client: int, number: int) -> Counter[str]:
         for index in ids
     ]
     body = json.dumps({"messages": messages}).encode()
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {SECRET}"}
+    headers = {**JSON, **AUTHORIZED}
     # every other batch goes into a session that all clients share
     session = "agent%3Ashared" if number % 2 else f"agent%3Aclient-{client}"
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -120,7 +76,7 @@ def attack(ground: Ground, tries: int) -> Outcome:
     over = threading.Event()
 
     with ground.database() as url:
-        server = _Server(ground.folder / "home", url)
+        server = Server(ground.folder / "home", url)
 
         def work(client: int) -> int:
             number = 0

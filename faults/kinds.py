@@ -10,7 +10,14 @@ from typing import Any
 
 from faults.ground import Ground
 
-MODULES: tuple[str, ...] = ("statement_kills", "random_kills", "append_kills", "hostile_pages")
+MODULES: tuple[str, ...] = (
+    "statement_kills",
+    "random_kills",
+    "append_kills",
+    "hostile_pages",
+    "schema_changes",
+    "hostile_clients",
+)
 """Modules of this package in the order of the table."""
 
 

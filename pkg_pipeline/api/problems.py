@@ -16,23 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pkg_pipeline.adapters.postgres.engine import SCHEMA_CHANGES
 from pkg_pipeline.stages.entities import EntityAmbiguous, EntityNotFound, entity_json
 from pkg_pipeline.stages.paging import BadCursor
 from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
 from pkg_pipeline.stages.session_stores import SessionUnknown
 
 log = logging.getLogger(__name__)
-
-SCHEMA_CHANGES = (
-    psycopg.errors.UndefinedTable,
-    psycopg.errors.UndefinedColumn,
-    psycopg.errors.UndefinedFunction,
-    psycopg.errors.UndefinedObject,
-    psycopg.errors.InvalidSchemaName,
-    psycopg.errors.FeatureNotSupported,  # a plan that was kept no longer fits
-    psycopg.errors.InternalError_,  # an object was dropped while it was looked up
-)
-"""What a statement meets while a migration runs under it."""
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "5"

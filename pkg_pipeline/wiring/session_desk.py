@@ -70,9 +70,9 @@ class SessionDesk:
             raise NothingRead(rejected)
         try:
             return self._work.append(session, parsed, rejected=rejected)
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            # a restarted server leaves idle connections broken, which only using them tells: replace those, and once
-            # more, since what is there already is not doubled
+        except (psycopg.OperationalError, psycopg.InterfaceError, *engine.STALE_PLANS) as error:
+            # a restarted server leaves idle connections broken, and a migration their plans, which only using them
+            # tells: replace those, and once more, since what is there already is not doubled
             if self._appending is None or isinstance(error, PoolTimeout):
                 raise
             self._appending.check()

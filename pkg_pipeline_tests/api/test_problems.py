@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 from fastapi.testclient import TestClient
 
@@ -55,6 +56,41 @@ def test_a_wrong_parameter_is_named(client: TestClient, path: str, field: str) -
     assert body["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "said"),
+    [
+        ("/v1/entities?qurey=anna", "qurey", "this route has no parameter 'qurey' (did you mean query?)"),
+        ("/v1/entities?Limit=5", "Limit", "did you mean limit?"),
+        ("/v1/summaries?form=2026-01-01", "form", "did you mean from?"),
+        ("/v1/entities/boris?limit=5", "limit", "this route has no parameter 'limit'"),
+        ("/health?verbose=1", "verbose", "this route has no parameter 'verbose'"),
+        ("/v1/entities?limit=5&limit=6", "limit", "limit is given 2 times"),
+        ("/v1/entities?%FF%00=1", "\ufffd\0", "this route has no parameter"),
+        ("/v1/entities?" + "x" * 5_000, "x" * 100, "this route has no parameter"),
+    ],
+)
+def test_what_no_route_knows_is_refused_and_the_near_one_named(
+    client: TestClient, path: str, field: str, said: str
+) -> None:
+    """A misspelt filter that is left out silently answers another question."""
+    body = refused(client, path, 422)
+    assert [one["field"] for one in body["errors"]] == [field]
+    assert said in body["errors"][0]["message"]
+    assert body["errors"][0]["in"] == "query"
+
+
+def test_every_unknown_parameter_is_named_on_every_route(client_of: Callable[..., TestClient]) -> None:
+    client = client_of(entities=Broken(AssertionError("asked")), history=Broken(AssertionError("asked")))
+    for path, operations in client.get("/openapi.json").json()["paths"].items():
+        for method in operations:
+            body = refused(client, f"{path}?nonsense=1&other=2", 422, method=method.upper())
+            assert [one["field"] for one in body["errors"]] == ["nonsense", "other"], path
+
+
+def test_a_parameter_that_takes_several_is_given_several_times(client: TestClient) -> None:
+    assert client.get("/v1/summaries?status=completed&status=dirty").status_code == 200
+
+
 def test_an_unknown_entity_is_404_with_the_nearest_names(client: TestClient) -> None:
     body = refused(client, "/v1/entities/Borys/context", 404)
     assert body["nearest"] == ["Boris"]
@@ -95,6 +131,32 @@ def test_a_database_that_is_down_is_503_and_says_when_to_try_again(client_of: Ca
     for path in ("/health", "/v1/entities", f"/v1/entities/{NOBODY}/context", "/v1/summaries"):
         refused(client, path, 503)
     assert client.get("/health").headers["retry-after"] == "5"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.errors.UndefinedTable('relation "secret" does not exist'),
+        psycopg.errors.UndefinedColumn("secret"),
+        psycopg.errors.FeatureNotSupported("cached plan must not change result type"),
+        psycopg.errors.InvalidSqlStatementName("secret"),
+        psycopg.errors.LockNotAvailable("secret"),
+        psycopg.errors.AdminShutdown("secret"),
+        psycopg.errors.QueryCanceled("secret"),
+        psycopg.OperationalError("connection refused: secret"),
+    ],
+)
+def test_a_schema_that_changes_is_503_and_says_when_to_try_again(
+    client_of: Callable[..., TestClient], error: Exception
+) -> None:
+    client = client_of(entities=Broken(error))
+    body = refused(client, "/v1/entities", 503)
+    assert "secret" not in str(body)
+    assert client.get("/v1/entities").headers["retry-after"] == "5"
+
+
+def test_another_error_of_the_database_stays_a_fault(client_of: Callable[..., TestClient]) -> None:
+    refused(client_of(entities=Broken(psycopg.errors.DivisionByZero("secret"))), "/v1/entities", 500)
 
 
 def test_an_old_schema_is_503(client_of: Callable[..., TestClient]) -> None:

@@ -24,6 +24,23 @@ SEARCH_OPTIONS = "-chnsw.ef_search=1000 -chnsw.iterative_scan=relaxed_order -chn
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
+STALE_PLANS = (
+    psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
+    psycopg.errors.InvalidSqlStatementName,  # it could not be prepared while the schema was another
+)
+"""Another connection does better."""
+
+SCHEMA_CHANGES = (
+    *STALE_PLANS,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedObject,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.InternalError_,  # something was dropped while it was looked up
+)
+"""What a statement meets while a migration runs under it."""
+
 
 class DatabaseUnavailable(Exception):
     """The server cannot be used; the message is one line that says why and what to do."""
@@ -162,6 +179,22 @@ def require(connection: Connection) -> None:
         )
 
 
+class _Pool(ConnectionPool):
+    """Throws a connection away on which a statement found another schema than the one it was planned for.
+
+    The connection goes on believing in its prepared statements, which then fail for as long as it lives.
+    """
+
+    @contextmanager
+    def connection(self, timeout: float | None = None) -> Iterator[Connection]:
+        with super().connection(timeout) as connection:
+            try:
+                yield connection
+            except SCHEMA_CHANGES:
+                connection.close()
+                raise
+
+
 def pool(
     url: str,
     *,
@@ -181,7 +214,7 @@ def pool(
     options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
     if readonly:
         options += " -cdefault_transaction_read_only=on -cplan_cache_mode=force_generic_plan"
-    return ConnectionPool(
+    return _Pool(
         url,
         min_size=1,
         max_size=size,
@@ -200,10 +233,5 @@ def pool(
 @contextmanager
 def transaction(connections: ConnectionPool) -> Iterator[Connection]:
     """One transaction on a pooled connection."""
-    with connections.connection() as connection:
-        try:
-            with connection.transaction():
-                yield connection
-        except psycopg.errors.FeatureNotSupported:
-            connection.close()  # it keeps plans of a schema that has changed
-            raise
+    with connections.connection() as connection, connection.transaction():
+        yield connection

@@ -130,6 +130,10 @@ def _clear_words(url: str) -> Iterator[None]:
         if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
             given = conninfo_to_dict(libpq_url(url))
             raise _lacks_rights(str(given.get("user")), str(given.get("dbname")), error.orig) from error
+        if isinstance(error.orig, psycopg.errors.DeadlockDetected):
+            raise DatabaseUnavailable(
+                "others are using the memory (deadlock), nothing was changed: stop dev, serve and run, or try again"
+            ) from error
         if isinstance(error.orig, psycopg.OperationalError):
             raise DatabaseUnavailable(explain(error.orig, url)) from error
         raise

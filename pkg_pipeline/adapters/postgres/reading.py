@@ -8,6 +8,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from pkg_pipeline.adapters.postgres.engine import STALE_PLANS
 from pkg_pipeline.stages.read_stores import StoreUnavailable
 
 POOL_WAIT_SECONDS = 5.0
@@ -21,7 +22,7 @@ def read_rows(connections: ConnectionPool, text: LiteralString, given: Sequence[
     """
     try:
         return _rows(connections, text, given, keeps_plan=True)
-    except (StoreUnavailable, psycopg.errors.FeatureNotSupported):
+    except (StoreUnavailable, *STALE_PLANS):
         connections.check()
         return _rows(connections, text, given, keeps_plan=False)
 
@@ -34,10 +35,6 @@ def _rows(
             connections.connection(timeout=POOL_WAIT_SECONDS) as connection,
             psycopg.RawCursor(connection) as cursor,
         ):
-            try:
-                return cursor.execute(text, given, prepare=keeps_plan).fetchall()
-            except psycopg.errors.FeatureNotSupported:
-                connection.close()  # "cached plan must not change result type", for as long as it lives
-                raise
+            return cursor.execute(text, given, prepare=keeps_plan).fetchall()
     except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
         raise StoreUnavailable("the database does not answer") from error
