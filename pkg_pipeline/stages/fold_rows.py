@@ -203,8 +203,8 @@ def pairs(messages: Sequence[SessionMessage]) -> tuple[tuple[int, str], ...]:
 
 
 def is_unchanged(messages: Sequence[SessionMessage], fold: DirtyFold) -> bool:
-    """Whether a dirty fold was made from exactly this (H8)."""
-    return folding.window_hash(messages) == fold.input_hash
+    """Whether a dirty fold was made from exactly this and nothing that is gone (H8)."""
+    return not fold.rests_on_deleted and folding.window_hash(messages) == fold.input_hash
 
 
 def _said_at(messages: Sequence[SessionMessage], parent: DirtyFold | None) -> datetime:

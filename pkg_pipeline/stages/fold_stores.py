@@ -54,7 +54,10 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class DirtyFold:
-    """A fold over messages that were edited or deleted since (H15). It covers what came after ``after_id``."""
+    """A fold over messages that were edited or deleted since (H15). It covers what came after ``after_id``.
+
+    ``rests_on_deleted``: over a deleted one, or made with words of one in view.
+    """
 
     id: UUID
     after_id: int
@@ -62,6 +65,7 @@ class DirtyFold:
     to_at: datetime
     trigger: FoldTrigger
     input_hash: str
+    rests_on_deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def leaking(program: Program, folder: Path, *forms: tuple[str, ...]) -> set[str]
     for arguments in reads(folder):
         for form in forms or (FOR_PROGRAMS,):
             said = program(*arguments, *form)
-            if words.IBAN in said.out + said.err:
+            if words.IBAN.casefold() in (said.out + said.err).casefold():
                 found.add(arguments[0])
     if any(words.IBAN.encode() in file.read_bytes() for file in folder.iterdir()):
         found.add("compare")

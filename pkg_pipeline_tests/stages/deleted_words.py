@@ -33,6 +33,8 @@ SAID = (
     (OTHER, "Thank you, the transfer is confirmed!"),
 )
 TALK = ("Which account takes the transfer?", f"The account is {IBAN}.", "And the yard?", "It takes cash.")
+AFTER = ("When does the transfer for the boat arrive?", "On Friday.", "Is the boat ours then?", "Yes, it is.")
+"""What is said later in the session, and folded with the summary of what came before in view."""
 
 PLANTED = Path(__file__).with_suffix(".sql")
 
@@ -87,7 +89,7 @@ def fill(url: str, home: Path) -> None:
     original[1]["text"] = f"The account is {IBAN}."
     with opened(url, home, "2025-01-25T12:00:00+00:00") as memory:
         take(memory, original, written="2025-01-11T00:00:00+00:00", folder=exports)
-        memory.sessions.append_json(SESSION, _turns("2025-01-25T11:00:00+00:00"))
+        memory.sessions.append_json(SESSION, _turns(TALK, "2025-01-25T11:00:00+00:00"))
         work(memory)
         memory.folding.fold_session(memory.sessions.ensure(SESSION).id)
         edited = {"id": "1", "role": "user", "text": "Which account takes the transfer, please?"}
@@ -95,6 +97,8 @@ def fill(url: str, home: Path) -> None:
     with opened(url, home, "2025-02-10T12:00:00+00:00") as memory:
         edited = {**line(2, *SAID[1]), "edited_at": "2025-01-28T09:00:00+00:00"}
         take(memory, [edited], written="2025-02-01T00:00:00+00:00", folder=exports)
+        memory.folding.fold_session(memory.sessions.ensure(SESSION).id)
+        memory.sessions.append_json(SESSION, _turns(AFTER, "2025-01-25T11:30:00+00:00", start=5))
         memory.folding.fold_session(memory.sessions.ensure(SESSION).id)
         work(memory)
     with psycopg.connect(url, options="-c search_path=pkg,public") as connection:
@@ -129,19 +133,20 @@ def texts(url: str, *, schema: str, kind: str) -> dict[str, int]:
         ).fetchall()
         counted = {
             name: connection.execute(
-                f"SELECT count(*) FROM {schema}.{name} AS t WHERE position(%s IN t::text) > 0".encode(), (IBAN,)
+                f"SELECT count(*) FROM {schema}.{name} AS t WHERE position(%s IN lower(t::text)) > 0".encode(),
+                (IBAN.lower(),),
             ).fetchone()
             for (name,) in found
         }
     return {name: row[0] for name, row in counted.items() if row}
 
 
-def _turns(at: str) -> list[tuple[str, dict[str, Any]]]:
+def _turns(said: Sequence[str], at: str, *, start: int = 1) -> list[tuple[str, dict[str, Any]]]:
     moment = datetime.fromisoformat(at).astimezone(UTC)
     return [
         (
             "",
             {"id": str(number), "role": ("assistant", "user")[number % 2], "text": text, "sent_at": moment.isoformat()},
         )
-        for number, text in enumerate(TALK, 1)
+        for number, text in enumerate(said, start)
     ]

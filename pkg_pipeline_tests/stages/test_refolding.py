@@ -83,6 +83,27 @@ def test_a_deletion_is_gone_from_the_fold_and_the_running_summary(rig: FoldRig) 
     assert rig.row()["running_summary"] == f"{first['summary']}\n{second['summary']}"
 
 
+def test_a_later_fold_that_took_up_words_of_a_deleted_message_is_withheld_and_made_anew(rig: FoldRig) -> None:
+    """Its model had the summaries before it in view; what its own messages say too stays."""
+    rig.talk(60, words=3)
+    secret = "the account DE89370400440532013000"
+    rig.append(edited(0, f"We pay to {secret}"), edited(45, "DE89370400440532013000 is wrong"))
+    rig.fold_due(step_messages=20)
+    first, second, third = rig.live()
+    rig.run("UPDATE session_summaries SET summary = summary || %s WHERE id <> %s", f" As said, {secret}.", first["id"])
+    rig.run("UPDATE conversation_sessions SET running_summary = %s", secret)
+    rig.append(said(0, f"We pay to {secret}", deleted=True))
+    assert [fold["dirty_reason"] for fold in rig.live()] == ["deleted", "deleted", None]
+    assert rig.state().dirty_folds == 2
+    rig.fold_due()
+    remade = rig.live()
+    assert [fold["status"] for fold in remade] == ["completed"] * 3
+    assert (remade[1]["parent_summary_id"], remade[2]["id"]) == (second["id"], third["id"])
+    assert "DE89" not in remade[0]["summary"] + remade[1]["summary"]
+    assert rig.row()["running_summary"].count("DE89") == 1
+    assert rig.wrong() == []
+
+
 def test_of_what_is_deleted_altogether_a_fold_says_nothing(rig: FoldRig) -> None:
     rig.append(said(1, "We meet at noon"), said(2, "Very well", role="assistant"))
     rig.fold_now()

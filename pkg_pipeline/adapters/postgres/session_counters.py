@@ -67,6 +67,7 @@ class SessionCounters:
             given = _given(touched)
             connection.execute(query("appending", "count_changed"), given)
             connection.execute(query("appending", "soil_folds"), given)
+            connection.execute(query("appending", "soil_later_folds"), given)
 
     def settle(self, connection: Connection, touched: Sequence[Touched], *, now: datetime) -> list[Standing]:
         """At the end: counts what is new, and says when each is asked next."""

@@ -120,6 +120,36 @@ SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'fold dirty'
 FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
 GROUP BY i.day
 
+-- name: soil_later_folds
+-- A fold is made with the summaries before it in view, so a later one may have taken up words of a deleted message: one that
+-- says a telling word of it (with a digit, or long) which none of its own messages says rests on it too.
+WITH telling AS MATERIALIZED (
+    SELECT DISTINCT c.chat_id, c.id, lower(w.found[1]) AS word
+    FROM changed c JOIN messages m ON m.id = c.id
+    LEFT JOIN LATERAL (
+        SELECT content FROM archived_messages WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
+    ) a ON true
+    CROSS JOIN LATERAL regexp_matches(coalesce(a.content, m.content), '[[:alnum:]]*[0-9][[:alnum:]]{2,}|[[:alnum:]]{8,}', 'g') AS w (found)
+    WHERE c.is_newly_deleted AND c.chat_id = ANY(%(ids)s)
+), soiled AS (
+    UPDATE session_summaries f SET status = 'dirty', dirty_reason = 'deleted'
+    FROM (
+        SELECT DISTINCT f.id FROM telling t
+        JOIN session_summaries f ON f.session_id = t.chat_id AND f.from_message_id > t.id AND f.status IN ('completed', 'dirty')
+            AND f.dirty_reason IS DISTINCT FROM 'deleted'
+        WHERE position(t.word IN lower(concat_ws(' ', f.summary, f.topics, f.facts, f.decisions, f.open_questions))) > 0
+          AND NOT EXISTS (
+              SELECT FROM message_texts o
+              WHERE o.id = ANY (f.message_ids) AND position(t.word IN lower(concat_ws(' ', o.content, o.parts))) > 0)
+    ) t
+    WHERE f.id = t.id
+    RETURNING f.session_id, f.to_at
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'fold dirty'
+FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
+GROUP BY i.day
+
 -- name: count_new
 -- After everything else: what has come in behind the last message of before, and where the session begins and ends now.
 UPDATE conversation_sessions s SET

@@ -42,7 +42,7 @@ WHERE session_id = %(session)s AND status <> 'superseded' AND dirty_reason IS DI
 ORDER BY to_message_id
 
 -- name: next_dirty
-SELECT id, from_message_id - 1, to_message_id, to_at, trigger, input_hash FROM session_summaries
+SELECT id, from_message_id - 1, to_message_id, to_at, trigger, input_hash, dirty_reason = 'deleted' FROM session_summaries
 WHERE session_id = %(session)s AND status = 'dirty' ORDER BY to_message_id LIMIT 1
 
 -- name: is_folded

@@ -270,8 +270,17 @@ WHERE EXISTS (
 -- rests on a deleted one is withheld by whoever reads. In an order of their own: imports run side by side. Returns the
 -- interactions, and whether something of them is gone.
 WITH touched AS (
-    SELECT interaction_id, bool_or(is_deleted) AS is_deleted FROM changed
-    WHERE is_changed AND is_other_text AND interaction_id IS NOT NULL GROUP BY interaction_id
+    SELECT interaction_id, bool_or(is_deleted) AS is_deleted FROM (
+        SELECT interaction_id, is_deleted FROM changed WHERE is_changed AND is_other_text AND interaction_id IS NOT NULL
+        UNION ALL
+        -- a deleted message may have been in another one when that was summarised
+        SELECT s.interaction_id, true
+        FROM (SELECT DISTINCT chat_id FROM changed WHERE is_newly_deleted) g
+        JOIN interactions i ON i.chat_id = g.chat_id
+        JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'dirty' AND s.dirty_reason = 'deleted'
+        CROSS JOIN LATERAL unnest(s.message_ids) AS k (external_id)
+        JOIN changed c ON c.chat_id = g.chat_id AND c.external_id = k.external_id AND c.is_newly_deleted
+    ) resting GROUP BY interaction_id
 ), covering AS (
     SELECT r.entity_id, r.week, t.is_deleted FROM touched t
     JOIN interaction_participants p ON p.interaction_id = t.interaction_id

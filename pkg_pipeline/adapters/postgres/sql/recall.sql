@@ -161,5 +161,8 @@ LEFT JOIN LATERAL (
 ) r ON true
 WHERE CASE WHEN c.content IS NULL THEN m.id IS NOT NULL AND m.deleted_at IS NULL
            WHEN c.source = 'summary' THEN s.status IN ('completed', 'dirty') AND s.dirty_reason IS DISTINCT FROM 'deleted'
-           ELSE NOT r.is_gone END
+           ELSE NOT r.is_gone AND NOT EXISTS (
+               SELECT FROM session_summaries w
+               WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.status = 'dirty' AND w.dirty_reason = 'deleted'
+                 AND w.message_ids && c.message_ids) END
 ORDER BY similarity DESC NULLS LAST, lexical DESC, c.no

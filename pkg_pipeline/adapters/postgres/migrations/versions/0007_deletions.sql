@@ -31,4 +31,8 @@ FROM memory_chunks c
 LEFT JOIN message_texts m ON c.content IS NULL AND m.id = c.message_ids[1]
 LEFT JOIN interaction_summaries s ON s.interaction_id = c.interaction_id AND s.status IN ('completed', 'dirty')
 WHERE NOT c.is_withheld AND NOT (c.source = 'summary' AND s.dirty_reason IS NOT DISTINCT FROM 'deleted')
+  AND NOT EXISTS (
+      SELECT FROM session_summaries w
+      WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.status = 'dirty' AND w.dirty_reason = 'deleted'
+        AND w.message_ids && c.message_ids)
   AND NOT EXISTS (SELECT FROM messages d WHERE d.id = ANY (c.message_ids) AND d.deleted_at IS NOT NULL);
