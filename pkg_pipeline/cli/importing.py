@@ -22,7 +22,7 @@ from pkg_pipeline.cli.terminal import (
     settings_in_force,
     show,
 )
-from pkg_pipeline.stages.ingest import ImportReport
+from pkg_pipeline.stages.import_report import ImportReport
 from pkg_pipeline.stages.message_stores import IngestCounts
 from pkg_pipeline.stages.owner import SelfUnknown
 from pkg_pipeline.stages.summaries import Estimate

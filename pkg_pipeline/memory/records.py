@@ -31,7 +31,8 @@ class ParsedChat:
 
     ``category`` is None where neither
     the export nor its kind decides it (P34: channels, bots, verification codes are ``mass``). ``peer_external_id`` is
-    the other account of a direct chat where the export names it: whoever else writes there is me.
+    the other account of a direct chat where the export names it: whoever else writes there is me. ``is_whole``: the
+    export shows every message of it between the first and the last (``memory.vanished``).
     """
 
     source: str
@@ -42,6 +43,7 @@ class ParsedChat:
     peer_external_id: str | None = None
     peer_name: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.cleaning import clean_json, clean_text, clean_text_counted
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
 from pkg_pipeline.memory.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.vanished import Verdict
+from pkg_pipeline.stages.exported_spans import Evidence, SeenNumbers
+from pkg_pipeline.stages.import_report import ImportReport
 from pkg_pipeline.stages.message_stores import (
     ChatNames,
     ChatRow,
@@ -34,51 +36,8 @@ BATCH_MESSAGES = 5_000
 BATCH_CHARACTERS = 4_000_000
 """Whichever comes first ends a batch: its transaction stays short and its memory bounded."""
 
-REPORTED_REJECTIONS = 1_000
-"""More are counted but not listed."""
-
 NAMELESS, UNDATED = datetime(1, 1, 1, tzinfo=UTC), datetime(2, 1, 1, tzinfo=UTC)
 """``name_at`` of an id that stands in for a name, and of a name that no message carried: every other replaces them."""
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """What one import did. ``rejected`` lists (file, where, reason); ``rejected_count`` counts all of them."""
-
-    files: int = 0
-    chats: set[UUID] = field(default_factory=set[UUID])
-    entities: set[UUID] = field(default_factory=set[UUID])
-    counts: IngestCounts = field(default_factory=IngestCounts)
-    replaced_characters: int = 0
-    rejected: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
-    rejected_count: int = 0
-    warnings: list[str] = field(default_factory=list[str])
-    damaged: list[str] = field(default_factory=list[str])
-    """Files that are broken or cut off: nobody knows how much of them is missing. What could be read went in."""
-
-    def reject(self, file: str, rejected: Rejected) -> None:
-        self.rejected_count += 1
-        if rejected.is_damage and file not in self.damaged:
-            self.damaged.append(file)
-        if len(self.rejected) < REPORTED_REJECTIONS:
-            self.rejected.append((file, rejected.where, rejected.reason))
-
-    def to_json(self) -> dict[str, Any]:
-        """The shape of INTERFACES.md."""
-        return {
-            "files": self.files,
-            "chats": len(self.chats),
-            "entities": len(self.entities),
-            "messages_new": self.counts.new,
-            "messages_updated": self.counts.updated,
-            "messages_unchanged": self.counts.unchanged,
-            "messages_deleted": self.counts.deleted,
-            "rejected": [{"file": file, "where": where, "reason": reason} for file, where, reason in self.rejected],
-            "rejected_count": self.rejected_count,
-            "replaced_characters": self.replaced_characters,
-            "warnings": self.warnings,
-            "damaged": self.damaged,
-        }
 
 
 def import_export(
@@ -89,9 +48,13 @@ def import_export(
     selves: frozenset[tuple[str, str]],
     report: ImportReport,
     batch_id: UUID,
+    missing: Verdict = "open",
     on_progress: Callable[[ExportSource], None] | None = None,
 ) -> None:
-    """Take one file in and add to ``report``. Batches are committed one by one: a killed import is run again."""
+    """Take one file in and add to ``report``. Batches are committed one by one: a killed import is run again.
+
+    ``missing``: what the person says of messages that the file lacks and an older one has.
+    """
     store.begin(batch_id=batch_id, file=export.name, format_name=export.format)
     before, before_rejected = report.counts, report.rejected_count
     listed = len(report.rejected)
@@ -103,6 +66,7 @@ def import_export(
                 on_progress(export)
         intake.flush()
         intake.name_all()
+        intake.compare(missing)
         failed = intake.taken == 0 and report.rejected_count > before_rejected
     finally:
         done = report.counts
@@ -154,6 +118,7 @@ class _Chat:
     title_at: datetime = UNDATED
     described: ParsedChat | None = None
     seen_at: datetime = NAMELESS
+    seen: SeenNumbers = field(default_factory=SeenNumbers)
 
     def at(self, moment: datetime) -> None:
         """A message of ``moment`` was exported under the present title and metadata."""
@@ -161,6 +126,11 @@ class _Chat:
             self.title, self.title_at = self.shown, moment
         if moment > self.seen_at:
             self.described, self.seen_at = self.parsed, moment
+
+    @property
+    def shows_all(self) -> bool:
+        """Not where one alone speaks in a group: then it is an export of one's own messages."""
+        return not self.seen.has_unnumbered and (self.parsed.kind == "direct" or len(self.members) > 1)
 
     def names(self) -> ChatNames:
         metadata, _ = clean_json(dict((self.described or self.parsed).metadata))
@@ -188,6 +158,8 @@ class _Intake:
     mine: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     all_chats: dict[tuple[str, str], _Chat] = field(default_factory=dict[tuple[str, str], _Chat])
     chats: dict[str, _Chat] = field(default_factory=dict[str, _Chat])
+    owner: str | None = None
+    evidence: Evidence = field(default_factory=Evidence)
 
     def take(self, item: ParsedOwner | ParsedChat | ParsedMessage | Rejected) -> bool:
         """Add one item; True when a batch was written."""
@@ -200,7 +172,10 @@ class _Intake:
             self._chat(item)
         elif isinstance(item, Rejected):
             self.report.reject(self.export.name, item)
+            if (chat := self.chats.get(item.chat_external_id or "")) is not None:
+                chat.seen.add(item.external_id, is_taken=False)
         elif key_refusal(item.source, item.external_id) is None:
+            self.owner = item.external_id
             is_self = is_open(self.selves, item.source)
             self._person(item.source, item.external_id, item.name, UNDATED, is_self=is_self)
         if len(self.waiting) < BATCH_MESSAGES and self.characters < BATCH_CHARACTERS:
@@ -264,9 +239,13 @@ class _Intake:
     def _message(self, message: ParsedMessage) -> None:
         chat = self.chats[message.chat_external_id]
         text, replaced = clean_text_counted(message.text)
-        if (refusal := chat.refusal or refusal_of(message, chat.source, text)) is not None:
+        refusal = chat.refusal or refusal_of(message, chat.source, text)
+        if chat.parsed.is_whole:
+            chat.seen.add(message.external_id, is_taken=refusal is None)
+        if refusal is not None:
             self.report.reject(self.export.name, Rejected(message.where, refusal))
             return
+        self.evidence.see(message)
         self.report.replaced_characters += replaced
         sender: UUID | None = None
         if external_id := message.sender_external_id:
@@ -294,11 +273,27 @@ class _Intake:
                 if len(taken) <= 1:
                     reason = str(error) if isinstance(error, Unstorable) else surprise(error)
                     self.report.reject(self.export.name, Rejected(taken[0][0].where if taken else "", reason))
+                    for message, *_ in taken:
+                        self.chats[message.chat_external_id].seen.refuse(message.external_id)
                 else:  # whichever of them it is, the others go in, in their order
                     waiting += [taken[len(taken) // 2 :], taken[: len(taken) // 2]]
             else:
                 self.batch = IngestBatch()
         self.batch, self.waiting, self.characters = IngestBatch(), [], 0
+
+    def compare(self, missing: Verdict) -> None:
+        """What this file and others have and lack says what was deleted. A damaged file shows no chat whole."""
+        is_whole = self.export.name not in self.report.damaged
+        exports = [
+            chat.seen.shown(chat.id, self.evidence.at, self.owner, is_whole=is_whole and chat.shows_all)
+            for chat in self.all_chats.values()
+            if chat.refusal is None and chat.parsed.is_whole and chat.seen.numbers
+        ]
+        if not exports:
+            return
+        found = self.store.compare(exports, verdict=missing)
+        self.report.counts += IngestCounts(updated=found.restored, deleted=found.deleted)
+        self.report.held += found.held
 
     def name_all(self) -> None:
         """The latest names last: they need the whole file."""

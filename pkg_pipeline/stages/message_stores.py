@@ -23,6 +23,7 @@ from pkg_pipeline.memory.records import (
     ParsedOwner,
     Rejected,
 )
+from pkg_pipeline.memory.vanished import Verdict
 
 # ── ingest ────────────────────────────────────────────────────────────────────────────────────
 
@@ -137,6 +138,39 @@ class IngestCounts:
         )
 
 
+class ChatExport(NamedTuple):
+    """What one file shows of one chat: the numbers of all its entries, those that could not be read among them.
+
+    See ``memory.vanished`` for the rest; ``taken`` is how many of the entries went in, each counted once.
+    """
+
+    chat_id: UUID
+    evidence_at: datetime
+    owner: str | None
+    is_whole: bool
+    numbers: NDArray[np.int64]
+    taken: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldDeletions:
+    """So many messages of a chat that an export lacks that a person has to say whether they are deleted."""
+
+    source: str
+    external_id: str
+    missing: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """What comparing exports changed: messages that are taken for deleted now, that are back, and what waits."""
+
+    deleted: int = 0
+    restored: int = 0
+    held: tuple[HeldDeletions, ...] = ()
+
+
 class Unstorable(Exception):
     """The database refuses a value in a batch and keeps nothing of it; the message names the kind of refusal only."""
 
@@ -154,6 +188,13 @@ class IngestStore(Protocol):
 
     def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
         """Raises Unstorable."""
+        ...
+
+    def compare(self, exports: Sequence[ChatExport], *, verdict: Verdict) -> Deletions:
+        """Notes what a file shows of its chats and finds what was deleted in them, by all exports of theirs.
+
+        ``kept`` is said of what this file lacks, ``accepted`` also of what others lack in these chats.
+        """
         ...
 
     def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
     from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
     from pkg_pipeline.stages.context import EntityContext
-    from pkg_pipeline.stages.ingest import ImportReport
+    from pkg_pipeline.stages.import_report import ImportReport
     from pkg_pipeline.stages.interactions import InteractionsReport
     from pkg_pipeline.stages.message_stores import ExportSource
     from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter

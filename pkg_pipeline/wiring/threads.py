@@ -20,7 +20,7 @@ from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages import erasing, ingest, threads
 from pkg_pipeline.stages.erasing import ErasureReport
-from pkg_pipeline.stages.ingest import ImportReport
+from pkg_pipeline.stages.import_report import ImportReport
 from pkg_pipeline.stages.interactions import InteractionsReport
 from pkg_pipeline.stages.ports import LlmError
 from pkg_pipeline.stages.session_stores import SessionUnknown

@@ -16,7 +16,8 @@ from pkg_pipeline.adapters.exports.reading import ByteSource, ExportItem
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
-from pkg_pipeline.stages.ingest import ImportReport, import_export
+from pkg_pipeline.stages.import_report import ImportReport
+from pkg_pipeline.stages.ingest import import_export
 from pkg_pipeline.stages.interactions import InteractionParams, InteractionsReport, build_interactions
 from pkg_pipeline.stages.message_stores import IngestStore
 

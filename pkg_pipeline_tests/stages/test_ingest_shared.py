@@ -13,7 +13,8 @@ import pytest
 
 from pkg_pipeline.adapters.exports.detect import open_export
 from pkg_pipeline.adapters.tokens import TiktokenCounter
-from pkg_pipeline.stages.ingest import ImportReport, import_export
+from pkg_pipeline.stages.import_report import ImportReport
+from pkg_pipeline.stages.ingest import import_export
 from pkg_pipeline.stages.owner import SelfUnknown, resolve_self
 from pkg_pipeline_tests.digest import digest
 from pkg_pipeline_tests.stages.import_rig import Rig

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,13 +13,24 @@ import orjson
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from pkg_pipeline.adapters.postgres.deletion_store import compare
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.profile_marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.session_counters import SessionCounters, Standing
 from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.stages.message_stores import ChatNames, EntityRow, IngestBatch, IngestCounts, MessageRow, Unstorable
+from pkg_pipeline.memory.vanished import Verdict
+from pkg_pipeline.stages.message_stores import (
+    ChatExport,
+    ChatNames,
+    Deletions,
+    EntityRow,
+    IngestBatch,
+    IngestCounts,
+    MessageRow,
+    Unstorable,
+)
 
 REPLACING = (
     "mark_changed",
@@ -110,6 +121,11 @@ class PostgresIngestStore:
             return write_messages(
                 connection, batch.messages, exported_at=exported_at, counters=self._counters, now=now
             )[0]
+
+    def compare(self, exports: Sequence[ChatExport], *, verdict: Verdict) -> Deletions:
+        now = datetime.now(UTC) if self._now is None else self._now()
+        with transaction(self._connections) as connection:
+            return compare(connection, exports, verdict=verdict, counters=self._counters, now=now)
 
     def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
         with transaction(self._connections) as connection:

@@ -179,7 +179,16 @@ WITH inserted AS (
     FROM incoming i LEFT JOIN entities e ON e.id = i.sender_entity_id
     ORDER BY i.chat_id, i.sent_at, length(i.external_id), i.external_id COLLATE "C"
     ON CONFLICT (chat_id, external_id) DO NOTHING
-    RETURNING chat_id, sent_at, deleted_at
+    RETURNING chat_id, external_id, sent_at, deleted_at
+), lacking AS (
+    -- no export that was imported before has what is new
+    UPDATE chat_exports e SET missing = e.missing || n.numbers
+    FROM (
+        SELECT e.id, array_agg(i.external_id::bigint) AS numbers
+        FROM inserted i JOIN chat_exports e ON e.chat_id = i.chat_id AND e.is_whole
+        WHERE CASE WHEN i.external_id ~ '^(0|-?[1-9][0-9]{0,17})$' THEN i.external_id::bigint END BETWEEN e.first_number AND e.last_number
+        GROUP BY e.id
+    ) n WHERE e.id = n.id
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
     SELECT 'interactions', chat_id::text, 'new messages', min(sent_at), max(sent_at) FROM inserted GROUP BY chat_id
@@ -191,20 +200,21 @@ SELECT count(*), count(deleted_at) FROM inserted
 -- before live, later edit, later export, greater hash, then the rest in a fixed order), so that no order of files makes a
 -- difference. is_changed: more than the export's time is new. stays_archived: the text that is in the archive, or was
 -- dropped with its month, is the one that stands now. stays_blank: so is the text of a deleted message that was blanked.
+-- Whether exports lack a message is no matter of its versions: that its source said so is all that counts here.
 -- What is told live comes after what was told before, whatever the clock says; where nothing in it is new, nothing changes.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
 SELECT * FROM (
 SELECT m.id, i.*, e.exported_at, m.sent_at AS old_sent_at, m.interaction_id,
-       (i.content_hash, i.is_deleted) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL) AS is_other_text,
-       (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at) AS is_other_version,
+       (i.content_hash, i.is_deleted) IS DISTINCT FROM (m.content_hash, t.is_deleted) AS is_other_text,
+       (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, t.is_deleted, m.edited_at) AS is_other_version,
        (i.content_hash, i.is_deleted, i.edited_at, i.sent_at, i.kind, i.sender_entity_id, i.reply_to, coalesce(i.topic, m.topic), i.forwarded_from,
         i.role, i.is_time_assumed, i.parts, i.metadata)
        IS DISTINCT FROM
-       (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at, m.sent_at, m.kind, m.sender_entity_id, m.reply_to, m.topic,
+       (m.content_hash, t.is_deleted, m.edited_at, m.sent_at, m.kind, m.sender_entity_id, m.reply_to, m.topic,
         m.forwarded_from, m.role, m.is_time_assumed, p.parts, p.metadata) AS is_changed,
-       i.is_deleted AND m.deleted_at IS NULL AS is_newly_deleted,
+       i.is_deleted AND NOT t.is_deleted AS is_newly_deleted,
        m.is_archived AND i.content_hash = m.content_hash AND i.parts IS NOT DISTINCT FROM p.parts AS stays_archived,
-       m.is_blanked AND i.content_hash = m.content_hash AS stays_blank
+       m.is_blanked AND t.is_deleted AND i.content_hash = m.content_hash AS stays_blank
 FROM best i JOIN messages m USING (chat_id, external_id)
 LEFT JOIN LATERAL (
     SELECT true AS is_there, parts FROM archived_messages
@@ -215,14 +225,19 @@ CROSS JOIN LATERAL (
            CASE WHEN m.is_blanked THEN i.metadata ELSE m.metadata END AS metadata
 ) p
 CROSS JOIN LATERAL (
+    SELECT m.deleted_at IS NOT NULL AND NOT m.is_missing AS is_deleted
+) t
+CROSS JOIN LATERAL (
     SELECT CASE WHEN %(is_live)s THEN greatest(%(exported_at)s::timestamptz, m.exported_at + interval '1 microsecond')
                 ELSE %(exported_at)s::timestamptz END AS exported_at
 ) e
-WHERE (i.is_deleted, coalesce(i.edited_at, '-infinity'), e.exported_at, i.content_hash COLLATE "C", i.sent_at, i.kind,
+-- the words of a missing message that were blanked come back with a file that has them: it may be there again
+WHERE (m.is_missing AND m.is_blanked AND i.content_hash = m.content_hash) OR
+    (i.is_deleted, coalesce(i.edited_at, '-infinity'), e.exported_at, i.content_hash COLLATE "C", i.sent_at, i.kind,
      coalesce(i.sender_entity_id::text, ''), coalesce(i.reply_to, '') COLLATE "C", coalesce(i.topic, '') COLLATE "C",
      coalesce(i.forwarded_from, '') COLLATE "C", coalesce(i.role, ''), i.is_time_assumed, coalesce(i.parts::text, '') COLLATE "C",
      coalesce(i.metadata::text, '') COLLATE "C")
-    > (m.deleted_at IS NOT NULL, coalesce(m.edited_at, '-infinity'), m.exported_at, m.content_hash COLLATE "C", m.sent_at, m.kind,
+    > (t.is_deleted, coalesce(m.edited_at, '-infinity'), m.exported_at, m.content_hash COLLATE "C", m.sent_at, m.kind,
      coalesce(m.sender_entity_id::text, ''), coalesce(m.reply_to, '') COLLATE "C", coalesce(m.topic, '') COLLATE "C",
      coalesce(m.forwarded_from, '') COLLATE "C", coalesce(m.role, ''), m.is_time_assumed, coalesce(p.parts::text, '') COLLATE "C",
      coalesce(p.metadata::text, '') COLLATE "C")
@@ -284,7 +299,7 @@ WHERE s.entity_id = r.entity_id AND s.item_id = r.item_id
 -- Every version that does not stand is kept: here the one that is about to be replaced, also of a message that was deleted
 -- before, of which the view of live and archived texts shows nothing.
 INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
-SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL, coalesce(a.content, m.content)
+SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL AND NOT m.is_missing, coalesce(a.content, m.content)
 FROM changed c JOIN messages m ON m.id = c.id
 LEFT JOIN LATERAL (
     SELECT content FROM archived_messages WHERE m.is_archived AND month = m.archived_month AND message_id = m.id LIMIT 1
@@ -310,7 +325,8 @@ WHERE k.month = locked.month
 -- name: update_changed
 UPDATE messages m
 SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.exported_at, edited_at = c.edited_at,
-    deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, %(now)s) END,
+    deleted_at = CASE WHEN c.is_deleted THEN coalesce(m.deleted_at, %(now)s) WHEN m.is_missing THEN m.deleted_at END,
+    is_missing = m.is_missing AND NOT c.is_deleted,
     token_count = c.token_count, importance_score = c.importance_score, importance_reason = c.importance_reason,
     is_outgoing = coalesce((SELECT e.is_self FROM entities e WHERE e.id = c.sender_entity_id), false),
     is_time_assumed = c.is_time_assumed, kind = c.kind, role = c.role,
@@ -334,7 +350,7 @@ INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, 
 SELECT DISTINCT ON (m.id, i.content_hash, i.edited_at, i.is_deleted)
        m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, CASE WHEN m.is_blanked THEN '' ELSE i.content END
 FROM incoming i JOIN messages m USING (chat_id, external_id)
-WHERE (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL, m.edited_at)
+WHERE (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_hash, m.deleted_at IS NOT NULL AND NOT m.is_missing, m.edited_at)
 ON CONFLICT DO NOTHING
 
 -- name: drop_standing
