@@ -211,4 +211,6 @@ def _note(report: dict[str, Any]) -> str:
         note = f"already imported: all {unchanged} messages were in the memory" if unchanged else "holds no messages"
     else:
         note = f"{new} new, {updated} updated, {deleted} deleted, {unchanged} unchanged messages"
+    if held := sum(int(one["missing"]) for one in report.get("held_deletions", ())):
+        note = f"{note}; {held} messages that a newer export lacks were kept: too many to be deleted unasked"
     return f"{note}; {rejected} entries rejected" if rejected else note

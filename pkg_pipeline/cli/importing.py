@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,6 +24,7 @@ from pkg_pipeline.cli.terminal import (
     settings_in_force,
     show,
 )
+from pkg_pipeline.memory.vanished import Verdict
 from pkg_pipeline.stages.import_report import ImportReport
 from pkg_pipeline.stages.message_stores import IngestCounts
 from pkg_pipeline.stages.owner import SelfUnknown
@@ -39,11 +42,20 @@ def import_files(
     self_rule: Annotated[
         str | None, typer.Option("--self", help="Who you are in it: a name, an id, or none.", show_default=False)
     ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept-deletions", help="What a newer export lacks is deleted, however much it is.")
+    ] = False,
+    keep: Annotated[bool, typer.Option("--keep-missing", help="What this export lacks stays.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Take conversations in. Repeating or overlapping imports change nothing twice."""
+    if accept and keep:
+        raise typer.BadParameter("--accept-deletions and --keep-missing exclude each other")
+    said: Verdict = "accepted" if accept else "kept" if keep else "open"
     with open_memory(settings_in_force()) as memory:
-        report, problems = import_all(memory, paths, format_name=format_name, self_rule=self_rule, as_json=json)
+        report, problems = import_all(
+            memory, paths, format_name=format_name, self_rule=self_rule, missing=said, as_json=json
+        )
         if not json and report.counts.new > 20_000:
             notes().print("making interactions …")
         made = memory.build_interactions(report.chats)
@@ -60,14 +72,23 @@ def import_files(
 
 
 def import_all(
-    memory: Memory, paths: list[Path], *, format_name: str | None, self_rule: str | None, as_json: bool
+    memory: Memory,
+    paths: list[Path],
+    *,
+    format_name: str | None,
+    self_rule: str | None,
+    missing: Verdict = "open",
+    as_json: bool,
 ) -> tuple[ImportReport, list[str]]:
     """Every path in turn, one report over all; a path that fails does not hold up the others."""
     whole, problems = ImportReport(), list[str]()
     for path in paths:
         try:
             with reading_progress(as_json=as_json) as on_progress:
-                report = _import_one(memory, path, format_name, self_rule, as_json=as_json, on_progress=on_progress)
+                take = partial(
+                    memory.import_path, path, format_name=format_name, missing=missing, on_progress=on_progress
+                )
+                report = _import_one(take, self_rule, as_json=as_json)
         except (ImportFailed, SelfUnknown) as failure:
             if len(paths) == 1:
                 raise CommandFailed(str(failure)) from failure
@@ -77,18 +98,38 @@ def import_all(
     return whole, problems
 
 
-def _import_one(
-    memory: Memory, path: Path, format_name: str | None, self_rule: str | None, *, as_json: bool, on_progress: Any
-) -> ImportReport:
-    def take(rule: str | None) -> ImportReport:
-        return memory.import_path(path, format_name=format_name, self_rule=rule, on_progress=on_progress)
-
+def _import_one(take: Callable[..., ImportReport], self_rule: str | None, *, as_json: bool) -> ImportReport:
+    """With questions, where somebody is there to answer: who is who, and whether so much was deleted."""
+    can_ask = not as_json and sys.stdin.isatty()
     try:
-        return take(self_rule)
+        report = take(self_rule=self_rule)
     except SelfUnknown as unknown:
-        if as_json or not sys.stdin.isatty() or not unknown.candidates:
+        if not can_ask or not unknown.candidates:
             raise
-        return take(_ask_who(unknown))
+        self_rule = _ask_who(unknown)
+        report = take(self_rule=self_rule)
+    if can_ask and report.held and _ask_about_missing(report):
+        again = take(self_rule=self_rule, missing="accepted")
+        report.counts += IngestCounts(updated=again.counts.updated, deleted=again.counts.deleted)
+        report.held = again.held
+    return report
+
+
+def _ask_about_missing(report: ImportReport) -> bool:
+    screen = notes()
+    for line in _held_lines(report):
+        screen.print(plain(line))
+    try:
+        return typer.confirm("Were they deleted? Then they go here too.", default=False, err=True)
+    except typer.Abort:
+        return False
+
+
+def _held_lines(report: ImportReport) -> list[str]:
+    return [
+        f"{one.source}:{one.external_id}: {one.missing:,} of {one.known:,} messages are missing in a newer export"
+        for one in report.held
+    ]
 
 
 def _ask_who(unknown: SelfUnknown) -> str:
@@ -116,6 +157,7 @@ def _add(whole: ImportReport, part: ImportReport) -> None:
     whole.rejected_count += part.rejected_count
     whole.warnings += part.warnings
     whole.damaged += part.damaged
+    whole.held += part.held
 
 
 def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> None:
@@ -140,6 +182,9 @@ def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> N
         screen.print(f"  … and {report.rejected_count - SHOWN_REJECTIONS:,} more (--json lists them)")
     for warning in report.warnings:
         screen.print(f"[yellow]note[/yellow] {plain(warning)}")
+    for line in _held_lines(report):
+        choice = "import it again with --accept-deletions, or with --keep-missing"
+        screen.print(f"[yellow]kept[/yellow] {plain(line)}: {choice}")
     screen.print(f"to summarise: {estimate_line(estimate, hint=True)}")
 
 

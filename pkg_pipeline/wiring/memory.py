@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
     from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
     from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+    from pkg_pipeline.memory.vanished import Verdict
     from pkg_pipeline.stages.context import EntityContext
     from pkg_pipeline.stages.import_report import ImportReport
     from pkg_pipeline.stages.interactions import InteractionsReport
@@ -110,24 +111,25 @@ class Memory:
         format_name: str | None = None,
         self_rule: str | None = None,
         unknown_self_ok: bool = False,
+        missing: Verdict = "open",
         on_progress: Callable[[ExportSource], None] | None = None,
     ) -> ImportReport:
         """Take in a file, folder or zip. Raises ImportFailed, SelfUnknown.
 
         ``unknown_self_ok`` is for drops that nobody watches: then an export that does not say whose it is goes in
-        without an owner, and the report says so.
+        without an owner, and the report says so. ``missing`` is what the person says of messages that it lacks.
         """
         from pkg_pipeline.adapters.exports.containers import UnreadableExport
         from pkg_pipeline.adapters.exports.detect import open_export
         from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
-        from pkg_pipeline.stages import ingest, owner
+        from pkg_pipeline.stages import import_report, ingest, owner
 
         try:
             exports = open_export(path, format=format_name, timezone=self.settings.timezone)
         except (UnreadableExport, ValueError) as error:
             raise ImportFailed(str(error)) from error
         store = PostgresIngestStore(self.connections, counters=self.sessions.counters, now=self.clock.now)
-        report = ingest.ImportReport()
+        report = import_report.ImportReport()
         try:
             selves = owner.resolve_self(exports, rule=self_rule, known=store.known_selves)
         except owner.SelfUnknown as unknown:
@@ -143,6 +145,7 @@ class Memory:
                 selves=selves,
                 report=report,
                 batch_id=uuid.uuid4(),
+                missing=missing,
                 on_progress=on_progress,
             )
         if report.counts.deleted:

@@ -169,7 +169,7 @@ MESSAGES = Table(
     *columns_of(Integer, "token_count"),
     *columns_of(REAL, "importance_score"),
     *columns_of(Boolean, "is_outgoing"),
-    *columns_of(Boolean, "is_archived is_time_assumed is_blanked", default="false"),
+    *columns_of(Boolean, "is_archived is_time_assumed is_blanked is_missing", default="false"),
     *columns_of(Text, "kind", default="'message'"),
     *columns_of(Text, "role importance_reason", null=True),
     *columns_of(Text, "external_id content content_hash"),

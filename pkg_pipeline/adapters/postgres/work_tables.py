@@ -17,7 +17,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from pkg_pipeline.adapters.postgres.table_parts import (
     METADATA,
@@ -32,6 +32,21 @@ INSTALLATION = Table(
     METADATA,
     *columns_of(Text, "key value"),
     PrimaryKeyConstraint("key"),
+)
+
+CHAT_EXPORTS = Table(
+    "chat_exports",
+    METADATA,
+    *columns_of(Uuid, "id chat_id"),
+    *columns_of(MOMENT, "evidence_at"),
+    *columns_of(BigInteger, "first_number last_number"),
+    *columns_of(Text, "owner", null=True),
+    *columns_of(Boolean, "is_whole"),
+    *columns_of(Text, "verdict", default="'open'"),
+    *columns_of(ARRAY(BigInteger), "missing", default="'{}'"),
+    PrimaryKeyConstraint("id"),
+    refers_to("chat_id", "chats", "CASCADE"),
+    Index("chat_exports_chat", "chat_id"),
 )
 
 SUMMARY_ATTEMPTS = Table(
