@@ -174,7 +174,8 @@ def test_revision_0008_goes_down_and_up_and_knows_what_was_imported_before(datab
                    ('00000000-0000-0000-0000-000000000002', 'jsonl', 'c', 'direct', now());
             INSERT INTO messages (chat_id, sent_at, exported_at, edited_at, token_count, importance_score, is_outgoing,
                 external_id, content, content_hash)
-            SELECT id, '2026-01-01Z', now(), CASE name WHEN '7' THEN '2026-02-01Z'::timestamptz END, 1, 0, false, name, 'x', 'h'
+            SELECT id, '2026-01-01Z', now(), CASE name WHEN '7' THEN '2026-02-01Z'::timestamptz END, 1, 0, false,
+                name, 'x', 'h'
             FROM chats CROSS JOIN unnest('{-3,7,derived-0,12}'::text[]) AS g (name)
             """
         )
@@ -183,7 +184,8 @@ def test_revision_0008_goes_down_and_up_and_knows_what_was_imported_before(datab
     assert migrate.current(database_url) == migrate.head()
     with engine.connect(database_url) as connection:
         assert connection.execute(
-            "SELECT right(chat_id::text, 1), first_number, last_number, evidence_at = '2026-02-01Z', is_whole FROM chat_exports"
+            "SELECT right(chat_id::text, 1), first_number, last_number, evidence_at = '2026-02-01Z', is_whole"
+            " FROM chat_exports"
         ).fetchall() == [("1", -3, 12, True, False)]
         assert connection.execute("SELECT bool_or(is_missing) FROM messages").fetchone() == (False,)
 
