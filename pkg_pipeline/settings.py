@@ -92,6 +92,9 @@ class Settings(SessionSettings):
     # operation
     purge_runs_after_days: float = Field(default=30, gt=0, description="Dagster's runs; the newest of a partition stay")
     failure_webhook: SecretStr | None = None
+    minimum_free_megabytes: int = Field(
+        default=500, ge=0, description="imports and runs need so much on the embedded database's disk; 0: no watch"
+    )
 
     # context (P1-P6)
     context_tokens: int = Field(default=4000, ge=1)

@@ -61,7 +61,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     app.add_middleware(Admission, tokens=deps.tokens)
     app.add_middleware(problems.Failures)
     if deps.monitoring is not None:
-        metrics = Metrics(deps.monitoring.store, deps.monitoring.params, receipts_lost=deps.monitoring.receipts_lost)
+        ports = deps.monitoring
+        metrics = Metrics(ports.store, ports.params, receipts_lost=ports.receipts_lost, disk=deps.disk)
         app.include_router(monitoring_routes(deps.monitoring, metrics, clock=deps.clock))
         app.add_middleware(Latencies, histogram=metrics.latency)
     app.add_middleware(HttpGuard, is_own_host=deps.is_own_host, answer=refused_by_guard)

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.stages.monitoring import MonitoringParams, Statistics, statistics
 from pkg_pipeline.stages.monitoring_stores import LedgerFigures, MonitoringStore, QueueCounts
+from pkg_pipeline.wiring.space import Space
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 UNMATCHED = "unmatched"
@@ -49,7 +50,12 @@ class Metrics:
     """``render`` gives the page; ``latency`` is fed by ``Latencies``. ``receipts_lost`` counts since the start."""
 
     def __init__(
-        self, store: MonitoringStore, params: MonitoringParams, *, receipts_lost: Callable[[], int] | None = None
+        self,
+        store: MonitoringStore,
+        params: MonitoringParams,
+        *,
+        receipts_lost: Callable[[], int] | None = None,
+        disk: Callable[[], Space | None] = lambda: None,
     ) -> None:
         self.registry = CollectorRegistry(auto_describe=False)
         self.latency = Histogram(
@@ -60,6 +66,7 @@ class Metrics:
             registry=self.registry,
         )
         self.registry.register(_MemoryCollector(store, params, receipts_lost))
+        self.registry.register(_DiskCollector(disk))
 
     def render(self, accept: str) -> tuple[bytes, str]:
         """The page in the format that ``accept`` asks for, and its content type. Raises StoreUnavailable."""
@@ -111,6 +118,18 @@ class _MemoryCollector(Collector):
         if self._receipts_lost is not None:
             said = "Receipts of served contexts and windows that could not be kept."
             yield CounterMetricFamily("pkg_context_receipts_lost", said, value=self._receipts_lost())
+
+
+class _DiskCollector(Collector):
+    def __init__(self, disk: Callable[[], Space | None]) -> None:
+        self._disk = disk
+
+    def collect(self) -> Iterator[Metric]:
+        if (found := self._disk()) is not None:
+            said = "Bytes free on the disk of the embedded database."
+            yield GaugeMetricFamily("pkg_disk_free_bytes", said, value=found.free_bytes)
+            said = "Bytes that imports and runs need to be free there."
+            yield GaugeMetricFamily("pkg_disk_minimum_bytes", said, value=found.minimum_bytes)
 
 
 def _figures(found: Statistics) -> Iterator[Metric]:

@@ -300,6 +300,14 @@ class SummaryList(Answer):
     next: str | None
 
 
+class Disk(Answer):
+    """Room on the disk of a database that the program runs itself; below the minimum it imports and runs nothing."""
+
+    free_bytes: int
+    minimum_bytes: int
+    is_low: bool
+
+
 class Health(Answer):
     """The database answers and its schema is the one this program works with."""
 
@@ -309,3 +317,4 @@ class Health(Answer):
     status: Literal["ok"]
     revision: str
     expected_revision: str
+    disk: Disk | None = None

@@ -5,7 +5,7 @@ Handlers are plain functions: the server runs them on its threads, where waiting
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
@@ -37,6 +37,7 @@ from pkg_pipeline.stages.read_stores import (
     SummaryStatus,
 )
 from pkg_pipeline.stages.recall import RecallParts
+from pkg_pipeline.wiring.space import Space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class ApiDependencies:
     relevant: Relevant | None = None
     backfills: BackfillDesk | None = None
     sessions: SessionDesk | None = None
+    disk: Callable[[], Space | None] = lambda: None
 
 
 _EntityPath = Annotated[str, Path(description="Id, or a name that fits exactly one", examples=[models.ANNA])]
@@ -185,7 +187,15 @@ def health_routes(deps: ApiDependencies) -> APIRouter:
                 " run pkg-pipeline db upgrade"
             )
             return problem(503, detail, kind="wrong-revision")
-        return _json({"status": "ok", "revision": revision, "expected_revision": deps.expected_revision})
+        room = deps.disk()
+        return _json(
+            {
+                "status": "ok",
+                "revision": revision,
+                "expected_revision": deps.expected_revision,
+                "disk": None if room is None else room.to_json(),
+            }
+        )
 
     return router
 

@@ -149,11 +149,15 @@ def explained(error: Exception) -> str | None:
     from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
     from pkg_pipeline.settings import SettingsError
     from pkg_pipeline.stages.ports import LlmMisconfigured
+    from pkg_pipeline.wiring.space import SpaceLow
 
-    if isinstance(error, (CommandFailed, SettingsError, DatabaseUnavailable, EmbeddedError, LlmMisconfigured)):
+    ours = (CommandFailed, SettingsError, DatabaseUnavailable, EmbeddedError, LlmMisconfigured, SpaceLow)
+    if isinstance(error, ours):
         return str(error)
     if isinstance(error, psycopg_pool.PoolTimeout):
         return "the database gives no connection; raise its max_connections or stop other programs"
+    if isinstance(error, psycopg.errors.DiskFull):
+        return "the disk of the database is full; what was committed stays: free some space and do the same again"
     if isinstance(error, psycopg.OperationalError):
         said = str(error).strip().splitlines()
         return f"the database went away ({said[0] if said else 'no reason given'}); what was committed stays, try again"

@@ -199,7 +199,9 @@ def _runs(memory: Memory) -> Iterator[_Work]:
     from pkg_pipeline.adapters import dagster_home
     from pkg_pipeline.defs import here
     from pkg_pipeline.defs.pipeline_memory import OpenedMemory
+    from pkg_pipeline.wiring.space import require_space
 
+    require_space(memory.settings)
     pipeline = OpenedMemory(memory)
     with dagster_home.instance(memory.settings.dagster_home, memory.url) as instance:
         yield _Work(memory, here.LocalRuns(pipeline, instance), pipeline)

@@ -20,6 +20,7 @@ from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.wiring import clock_of, database
+from pkg_pipeline.wiring.space import space
 
 _LOGIN = re.compile(r"//[^/\s]*@")
 PACKAGES = ("dagster", "psycopg", "anthropic", "tiktoken")
@@ -92,6 +93,11 @@ def _look_at_home(settings: Settings, findings: Findings) -> None:
     if lax:
         said = " ".join(shlex.quote(str(path)) for path in lax)
         findings.problems.append(f"other users of this machine may read what lies in PKG_HOME: chmod go= {said}")
+    room = space(settings)
+    if room is not None:
+        findings.facts["disk"] = room.to_json()
+        if room.is_low:
+            findings.problems.append(room.line)
     failed = settings.inbox / "failed"
     if failed.is_dir() and (count := sum(not path.name.endswith(".report.json") for path in failed.iterdir())):
         findings.remarks.append(f"{count} files could not be imported: {failed}")
@@ -175,7 +181,7 @@ def _print(screen: Console, answer: dict[str, Any]) -> None:
     for name in ("home", "home_access", "now", "tokenizer"):
         if name in answer:
             screen.print(f"{name.replace('_', ' '):<11} {plain(answer[name])}")
-    for name in ("database", "llm"):
+    for name in ("disk", "database", "llm"):
         if name in answer:
             screen.print(f"{name:<11} " + ", ".join(f"{key} {plain(value)}" for key, value in answer[name].items()))
     table = Table("setting", "value", "from", box=None, padding=(0, 2, 0, 0))

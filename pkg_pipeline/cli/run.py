@@ -19,6 +19,7 @@ from pkg_pipeline.defs.due import ASSETS, has_work
 from pkg_pipeline.defs.keys import GRAIN_OF, Grain, existing, keys_between
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory, opened
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.wiring.space import require_space
 
 if TYPE_CHECKING:
     from pkg_pipeline.defs.here import CheckRow, RunRow
@@ -110,6 +111,7 @@ def work_off(
     checks: Sequence[CheckRow] = ()
 
     started = time.monotonic()
+    require_space(settings)
     with opened(settings) as memory:
         if "messages" in assets and not keys:
             _let_settle(memory.inbox)

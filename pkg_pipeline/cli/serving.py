@@ -23,6 +23,7 @@ from pkg_pipeline.wiring.backfills import ReachableBackfills
 from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
 from pkg_pipeline.wiring.session_desk import serving_desk
+from pkg_pipeline.wiring.space import space
 
 READ_CONNECTIONS = 16
 """At most this many answers are read at the same time; the server's threads wait for one another beyond it."""
@@ -69,6 +70,7 @@ def serve(
                         is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),
                         sessions=sessions,
+                        disk=lambda: space(settings),
                         monitoring=MonitoringPorts(
                             store=PostgresMonitoringStore(reads, zone=settings.zone),
                             params=memory.monitoring.params,

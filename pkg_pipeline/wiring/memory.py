@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
@@ -114,7 +115,7 @@ class Memory:
         missing: Verdict = "open",
         on_progress: Callable[[ExportSource], None] | None = None,
     ) -> ImportReport:
-        """Take in a file, folder or zip. Raises ImportFailed, SelfUnknown.
+        """Take in a file, folder or zip. Raises ImportFailed, SelfUnknown, SpaceLow.
 
         ``unknown_self_ok`` is for drops that nobody watches: then an export that does not say whose it is goes in
         without an owner, and the report says so. ``missing`` is what the person says of messages that it lacks.
@@ -124,6 +125,7 @@ class Memory:
         from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
         from pkg_pipeline.stages import import_report, ingest, owner
 
+        require_space(self.settings)
         try:
             exports = open_export(path, format=format_name, timezone=self.settings.timezone)
         except (UnreadableExport, ValueError) as error:
@@ -146,7 +148,7 @@ class Memory:
                 report=report,
                 batch_id=uuid.uuid4(),
                 missing=missing,
-                on_progress=on_progress,
+                on_progress=while_there_is_space(self.settings, on_progress),
             )
         if report.counts.deleted:
             self.archive.blank_deleted()

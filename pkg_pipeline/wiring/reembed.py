@@ -20,6 +20,7 @@ from pkg_pipeline.stages.reembed import Filled, Progress, ReembedDeps, ReembedFo
 from pkg_pipeline.stages.stores import FinishedPartition
 from pkg_pipeline.stages.vector_stores import ChunkPlace, Space, VectorRow
 from pkg_pipeline.wiring.embedders import embedder_named
+from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -68,10 +69,13 @@ class ReembedWork:
         return 0.0 if model == OFFLINE_MODEL else None
 
     def run(self, model: str, *, drop_old: bool = False, on_progress: Progress = reembed.untold) -> ReembedReport:
-        """Fill, switch, drop. Raises ReembedStopped, ReembedBusy, and SettingsError before anything is written."""
+        """Fill, switch, drop. Raises ReembedStopped, ReembedBusy, SpaceLow, or at first SettingsError."""
         embedder = self._embedder_of(model)
         deps = self._deps(lambda space, on_saved: self._fill(embedder, space, on_saved))
-        return reembed.reembed(model, deps=deps, drop_old=drop_old, on_progress=on_progress)
+        settings = self._memory.settings
+        require_space(settings)
+        heard = while_there_is_space(settings, on_progress)
+        return reembed.reembed(model, deps=deps, drop_old=drop_old, on_progress=heard)
 
     def drop(self, model: str) -> int:
         """Take a space away; how many vectors it had. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""

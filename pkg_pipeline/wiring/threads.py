@@ -27,6 +27,7 @@ from pkg_pipeline.stages.session_stores import SessionUnknown
 from pkg_pipeline.stages.summaries import Estimate
 from pkg_pipeline.stages.thread_stores import Threads, ThreadUnknown, ThreadUnreadable
 from pkg_pipeline.stages.threads import SOURCE, PruneParts, PruneResult, PruneRules
+from pkg_pipeline.wiring.space import require_space
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -103,6 +104,7 @@ class ThreadWork:
 
     def _take_in(self, thread_id: str, report: ImportReport) -> None:
         memory = self._memory
+        require_space(memory.settings)
         export, notes = threads.export_of(self.source, self._known, thread_id)
         report.warnings += [f"{thread_id}: {note}" for note in notes]
         ingest.import_export(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,6 +18,7 @@ from pkg_pipeline.api import monitoring_models as models
 from pkg_pipeline.api.monitoring import MonitoringPorts
 from pkg_pipeline.api.security import parse_tokens
 from pkg_pipeline.stages.monitoring import CallsCap, MonitoringParams
+from pkg_pipeline.wiring.space import Space
 from pkg_pipeline_tests.stages.context_memory import NOW
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
 
@@ -188,3 +190,13 @@ def test_openapi_documents_the_routes(watched) -> None:
     assert {"/v1/summarization/stats", "/v1/summarization/queue", "/v1/summarization/queue/{state}", "/metrics"} <= set(
         paths
     )
+
+
+def test_room_on_the_disk_is_in_health_and_metrics(watched) -> None:
+    room = Space(Path("/home/of/the/memory"), free_bytes=7, minimum_bytes=9)
+    client = watched(disk=lambda: room)
+    assert client.get("/health").json()["disk"] == {"free_bytes": 7, "minimum_bytes": 9, "is_low": True}
+    said = client.get("/metrics").text
+    assert "pkg_disk_free_bytes 7.0" in said
+    assert "pkg_disk_minimum_bytes 9.0" in said
+    assert watched().get("/health").json()["disk"] is None
