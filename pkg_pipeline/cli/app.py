@@ -9,22 +9,18 @@ from __future__ import annotations
 import gc
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from pkg_pipeline.cli.terminal import FAILED, INTERRUPTED, CommandFailed, notes, without_controls
+from pkg_pipeline.adapters.interruption import INTERRUPTION
+from pkg_pipeline.cli.terminal import FAILED, CommandFailed, let_readers_leave, notes, without_controls
 
 PRIVATE = 0o077
 """The umask: what the program writes is for this user alone."""
-
-BY_SIGNAL = 128
-"""A program ended by signal N says 128 + N, as shells do."""
 
 COMMANDS = {
     "demo": ("demo", "demo", "The whole way on the bundled conversations: no key, no network."),
@@ -74,9 +70,8 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            notes().print("stopped; what was committed stays, run the same command to go on", markup=False)
-            sys.exit(INTERRUPTED)
+        except KeyboardInterrupt as interrupt:
+            INTERRUPTION.exit(str(interrupt))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         del ctx
@@ -114,8 +109,10 @@ def _root() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; exit code 0 done, 1 it failed, 2 wrong usage."""
+    """Run a command; exit code 0 done, 1 it failed, 2 wrong usage, 128 + N ended by signal N."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    INTERRUPTION.watch(_leave_servers)
+    let_readers_leave()
     os.umask(PRIVATE)
     # a command makes large tables and ends: looking through them for garbage took a fifth of its time
     gc.set_threshold(100_000, 20, 20)
@@ -124,11 +121,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # numpy's library starts a thread for every core as it is loaded, which costs as much as a question; the model of
     # the vectors, the one heavy user, is set to one thread anyway
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
     try:
         build_app()(given)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if INTERRUPTION.number is not None:  # whatever it broke on its way out
+            INTERRUPTION.exit()
         said = explained(error)
         if said is None:
             raise
@@ -138,9 +135,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stdout.write(orjson.dumps({"error": said}).decode() + "\n")
         notes().print(f"error: {without_controls(said)}", markup=False)
         sys.exit(FAILED)
+    finally:
+        sys.stdout.flush()
 
 
-def explained(error: Exception) -> str | None:
+def explained(error: BaseException) -> str | None:
     """The one line for a failure that a person can do something about; None for a fault of the program."""
     import psycopg
     import psycopg_pool
@@ -158,15 +157,27 @@ def explained(error: Exception) -> str | None:
         return "the database gives no connection; raise its max_connections or stop other programs"
     if isinstance(error, psycopg.errors.DiskFull):
         return "the disk of the database is full; what was committed stays: free some space and do the same again"
-    if isinstance(error, psycopg.OperationalError):
-        said = str(error).strip().splitlines()
+    if (lost := _lost_database(error)) is not None:
+        said = str(lost).strip().splitlines()
         return f"the database went away ({said[0] if said else 'no reason given'}); what was committed stays, try again"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return None
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    """Asked to end: by way of every ``finally``, so that no server stays behind without users."""
-    del frame
-    sys.exit(BY_SIGNAL + number)
+def _lost_database(error: BaseException | None) -> BaseException | None:
+    """The driver's error that ``error`` is or came of: Dagster and SQLAlchemy wrap it several times over."""
+    kinds = ("OperationalError", "InterfaceError", "StoreUnavailable", "DagsterPostgresException")
+    while error is not None:
+        if type(error).__name__ in kinds:
+            original = getattr(error, "orig", None)  # SQLAlchemy's own words hold the statement
+            return original if isinstance(original, BaseException) else error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _leave_servers() -> None:
+    if "pkg_pipeline.adapters.embedded" in sys.modules:
+        from pkg_pipeline.adapters import embedded
+
+        embedded.leave()

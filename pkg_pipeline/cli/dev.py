@@ -17,6 +17,7 @@ from rich.console import Console
 
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters import dagster_home
+from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.cli import programs
 from pkg_pipeline.cli.callers import callers_of, curl_line
 from pkg_pipeline.cli.supervise import Program, Stopped, free_port, supervised
@@ -40,6 +41,7 @@ def dev(
     """Start everything and keep it running until Ctrl-C."""
     settings = settings_in_force()
     screen = console()
+    INTERRUPTION.is_bounded = False  # the group of programs has bounds of its own
     with _only_one(settings.home), _runtime_folder() as folder, supervised(settings.home / "logs") as group:
         ui = free_port(
             "127.0.0.1", settings.dagster_port if dagster_port is None else dagster_port, option="--dagster-port"

@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pkg_pipeline.cli.terminal import (
-    INTERRUPTED,
     PROGRESS_AFTER_SECONDS,
     CommandFailed,
     JsonFlag,
@@ -96,8 +95,7 @@ def _run(memory: Memory, model: str, *, drop_old: bool, as_json: bool) -> None:
         except KeyboardInterrupt:
             watch.end()
             far = f"{watch.done:,} of {counted(watch.total, 'chunk')} have a vector of {model}"
-            notes().print(f"stopped: {far}; {_goes_on(memory, model)}", markup=False)
-            raise typer.Exit(INTERRUPTED) from None
+            raise KeyboardInterrupt(f"stopped: {far}; {_goes_on(memory, model)}") from None
     show(asdict(report), as_json=as_json, human=lambda screen: _print_report(screen, report))
 
 

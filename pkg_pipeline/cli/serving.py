@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pkg_pipeline.adapters.http_guard import own_hosts
+from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
@@ -37,6 +38,7 @@ def serve(
     """Serve the API until Ctrl-C. Without PKG_API_TOKENS it makes a token of this machine's own and prints it."""
     settings = settings_in_force()
     bound = host or settings.api_host
+    INTERRUPTION.is_bounded = False  # what is being answered is answered, within the server's own bounds
     try:
         check_address(bound, has_tokens=not no_token and has_tokens(settings))
         callers = Callers((), None) if no_token else callers_of(settings)

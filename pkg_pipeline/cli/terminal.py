@@ -5,11 +5,12 @@ Rich and the settings are loaded by what needs them: ``--help`` needs neither.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 YesFlag = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 PROGRESS_AFTER_SECONDS = 2.0
 COLUMNS_WITHOUT_TERMINAL = 160
@@ -147,3 +148,39 @@ def _bar(screen: Console) -> Progress:
 def counted(number: float, one: str, many: str | None = None) -> str:
     """``1 message``, ``1,200 messages``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def let_readers_leave() -> None:
+    """A reader of standard output who leaves ends the command without a word; a remark that nobody reads is lost."""
+    sys.stdout = cast(TextIO, _Unread(sys.stdout, ends=True))
+    sys.stderr = cast(TextIO, _Unread(sys.stderr, ends=False))
+
+
+class _Unread:
+    """A text stream; after its reader has left everything goes nowhere."""
+
+    def __init__(self, stream: TextIO, *, ends: bool) -> None:
+        self._stream, self._ends = stream, ends
+
+    def write(self, text: str) -> int:
+        with self._reader_may_leave():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._reader_may_leave():
+            self._stream.flush()
+
+    @contextmanager
+    def _reader_may_leave(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+            if self._ends:
+                sys.exit(DONE)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import dagster as dg
 
+from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.ports import LlmError, LlmMisconfigured, LlmUnavailable
 
@@ -24,8 +25,13 @@ RETRY_SECONDS = 3.0
 def translated(doing: str) -> Iterator[None]:
     """Around a stage call: its exceptions become ``dg.Failure`` or ``dg.RetryRequested``; ``doing`` names the work."""
     try:
-        yield
+        with INTERRUPTION.raised():
+            yield
     except (dg.Failure, dg.RetryRequested):
+        raise
+    except KeyboardInterrupt:
+        run = dg.OpExecutionContext.get()
+        run.instance.report_run_canceling(run.run)  # it ends as canceled, not as failed
         raise
     except Exception as error:  # noqa: BLE001  everything a stage raises is translated, nothing is swallowed
         raise _translate(error, doing) from None

@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 import dagster as dg
 
+from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.defs import orphans
 from pkg_pipeline.defs.build import build_definitions
 from pkg_pipeline.defs.due import due_partitions, has_work, is_resting, open_backfills
@@ -119,6 +120,7 @@ class LocalRuns:
             tags={**tags, orphans.PROCESS_TAG: orphans.process_tag()},
             run_config={"loggers": {"console": {"config": {"log_level": self._log_level}}}},
         )
+        INTERRUPTION.check()
         seconds = time.perf_counter() - started
         self._tell(asset, max(self._part[1], before + len(expected)), self._part[2])
         rows = list(self._rows(asset, result.run_id))

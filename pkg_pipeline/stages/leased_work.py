@@ -1,4 +1,4 @@
-"""Works on what is claimed, in threads where more than one is wanted, and gives back every lease whatever happens.
+"""Works on what is claimed, in threads, and gives back every lease whatever happens.
 
 What is claimed, in which order and what is done with it is the stage's.
 """
@@ -6,7 +6,7 @@ What is claimed, in which order and what is done with it is the stage's.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from typing import Generic, Protocol, TypeVar
 
@@ -26,7 +26,7 @@ class Leasing(Renewing[HeldContra], Protocol[HeldContra]):
 class Workers(Generic[Held]):
     """A few at a time, under one heartbeat; made by ``workers``."""
 
-    def __init__(self, store: Leasing[Held], heartbeat: Heartbeat[Held], threads: ThreadPoolExecutor | None) -> None:
+    def __init__(self, store: Leasing[Held], heartbeat: Heartbeat[Held], threads: ThreadPoolExecutor) -> None:
         self._store, self._heartbeat, self._threads = store, heartbeat, threads
 
     def work_off(
@@ -55,10 +55,14 @@ class Workers(Generic[Held]):
             self._store.release(list(left.values()))
 
     def _all(self, claimed: Sequence[Held], made: Callable[[Held], Done]) -> list[Done]:
-        if self._threads is None:
-            return [made(one) for one in claimed]
         futures = [self._threads.submit(made, one) for one in claimed]
-        errors = [error for future in futures if (error := future.exception()) is not None]
+        try:
+            errors = [error for future in futures if (error := future.exception()) is not None]
+        except KeyboardInterrupt:
+            for future in futures:
+                future.cancel()
+            wait(futures)  # what is under way is finished and saved, the rest is given back
+            raise
         if errors:
             raise next((error for error in errors if isinstance(error, LlmMisconfigured)), errors[0])
         return [future.result() for future in futures]
@@ -69,9 +73,8 @@ def workers(store: Leasing[Held], *, lease_seconds: float, concurrency: int) -> 
     """Threads and heartbeat; both end with the context."""
     with ExitStack() as open_things:
         heartbeat = open_things.enter_context(Heartbeat(store, lease_seconds=lease_seconds))
-        threads = None
-        if concurrency > 1:
-            threads = open_things.enter_context(ThreadPoolExecutor(max_workers=concurrency))
+        # in threads even one at a time: an interrupt reaches the main thread, which only waits
+        threads = open_things.enter_context(ThreadPoolExecutor(max_workers=concurrency))
         yield Workers(store, heartbeat, threads)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pkg_pipeline.cli.terminal import INTERRUPTED
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import load
 from pkg_pipeline.wiring import open_memory
@@ -100,7 +99,7 @@ def test_stopped_by_ctrl_c_it_says_so_and_goes_on_later(program: Program, fake: 
         wait_until(lambda: other.execute(waiting).fetchone() != (0,))
         code, said = end(process)
         other.execute("ROLLBACK")
-    assert code == INTERRUPTED
+    assert code == 130
     assert said.strip().splitlines()[-1].startswith("stopped: 0 of ")
     assert f"pkg-pipeline reembed --to {LARGE} goes on from there" in said
     assert "Traceback" not in said
