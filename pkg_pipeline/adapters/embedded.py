@@ -42,6 +42,9 @@ FILES_BESIDE = (".lock", ".starting", ".keep", ".part")
 
 
 NO_SPACE = os.strerror(errno.ENOSPC)
+LOG_SEGMENT_BYTES = 16 << 20
+"""PostgreSQL's write-ahead log grows by so much at once; with less it does not start."""
+
 LOOK_AGAIN_SECONDS = 2.0
 _USES: list[tuple[Path, int]] = []
 """Folders in use by this process, each with its lock."""
@@ -211,7 +214,8 @@ def _clear_words(folder: Path, what: str) -> Iterator[None]:
     try:
         yield
     except ServerFailed as failure:
-        if NO_SPACE in str(failure):
+        # where the log cannot be written either, nothing was said
+        if NO_SPACE in str(failure) or shutil.disk_usage(folder.parent).free < LOG_SEGMENT_BYTES:
             raise EmbeddedError(disk_is_full(folder)) from failure
         raise EmbeddedError(f"the embedded PostgreSQL in {folder} did not {what}: {failure}") from failure
     except OSError as error:
