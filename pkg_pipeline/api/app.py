@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import Depends, FastAPI
 
 from pkg_pipeline.adapters.http_guard import HttpGuard, is_loopback
-from pkg_pipeline.api import documentation, problems
+from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.connections import BoundedConnection
 from pkg_pipeline.api.metrics import Latencies, Metrics
@@ -41,7 +41,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         title="pkg_pipeline",
         version=_version(),
         description=DESCRIPTION,
-        docs_url=None,  # these pages fetch scripts from elsewhere
+        docs_url=None,  # its own page fetches scripts from elsewhere
         redoc_url=None,
         separate_input_output_schemas=False,
         dependencies=[Depends(known_parameters)],
@@ -55,6 +55,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         app.include_router(recall_routes(deps.recall, entities=deps.entities, clock=deps.clock))
     if deps.sessions is not None:
         app.include_router(session_routes(deps.sessions))
+    pages.install(app)
     # what is added later stands further out: guard, clock of answers, failures, token, length of bodies
     app.add_middleware(EncodedKeys)
     app.add_middleware(BodyLimits)

@@ -16,13 +16,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pkg_pipeline.adapters.http_guard import Refusal
+from pkg_pipeline.api.pages import ASSETS
 from pkg_pipeline.api.problems import problem
 
 TokenScope = Literal["read", "write", "admin"]
 RANK: dict[TokenScope, int] = {"read": 0, "write": 1, "admin": 2}
 """A wider scope may do what a narrower one may."""
 
-OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json", "/health"})
+OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json", "/health", *ASSETS})
 """Read without a token: nothing there comes from the memory."""
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
