@@ -17,6 +17,7 @@ MODULES: tuple[str, ...] = (
     "hostile_pages",
     "schema_changes",
     "hostile_clients",
+    "api_fuzz",
 )
 """Modules of this package in the order of the table."""
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from fastapi import Query, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BeforeValidator
 
 from pkg_pipeline.memory.hashing import chat_id_of, parse_chat_key
 from pkg_pipeline.memory.moments import parse_moment
@@ -20,6 +22,17 @@ from pkg_pipeline.stages.read_stores import BadRequest
 _SHOWN = 100
 MOST_TOKENS = 1_000_000
 MaxTokens = Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Largest size of `text`")]
+
+
+def _day(given: object) -> object:
+    """Else 20250101 would be so many seconds of 1970."""
+    if isinstance(given, date) or (isinstance(given, str) and _DAY.fullmatch(given)):
+        return given
+    raise ValueError("a day is YYYY-MM-DD")
+
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+Day = Annotated[date, BeforeValidator(_day)]
 
 
 async def known_parameters(request: Request) -> None:

@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from psycopg_pool import PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.adapters.postgres.engine import SCHEMA_CHANGES
@@ -122,10 +123,22 @@ def _http(request: Request, error: Exception) -> Response:
         return problem(404, f"there is no {request.url.path}; the routes are in /openapi.json")
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.url.path} does not take {request.method}"
-        return problem(405, detail, headers=dict(error.headers or {}))
+        return problem(405, detail, headers={"Allow": ", ".join(_methods(request))})
     if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's word for JSON too deep for its parser
         return problem(422, "the body cannot be read as JSON", kind="invalid-request", errors=[])
     return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+
+def _methods(request: Request) -> list[str]:
+    """What the path takes, over all of its routes: the framework tells of the first only."""
+    described = request.app.openapi()["paths"].items()
+    found = {
+        method.upper()
+        for path, operations in described
+        if compile_path(path)[0].match(request.scope["path"])
+        for method in operations
+    }
+    return sorted(found) or ["GET"]  # pages are not described
 
 
 def _unknown(_: Request, error: Exception) -> Response:

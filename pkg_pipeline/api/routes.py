@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Annotated, Any
 
 import orjson
@@ -17,7 +16,7 @@ from starlette.responses import Response
 from pkg_pipeline.adapters.http_guard import OwnHost, is_loopback
 from pkg_pipeline.api import models
 from pkg_pipeline.api.monitoring import MonitoringPorts
-from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_of_key
+from pkg_pipeline.api.parameters import Day, MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken
 from pkg_pipeline.api.sessions import SessionDesk
@@ -151,8 +150,8 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
     def summaries(
         entity: Annotated[str | None, Query(max_length=500, description="Id or name")] = None,
         chat: Annotated[str | None, Query(max_length=1_000, description="`source:external-id`")] = None,
-        day_from: Annotated[date | None, Query(alias="from", description="First day, by start of interaction")] = None,
-        day_to: Annotated[date | None, Query(alias="to", description="Last day, included")] = None,
+        day_from: Annotated[Day | None, Query(alias="from", description="First day, by start of interaction")] = None,
+        day_to: Annotated[Day | None, Query(alias="to", description="Last day, included")] = None,
         status: Annotated[list[SummaryStatus] | None, Query(description="By default what is served")] = None,
         limit: _Limit = DEFAULT_ROWS,
         cursor: _Cursor = None,

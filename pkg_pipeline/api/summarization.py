@@ -5,7 +5,7 @@ The routes under the same path that only read are in ``monitoring.py``.
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from pkg_pipeline.api.parameters import Day
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import json_only
 from pkg_pipeline.stages.backfill import MOST_INTERACTIONS, Asked, BackfillWrong
@@ -44,8 +45,8 @@ class BackfillBody(BaseModel):
         json_schema_extra={"example": {"older_than_days": 30, "from": "2025-01-01", "limit": 200, "dry_run": False}},
     )
     older_than_days: float | None = Field(default=None, description="Ended at least so many days ago")
-    first_day: date | None = Field(default=None, alias="from", description="First day, by start of interaction")
-    last_day: date | None = Field(default=None, alias="to", description="Last day, included")
+    first_day: Day | None = Field(default=None, alias="from", description="First day, by start of interaction")
+    last_day: Day | None = Field(default=None, alias="to", description="Last day, included")
     limit: int | None = Field(default=None, description=f"Interactions at most, up to {MOST_INTERACTIONS:,}")
     stale: bool = Field(default=False, description="Summaries by another prompt, model or schema, again")
     failed: bool = Field(default=False, description="Only what was given up")

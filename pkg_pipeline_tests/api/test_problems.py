@@ -47,6 +47,7 @@ def refused(client: TestClient, path: str, status: int, *, method: str = "GET", 
         ("/v1/summaries?cursor=WyJ4IiwieSJd", "cursor"),
         ("/v1/summaries?chat=nocolon", "chat"),
         ("/v1/summaries?from=yesterday", "from"),
+        ("/v1/summaries?from=20250101", "from"),
         ("/v1/summaries?status=gone", "status.0"),
     ],
 )
@@ -110,6 +111,7 @@ def test_unknown_routes_and_methods_are_problems_too(client: TestClient) -> None
     refused(client, "/v1/nothing", 404)
     refused(client, "/v1/entities", 405, method="POST")
     assert client.delete("/v1/entities").headers["allow"] == "GET"
+    assert client.post("/docs").headers["allow"] == "GET"
 
 
 class Broken:
