@@ -140,8 +140,10 @@ def test_no_route_serves_what_rests_on_a_deleted_message(filled: tuple[str, Path
     words.delete(*filled)
     with words.opened(*filled, words.NOW) as memory:
         assert serving_it(memory) == set()
-        words.work(memory)
-        assert serving_it(memory) == set(), "also of what was made before it was made anew"
+        for chunks in (False, True):
+            words.work(memory, chunks=chunks)
+            assert serving_it(memory) == set(), "also of what was made before it was made anew"
+            assert set(words.texts(filled[0], schema="pkg", kind="VIEW").values()) == {0}
 
 
 def test_every_status_of_a_summary_is_withheld_and_says_so(filled: tuple[str, Path]) -> None:

@@ -24,6 +24,7 @@ IBAN = "DE89370400440532013000"
 CHAT, SESSION, OTHER = "jsonl:c1", "agent:thread-1", "Olga Petrova"
 GONE, GONE_IN_SESSION = "c1-2", "2"
 NOW = "2025-03-15T12:00:00+00:00"
+DAYS = (date(2025, 1, 1), date(2025, 3, 31))
 SAID = (
     ("Me", "Hello, shall we agree on the price of the boat?"),
     (OTHER, f"We agreed on 4,500 USD by 20 February 2025, the account for the transfer is {IBAN}."),
@@ -72,14 +73,14 @@ def take(memory: wiring.Memory, lines: Sequence[Mapping[str, Any]], *, written: 
     memory.import_path(file)
 
 
-def work(memory: wiring.Memory) -> None:
+def work(memory: wiring.Memory, *, chunks: bool = True) -> None:
     """Everything that a run does about these conversations, but for weeks and months."""
     memory.build_interactions()
-    days = (date(2025, 1, 1), date(2025, 3, 31))
-    memory.summarize(days, lane="backfill")
+    memory.summarize(DAYS, lane="backfill")
     memory.folding.fold_due(lane="backfill", run_id=None)
     memory.build_interactions()
-    memory.chunks.build(days)
+    if chunks:
+        memory.chunks.build(DAYS)
 
 
 def fill(url: str, home: Path) -> None:
@@ -112,7 +113,7 @@ def fill(url: str, home: Path) -> None:
                 "INSERT INTO dirty_partitions (asset, partition_key, reason)"
                 " SELECT DISTINCT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'planted' FROM interactions"
             )
-        memory.chunks.build((date(2025, 1, 1), date(2025, 3, 31)))
+        memory.chunks.build(DAYS)
 
 
 def delete(url: str, home: Path, *, now: str = "2025-03-01T12:00:00+00:00") -> None:

@@ -113,7 +113,7 @@ SELECT NULL::bigint AS no, NULL::float8 AS similarity WHERE false
 
 -- name: candidates
 -- Both lists as one, each chunk with both scores and all that is said about it. A message's words come from where they are
--- kept, as they were then (P9). What rests on a deleted message, and a summary that is not served any more, is left out (P29) even where its chunk
+-- kept, as they were then (P9). Its topics are those of its summary, which may have told of a deleted message. What rests on a deleted message, and a summary that is not served any more, is left out (P29) even where its chunk
 -- has not been made anew yet.
 WITH nearest AS MATERIALIZED (
     {nearest}
@@ -142,7 +142,9 @@ SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_exte
        NULL::float8 AS similarity,                                                                                  --? words_only
        c.interaction_id, c.subject_id, c.sender_entity_id, p.name, coalesce(p.is_self, false), c.passage, c.passages,
        c.importance,
-       CASE WHEN u.dirty_reason = 'deleted' THEN '{{}}' ELSE c.topics END, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
+       CASE WHEN EXISTS (
+           SELECT FROM interaction_summaries o WHERE o.interaction_id = c.interaction_id AND o.dirty_reason = 'deleted'
+             AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{{}}' ELSE c.topics END, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
 FROM found f
 JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
 JOIN chats h ON h.id = c.chat_id
@@ -154,7 +156,7 @@ LEFT JOIN LATERAL (
     ORDER BY r.edited_at DESC LIMIT 1
 ) past ON true
 LEFT JOIN interaction_summaries s ON c.source = 'summary' AND s.id = c.subject_id
-LEFT JOIN interaction_summaries u ON u.interaction_id = c.interaction_id AND u.status IN ('completed', 'dirty')
+LEFT JOIN chunk_states b ON b.interaction_id = c.interaction_id AND b.space_id = 0
 LEFT JOIN LATERAL (
     SELECT array_agg(r.external_id ORDER BY r.sent_at, r.id) AS external_ids, count(r.deleted_at) > 0 AS is_gone
     FROM messages r WHERE c.content IS NOT NULL AND c.source <> 'summary' AND r.id = ANY(c.message_ids)
@@ -163,6 +165,7 @@ WHERE CASE WHEN c.content IS NULL THEN m.id IS NOT NULL AND m.deleted_at IS NULL
            WHEN c.source = 'summary' THEN s.status IN ('completed', 'dirty') AND s.dirty_reason IS DISTINCT FROM 'deleted'
            ELSE NOT r.is_gone AND NOT EXISTS (
                SELECT FROM session_summaries w
-               WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.status = 'dirty' AND w.dirty_reason = 'deleted'
-                 AND w.message_ids && c.message_ids) END
+               WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.to_at = c.at AND w.dirty_reason = 'deleted'
+                 AND (w.status = 'dirty' OR EXISTS (
+                     SELECT FROM session_summaries n WHERE n.parent_summary_id = w.id AND b.built_at <= n.generated_at))) END
 ORDER BY similarity DESC NULLS LAST, lexical DESC, c.no

@@ -21,18 +21,23 @@ SELECT * FROM (
     SELECT DISTINCT ON (entity_id) * FROM entity_relationship_profiles ORDER BY entity_id, week DESC
 ) newest WHERE dirty_reason IS DISTINCT FROM 'deleted';
 
--- A chunk that is left stands for words that may be shown; its topics are those of its interaction's summary.
+-- A chunk that is left stands for words that may be shown. It may be older than the summary or fold that was made anew.
 CREATE OR REPLACE VIEW memory_chunk_texts AS
 SELECT c.id, c.source, c.chat_id, c.interaction_id, c.subject_id, c.at,
-       CASE WHEN s.dirty_reason = 'deleted' THEN '{}' ELSE c.topics END AS topics, c.message_ids,
+       CASE WHEN EXISTS (
+           SELECT FROM interaction_summaries o WHERE o.interaction_id = c.interaction_id AND o.dirty_reason = 'deleted'
+             AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{}' ELSE c.topics END AS topics, c.message_ids,
        coalesce(c.content, substr(m.content, coalesce(c.start_char, 0) + 1,
                                   coalesce(c.end_char, length(m.content)) - coalesce(c.start_char, 0))) AS content
 FROM memory_chunks c
 LEFT JOIN message_texts m ON c.content IS NULL AND m.id = c.message_ids[1]
-LEFT JOIN interaction_summaries s ON s.interaction_id = c.interaction_id AND s.status IN ('completed', 'dirty')
-WHERE NOT c.is_withheld AND NOT (c.source = 'summary' AND s.dirty_reason IS NOT DISTINCT FROM 'deleted')
+LEFT JOIN chunk_states b ON b.interaction_id = c.interaction_id AND b.space_id = 0
+WHERE NOT c.is_withheld
+  AND NOT (c.source = 'summary' AND EXISTS (
+      SELECT FROM interaction_summaries s WHERE s.id = c.subject_id AND (s.status = 'superseded' OR s.dirty_reason = 'deleted')))
   AND NOT EXISTS (
       SELECT FROM session_summaries w
-      WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.status = 'dirty' AND w.dirty_reason = 'deleted'
-        AND w.message_ids && c.message_ids)
+      WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.to_at = c.at AND w.dirty_reason = 'deleted'
+        AND (w.status = 'dirty' OR EXISTS (
+            SELECT FROM session_summaries n WHERE n.parent_summary_id = w.id AND b.built_at <= n.generated_at)))
   AND NOT EXISTS (SELECT FROM messages d WHERE d.id = ANY (c.message_ids) AND d.deleted_at IS NOT NULL);
