@@ -11,8 +11,10 @@ import dagster as dg
 import pytest
 
 from pkg_pipeline.defs import here
+from pkg_pipeline.defs.assets.partition_marks import DAGSTER_BACKFILL_TAG
 from pkg_pipeline.defs.here import LocalRuns, RunRow
 from pkg_pipeline.defs.keys import keys_between
+from pkg_pipeline.defs.lanes import range_tags
 from pkg_pipeline.stages.archive import MonthReport
 from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
 from pkg_pipeline.stages.profiles import WeekReport
@@ -58,6 +60,22 @@ def test_numbers_of_a_partition_outlive_a_backfill_with_nothing_to_do(
     assert instance.get_latest_materialization_event(dg.AssetKey(asset)) == first
     assert [(row.partition, row.status) for row in rows] == [(key, "done")] * 2
     assert (rows[0].rows > 0, rows[1].rows) == (True, 0)
+
+
+def test_a_backfill_of_dagsters_is_told_again_what_was_said_of_a_partition(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    """It fails where a partition has no materialisation of its own, though its runs succeed."""
+    key = "2024-05-01"
+    here.run_partitions(LocalRuns(FakeMemory(tmp_path), instance), SUMMARIES, [key], lambda _: None)
+    tags = range_tags(key, key, lane="backfill", only_due=False) | {DAGSTER_BACKFILL_TAG: "abcdefgh"}
+    LocalRuns(DoneMemory(tmp_path), instance)._execute(SUMMARIES, tags, expected=[key])
+    again, first = instance.fetch_materializations(dg.AssetKey(SUMMARIES), limit=9).records
+    assert again.run_id != first.run_id
+    assert again.partition_key == first.partition_key == key
+    assert again.asset_materialization is not None
+    assert first.asset_materialization is not None
+    assert again.asset_materialization.metadata == first.asset_materialization.metadata
 
 
 def test_a_partition_that_nobody_attempted_is_marked_though_there_is_nothing_to_do(

@@ -18,6 +18,9 @@ from pkg_pipeline.defs.lanes import wants_only_due
 
 Report = TypeVar("Report")
 
+DAGSTER_BACKFILL_TAG = "dagster/backfill"
+"""On the runs of a backfill that Dagster's pages launched."""
+
 
 @contextmanager
 def without_beta_warnings() -> Iterator[None]:
@@ -64,7 +67,8 @@ class Marks(Generic[Report]):
     """Called with the report of each finished partition: logs its materialisation and keeps the report.
 
     A run over partitions that somebody named may find nothing to do in one, all of its numbers ``work`` being zero: if
-    it was materialised before, it keeps what was said of it then, and its place in the plots.
+    it was materialised before, it keeps what was said of it then, and its place in the plots. A backfill of Dagster's
+    is told that again: it counts a partition without a materialisation of its own as failed.
     """
 
     def __init__(
@@ -88,8 +92,16 @@ class Marks(Generic[Report]):
         key, numbers = self._key(report).isoformat(), dict(self._numbers(report))
         if not any(numbers[name] for name in self._work) and key in self._marked:
             self._context.log.info(f"nothing to do in {key}")
-            return
+            if DAGSTER_BACKFILL_TAG not in self._context.run.tags:
+                return
+            numbers = self._said_of(key)
         self._context.log_event(dg.AssetMaterialization(self._asset, partition=key, metadata=numbers, tags=self._tags))
+
+    def _said_of(self, key: str) -> Mapping[str, Any]:
+        """What the last materialisation of a partition that has one said."""
+        wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(self._asset), asset_partitions=[key])
+        (record,) = self._context.instance.fetch_materializations(wanted, limit=1).records
+        return record.asset_materialization.metadata if record.asset_materialization else {}
 
     @cached_property
     def _marked(self) -> set[str]:
