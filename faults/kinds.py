@@ -18,6 +18,7 @@ MODULES: tuple[str, ...] = (
     "schema_changes",
     "hostile_clients",
     "api_fuzz",
+    "model_trouble",
 )
 """Modules of this package in the order of the table."""
 

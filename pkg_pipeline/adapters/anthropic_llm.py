@@ -49,8 +49,8 @@ RETRY_AFTER_CAP_SECONDS = 60.0
 WINDOW_TOKENS = 200_000
 """The smallest window of the models in the price table; windows are cut well below it (P18)."""
 
-LEAST_OF_OUR_COUNT = 4
-"""No tokenizer makes four tokens of ours into one: a service that tells less does not tell the truth."""
+TOKENIZERS_APART = 4
+"""No tokenizer makes four tokens of one of ours, or one of four: a service that says so does not tell the truth."""
 
 
 class AnthropicLlm:
@@ -274,15 +274,16 @@ def _usage(message: Message) -> Usage | None:
 
 def _believable(told: Usage | None, *, ours: Usage, room: int) -> Usage:
     """What the service told, ``ours`` where it told nothing. What cannot be is put right, and marked as estimated: less
-    than a quarter of our own count, or more than a window and the room for an answer hold.
+    than a quarter of our own count or more than four times it, more than the room for the answer.
     """
     if told is None:
         return ours
-    cache_read, cache_write = (max(0, min(n, WINDOW_TOKENS)) for n in (told.cache_read_tokens, told.cache_write_tokens))
-    least_input = ours.input_tokens // LEAST_OF_OUR_COUNT - cache_read - cache_write
+    most = ours.input_tokens * TOKENIZERS_APART
+    cache_read, cache_write = (max(0, min(n, most)) for n in (told.cache_read_tokens, told.cache_write_tokens))
+    least = max(0, ours.input_tokens // TOKENIZERS_APART - cache_read - cache_write)
     believed = Usage(
-        input_tokens=max(0, least_input, min(told.input_tokens, WINDOW_TOKENS)),
-        output_tokens=max(ours.output_tokens // LEAST_OF_OUR_COUNT, min(told.output_tokens, room)),
+        input_tokens=max(least, min(told.input_tokens, most)),
+        output_tokens=max(ours.output_tokens // TOKENIZERS_APART, min(told.output_tokens, room)),
         cache_read_tokens=cache_read,
         cache_write_tokens=cache_write,
     )

@@ -71,8 +71,10 @@ def as_text(typed: str) -> str:
 
 
 def without_controls(text: object) -> str:
-    """``text`` with line ends and tabs as its only control characters."""
-    return str(text).translate(_CONTROLS)
+    """``text`` with line ends and tabs as its only control characters, and nothing that turns a line around."""
+    from pkg_pipeline.memory.cleaning import without_direction
+
+    return without_direction(str(text)).translate(_CONTROLS)
 
 
 def show(answer: Any, *, as_json: bool, human: Callable[[Console], None]) -> None:

@@ -22,6 +22,7 @@ from pkg_pipeline.memory.context_records import (
 )
 from pkg_pipeline.memory.language import detect
 from pkg_pipeline.memory.lines import bullet, fit, one_line
+from pkg_pipeline.memory.marks import named
 from pkg_pipeline.memory.phrases import phrases
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.relevance import relevant_lines
@@ -222,7 +223,7 @@ def _head(wording: Wording, rules: BlockRules, count: Callable[[str], int]) -> l
     head = wording.head()
     if count(head[0]) + count(head[1]) <= rules.max_tokens:
         return head
-    name = fit(one_line(wording.entity.name), limit=rules.max_tokens, count=count, printed="# {}\n".format)
+    name = fit(named(wording.entity.name), limit=rules.max_tokens, count=count, printed="# {}\n".format)
     return [f"# {name}\n"] if name else []
 
 

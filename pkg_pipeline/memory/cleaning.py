@@ -49,7 +49,12 @@ def clean_name(name: str) -> str:
     """
     if name.isprintable():  # no control, no mark, no line end: most names
         return name
-    return _CONTROL.sub(REPLACEMENT, _DIRECTION.sub("", _LINE_SPACE.sub(" ", name)))
+    return _CONTROL.sub(REPLACEMENT, without_direction(_LINE_SPACE.sub(" ", name)))
+
+
+def without_direction(text: str) -> str:
+    """``text`` without marks of writing direction: what stands beside it is never turned around."""
+    return text if text.isascii() else _DIRECTION.sub("", text)
 
 
 def clean_json(value: Any) -> tuple[Any, int]:

@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from pkg_pipeline.memory.cleaning import without_direction
+
 ELLIPSIS: Final = "…"
 Count = Callable[[str], int]
 
 _BREAK: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
-_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f]+")
+_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _BROKEN_WORD_CHARS: Final = 15
 """A cut goes back to the last space if that is not farther away than this; Chinese has none and is cut anywhere."""
 
@@ -29,10 +31,10 @@ def in_full(*, messages: int, text_tokens: int) -> int:
 
 
 def one_line(text: str) -> str:
-    """``text`` without line breaks (``a / b``), control characters or runs of blanks."""
+    """``text`` without line breaks (``a / b``), control characters, marks that turn a line around, runs of blanks."""
     if text.isprintable() and "  " not in text:
         return text.strip()
-    return _SPACE.sub(" ", _BREAK.sub(" / ", text.strip())).strip()
+    return _SPACE.sub(" ", _BREAK.sub(" / ", without_direction(text).strip())).strip()
 
 
 def bullet(text: str) -> str:

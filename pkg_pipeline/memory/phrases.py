@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from pkg_pipeline.memory.chunk_records import ChunkSource
 from pkg_pipeline.memory.profile_records import Frequency, RelationshipType
 from pkg_pipeline.memory.records import Language, Owner
 
@@ -77,6 +78,16 @@ FACT_NAMES: dict[str, tuple[str, str]] = {
 }
 """Usual fact types in Russian and Chinese; any other is shown as it was extracted."""
 
+
+LABELS: dict[ChunkSource, tuple[str, str, str]] = {
+    "summary": ("summary", "итог", "小结"),
+    "decision": ("decided", "решено", "决定"),
+    "action_item": ("to do", "сделать", "待办"),
+    "fact": ("fact", "факт", "事实"),
+    "session_fold": ("summary", "итог", "小结"),
+    "tool_result": ("tool", "инструмент", "工具"),
+}
+"""What a recalled line that nobody said is called, in English, Russian and Chinese."""
 
 RELATIONSHIPS: dict[RelationshipType, tuple[str, str, str]] = {
     "client": ("client", "клиент", "客户"),
@@ -228,6 +239,7 @@ CHINESE = Phrases(
     relevant="与任务相关",
 )
 
+LANGUAGES: tuple[Language, ...] = ("en", "ru", "zh")
 _PHRASES: dict[Language, Phrases] = {"en": ENGLISH, "ru": RUSSIAN, "zh": CHINESE}
 
 

@@ -14,7 +14,8 @@ from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.chunk_records import ChunkSource
 from pkg_pipeline.memory.lines import bullet, fit, one_line
-from pkg_pipeline.memory.phrases import in_language, phrases, source_name
+from pkg_pipeline.memory.marks import named
+from pkg_pipeline.memory.phrases import LABELS, in_language, phrases, source_name
 from pkg_pipeline.memory.recall_records import Candidate, Ranked, RecallBlock, RecallLine
 from pkg_pipeline.memory.records import Language
 
@@ -31,15 +32,6 @@ SMALLEST_LINE_TOKENS = 3
 """A dash, a word and a newline: below this nothing is looked for any more."""
 FEW_MESSAGES = 3
 """A derived text that rests on more than these tells more than any of them: it never stands for one message alone."""
-
-LABELS: dict[ChunkSource, tuple[str, str, str]] = {
-    "summary": ("summary", "итог", "小结"),
-    "decision": ("decided", "решено", "决定"),
-    "action_item": ("to do", "сделать", "待办"),
-    "fact": ("fact", "факт", "事实"),
-    "session_fold": ("summary", "итог", "小结"),
-    "tool_result": ("tool", "инструмент", "工具"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +122,7 @@ def _heading(candidate: Candidate, rules: RecallRules, *, names_chats: bool) -> 
     day = candidate.at.astimezone(rules.zone).date().isoformat()
     if not names_chats:
         return f"## {day}\n"
-    title = one_line(candidate.chat.title or "")
+    title = named(candidate.chat.title or "")
     return f"## {day} · {title or source_name(candidate.chat.source)}\n"
 
 
@@ -140,8 +132,8 @@ def _line(candidate: Candidate, rules: RecallRules) -> str:
         return ""
     words = phrases(rules.language)
     if candidate.source in SPOKEN and candidate.source != "tool_result":
-        speaker = words.me if candidate.is_self else one_line(candidate.speaker or "")
-        return f"{speaker}{words.colon}{text}" if speaker else text
+        speaker = words.me if candidate.is_self else named(candidate.speaker or "") or words.unknown
+        return f"{speaker}{words.colon}{text}"
     return f"{in_language(LABELS[candidate.source], rules.language)}{words.colon}{text}"
 
 

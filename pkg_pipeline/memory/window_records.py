@@ -60,6 +60,7 @@ class WindowMessage:
     text: str
     parts: tuple[Part, ...] | None = None
     sender_name: str = ""
+    is_self: bool = False
     is_folded: bool = False
     tokens: int | None = None
 

@@ -1,7 +1,9 @@
 """What a message says in a prompt of one form, before it is counted: every word that is served is counted so. Pure.
 
 * A message without a role is one of people talking. It goes in as the user's text under the name of who wrote it, the
-  owner's own too: prompts know one assistant, which none of them is, and neighbours of one role may become one message.
+  owner's own too and marked: prompts know one assistant, which none of them is, and neighbours of one role may become
+  one message. Its further lines are indented, so that none of them is taken for somebody else's.
+* A line of the user's that begins like a mark of ours ("[Conversation Summary]") gets a backslash before it.
 * Where a form has no system message among the others (Anthropic), it is the user's text, marked as such.
 * A result of a tool that names no call is the user's text under the tool's name.
 * Thinking goes back only to who can check it: signed, and not in OpenAI's form. Pictures stay pictures where the form
@@ -14,7 +16,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, Literal, cast
 
+from pkg_pipeline.memory.marks import OWNER, continued, named, unmarked
 from pkg_pipeline.memory.message_parts import Part
+from pkg_pipeline.memory.records import MessageRole
 from pkg_pipeline.memory.window_records import WindowMessage
 
 Form = Literal["anthropic", "openai", "langchain"]
@@ -28,14 +32,16 @@ _MEDIA: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}
 def prepared(message: WindowMessage, form: Form) -> WindowMessage:
     """The message as ``form`` can say it; the same object where nothing is to be done. Its role is never None."""
     parts = None if message.parts is None else tuple(_blocks(message, form))
-    marked = _mark(message, parts, form)
+    text, marked = message.text, _mark(message, parts, form)
+    if message.role in {None, "user", "tool"}:
+        text, parts = _told(text, message.role), None if parts is None else tuple(_told_parts(parts, message.role))
     role = message.role or "user"
     if (role == "system" and form == "anthropic") or (role == "tool" and not _has_results(parts)):
         role = "user"
-    if not marked and role == message.role and _is_same(parts, message.parts):
+    if not marked and role == message.role and text == message.text and _is_same(parts, message.parts):
         return message
     if parts is None:
-        return replace(message, role=role, text=marked + message.text, tokens=None)
+        return replace(message, role=role, text=marked + text, tokens=None)
     if marked:
         parts = ({"type": "text", "text": marked.rstrip()}, *parts)
     return replace(message, role=role, parts=parts, tokens=None)
@@ -49,12 +55,26 @@ def _is_same(parts: tuple[Part, ...] | None, given: tuple[Part, ...] | None) -> 
 
 def _mark(message: WindowMessage, parts: tuple[Part, ...] | None, form: Form) -> str:
     if message.role is None:
-        return f"{message.sender_name}: " if message.sender_name else ""
+        name = named(message.sender_name)
+        if message.is_self:
+            return f"{name} ({OWNER}): " if name else f"{OWNER}: "
+        return f"{name}: " if name else ""
     if message.role == "system" and form == "anthropic":
         return "[System] "
     if message.role == "tool" and not _has_results(parts):
-        return f"[{message.sender_name or 'Tool'}] "
+        name = named(message.sender_name).replace("]", ")")
+        return "[Tool] " if name.casefold() in {"", '"tool"'} else f"[Tool: {name}] "
     return ""
+
+
+def _told(text: str, role: MessageRole | None) -> str:
+    return continued(unmarked(text)) if role is None else unmarked(text)
+
+
+def _told_parts(parts: Iterable[Part], role: MessageRole | None) -> Iterable[Part]:
+    for part in parts:
+        told = _told(str(part["text"]), role) if part.get("type") == "text" else None
+        yield part if told is None or told == part["text"] else {**part, "text": told}
 
 
 def _has_results(parts: Iterable[Part] | None) -> bool:

@@ -25,6 +25,7 @@ from pkg_pipeline.memory.context_records import (
     Unsummarised,
 )
 from pkg_pipeline.memory.lines import ELLIPSIS, one_line
+from pkg_pipeline.memory.marks import named, quoted
 from pkg_pipeline.memory.phrases import Phrases
 from pkg_pipeline.memory.records import Language
 
@@ -99,7 +100,7 @@ class Wording:
             parts.append(words.last_contact.format(date=self.day(last), ago=ago))
         else:
             parts.append(words.no_contact)
-        return [f"# {one_line(entity.name) or words.unknown}\n", f"- {' · '.join(parts)}\n"]
+        return [f"# {named(entity.name) or words.unknown}\n", f"- {' · '.join(parts)}\n"]
 
     # ── messages ──────────────────────────────────────────────────────────────────────────────
 
@@ -141,20 +142,20 @@ class Wording:
         if message.is_cut:
             text = text + ELLIPSIS
             marks = with_mark(marks, "shortened")
-        speaker = self.words.me if message.is_self else one_line(message.speaker or "") or self.words.unknown
+        speaker = self.words.me if message.is_self else named(message.speaker or "") or self.words.unknown
         line = f"{when} {speaker}{self.bracket(chat)}{self.words.colon}{text}"
         return Line("message", message.id, line, message.sent_at, (message.id,), place, headings, marks)
 
     def chat(self, chat: ContextChat) -> str:
         """What a reader calls the chat: a group by its title, a dialog by its service."""
-        title = one_line(chat.title or "")
+        title = named(chat.title or "")
         return title if title and chat.kind != "direct" else words_of.source_name(chat.source)
 
     # ── summaries and what was extracted from them ────────────────────────────────────────────
 
     def summary(self, summary: PastSummary, *, place: Place) -> Line | None:
         """The summary of one conversation (P2), marked where it is stale."""
-        text = one_line(summary.text)
+        text = quoted(one_line(summary.text))
         if not text:
             return None
         marks: tuple[Mark, ...] = ("stale",) if summary.is_stale else ()
@@ -177,7 +178,7 @@ class Wording:
 
     def fact(self, fact: KnownFact, *, order: int) -> Line:
         """A confirmed fact (P4)."""
-        name = words_of.fact_name(one_line(fact.fact_type), self.language)
+        name = named(words_of.fact_name(fact.fact_type, self.language))
         text = f"{name}{self.words.colon}{one_line(fact.value)}"
         headings = (("permanent", f"## {self.words.permanent}\n"),)
         # learnt twice is one fact: the newest is asked first
@@ -196,7 +197,7 @@ class Wording:
         due = ""
         if item.due_date:
             due = (self.words.overdue if late else self.words.due).format(date=self.day(item.due_date))
-        who = words_of.owner(item.owner, name=one_line(item.owner_name or self.entity.name), language=self.language)
+        who = words_of.owner(item.owner, name=named(item.owner_name or self.entity.name), language=self.language)
         text = f"{self.words.to_do}{self.bracket(who, due)}{self.words.colon}{one_line(item.description)}"
         marks: tuple[Mark, ...] = ("overdue",) if late else ()
         return Line("action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)

@@ -330,6 +330,7 @@ def _window_message(message: SessionMessage, is_folded: bool) -> WindowMessage:
         text=message.text,
         parts=message.parts,
         sender_name=message.sender_name,
+        is_self=message.is_self,
         is_folded=is_folded,
         tokens=message.token_count,
     )

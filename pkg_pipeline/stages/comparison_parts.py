@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from pkg_pipeline.memory.gate_text import stems
+from pkg_pipeline.memory.marks import named
 from pkg_pipeline.memory.message_parts import text_of
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.session_records import SessionMessage
@@ -159,4 +160,4 @@ def said(message: SessionMessage) -> str:
 
 def _piece(message: SessionMessage) -> str:
     words = said(message)[:PIECE_CHARACTERS]
-    return f"{message.sender_name}: {words}" if message.sender_name else words
+    return f"{named(message.sender_name)}: {words}" if message.sender_name else words

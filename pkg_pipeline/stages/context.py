@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.assembly import assemble
+from pkg_pipeline.memory.cleaning import clean_name
 from pkg_pipeline.memory.context_records import Block, BlockItem, BlockRules, ContextRows, LeftOut
 from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.memory.recall_records import Ranked
@@ -77,7 +78,7 @@ class EntityContext:
         """The shape ``context`` of the interface."""
         return {
             "receipt_id": None if self.receipt_id is None else str(self.receipt_id),
-            "entity": {"id": str(self.entity_id), "name": self.entity_name, "type": self.entity_type},
+            "entity": {"id": str(self.entity_id), "name": clean_name(self.entity_name), "type": self.entity_type},
             "as_of": iso(self.as_of),
             "text": self.block.text,
             "tokens": self.block.tokens,

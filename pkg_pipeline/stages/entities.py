@@ -87,7 +87,7 @@ def entity_json(one: ListedEntity) -> dict[str, Any]:
     """The shape of one row of ``entities``."""
     return {
         "id": str(one.id),
-        "name": one.name,
+        "name": clean_name(one.name),
         "type": one.type,
         "is_self": one.is_self,
         "identities": list(one.identities),

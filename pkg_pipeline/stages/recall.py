@@ -17,6 +17,7 @@ import numpy as np
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.chunk_records import ChunkSource
+from pkg_pipeline.memory.cleaning import clean_name
 from pkg_pipeline.memory.language import detect
 from pkg_pipeline.memory.lexical import term_number
 from pkg_pipeline.memory.moments import iso
@@ -303,7 +304,7 @@ def _result_json(entry: Ranked, text: str) -> dict[str, Any]:
         "topics": list(one.topics),
         "message_ids": list(one.message_ids),
         "chat": hashing.chat_key(one.chat.source, one.chat.external_id),
-        "speaker": one.speaker,
+        "speaker": None if one.speaker is None else clean_name(one.speaker),
         "interaction_id": None if one.interaction_id is None else str(one.interaction_id),
         "passage": [one.passage + 1, one.passages],
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pkg_pipeline.memory.cleaning import clean_name
 from pkg_pipeline.memory.hashing import chat_key as key_of_chat
 from pkg_pipeline.memory.hashing import message_key
 from pkg_pipeline.memory.moments import iso
@@ -69,7 +70,7 @@ def row_json(row: SessionRow) -> dict[str, Any]:
     return {
         "session": key_of_chat(row.source, row.external_id),
         "id": str(state.id),
-        "label": state.label if state.label is not None else row.title,
+        "label": _cleaned(state.label if state.label is not None else row.title),
         "policy": state.policy,
         "strategy": state.strategy,
         "summary_interval": state.summary_interval,
@@ -101,7 +102,7 @@ def message_json(message: SessionMessage, chat: SessionChat) -> dict[str, Any]:
         "id": message.id,
         "key": message_key(chat.source, chat.external_id, message.external_id),
         "role": message.role,
-        "sender": message.sender_name,
+        "sender": _cleaned(message.sender_name),
         "self": message.is_self,
         "sent_at": iso(message.sent_at),
         "text": message.text,
@@ -118,3 +119,7 @@ def source_json(one: FoldSource, chat: SessionChat) -> dict[str, Any]:
 
 def _moment(at: datetime | None) -> str | None:
     return None if at is None else iso(at)
+
+
+def _cleaned(name: str | None) -> str | None:
+    return None if name is None else clean_name(name)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from pkg_pipeline.memory.marks import unmarked
 from pkg_pipeline.memory.message_parts import text_of
 from pkg_pipeline.memory.session_records import Strategy
 from pkg_pipeline.memory.turns import groups, live_turn
@@ -129,8 +130,8 @@ def window(parts: WindowParts, request: WindowRequest) -> WindowAnswer:
     recalled, warnings = _recalled(parts, request, rows, strategy)
     history = WindowHistory(
         messages=tuple(prepared(message, request.form) for message in rows.messages),
-        summaries=() if strategy == "retrieval" else tuple(fold.text for fold in rows.folds),
-        running="" if strategy == "retrieval" else rows.running,
+        summaries=() if strategy == "retrieval" else tuple(unmarked(fold.text) for fold in rows.folds),
+        running="" if strategy == "retrieval" else unmarked(rows.running),
         topics=rows.topics,
         recalled=tuple(piece.text for piece in recalled),
     )

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.chunk_records import ChunkSource
+from pkg_pipeline.memory.phrases import LABELS
 from pkg_pipeline.memory.recall_block import (
-    LABELS,
     SHORTEST_REPEAT_CHARS,
     SMALLEST_CUT_TOKENS,
     SPOKEN,
@@ -106,8 +106,8 @@ def test_labels_speak_the_language(language: Language, me: str, labels: list[str
     [
         ("Anna", "one\n\n- two\r\n# three\u2028four", "Anna: one / - two / # three / four"),
         (" An\tna\n", "x", "An na: x"),
-        (None, "x", "x"),
-        ("", "x", "x"),
+        (None, "x", "unknown: x"),
+        ("", "x", "unknown: x"),
         ("Anna", " \n\t", None),
         ("Anna", "", None),
     ],

@@ -118,7 +118,8 @@ def test_a_thread_in_each_form(form: Form) -> None:
     [
         (WindowMessage("k", None, "hello", sender_name="Ann"), "Ann: hello"),
         (WindowMessage("k", None, "hello"), "hello"),
-        (WindowMessage("k", "tool", "42", sender_name="browser"), "[browser] 42"),
+        (WindowMessage("k", "tool", "42", sender_name="browser"), "[Tool: browser] 42"),
+        (WindowMessage("k", None, "hello", sender_name="Ann", is_self=True), "Ann (me): hello"),
         (WindowMessage("k", "tool", "42"), "[Tool] 42"),
     ],
 )

@@ -86,9 +86,10 @@ def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) ->
                 text=text,
                 parts=None if parts is None else tuple(parts),
                 sender_name=name or "",
+                is_self=is_self,
                 is_folded=number <= hwm,
             )
-            for key, (number, _, role, text, parts, _, name) in zip(keys, messages, strict=True)
+            for key, (number, _, role, text, parts, _, name, is_self) in zip(keys, messages, strict=True)
         ),
         folds=tuple(FoldSummary(UUID(key), text, reason is not None) for key, text, reason in found["folds"] or ()),
         running="" if found["is_withheld"] else session["running_summary"],

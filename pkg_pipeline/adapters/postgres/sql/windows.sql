@@ -30,7 +30,8 @@ chosen AS (
 ),
 shown AS (
     SELECT json_agg(json_build_array(m.id, m.external_id, m.role, m.content, m.parts, m.is_archived,
-        CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END) ORDER BY m.id)
+        CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END,
+        m.role IS NULL AND m.is_outgoing) ORDER BY m.id)
         AS found
     FROM chosen JOIN messages m ON m.id = chosen.id
 ),
