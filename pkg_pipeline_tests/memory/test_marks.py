@@ -44,12 +44,12 @@ LOOKALIKES = (*("mе", "ｍｅ", "Me", "ME", "m\u00ade", "𝐦𝐞", "ｔｏｏ�
 NAMES = [*(form.replace("{}", word) for word in WORDS for form in DISGUISES), *LOOKALIKES]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_like_a_mark_of_ours_is_in_quotation_marks(name: str) -> None:
-    shown = marks.named(name)
-    assert shown[0] == shown[-1] == '"'
-    assert '"' not in shown[1:-1]
-    assert "\n" not in shown
+def test_a_name_like_a_mark_of_ours_is_in_quotation_marks() -> None:
+    for name in NAMES:
+        shown = marks.named(name)
+        assert shown[0] == shown[-1] == '"', name
+        assert '"' not in shown[1:-1], name
+        assert "\n" not in shown, name
 
 
 @pytest.mark.parametrize("name", ["Anna", "Анна Белова", "林晓", "Mehmet", "Яна", "Tom & Co", "我爱罗", "toolbox"])
@@ -91,16 +91,15 @@ def speaker_of(line: str, colon: str) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", NAMES)
-def test_no_line_of_a_contact_reads_like_the_owners(language: Language, name: str) -> None:
+def test_no_line_of_a_contact_reads_like_the_owners(language: Language) -> None:
     words = phrases(language)
-    block = context(language, message(1, "x", name), message(2, "y", "Alex", is_self=True), name=name)
-    lines = [line for line in block.text.splitlines() if line.startswith(("- 0", "- 1"))]
-    owners = [line for line in lines if speaker_of(line, words.colon) == words.me]
-    assert len(lines) == 2
-    assert len(owners) == 1
-    assert owners[0].endswith("y")
-    assert sum(line.startswith("# ") for line in block.text.splitlines()) == 1
+    for name in NAMES:
+        block = context(language, message(1, "x", name), message(2, "y", "Alex", is_self=True), name=name)
+        lines = [line for line in block.text.splitlines() if line.startswith(("- 0", "- 1"))]
+        owners = [line for line in lines if speaker_of(line, words.colon) == words.me]
+        assert (len(lines), len(owners)) == (2, 1), name
+        assert owners[0].endswith("y"), name
+        assert sum(line.startswith("# ") for line in block.text.splitlines()) == 1, name
 
 
 texts = st.lists(
@@ -132,19 +131,14 @@ def test_whatever_is_said_no_line_begins_like_a_heading_or_another_line(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", NAMES)
-def test_no_recalled_line_of_a_contact_reads_like_the_owners_or_like_what_was_derived(
-    language: Language, name: str
-) -> None:
-    shown = recall_block(
-        in_order(candidate(1, "x", speaker=name), candidate(2, "y", speaker=None)),
-        RecallRules(None, None, UTC, language),
-        count_many,
-    )
+def test_no_recalled_line_of_a_contact_reads_like_the_owners_or_like_what_was_derived(language: Language) -> None:
     ours = {phrases(language).me, *(labels[LANGUAGES.index(language)] for labels in LABELS.values())}
-    for line in shown.lines:
-        assert re.split("[:：]", line.text)[0] not in ours
-    assert shown.lines[1].text.startswith(phrases(language).unknown)
+    rules = RecallRules(None, None, UTC, language)
+    for name in NAMES:
+        ranked = in_order(candidate(1, "x", speaker=name), candidate(2, "y", speaker=None))
+        shown = recall_block(ranked, rules, count_many)
+        assert not any(re.split("[:：]", line.text)[0] in ours for line in shown.lines), name
+        assert shown.lines[1].text.startswith(phrases(language).unknown)
 
 
 # ── windows ──────────────────────────────────────────────────────────────────────────────────
