@@ -119,13 +119,17 @@ def backup(
 ) -> None:
     """Write the whole memory, with Dagster's history, into one file."""
     from pkg_pipeline.adapters.postgres import backup as backups
-    from pkg_pipeline.wiring import database
+    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.settings import load_with_origins
+    from pkg_pipeline.wiring import carried_settings, database
 
-    settings = settings_in_force()
+    settings, origins = load_with_origins()
     if settings.database_url is None and not embedded.is_initialised(settings.database_folder):
         raise CommandFailed(f"there is nothing to back up: {settings.home} has no database yet")
     with database(settings) as url:
         try:
+            if migrate.current(url) is not None:
+                carried_settings.keep(url, settings, origins)
             size = backups.dump(url, file)
         except backups.BackupFailed as error:
             raise CommandFailed(str(error)) from error
@@ -141,22 +145,46 @@ def restore(
     yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
-    """Replace the memory by a backup; then its tables are brought up to date."""
+    """Put a backup in place of the memory, if there is one; its tables are brought up to date, its settings taken over.
+
+    An empty home needs no consent. What is set here stays; the time zone is the backup's.
+    """
     from pkg_pipeline.adapters.postgres import backup as backups
     from pkg_pipeline.adapters.postgres import migrate
-    from pkg_pipeline.wiring import database
+    from pkg_pipeline.settings import load_with_origins
+    from pkg_pipeline.wiring import carried_settings, database
 
-    settings = settings_in_force()
+    settings, origins = load_with_origins()
     try:
         backups.check(file)  # before any question, and before a server is made for it
-        confirm(f"Replace everything in the {_kind(settings)} database by {file}?", yes=yes, as_json=json)
+        given = carried_settings.carried(backups.kept(file))
+        carried_settings.refuse_other_zone(given, settings, origins)
         with database(settings) as url:
+            if not backups.is_empty(url):
+                confirm(f"Replace everything in the {_kind(settings)} database by {file}?", yes=yes, as_json=json)
             migrate.prepare(url)
             backups.restore(url, file)
             migrate.upgrade(url)
-            _say_revision(url, as_json=json)
+            taken = carried_settings.take_over(given, settings.home / "pkg.toml")
+            _end_unfinished_runs(settings, url)
+            answer = {"revision": migrate.current(url), "head": migrate.head(), "settings": taken}
+        said = f"revision {answer['revision']}" + (f"; into pkg.toml: {', '.join(taken)}" if taken else "")
+        show(answer, as_json=json, human=lambda screen: screen.print(said, markup=False))
     except backups.BackupFailed as error:
         raise CommandFailed(str(error)) from error
+
+
+def _end_unfinished_runs(settings: Settings, url: str) -> None:
+    """Runs that were under way when the backup was made, maybe on another machine, would seem to go on for ever."""
+    from pkg_pipeline.adapters import dagster_home
+    from pkg_pipeline.adapters.postgres import backup as backups
+
+    if not backups.has_unfinished_runs(url):
+        return
+    from pkg_pipeline.defs import orphans
+
+    with dagster_home.instance(settings.dagster_home, url) as instance:
+        orphans.settle(instance, code_server_is_gone=True, processes_are_gone=True)
 
 
 def uninstall(yes: YesFlag = False, json: JsonFlag = False) -> None:

@@ -46,11 +46,15 @@ def _own_process(tags: Mapping[str, str]) -> str | None:
     return None if PARENT_TAG in tags else tags.get(PROCESS_TAG)
 
 
-def settle(instance: dg.DagsterInstance, *, code_server_is_gone: bool) -> int:
-    """Mark orphans as failed; returns how many. ``code_server_is_gone`` includes the runs that it had started."""
+def settle(instance: dg.DagsterInstance, *, code_server_is_gone: bool, processes_are_gone: bool = False) -> int:
+    """Mark orphans as failed; returns how many. ``code_server_is_gone`` includes the runs that it had started,
+    ``processes_are_gone`` those of all processes and what was queued: the runs are those of another time and place.
+    """
     settled = 0
-    for run in instance.get_runs(dg.RunsFilter(statuses=list(STARTED))):
-        if is_dead(run.tags) or (code_server_is_gone and _own_process(run.tags) is None):
+    queued = (dg.DagsterRunStatus.QUEUED,) if processes_are_gone else ()
+    for run in instance.get_runs(dg.RunsFilter(statuses=[*STARTED, *queued])):
+        is_gone = code_server_is_gone if _own_process(run.tags) is None else processes_are_gone
+        if is_gone or is_dead(run.tags):
             instance.report_run_failed(run, "its process ended without finishing it; what it committed stays")
             settled += 1
     return settled

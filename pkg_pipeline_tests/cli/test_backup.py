@@ -27,25 +27,23 @@ def test_backup_uninstall_restore_gives_the_same_memory(program: Program) -> Non
     file = program.home.parent / "memory.backup"
     url = program.ok("db", "start", "--json").json["url"]
     program.ok("import", written(program.home.parent / "chat.jsonl", dialogue()))
+    said = program.ok("backup", file, "--json").json
     before = digest(url)
     assert before["messages"][0] == 6
-    said = program.ok("backup", file, "--json").json
     assert said == {"file": str(file), "bytes": file.stat().st_size}
     assert file.stat().st_mode & 0o777 == 0o600
     program.ok("uninstall", "--yes")
     assert not program.home.exists()
     assert servers(program.home) == []
-    program("restore", file, "--json").failed("--yes")
-    assert not program.home.exists(), "nothing is made before consent"
-    program.ok("restore", file, "--yes")
+    program.ok("restore", file)
     url = program.ok("db", "start", "--json").json["url"]
     assert digest(url) == before
 
 
 def test_what_came_after_the_backup_is_gone_even_unknown_tables(filled: Program, tmp_path: Path) -> None:
     url, file = url_of(filled), tmp_path / "memory.backup"
-    before = digest(url)
     filled.ok("backup", file)
+    before = digest(url)
     filled.ok("import", written(tmp_path / "more.jsonl", dialogue("Wei", chat="c9")))
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE pkg.of_later_revisions (message bigint REFERENCES pkg.messages)")
@@ -110,3 +108,44 @@ def test_a_backup_that_cannot_be_written_leaves_no_half_file(filled: Program, tm
 def test_nothing_to_back_up(program: Program) -> None:
     program("backup", program.home.parent / "x").failed("nothing to back up")
     assert not program.home.exists()
+
+
+def test_on_another_machine_a_backup_is_all_that_is_needed(program: Program) -> None:
+    """Nothing of the old machine's environment: the time zone and what else was set travel with the memory."""
+    file, there = program.home.parent / "memory.backup", program.home.parent / "there"
+    made = {"PKG_TIMEZONE": "Asia/Shanghai", "PKG_GAP_HOURS": "3.5", "PKG_API_TOKENS": "me:read:" + "ab" * 32}
+    program.home.mkdir()
+    (program.home / "pkg.toml").write_text(
+        'hot_days = 5\nllm = "offline"\nfailure_webhook = "https://x.example/s3cret"\n'
+    )
+    program.ok("import", written(program.home.parent / "chat.jsonl", dialogue()), **made)
+    before = program.ok("context", "Olga Petrova", "--json", **made).json
+    program.ok("backup", file, **made)
+    program.ok("uninstall", "--yes", **made)
+
+    other = Program(there, program.launcher, {"PKG_NOW": program.variables["PKG_NOW"]})
+    said = other.ok("restore", file, "--json").json  # nothing is there: nobody has to consent
+    assert said["settings"] == ["gap_hours", "hot_days", "timezone"]
+    kept = (there / "pkg.toml").read_text(encoding="utf-8")
+    assert "s3cret" not in kept
+    assert "ab" * 32 not in kept
+    assert (there / "pkg.toml").stat().st_mode & 0o077 == 0
+    settings = other.ok("doctor", "--json").json["settings"]
+    assert (settings["timezone"]["value"], settings["gap_hours"]["value"]) == ("Asia/Shanghai", 3.5)
+    after = other.ok("context", "Olga Petrova", "--json").json
+    assert {**after, "receipt_id": None} == {**before, "receipt_id": None}
+    other.ok("import", program.home.parent / "chat.jsonl")
+    other.ok("run")
+    other("restore", file).failed("--yes")
+    other.ok("restore", file, "--yes")
+    other.ok("stats")
+
+
+def test_another_time_zone_than_the_backups_is_refused_before_anything_is_changed(
+    filled: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "memory.backup"
+    filled.ok("backup", file)
+    before = digest(url_of(filled))
+    filled("restore", file, "--yes", PKG_TIMEZONE="Asia/Tokyo").failed("time zone UTC", "PKG_TIMEZONE", "nothing was")
+    assert digest(url_of(filled)) == before

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +16,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pkg_pipeline.adapters.postgres import migrate
 from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, SCHEMA, connect, libpq_url, without_password
+from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postmaster import binary
 
 MARTS_SCHEMA = "marts"
@@ -111,6 +113,38 @@ def check(file: Path) -> None:
         raise BackupFailed(f"{file} is damaged: its list of contents cannot be read")
     if f" SCHEMA - {SCHEMA} ".encode() not in listed.stdout:
         raise BackupFailed(f"{file} is a backup of another program: it has no schema {SCHEMA}")
+
+
+def kept(file: Path) -> dict[str, str]:
+    """What the memory in ``file`` keeps about itself (``installation``). Raises BackupFailed."""
+    told = ("--data-only", "--schema", SCHEMA, "--table", "installation", "--file=-", str(file))
+    said = subprocess.run(_command("pg_restore", *told), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if said.returncode != 0:
+        raise BackupFailed(f"{file} is damaged: what it keeps about itself cannot be read")
+    lines = iter(said.stdout.decode(errors="replace").splitlines())
+    for line in lines:
+        if line.startswith("COPY "):
+            break
+    rows = [line.split("\t") for line in takewhile(lambda line: line != "\\.", lines)]
+    return {row[0]: row[1].replace("\\\\", "\\") for row in rows if len(row) == 2}
+
+
+def is_empty(url: str) -> bool:
+    """Whether the database holds no message."""
+    if migrate.current(url) is None:
+        return True
+    with connect(url) as connection:
+        found = connection.execute(query("work", "has_messages")).fetchone()
+    return found is None or not found[0]
+
+
+def has_unfinished_runs(url: str) -> bool:
+    """Whether a run of Dagster's stands as queued or under way."""
+    with connect(url, search_path=DAGSTER_SCHEMA) as connection:
+        if connection.execute(query("work", "runs_table")).fetchone() == (None,):
+            return False
+        found = connection.execute(query("work", "unfinished_runs")).fetchone()
+    return found is not None and found[0]
 
 
 def drop(url: str) -> list[str]:

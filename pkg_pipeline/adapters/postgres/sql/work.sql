@@ -14,6 +14,21 @@ SELECT count(*) FROM (SELECT FROM interaction_summaries WHERE status IN ('comple
 -- What is fixed when the memory is made.
 INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT DO NOTHING
 
+-- name: carry_setting
+INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE installation.value <> excluded.value
+
+-- name: runs_table
+SELECT to_regclass('dagster.runs')
+
+-- name: unfinished_runs
+SELECT EXISTS (
+    SELECT FROM dagster.runs WHERE status IN ('QUEUED', 'NOT_STARTED', 'STARTING', 'STARTED', 'CANCELING')
+)
+
+-- name: has_messages
+SELECT EXISTS (SELECT FROM messages)
+
 -- name: installed
 -- All that opening a memory has to know of it.
 SELECT
