@@ -79,7 +79,11 @@ class SessionChanges(BaseModel):
     policy: Literal["hysteresis", "sliding", "interval"] | None = None
     strategy: Strategy | None = None
     summary_interval: int | None = Field(
-        default=None, ge=0, le=100_000, description="Messages a fold, for `interval`; 0 takes the setting again"
+        strict=True,
+        default=None,
+        ge=0,
+        le=100_000,
+        description="Messages a fold, for `interval`; 0 takes the setting again",
     )
     label: str | None = Field(default=None, max_length=300, description="Empty takes it away")
 

@@ -150,6 +150,13 @@ def test_a_body_too_long_and_of_another_type(client: TestClient) -> None:
     refused(client.patch(PATH, content=b"{}", headers={"Content-Type": "text/plain"}), 415)
 
 
+def test_a_number_is_a_number(client: TestClient) -> None:
+    append(client, TURNS[:1])
+    for wrong in (False, "5", 5.0):
+        body = refused(client.patch(PATH, json={"summary_interval": wrong}), 422)
+        assert [one["field"] for one in body["errors"]] == ["summary_interval"]
+
+
 def test_what_cleaning_can_mend_goes_in(client: TestClient) -> None:
     odd = b'[{"id": 1, "role": "user", "text": "lone \\ud800, nul \\u0000, raw \x01 and \xff"}]'
     answer = client.post(f"{PATH}/messages", content=odd, headers={"Content-Type": "application/json"})
