@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pkg_pipeline.adapters.postgres.archive_store import ArchiveBusy
+from pkg_pipeline.cli.reading import found_chat
 from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, notes, settings_in_force, show
-from pkg_pipeline.memory.hashing import parse_chat_key, parse_message_key
+from pkg_pipeline.memory.hashing import parse_chat_key, parse_typed_message_key
 from pkg_pipeline.stages.archive import ArchiveStatus, MonthStatus, NothingThere, RestoreReport
 from pkg_pipeline.stages.archive_stores import RestoreScope
 from pkg_pipeline.wiring import open_memory
@@ -39,7 +40,7 @@ def status(json: JsonFlag = False) -> None:
 @archive.command()
 def restore(
     message: Annotated[
-        str | None, typer.Option(help="Message key, source:chat/message, percent-encoded.", show_default=False)
+        str | None, typer.Option(help="Message key, source:chat/message, as --json prints it.", show_default=False)
     ] = None,
     interaction: Annotated[str | None, typer.Option(help="Id of an interaction.", show_default=False)] = None,
     chat: Annotated[str | None, typer.Option(help="Chat key, source:external-id.", show_default=False)] = None,
@@ -51,6 +52,8 @@ def restore(
     """Texts back into their messages, byte for byte. They are left alone for the archive age again."""
     scope = _scope(message=message, interaction=interaction, chat=chat, month=month)
     with open_memory(settings_in_force()) as memory, _working("restoring", as_json=json):
+        if chat is not None:
+            scope = RestoreScope(chat=found_chat(memory, chat, option="--chat"))
         try:
             report = memory.archive.restore(scope)
         except NothingThere as error:
@@ -82,7 +85,7 @@ def _scope(*, message: str | None, interaction: str | None, chat: str | None, mo
     try:
         match option:
             case "--message":
-                return RestoreScope(message=parse_message_key(value))
+                return RestoreScope(message=parse_typed_message_key(value))
             case "--interaction":
                 return RestoreScope(interaction_id=UUID(value))
             case "--chat":

@@ -12,15 +12,25 @@ from pkg_pipeline.cli.terminal import (
     JsonFlag,
     as_text,
     counted,
+    notes,
     plain,
     settings_in_force,
     show,
     without_controls,
 )
-from pkg_pipeline.memory.hashing import parse_chat_key
+from pkg_pipeline.memory.hashing import key_spellings
+from pkg_pipeline.stages.chats import find_chat
 from pkg_pipeline.stages.entities import EntityAmbiguous, find_entity, list_entities
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
-from pkg_pipeline.stages.read_stores import BadRequest, EntityUnknown, ListedEntity, SummaryFilter, SummaryStatus
+from pkg_pipeline.stages.read_stores import (
+    BadRequest,
+    ChatAmbiguous,
+    ChatUnknown,
+    EntityUnknown,
+    ListedEntity,
+    SummaryFilter,
+    SummaryStatus,
+)
 from pkg_pipeline.wiring import Memory, open_memory
 
 if TYPE_CHECKING:
@@ -49,7 +59,7 @@ def entities(
 
 
 def summaries(
-    entity: Annotated[str | None, typer.Option(help="Id or name of who took part.", show_default=False)] = None,
+    entity: Annotated[str | None, typer.Option(help="Name, id or key of who took part.", show_default=False)] = None,
     chat: Annotated[str | None, typer.Option(help="Chat key, source:external-id.", show_default=False)] = None,
     from_: Annotated[str | None, typer.Option("--from", help="First day.", show_default=False)] = None,
     to: Annotated[str | None, typer.Option("--to", help="Last day.", show_default=False)] = None,
@@ -64,11 +74,8 @@ def summaries(
     if status is not None and status not in get_args(SummaryStatus):
         raise typer.BadParameter(f"{status!r} is none of {', '.join(get_args(SummaryStatus))}", param_hint="--status")
     days = (_day(from_, "--from"), _day(to, "--to"))
-    try:
-        key = None if chat is None else parse_chat_key(chat)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--chat") from error
     with open_memory(settings_in_force()) as memory:
+        key = None if chat is None else found_chat(memory, chat, option="--chat")
         wanted = SummaryFilter(
             entity_id=None if entity is None else found_entity(memory, entity).id,
             chat=key,
@@ -84,7 +91,7 @@ def summaries(
 
 
 def context(
-    entity: Annotated[str, typer.Argument(help="Id, or a name that fits exactly one.")],
+    entity: Annotated[str, typer.Argument(help="Name that fits exactly one, or id, or key (source:external-id).")],
     hint: Annotated[str | None, typer.Option(help="The task at hand: what bears on it comes in.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="At most this many tokens.", show_default=False)] = None,
     as_of: Annotated[str | None, typer.Option(help="The context of that moment, ISO time.", show_default=False)] = None,
@@ -115,6 +122,23 @@ def found_entity(memory: Memory, asked: str) -> ListedEntity:
         return find_entity(memory.reads, asked)
     except (EntityUnknown, EntityAmbiguous) as error:
         raise CommandFailed(str(error)) from error
+
+
+def found_chat(memory: Memory, asked: str, *, option: str, must_exist: bool = False) -> tuple[str, str]:
+    """(source, external id) of the chat that is named. One that is not there ends the command if it ``must_exist``."""
+    asked = as_text(asked)
+    try:
+        return find_chat(memory.reads, asked)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+    except ChatAmbiguous as error:
+        raise CommandFailed(str(error)) from error
+    except ChatUnknown as error:
+        said = f"no chat {asked}; pkg-pipeline summaries shows chat keys"
+        if must_exist or not (spelt := key_spellings(asked)):
+            raise CommandFailed(said) from error
+        notes().print(f"note: {without_controls(said)}", markup=False)
+        return spelt[0]
 
 
 def print_context(screen: Console, answer: EntityContext) -> None:

@@ -8,9 +8,8 @@ from uuid import UUID
 import typer
 from rich.console import Console
 
-from pkg_pipeline.cli.reading import found_entity, moment_of, parameter
+from pkg_pipeline.cli.reading import found_chat, found_entity, moment_of, parameter
 from pkg_pipeline.cli.terminal import (
-    CommandFailed,
     JsonFlag,
     as_text,
     counted,
@@ -18,15 +17,15 @@ from pkg_pipeline.cli.terminal import (
     show,
     without_controls,
 )
-from pkg_pipeline.memory.hashing import chat_id_of
-from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown
+from pkg_pipeline.memory.hashing import chat_id
+from pkg_pipeline.stages.read_stores import BadRequest
 from pkg_pipeline.stages.recall import MOST_TOP_K, RecallAnswer
-from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.wiring import Memory, open_memory
 
 
 def recall(
     query: Annotated[str, typer.Argument(help="The question, in any language.")],
-    entity: Annotated[str | None, typer.Option(help="Only about whom: id or name.", show_default=False)] = None,
+    entity: Annotated[str | None, typer.Option(help="Only about whom: name, id or key.", show_default=False)] = None,
     session: Annotated[str | None, typer.Option(help="Only this session: id or chat key.", show_default=False)] = None,
     chat: Annotated[str | None, typer.Option(help="Only this chat: source:external-id.", show_default=False)] = None,
     topic: Annotated[list[str] | None, typer.Option(help="Only with this topic.", show_default=False)] = None,
@@ -48,7 +47,7 @@ def recall(
             answer = memory.recall.search(
                 as_text(query),
                 entity_id=None if entity is None else found_entity(memory, entity).id,
-                chat_id=None if where is None else _chat_id(where, "--session" if session else "--chat"),
+                chat_id=None if where is None else _chat_id(memory, where, "--session" if session else "--chat"),
                 topics=tuple(map(as_text, topic or ())),
                 top_k=top_k,
                 max_tokens=max_tokens,
@@ -56,8 +55,6 @@ def recall(
             )
         except BadRequest as error:
             raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
-        except ChatUnknown as error:
-            raise CommandFailed(f"no chat {where}; pkg-pipeline summaries shows chat keys") from error
     show(answer.to_json(), as_json=json, human=lambda screen: print_recall(screen, answer))
 
 
@@ -76,8 +73,5 @@ def print_recall(screen: Console, answer: RecallAnswer) -> None:
 _HOW = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}
 
 
-def _chat_id(given: str, option: str) -> UUID:
-    try:
-        return chat_id_of(given)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error
+def _chat_id(memory: Memory, given: str, option: str) -> UUID:
+    return chat_id(*found_chat(memory, given, option=option, must_exist=True))

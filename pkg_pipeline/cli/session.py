@@ -48,8 +48,8 @@ def append(
     json: JsonFlag = False,
 ) -> None:
     """Add messages in their order, each once by its id. An unknown key makes the session."""
-    with _lines_of(file) as lines, session_desk(session) as desk:
-        answer = _appended(desk, as_text(session), lines)
+    with _lines_of(file) as lines, session_desk(session, makes=True) as (desk, key):
+        answer = _appended(desk, key, lines)
     show(answer, as_json=json, human=lambda screen: _print_appended(screen, answer))
 
 
@@ -61,16 +61,16 @@ def event(
 ) -> None:
     """Say what happened: the fold is due at once and made by the pipeline's sensor, or the next run."""
     one_of(event, get_args(SessionEvent), "EVENT")
-    with session_desk(session) as desk:
-        answer = desk.event(as_text(session), cast("SessionEvent", event))
+    with session_desk(session) as (desk, key):
+        answer = desk.event(key, cast("SessionEvent", event))
     show(answer, as_json=json, human=lambda screen: print_state(screen, answer))
 
 
 @session.command()
 def fold(session: Session, json: JsonFlag = False) -> None:
     """Fold what is complete, here and now."""
-    with session_desk(session) as desk, _working(as_json=json):
-        answer = desk.fold(as_text(session))
+    with session_desk(session) as (desk, key), _working(as_json=json):
+        answer = desk.fold(key)
     show(answer, as_json=json, human=lambda screen: _print_fold(screen, answer))
 
 
@@ -95,9 +95,9 @@ def set_(
     changes = {"policy": policy, "strategy": strategy, "summary_interval": summary_interval}
     if all(value is None for value in (*changes.values(), label)):
         raise typer.BadParameter("say what to change", param_hint="--policy, --strategy, --summary-interval, --label")
-    with session_desk(session) as desk:
+    with session_desk(session, makes=True) as (desk, key):
         try:
-            answer = desk.set(as_text(session), **changes, label=None if label is None else as_text(label))
+            answer = desk.set(key, **changes, label=None if label is None else as_text(label))
         except BadRequest as error:
             raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
     show(answer, as_json=json, human=lambda screen: print_state(screen, answer))
@@ -106,8 +106,8 @@ def set_(
 @session.command(name="show")
 def show_(session: Session, json: JsonFlag = False) -> None:
     """Counters and the last messages, without reading the history."""
-    with session_desk(session) as desk:
-        answer = desk.show(as_text(session))
+    with session_desk(session) as (desk, key):
+        answer = desk.show(key)
     show(answer, as_json=json, human=lambda screen: _print_session(screen, answer))
 
 

@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pkg_pipeline.cli.terminal import CommandFailed, as_text, plain, settings_in_force
-from pkg_pipeline.memory.hashing import chat_id_of
+from pkg_pipeline.memory.hashing import chat_id_of, chat_key, key_spellings
+from pkg_pipeline.stages.chats import find_chat
+from pkg_pipeline.stages.read_stores import ChatAmbiguous, ChatUnknown
 from pkg_pipeline.stages.session_stores import SessionUnknown
 from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.session_desk import SessionDesk
@@ -20,15 +22,28 @@ SHOWN_CHARACTERS = 120
 
 
 @contextmanager
-def session_desk(session: str) -> Iterator[SessionDesk]:
-    """The desk of the memory in force. That ``session`` is no name, or not there, ends the command as it should."""
+def session_desk(session: str, *, makes: bool = False) -> Iterator[tuple[SessionDesk, str]]:
+    """The desk of the memory in force, and the key of the session: of one that is there, or as it was given.
+
+    That ``session`` is no name, or not there, ends the command as it should. Where an unknown key ``makes`` a session,
+    a person's key is one too and never leads to the chat with that person.
+    """
+    given = as_text(session)
     try:
-        chat_id_of(as_text(session))
+        chat_id_of(given)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="SESSION") from error
     with open_memory(settings_in_force()) as memory:
         try:
-            yield SessionDesk(memory)
+            try:
+                known = find_chat(memory.reads, given)
+                is_meant = not makes or known in key_spellings(given) or ":" not in given
+                found = chat_key(*known) if is_meant else given
+            except ChatUnknown:
+                found = given  # made by it, or refused with the words of a session
+            except ChatAmbiguous as error:
+                raise CommandFailed(str(error)) from error
+            yield SessionDesk(memory), found
         except SessionUnknown as error:
             raise CommandFailed(f"{error}; pkg-pipeline sessions lists those there are") from error
 

@@ -41,10 +41,10 @@ def window(
     """The messages to give to a model next: summaries, what is recalled, and all that is not folded yet."""
     one_of(strategy, get_args(Strategy), "--strategy")
     one_of(form, get_args(Form), "--as")
-    with session_desk(session) as desk:
+    with session_desk(session) as (desk, key):
         try:
             answer = desk.window(
-                as_text(session),
+                key,
                 model_window=model_window,
                 system_tokens=system_tokens,
                 strategy=cast("Strategy | None", strategy),

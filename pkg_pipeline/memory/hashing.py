@@ -116,6 +116,18 @@ def parse_chat_key(key: str) -> tuple[str, str]:
     return source, external_id
 
 
+def key_spellings(key: str) -> tuple[tuple[str, str], ...]:
+    """``(source, external_id)`` of a chat's or identity's key as it stands, then with its percent-encoding undone.
+
+    None for what is no such key. Both may exist, so whoever looks takes the first that does.
+    """
+    try:
+        source, external_id = parse_chat_key(key)
+    except ValueError:
+        return ()
+    return tuple(dict.fromkeys(((source, external_id), (_decoded(source), _decoded(external_id)))))
+
+
 def chat_id_of(given: str) -> UUID:
     """The id of a chat that somebody names by its id or its key. ``ValueError`` for neither."""
     try:
@@ -141,6 +153,17 @@ def parse_message_key(key: str) -> MessageKey:
     if not (slash and colon and source and chat and message) or "/" in message or ":" in chat or ":" in message:
         raise ValueError(f"not a message key (source:chat/message): {key!r}")
     return MessageKey(_decoded(source), _decoded(chat), _decoded(message))
+
+
+def parse_typed_message_key(key: str) -> MessageKey:
+    """A message key as a person has it, its parts percent-encoded or not. ``ValueError`` where it has another form."""
+    try:
+        return parse_message_key(key)
+    except ValueError:
+        chat, slash, message = key.rpartition("/")
+        if not (slash and message):
+            raise
+        return MessageKey(*parse_chat_key(chat), message)
 
 
 def _derived(kind: str, *parts: str) -> UUID:

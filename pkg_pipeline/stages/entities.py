@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory.cleaning import clean_name
+from pkg_pipeline.memory.hashing import key_spellings
 from pkg_pipeline.memory.moments import iso
 from pkg_pipeline.stages.paging import Page, cursor_of, name_position
 from pkg_pipeline.stages.read_stores import EntityStore, EntityUnknown, ListedEntity
@@ -14,19 +16,17 @@ MOST_CANDIDATES = 20
 MOST_NAMES = 20_000
 """Names that a misspelt one is compared with; beyond this only the first ones by alphabet are."""
 
-NEAREST_NAMES = 5
-NEAREST_SCORE = 60.0
-"""Of 100, by rapidfuzz's weighted ratio; below it a suggestion would be a guess."""
-
 
 class EntityNotFound(EntityUnknown):
-    """Nobody of that name. ``nearest`` are names that look like it."""
+    """Nobody of that name. ``candidates`` have names that look or sound like it, ``nearest`` are these names."""
 
-    def __init__(self, asked: str, nearest: tuple[str, ...] = ()) -> None:
-        hint = f"; did you mean {_listed(nearest)}?" if nearest else ""
+    def __init__(self, asked: str, candidates: tuple[ListedEntity, ...] = ()) -> None:
+        near = [f"{one.name} ({contact(one)})" for one in candidates]
+        hint = f"; did you mean {_listed(near)}?" if near else ""
         super().__init__(f"nobody here is called {asked!r}{hint}")
         self.asked = asked
-        self.nearest = nearest
+        self.nearest = tuple(one.name for one in candidates)
+        self.candidates = candidates
 
 
 class EntityAmbiguous(Exception):
@@ -53,9 +53,10 @@ def entity_id(store: EntityStore, asked: str) -> UUID:
 
 
 def find_entity(store: EntityStore, asked: str) -> ListedEntity:
-    """The entity of that id or name. Raises EntityNotFound, EntityAmbiguous.
+    """The entity of that id, key or name. Raises EntityNotFound, EntityAmbiguous.
 
-    Letter case is ignored. A name that is exactly the asked one wins over names that contain it.
+    A key is one of its identities, or its direct chat. Letter case is ignored. A name that is exactly the asked one
+    wins over names that contain it, these over one that sounds so in another script; others are only suggested.
     """
     asked = clean_name(asked.replace("\0", "")).strip()
     if (identity := _as_uuid(asked)) is not None:
@@ -65,6 +66,8 @@ def find_entity(store: EntityStore, asked: str) -> ListedEntity:
         return found
     if not asked:
         raise EntityNotFound(asked)
+    if (owner := _of_key(store, asked)) is not None:
+        return owner
     for exact in (True, False):
         fitting = store.entities_named(asked, exact=exact, limit=MOST_CANDIDATES + 1)
         if len(fitting) == 1:
@@ -72,7 +75,7 @@ def find_entity(store: EntityStore, asked: str) -> ListedEntity:
         if fitting:
             is_complete = len(fitting) <= MOST_CANDIDATES
             raise EntityAmbiguous(asked, tuple(fitting[:MOST_CANDIDATES]), is_complete=is_complete)
-    raise EntityNotFound(asked, _nearest(store, asked))
+    return _by_sound(store, asked)
 
 
 def list_entities(store: EntityStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
@@ -104,17 +107,31 @@ def contact(one: ListedEntity) -> str:
     return f"{where}, {when}"
 
 
-def _nearest(store: EntityStore, asked: str) -> tuple[str, ...]:
-    from rapidfuzz import fuzz, process  # only a name that is not found needs it
-
-    names = dict.fromkeys(name for _, name in store.entity_names(limit=MOST_NAMES))
-    found = process.extract(
-        asked, list(names), scorer=fuzz.WRatio, processor=str.casefold, limit=NEAREST_NAMES, score_cutoff=NEAREST_SCORE
-    )
-    return tuple(name for name, _, _ in found)
+def _of_key(store: EntityStore, asked: str) -> ListedEntity | None:
+    """Whose identity, or direct chat, has this key."""
+    for source, external_id in key_spellings(asked):
+        if (found := store.entity_of_key(source, external_id)) is not None:
+            return store.entity(found)
+    return None
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _by_sound(store: EntityStore, asked: str) -> ListedEntity:
+    """The one whose name sounds so in another script. Raises EntityAmbiguous, EntityNotFound with who is near."""
+    from pkg_pipeline.stages.near_names import Named, nearest, of_another_script
+
+    names = [Named(*one) for one in store.entity_names(limit=MOST_NAMES)]
+    ids = of_another_script(asked, names)
+    found = [one for one in map(store.entity, ids[: MOST_CANDIDATES + 1]) if one is not None]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        is_complete = len(ids) <= MOST_CANDIDATES
+        raise EntityAmbiguous(asked, tuple(found[:MOST_CANDIDATES]), is_complete=is_complete)
+    near = (store.entity(one) for one in nearest(asked, names))
+    raise EntityNotFound(asked, tuple(one for one in near if one is not None))
+
+
+def _listed(names: Sequence[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
 

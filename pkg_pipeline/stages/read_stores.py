@@ -44,6 +44,20 @@ class ChatUnknown(Exception):
     """No chat of that id."""
 
 
+class ChatAmbiguous(Exception):
+    """Several direct chats are with the person whose key was given; the message lists their keys."""
+
+
+class ChatKeyStore(Protocol):
+    def chats_of_key(self, source: str, external_id: str) -> list[tuple[str, str]]:
+        """The chat of this key; else the direct chats with the person whose identity it is."""
+        ...
+
+    def chat_of_id(self, chat_id: UUID) -> tuple[str, str] | None:
+        """Source and external id."""
+        ...
+
+
 class BadRequest(ValueError):
     """A question that cannot be answered as asked; ``field`` is the parameter at fault."""
 
@@ -81,6 +95,10 @@ class EntityStore(Protocol):
 
     def entities_page(self, *, query: str | None, after: tuple[str, UUID] | None, limit: int) -> list[ListedEntity]:
         """By name and id, behind ``after``."""
+        ...
+
+    def entity_of_key(self, source: str, external_id: str) -> UUID | None:
+        """Whose identity this is, or with whom the owner talks in the direct chat of this key."""
         ...
 
     def entity_names(self, *, limit: int) -> list[tuple[UUID, str]]:

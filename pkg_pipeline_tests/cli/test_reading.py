@@ -123,7 +123,7 @@ def test_context_of_another_moment(told: Program) -> None:
 def test_names_that_fit_several_or_nobody(told: Program) -> None:
     line = told("context", "olga", "--json").failed("Olga Petrova", "Olga Smirnova", "ids")
     assert told("context", "olga", "--json").json == {"error": line.removeprefix("error: ")}
-    told("context", "Wei Chn").failed("nobody", "did you mean Wei Chen?")
+    told("context", "Wei Chn").failed("nobody", "did you mean Wei Chen (jsonl:", "last contact 2025-")
     told("context", "00000000-0000-0000-0000-000000000000").failed("nobody")
 
 

@@ -99,6 +99,21 @@ class PostgresReadStore:
         parameters = {"query": query or "", "after_name": after_name, "after_id": after_id, "limit": limit}
         return [_entity(row) for row in self._rows("history", "entities_page", parameters)]
 
+    def entity_of_key(self, source: str, external_id: str) -> UUID | None:
+        """Whose identity this is, or with whom a direct chat is."""
+        found = self._rows("history", "entity_of_key", {"source": source, "external_id": external_id})
+        return found[0][0] if found else None
+
+    def chats_of_key(self, source: str, external_id: str) -> list[tuple[str, str]]:
+        """The chat of this key; else the direct chats with the person whose identity it is."""
+        found = self._rows("history", "chat_of_key", {"source": source, "external_id": external_id})
+        return [(row[0], row[1]) for row in found]
+
+    def chat_of_id(self, chat_id: UUID) -> tuple[str, str] | None:
+        """Source and external id."""
+        found = self._rows("history", "chat_of_id", {"id": chat_id})
+        return (found[0][0], found[0][1]) if found else None
+
     def entity_names(self, *, limit: int) -> list[tuple[UUID, str]]:
         """Names to compare a misspelt one with."""
         return [(row[0], row[1]) for row in self._rows("history", "entity_names", {"limit": limit})]

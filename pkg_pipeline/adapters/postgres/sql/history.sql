@@ -36,6 +36,30 @@ FROM (
     ORDER BY lower(name), id LIMIT %(limit)s
 ) AS e ORDER BY lower(e.name), e.id
 
+-- name: entity_of_key
+-- an identity's, else that of the other one in a direct chat
+SELECT entity_id FROM (
+    SELECT entity_id, 1 AS rank FROM entity_identities WHERE source = %(source)s AND external_id = %(external_id)s
+    UNION ALL
+    (SELECT m.entity_id, 2 FROM chats c JOIN chat_members m ON m.chat_id = c.id JOIN entities e ON e.id = m.entity_id
+     WHERE c.source = %(source)s AND c.external_id = %(external_id)s AND c.kind = 'direct'
+     ORDER BY e.is_self, m.entity_id LIMIT 1)
+) AS found ORDER BY rank LIMIT 1
+
+-- name: chat_of_key
+-- the chat itself, else the direct chats with the person whose identity it is
+SELECT c.source, c.external_id FROM chats c WHERE c.source = %(source)s AND c.external_id = %(external_id)s
+UNION
+SELECT c.source, c.external_id FROM entity_identities i
+JOIN chat_members m ON m.entity_id = i.entity_id JOIN chats c ON c.id = m.chat_id AND c.kind = 'direct'
+JOIN entities e ON e.id = i.entity_id AND NOT e.is_self
+WHERE i.source = %(source)s AND i.external_id = %(external_id)s
+  AND NOT EXISTS (SELECT FROM chats k WHERE k.source = %(source)s AND k.external_id = %(external_id)s)
+ORDER BY source, external_id LIMIT 20
+
+-- name: chat_of_id
+SELECT source, external_id FROM chats WHERE id = %(id)s
+
 -- name: entity_names
 -- to compare a misspelt name with
 SELECT id, name FROM entities ORDER BY lower(name) LIMIT %(limit)s
