@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import uvicorn
 from fastapi import Depends, FastAPI
 
 from pkg_pipeline.adapters.http_guard import HttpGuard, is_loopback
+from pkg_pipeline.adapters.versions import program_version
 from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.connections import BoundedConnection
@@ -39,7 +39,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     """The application. It opens and closes nothing: its ports belong to who made them."""
     app = FastAPI(
         title="pkg_pipeline",
-        version=_version(),
+        version=program_version(),
         description=DESCRIPTION,
         docs_url=None,  # its own page fetches scripts from elsewhere
         redoc_url=None,
@@ -127,10 +127,3 @@ def _listen(host: str, port: int) -> socket.socket:
             f"{host}:{port} cannot be served: {error.strerror or error}; choose another --port"
         ) from error
     return listening
-
-
-def _version() -> str:
-    try:
-        return version("pkg-pipeline")
-    except PackageNotFoundError:
-        return "0"

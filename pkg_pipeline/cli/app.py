@@ -11,9 +11,10 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from typer._click.shell_completion import CompletionItem  # where a group of commands takes it from
 from typer.core import TyperGroup
 
 from pkg_pipeline.adapters.interruption import INTERRUPTION
@@ -21,6 +22,8 @@ from pkg_pipeline.cli.terminal import FAILED, CommandFailed, let_readers_leave, 
 
 PRIVATE = 0o077
 """The umask: what the program writes is for this user alone."""
+
+PROGRAM = "pkg-pipeline"
 
 COMMANDS = {
     "demo": ("demo", "demo", "The whole way on the bundled conversations: no key, no network."),
@@ -32,7 +35,7 @@ COMMANDS = {
     "recall": ("recalling", "recall", "The messages, decisions and facts that answer a question."),
     "sessions": ("sessions", "sessions", "Chats that are followed while they run, and what is folded of them."),
     "window": ("window", "window", "The messages to give to a model next, within its window."),
-    "session": ("session", "session", "One of them: append, event, fold, set, show."),
+    "session": ("session", "session", "A live session: append, event, fold, set, show."),
     "summaries": ("reading", "summaries", "Summaries with decisions and action items, newest first."),
     "stats": ("monitoring", "stats", "Figures of the memory: coverage, backlog, cost, budget."),
     "queue": ("monitoring", "queue", "What waits, what is worked on, what was given up."),
@@ -67,6 +70,14 @@ class _Commands(TyperGroup):
         found = getattr(importlib.import_module(f"pkg_pipeline.cli.{module}"), attribute)
         return _as_command(cmd_name, found)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Commands out of the table: a key press must not load them all."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=words) for name, (_, _, words) in COMMANDS.items() if name.startswith(incomplete)
+        ]
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
@@ -93,10 +104,10 @@ def build_app() -> typer.Typer:
     """The Typer application with all commands."""
     app = typer.Typer(
         cls=_Commands,
-        name="pkg-pipeline",
+        name=PROGRAM,
         help="Conversations in, tiered memory out.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
@@ -104,8 +115,21 @@ def build_app() -> typer.Typer:
     return app
 
 
-def _root() -> None:
+def _say_version(asked: bool) -> None:
+    if asked:
+        from pkg_pipeline.adapters.versions import program_version
+
+        typer.echo(f"{PROGRAM} {program_version()}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
     """Conversations in, tiered memory out."""
+    del version
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -122,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # the vectors, the one heavy user, is set to one thread anyway
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        build_app()(given)
+        build_app()(given, prog_name=PROGRAM)
     except (Exception, KeyboardInterrupt) as error:
         if INTERRUPTION.number is not None:  # whatever it broke on its way out
             INTERRUPTION.exit()

@@ -18,7 +18,7 @@ from pkg_pipeline.adapters import embedded
 from pkg_pipeline.cli.importing import estimate_line, import_all
 from pkg_pipeline.cli.reading import found_entity, print_context
 from pkg_pipeline.cli.run import RunSummary, work_off
-from pkg_pipeline.cli.terminal import JsonFlag, counted, notes, settings_in_force, show
+from pkg_pipeline.cli.terminal import DEMO_FOLDER, JsonFlag, counted, notes, own_command, settings_in_force, show
 from pkg_pipeline.demo import account
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.context import EntityContext
@@ -34,7 +34,7 @@ def demo(
 ) -> None:
     """Import the bundled conversations, summarise what is due, show somebody's context."""
     asked = settings_in_force()
-    home = asked.home / "demo"
+    home = asked.home / DEMO_FOLDER
     if fresh and home.exists():
         embedded.stop(home / "postgres")
         shutil.rmtree(home)
@@ -109,13 +109,14 @@ def _print(screen: Console, ran: RunSummary, answer: EntityContext, home: Path, 
     print_context(screen, answer)
     screen.print()
     screen.print(f"[bold]Where to go next[/bold] (this took {seconds:.1f} s)")
-    command = f"PKG_HOME={home} pkg-pipeline"
+    here, own = own_command(home=home), own_command()
     for line, what in (
-        (f"{command} entities", "everybody in the bundled account"),
-        (f'{command} context "周敏 Zhou Min"', "a supplier, in Chinese"),
-        (f'{command} recall "what delayed the LED modules?" --top-k 3', "the messages that say it, in any language"),
-        (f"{command} summaries --chat telegram:user:731002245", "what was decided with Daniel Okafor, in English"),
-        ("pkg-pipeline import PATH-TO-YOUR-EXPORT", "your own conversations, then: pkg-pipeline run"),
-        ("make dev", "Dagster's pages and the HTTP API"),
+        (f"{here} entities", "everybody in the bundled account"),
+        (f"{here} context '周敏 Zhou Min'", "a supplier, in Chinese"),
+        (f"{here} recall 'what delayed the LED modules?' --top-k 3", "the messages that say it, in any language"),
+        (f"{here} summaries --chat telegram:user:731002245", "what was decided with Daniel Okafor, in English"),
+        (f"{here} dev", "Dagster's pages and the HTTP API, until Ctrl-C; so does make dev"),
+        (f"{own} import --help", "how your own conversations come in, into a memory of their own"),
     ):
-        screen.print(f"  {line}\n      [dim]{what}[/dim]", highlight=False)
+        screen.print(f"  {line}", markup=False)
+        screen.print(f"      {what}", style="dim", markup=False)

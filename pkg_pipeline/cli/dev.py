@@ -16,13 +16,13 @@ import typer
 from rich.console import Console
 
 from pkg_pipeline import wiring
-from pkg_pipeline.adapters import dagster_home
+from pkg_pipeline.adapters import dagster_home, embedded
 from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.cli import programs
 from pkg_pipeline.cli.callers import callers_of, curl_line
 from pkg_pipeline.cli.supervise import Program, Stopped, free_port, supervised
-from pkg_pipeline.cli.terminal import CommandFailed, console, settings_in_force
-from pkg_pipeline.settings import Settings
+from pkg_pipeline.cli.terminal import DEMO_FOLDER, CommandFailed, console, own_command, settings_in_force
+from pkg_pipeline.settings import Settings, load
 
 FAKE_KEY = "local"
 
@@ -39,9 +39,9 @@ def dev(
     ] = None,
 ) -> None:
     """Start everything and keep it running until Ctrl-C."""
-    settings = settings_in_force()
     screen = console()
     INTERRUPTION.is_bounded = False  # the group of programs has bounds of its own
+    settings = _with_a_memory(settings_in_force(), screen)
     with _only_one(settings.home), _runtime_folder() as folder, supervised(settings.home / "logs") as group:
         ui = free_port(
             "127.0.0.1", settings.dagster_port if dagster_port is None else dagster_port, option="--dagster-port"
@@ -62,6 +62,21 @@ def dev(
         except Stopped:
             screen.print("stopping …")
     screen.print("stopped.")
+
+
+def _with_a_memory(settings: Settings, screen: Console) -> Settings:
+    """The settings, or those of the demo where there is nothing to show but the demo's memory."""
+    demo = settings.home / DEMO_FOLDER
+    if settings.database_url is not None or embedded.is_initialised(settings.database_folder):
+        return settings
+    if not embedded.is_initialised(demo / "postgres"):
+        return settings
+    screen.print(
+        f"{settings.home} holds no memory yet: these are the pages of the demo. Your own begins with:"
+        f" {own_command()} import --help",
+        markup=False,
+    )
+    return load({**os.environ, "PKG_HOME": str(demo)})
 
 
 def _prepare(settings: Settings, url: str) -> None:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pkg_pipeline.cli.reading import say_if_empty
 from pkg_pipeline.cli.terminal import JsonFlag, counted, plain, settings_in_force, show
 from pkg_pipeline.stages import queue as queues
 from pkg_pipeline.stages.monitoring import Statistics, statistics
@@ -42,6 +43,7 @@ def stats(json: JsonFlag = False) -> None:
         if found.memory.days_behind:  # after an upgrade or a killed run
             memory.monitoring.recount()
             found = statistics(memory.monitoring.store, memory.monitoring.params)
+        say_if_empty(memory, found=found.to_json()["total_interactions"])
     show(found.to_json(), as_json=json, human=lambda screen: _print_stats(screen, found))
 
 
@@ -62,6 +64,7 @@ def queue(
         store, params, now = memory.monitoring.store, memory.monitoring.params, memory.clock.now()
         if state is None:
             whole = queues.queue(store, params, now=now, limit=limit or FIRST_ROWS)
+            say_if_empty(memory, found=whole["waiting"] or whole["failed"])
             show(whole, as_json=json, human=lambda screen: _print_queue(screen, whole))
             return
         chosen = cast(queues.QueueState, state)

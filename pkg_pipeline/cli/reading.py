@@ -13,6 +13,7 @@ from pkg_pipeline.cli.terminal import (
     as_text,
     counted,
     notes,
+    own_command,
     plain,
     settings_in_force,
     show,
@@ -55,6 +56,7 @@ def entities(
             page = list_entities(memory.reads, query=query, limit=limit, cursor=cursor)
         except BadCursor as error:
             raise typer.BadParameter(str(error), param_hint="--cursor") from error
+        say_if_empty(memory, found=page.items)
     show(page.to_json(), as_json=json, human=lambda screen: _print_entities(screen, page.items, page.next))
 
 
@@ -87,6 +89,7 @@ def summaries(
             page = list_summaries(memory.reads, wanted, limit=limit, cursor=cursor)
         except BadCursor as error:
             raise typer.BadParameter(str(error), param_hint="--cursor") from error
+        say_if_empty(memory, found=page.items)
     show(page.to_json(), as_json=json, human=lambda screen: _print_summaries(screen, page.items, page.next))
 
 
@@ -121,7 +124,19 @@ def found_entity(memory: Memory, asked: str) -> ListedEntity:
     try:
         return find_entity(memory.reads, asked)
     except (EntityUnknown, EntityAmbiguous) as error:
-        raise CommandFailed(str(error)) from error
+        raise CommandFailed(nothing_imported() if memory.reads.is_empty() else str(error)) from error
+
+
+def nothing_imported() -> str:
+    """What to do with an empty memory."""
+    own = own_command()
+    return f"nothing is imported yet: {own} import PATH takes conversations in, {own} demo shows the bundled ones"
+
+
+def say_if_empty(memory: Memory, *, found: object) -> None:
+    """A remark beside an answer in which nothing was ``found``, where the reason is that nothing was imported."""
+    if not found and memory.reads.is_empty():
+        notes().print(f"note: {nothing_imported()}", markup=False)
 
 
 def found_chat(memory: Memory, asked: str, *, option: str, must_exist: bool = False) -> tuple[str, str]:

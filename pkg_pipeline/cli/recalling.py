@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 from rich.console import Console
 
-from pkg_pipeline.cli.reading import found_chat, found_entity, moment_of, parameter
+from pkg_pipeline.cli.reading import found_chat, found_entity, moment_of, parameter, say_if_empty
 from pkg_pipeline.cli.terminal import (
     JsonFlag,
     as_text,
@@ -55,6 +55,7 @@ def recall(
             )
         except BadRequest as error:
             raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
+        say_if_empty(memory, found=answer.block.lines)
     show(answer.to_json(), as_json=json, human=lambda screen: print_recall(screen, answer))
 
 

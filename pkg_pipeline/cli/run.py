@@ -14,6 +14,7 @@ from rich.table import Table
 
 from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.cli.progress import OnPart, showing
+from pkg_pipeline.cli.reading import nothing_imported
 from pkg_pipeline.cli.terminal import FAILED, JsonFlag, counted, notes, settings_in_force, show
 from pkg_pipeline.defs.due import ASSETS, has_work
 from pkg_pipeline.defs.keys import GRAIN_OF, Grain, existing, keys_between
@@ -59,6 +60,8 @@ def run(
     with showing(as_json=json, starting="starting Dagster") as on_part:
         summary = work_off(settings, assets=assets, keys=keys, on_part=on_part, verbose=verbose)
     show(summary.to_json(), as_json=json, human=lambda screen: _print(screen, summary))
+    if summary.is_empty:
+        notes().print(f"note: {nothing_imported()}", markup=False)
     if summary.failed:
         raise typer.Exit(FAILED)
 
@@ -71,6 +74,7 @@ class RunSummary:
     waiting: int
     seconds: float
     checks: Sequence[CheckRow] = ()
+    is_empty: bool = False
 
     @property
     def failed(self) -> int:
@@ -118,7 +122,8 @@ def work_off(
         if keys or any(has_work(memory, asset) for asset in assets):
             checks = _execute(memory, assets, list(keys), rows.append, on_part, verbose=verbose)
         waiting = memory.pending(SUMMARIES)
-    return RunSummary(rows, waiting, time.monotonic() - started, checks)
+        is_empty = not rows and memory.is_empty()
+    return RunSummary(rows, waiting, time.monotonic() - started, checks, is_empty=is_empty)
 
 
 def _execute(

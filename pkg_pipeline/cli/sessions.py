@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pkg_pipeline.cli.reading import Cursor, Limit
+from pkg_pipeline.cli.reading import Cursor, Limit, say_if_empty
 from pkg_pipeline.cli.session_words import minute
 from pkg_pipeline.cli.terminal import JsonFlag, counted, plain, settings_in_force, show
 from pkg_pipeline.stages.paging import DEFAULT_ROWS, BadCursor
@@ -24,6 +24,7 @@ def sessions(limit: Limit = DEFAULT_ROWS, cursor: Cursor = None, json: JsonFlag 
             page = SessionDesk(memory).list(limit=limit, cursor=cursor)
         except BadCursor as error:
             raise typer.BadParameter(str(error), param_hint="--cursor") from error
+        say_if_empty(memory, found=page["items"])
     show(page, as_json=json, human=lambda screen: _print_sessions(screen, page))
 
 

@@ -6,10 +6,13 @@ Rich and the settings are loaded by what needs them: ``--help`` needs neither.
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
@@ -25,6 +28,9 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on sta
 YesFlag = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
+
+DEMO_FOLDER = "demo"
+"""The demo's own home, within the home in force."""
 
 PROGRESS_AFTER_SECONDS = 2.0
 COLUMNS_WITHOUT_TERMINAL = 160
@@ -85,6 +91,22 @@ def show(answer: Any, *, as_json: bool, human: Callable[[Console], None]) -> Non
         sys.stdout.write(orjson.dumps(answer, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
     else:
         human(console())
+
+
+def own_command(*, home: Path | None = None) -> str:
+    """How this program is called from the folder in which it was, for lines that are to be copied.
+
+    With PKG_HOME where a shell would else reach another home: another ``home`` than the one it comes to by itself.
+    """
+    beside = Path(sys.executable).with_name("pkg-pipeline")
+    on_path = shutil.which("pkg-pipeline")
+    if not beside.exists() or (on_path is not None and beside.samefile(on_path)):
+        called = "pkg-pipeline"
+    else:
+        called = str(beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside)
+    given = str(home) if home is not None else os.environ.get("PKG_HOME")
+    prefix = f"PKG_HOME={shlex.quote(given)} " if given else ""
+    return prefix + shlex.quote(called)
 
 
 def settings_in_force() -> Settings:

@@ -122,6 +122,10 @@ class PipelineMemory(Protocol):
         """What attempts left undone, over all partitions."""
         ...
 
+    def is_empty(self) -> bool:
+        """Whether nothing was ever taken in."""
+        ...
+
 
 class OpenedMemory:
     """``wiring.Memory`` in the words of ``PipelineMemory``."""
@@ -160,6 +164,9 @@ class OpenedMemory:
             return self._memory.import_path(path, unknown_self_ok=True)
         except (ImportFailed, UnreadableExport) as error:
             raise Refused(str(error)) from error
+
+    def is_empty(self) -> bool:
+        return self._memory.reads.is_empty()
 
     def build_interactions(self) -> InteractionsReport:
         require_space(self.settings)

@@ -37,8 +37,8 @@ def of_another_script(asked: str, names: Sequence[Named]) -> tuple[UUID, ...]:
     Марина is Marina and Marina Lebedeva; 周敏 is Zhou Min. Names in the same script are never matched by sound.
     """
     words = _sounds(asked)
-    if len("".join(words)) < SHORTEST_ACROSS:
-        return ()
+    if len("".join(words)) < SHORTEST_ACROSS or (_HAN.search(asked) and len(words) == 1):
+        return ()  # one Chinese sign sounds like a hundred others
     scripts = _scripts(asked)
     found = [one.id for one in names if not scripts & _scripts(one.name) and _is_same(words, _sounds(one.name))]
     return tuple(dict.fromkeys(found))

@@ -276,5 +276,8 @@ class FakeMemory:
     def silent_interactions(self) -> int:
         return self._silent
 
+    def is_empty(self) -> bool:
+        return False
+
     def pending(self, asset: str) -> int:
         return self._left

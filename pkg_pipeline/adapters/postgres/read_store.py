@@ -99,6 +99,10 @@ class PostgresReadStore:
         parameters = {"query": query or "", "after_name": after_name, "after_id": after_id, "limit": limit}
         return [_entity(row) for row in self._rows("history", "entities_page", parameters)]
 
+    def is_empty(self) -> bool:
+        """Whether nothing was ever taken in."""
+        return self._rows("history", "is_empty", {})[0][0]
+
     def entity_of_key(self, source: str, external_id: str) -> UUID | None:
         """Whose identity this is, or with whom a direct chat is."""
         found = self._rows("history", "entity_of_key", {"source": source, "external_id": external_id})

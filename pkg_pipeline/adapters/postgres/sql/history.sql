@@ -36,6 +36,9 @@ FROM (
     ORDER BY lower(name), id LIMIT %(limit)s
 ) AS e ORDER BY lower(e.name), e.id
 
+-- name: is_empty
+SELECT NOT EXISTS (SELECT FROM chats) AS is_empty
+
 -- name: entity_of_key
 -- an identity's, else that of the other one in a direct chat
 SELECT entity_id FROM (
