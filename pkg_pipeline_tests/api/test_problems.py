@@ -95,7 +95,7 @@ def test_a_parameter_that_takes_several_is_given_several_times(client: TestClien
 def test_an_unknown_entity_is_404_with_the_nearest_names(client: TestClient) -> None:
     body = refused(client, "/v1/entities/Borys/context", 404)
     assert body["nearest"] == ["Boris"]
-    assert body["detail"].startswith("nobody here is called 'Borys'; did you mean Boris (jsonl:")
+    assert body["detail"].startswith("nobody here is called 'Borys'; did you mean Boris (telegram:")
     for path in ("", "/context", "/timeline"):
         refused(client, f"/v1/entities/{NOBODY}{path}", 404)
 
