@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -20,6 +21,7 @@ from pkg_pipeline.memory.gate_records import (
     CandidateFact,
     CandidateSummary,
 )
+from pkg_pipeline.memory.gate_text import plain
 from pkg_pipeline.memory.importance import MARKED_ABOVE
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.prompts import fencing
@@ -108,6 +110,8 @@ def render(source: SummaryInput, *, strict: bool = False, problem: str | None = 
     system = wording.system(names_me=names_me, in_chinese=source.language == "zh")
     seed = source.input_hash
     zone = ZoneInfo(source.timezone)
+    says_whose = has_namesake(source.participants)
+    lines = (message_line(message, zone, wording, says_whose=says_whose) for message in source.messages)
     parts = [
         wording.opening.format(
             count=len(source.messages),
@@ -118,7 +122,7 @@ def render(source: SummaryInput, *, strict: bool = False, problem: str | None = 
         wording.participants_with_me if names_me else wording.participants_without_me,
         fencing.fence(PARTICIPANTS_BLOCK, (participant_line(person) for person in source.participants), seed=seed),
         wording.messages,
-        fencing.fence(MESSAGES_BLOCK, (message_line(message, zone, wording) for message in source.messages), seed=seed),
+        fencing.fence(MESSAGES_BLOCK, lines, seed=seed),
         wording.closing,
     ]
     if strict:
@@ -192,8 +196,16 @@ def participant_line(person: Person) -> str:
     )
 
 
-def message_line(message: SourceMessage, zone: ZoneInfo, wording: Wording, **fields: bool) -> str:
+def has_namesake(people: Sequence[Person]) -> bool:
+    """Whether somebody bears the owner's name: then each message says whether it is the owner's."""
+    own = {plain(person.name) for person in people if person.is_self}
+    return any(plain(person.name) in own for person in people if not person.is_self)
+
+
+def message_line(message: SourceMessage, zone: ZoneInfo, wording: Wording, *, says_whose: bool, **fields: bool) -> str:
     """One message, as a fenced line under its number; ``fields`` are said of it besides."""
+    if says_whose:
+        fields = {"is_me": message.sender.is_self, **fields}
     important = message.importance_score > MARKED_ABOVE
     record = fencing.encode(
         {

@@ -67,8 +67,11 @@ def render(update: UpdateInput, *, strict: bool = False, problem: str | None = N
     names_me = source.self_person is not None
     seed, zone = source.input_hash, ZoneInfo(source.timezone)
     people = (interaction_summary.participant_line(person) for person in source.participants)
+    says_whose = interaction_summary.has_namesake(source.participants)
     messages = (
-        interaction_summary.message_line(message, zone, common, new=message.number in update.new_numbers)
+        interaction_summary.message_line(
+            message, zone, common, says_whose=says_whose, new=message.number in update.new_numbers
+        )
         for message in source.messages
     )
     known = (_known_line(ref, item, update) for ref, item in update.shown.items())

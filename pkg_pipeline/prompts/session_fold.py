@@ -24,6 +24,7 @@ from pkg_pipeline.prompts.interaction_summary import (
     AnswerFact,
     decision_candidate,
     fact_candidate,
+    has_namesake,
     local_time,
     message_line,
     participant_line,
@@ -88,9 +89,14 @@ def render(source: FoldInput, *, strict: bool = False, problem: str | None = Non
     if source.earlier:
         lines = (fencing.encode({"part": n, "summary": text}) for n, text in enumerate(source.earlier, 1))
         parts += [wording.earlier, fencing.fence(EARLIER_BLOCK, lines, seed=seed)]
+    says_whose = has_namesake(source.participants)
     parts += [
         common.messages,
-        fencing.fence(MESSAGES_BLOCK, (message_line(one, zone, common) for one in source.messages), seed=seed),
+        fencing.fence(
+            MESSAGES_BLOCK,
+            (message_line(one, zone, common, says_whose=says_whose) for one in source.messages),
+            seed=seed,
+        ),
         wording.closing,
     ]
     if strict:

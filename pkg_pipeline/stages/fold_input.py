@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from pkg_pipeline.memory import folding, hashing, language, message_parts
-from pkg_pipeline.memory.fold_records import MOST_TOOL_CHARS, FoldInput, is_tool, tool_speaker
+from pkg_pipeline.memory.fold_records import MOST_TOOL_CHARS, TOOL_PREFIX, FoldInput, is_tool, tool_speaker
+from pkg_pipeline.memory.marks import named
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.session_records import SessionMessage
 
@@ -73,6 +74,8 @@ def _piece(message: SessionMessage, speaker: Person, text: str) -> Iterator[Piec
 def _speaker(message: SessionMessage) -> Person:
     """Somebody whom the source does not name is one person a session, whose id is stored nowhere."""
     name = message.sender_name or UNNAMED
+    if name.casefold().startswith(TOOL_PREFIX.strip()):
+        name = named(name)  # a tool's results are told under such names
     entity_id = message.sender_entity_id or hashing.item_id(UUID(int=0), "speaker", name)
     return Person(entity_id, name, message.is_self)
 
