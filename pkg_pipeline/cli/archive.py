@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any
@@ -14,11 +14,12 @@ from rich.console import Console
 from rich.table import Table
 
 from pkg_pipeline.adapters.postgres.archive_store import ArchiveBusy
-from pkg_pipeline.cli.reading import found_chat
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, notes, settings_in_force, show
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, counted, notes, settings_in_force, show
 from pkg_pipeline.memory.hashing import parse_chat_key, parse_typed_message_key
 from pkg_pipeline.stages.archive import ArchiveStatus, MonthStatus, NothingThere, RestoreReport
 from pkg_pipeline.stages.archive_stores import RestoreScope
+from pkg_pipeline.stages.chats import find_chat
+from pkg_pipeline.stages.read_stores import ChatAmbiguous, ChatUnknown
 from pkg_pipeline.wiring import open_memory
 
 archive = typer.Typer(
@@ -52,11 +53,12 @@ def restore(
     """Texts back into their messages, byte for byte. They are left alone for the archive age again."""
     scope = _scope(message=message, interaction=interaction, chat=chat, month=month)
     with open_memory(settings_in_force()) as memory, _working("restoring", as_json=json):
-        if chat is not None:
-            scope = RestoreScope(chat=found_chat(memory, chat, option="--chat"))
         try:
+            if chat is not None:
+                with suppress(ChatUnknown):  # what is not there is said in the words of a restore
+                    scope = RestoreScope(chat=find_chat(memory.reads, as_text(chat)))
             report = memory.archive.restore(scope)
-        except NothingThere as error:
+        except (NothingThere, ChatAmbiguous) as error:
             raise CommandFailed(str(error)) from error
     show(asdict(report), as_json=json, human=lambda screen: screen.print(_restored(report)))
 

@@ -32,10 +32,10 @@ def dev(
         bool, typer.Option("--fake-llm", help="Summaries by a local server that speaks the Anthropic protocol.")
     ] = False,
     api_port: Annotated[
-        int | None, typer.Option("--api-port", help="Port of the HTTP API; 0 takes a free one.")
+        int | None, typer.Option("--api-port", min=0, max=65535, help="Port of the HTTP API; 0 takes a free one.")
     ] = None,
     dagster_port: Annotated[
-        int | None, typer.Option("--dagster-port", help="Port of Dagster's UI; 0 takes a free one.")
+        int | None, typer.Option("--dagster-port", min=0, max=65535, help="Port of Dagster's UI; 0 takes a free one.")
     ] = None,
 ) -> None:
     """Start everything and keep it running until Ctrl-C."""

@@ -60,9 +60,11 @@ def test_wrong_usage_ends_with_2_and_says_nothing_on_standard_output(program: Pr
         (("frobnicate",), "No such command"),
         (("context",), "Missing argument"),
         (("entities", "--limit", "0"), "--limit"),
+        (("dev", "--api-port", "-3"), "--api-port"),
+        (("dev", "--dagster-port", "99999"), "--dagster-port"),
         (("import", "--frobnicate", "x"), "No such option"),
     ):
-        program(*arguments, "--json").refused(word)
+        program(*arguments, *(() if arguments[0] == "dev" else ("--json",))).refused(word)
     assert not program.home.exists()
 
 
