@@ -19,6 +19,7 @@ MODULES: tuple[str, ...] = (
     "hostile_clients",
     "api_fuzz",
     "model_trouble",
+    "hostile_exports",
 )
 """Modules of this package in the order of the table."""
 

@@ -19,7 +19,7 @@ from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteraction
 from pkg_pipeline.stages.import_report import ImportReport
 from pkg_pipeline.stages.ingest import import_export
 from pkg_pipeline.stages.interactions import InteractionParams, InteractionsReport, build_interactions
-from pkg_pipeline.stages.message_stores import IngestStore
+from pkg_pipeline.stages.message_stores import ExportSource, IngestStore
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 START = datetime(2026, 1, 10, 9, 0, tzinfo=UTC)
@@ -126,7 +126,7 @@ class Rig:
 
     def take_export(
         self,
-        export: LinesExport,
+        export: ExportSource,
         *,
         selves: frozenset[tuple[str, str]] = frozenset(),
         store: IngestStore | None = None,

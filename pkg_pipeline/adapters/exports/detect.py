@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 import orjson
 
+from pkg_pipeline.adapters.exports import telegram_marks as marks
 from pkg_pipeline.adapters.exports.containers import UnreadableExport, UnreadablePart, files_in
 from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
 from pkg_pipeline.adapters.exports.jsonl import REQUIRED, read_jsonl
@@ -160,8 +161,10 @@ def _not_telegram(head: bytes) -> str | None:
     keys, chat_type = _top_level(head)
     if keys & _FOREIGN_KEYS:
         return "its keys are another program's"
-    if "messages" in keys or keys & _TELEGRAM_SECTIONS or chat_type in CHAT_TYPES:
+    if "messages" in keys or keys & _TELEGRAM_SECTIONS or str(chat_type) in CHAT_TYPES:
         return None
+    if any(found["entry"] or found["chat"] for found in marks.MARKS.finditer(head.decode("latin-1"))):
+        return None  # broken before its first message
     return "no JSON object with chats or messages"
 
 

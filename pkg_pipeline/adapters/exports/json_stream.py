@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final, NoReturn
 
@@ -56,6 +57,7 @@ class JsonStream:
         self._text = ""
         self._at = 0
         self._ended = False
+        self._began = 0  # where the last value begins in the buffer
         # raw control characters are let through: they occur, and cleaning decides about them
         self._decode = JSONDecoder(strict=False, parse_constant=lambda _: None).raw_decode
 
@@ -84,7 +86,7 @@ class JsonStream:
                 # a number may go on in the next chunk (``0`` of ``0.5``); strings and containers show their end
                 shown = self._text[end - 1] in '"}]' or self._text[end : end + 1] in _AFTER_NUMBER
                 if shown or not self._fetch():
-                    self._at = end
+                    self._began, self._at = self._at, end
                     return value
 
     def members(self, *, inside: bool = False) -> Iterator[str]:
@@ -101,27 +103,23 @@ class JsonStream:
             yield index
 
     def skip(self) -> None:
-        """Passes over a value of any size and depth, held in pieces; what is in it need not be valid."""
-        depth, is_string = 0, False
-        is_container = self.peek() in '{["'
-        while True:
-            pattern = _INSIDE_STRING if is_string else _OUTSIDE_STRING if is_container else _SCALAR
-            found = pattern.match(self._text, self._at)
-            self._at = found.end() if found else self._at
-            mark = self._text[self._at : self._at + 1]
-            if not mark or mark == "\\":  # the buffer ends here, perhaps within an escape
-                if not self._fetch():
-                    raise self._fault("the file ends too early", cut_off=True)
-                continue
-            if not is_container:
-                return
-            self._at += 1
-            if mark == '"':
-                is_string = not is_string
-            else:
-                depth += 1 if mark in "{[" else -1
-            if depth == 0 and not is_string:
-                return
+        """Passes over a value of any size: containers are walked, so that only their parts are held."""
+        opening = self.peek()
+        if opening == "{":
+            for _ in self.members():
+                self._skip_part()
+        else:
+            self._skip_part()
+
+    def _skip_part(self) -> None:
+        """Arrays by element, anything else whole. What cannot be held is passed over like all else."""
+        if self.peek() != "[":
+            with suppress(BadValue):
+                self.value()
+            return
+        for _ in self.elements():
+            with suppress(BadValue):
+                self.value()
 
     def stands_at(self, pattern: re.Pattern[str]) -> bool:
         """Whether the next significant characters match; nothing is consumed."""
@@ -138,6 +136,36 @@ class JsonStream:
                 return None
         self._at = found.start()
         return found
+
+    def check_swallowed(self, value: object, mark: re.Pattern[str], hint: str) -> None:
+        """Gives the value just read back as a fault if one that looks like ``mark`` stands within it, through a quote
+        or bracket too much. What holds another rightly is an object and valid to the letter. Every mark has the
+        ``hint`` in it.
+        """
+        began, end, text = self._began, self._at, self._text
+        if isinstance(value, dict):
+            if text.find(hint, text.find(hint, began, end) + 1, end) < 0:
+                return  # at most its own, which is all but ever so
+        else:  # the other may only begin in it
+            self._at = began
+            self._fetch(_AHEAD)
+            began, end, text = self._at, self._at + end - began, self._text
+            self._began, self._at = began, end
+        found = mark.search(text, began + 1)
+        if found is None or found.start() >= end:
+            return
+        with suppress(ValueError):
+            JSONDecoder(strict=True).raw_decode(text, began)
+            if isinstance(value, dict):
+                return
+        self._at = began
+        fault = self._fault("what stands here goes on into what follows", cut_off=False)
+        self.step()
+        raise fault
+
+    def fault(self, reason: str) -> JsonFault:
+        """What stands here is valid but cannot be meant."""
+        return self._fault(reason, cut_off=False)
 
     def step(self) -> None:
         """Behind the next character, whatever it is: so that ``seek`` finds something else."""
@@ -192,8 +220,31 @@ class JsonStream:
         self.step()
         raise fault
 
+    def _pass_over(self) -> None:
+        """Behind a value of any size and depth by its brackets and quotes, held in pieces."""
+        depth, is_string = 0, False
+        is_container = self.peek() in '{["'
+        while True:
+            pattern = _INSIDE_STRING if is_string else _OUTSIDE_STRING if is_container else _SCALAR
+            found = pattern.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            mark = self._text[self._at : self._at + 1]
+            if not mark or mark == "\\":  # the buffer ends here, perhaps within an escape
+                if not self._fetch():
+                    raise self._fault("the file ends too early", cut_off=True)
+                continue
+            if not is_container:
+                return
+            self._at += 1
+            if mark == '"':
+                is_string = not is_string
+            else:
+                depth += 1 if mark in "{[" else -1
+            if depth == 0 and not is_string:
+                return
+
     def _refuse(self, reason: str) -> NoReturn:
-        self.skip()
+        self._pass_over()
         raise BadValue(reason)
 
     def _fetch(self, at_least: int = 1) -> bool:

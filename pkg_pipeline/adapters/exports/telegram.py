@@ -22,6 +22,7 @@ from pkg_pipeline.memory.records import ParsedOwner, Rejected
 
 LEFT_CHATS: Final = "left_chats"
 CHAT_SECTIONS: Final = ("chats", LEFT_CHATS)
+_HEAD_BYTES: Final = 256 * 1024
 HEADER: Final = frozenset(("name", "type", "id"))
 
 
@@ -51,19 +52,24 @@ class _Account:
 
     def items(self) -> Iterator[ExportItem]:
         try:
+            yield from self._document()
+            if not self._chats_seen:  # perhaps they stand in something else, because a bracket or quote is wrong
+                self._stream = JsonStream(repaired(self._source.uncounted_chunks()))
+                yield from self._behind_a_fault()
+        except DamagedFile as damage:
+            reason = f"{damage}; everything before was read"
+            yield Rejected(f"byte {self._source.bytes_read}", reason, is_damage=True)
+
+    def _document(self) -> Iterator[ExportItem]:
+        try:
             if self._stream.peek() != "{":
-                yield Rejected("byte 0", "a Telegram export begins with '{'")
+                yield Rejected("byte 0", "a Telegram export begins with '{'", is_damage=True)
                 return
             yield from self._root()
             self._stream.expect_end()
         except JsonFault as fault:
             yield self._rejection(fault)
-            try:
-                yield from self._behind_a_fault()
-            except DamagedFile as damage:
-                yield self._damaged(damage)
-        except DamagedFile as damage:
-            yield self._damaged(damage)
+            yield from self._behind_a_fault()
 
     def _root(self) -> Iterator[ExportItem]:
         for key in self._stream.members():
@@ -79,7 +85,7 @@ class _Account:
             else:
                 self._stream.skip()
         if not self._chats_seen:
-            yield Rejected("", "there is no chat in this export")
+            yield Rejected("", "there is no chat in this export", is_damage=True)
 
     def _value(self) -> Any:
         """The next value; None for one that cannot be held."""
@@ -96,7 +102,7 @@ class _Account:
                 yield Rejected(section, "not a list of chats")
         else:
             for key in self._stream.members():
-                if self._stream.peek() == "[" and (key == "list" or self._stream.stands_at(marks.CHAT_LIST)):
+                if (key == "list" and self._stream.peek() in "[{") or self._stream.stands_at(marks.CHAT_LIST):
                     yield from self._list(f"{section}.list")
                 else:
                     self._stream.skip()
@@ -104,6 +110,8 @@ class _Account:
     def _list(self, place: str) -> Iterator[ExportItem]:
         for index in self._stream.elements():
             chat_place = f"{place}[{index}]"
+            if self._stream.stands_at(marks.ENTRY):
+                raise self._stream.fault("a message stands where a chat should")
             if self._stream.peek() != "{":
                 self._stream.skip()
                 yield Rejected(chat_place, "not a chat")
@@ -138,6 +146,8 @@ class _Account:
         entries = self._entries()
         opening = Opening(header, owner_known=self._owner is not None)
         fault = _look_at(entries, opening)
+        if fault and not opening.has_old_ids:  # a chat keeps its key though its first entries are broken
+            opening.has_old_ids = marks.OLD_SENDER.search(self._source.head(_HEAD_BYTES)) is not None
         described = DescribedChat(header, opening)
         if self._owner is None and (owner_id := described.inferred_owner()):
             yield from self._owned_by(ParsedOwner(SOURCE, owner_id))
@@ -158,9 +168,12 @@ class _Account:
         first = self._index + 1
         for index in self._stream.elements(inside=inside):
             try:
-                yield first + index, self._stream.value()
+                raw = self._stream.value()
             except BadValue as bad:
-                yield first + index, bad
+                raw = bad
+            else:
+                self._stream.check_swallowed(raw, marks.MARKS, '"id"')
+            yield first + index, raw
 
     def _read(self, entries: Iterable[Entry]) -> Iterator[ExportItem]:
         reader, prefix = self._reader, f"{self._place}["
@@ -201,9 +214,6 @@ class _Account:
             with suppress(JsonFault, DamagedFile):  # what was found before is what there is; the fault comes in order
                 _collect_headers(stream, "", self._headers_ahead)
         return self._headers_ahead.get(place, {})
-
-    def _damaged(self, damage: DamagedFile) -> Rejected:
-        return Rejected(f"byte {self._source.bytes_read}", f"{damage}; everything before was read", is_damage=True)
 
     def _rejection(self, fault: JsonFault) -> Rejected:
         position = self._source.bytes_read - (0 if fault.cut_off else fault.unread_bytes)

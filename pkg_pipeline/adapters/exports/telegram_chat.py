@@ -122,7 +122,10 @@ class DescribedChat:
             peer_name=self.title if has_peer and self.peer else None,
             metadata=metadata,
             # of chats that were left, of channels and of forms that nobody knows an export may show a part
-            is_whole=not is_left and self.type in _KINDS and self.kind != "channel" and self.bare_number is not None,
+            is_whole=not is_left
+            and str(self.type) in _KINDS
+            and self.kind != "channel"
+            and self.bare_number is not None,
         )
 
     def _kinds(self) -> tuple[str, ChatKind, ChatCategory | None]:
