@@ -83,7 +83,7 @@ def asked(memory: Memory, url: str, instance: dg.DagsterInstance, stack: ExitSta
     )  # fmt: skip
     client = TestClient(create_app(deps), base_url="http://127.0.0.1")
     opened = OpenedMemory(memory)
-    found = {sensor.name: sensor for sensor in sensors.build(memory.settings)}
+    found = {sensor.name: sensor for sensor in sensors.build(memory.settings, start=memory.partitions_start)}
 
     def by_key() -> Any:
         with reads.connection() as connection:

@@ -43,8 +43,9 @@ def measure(url: str, folder: Path, repeats: int) -> dict[str, list[float]]:
         memory = Memory(settings, url=url, connections=pool, clock=PinnedClock(NOW))
         stack.callback(memory.close)
         instance = stack.enter_context(dagster_home.instance(settings.dagster_home, url))
-        [sensor] = [one for one in sensors.build(settings) if one.name == SENSOR]
         opened = OpenedMemory(memory)
+        made = sensors.build(settings, start=opened.partitions_start)
+        [sensor] = [one for one in made if one.name == SENSOR]
 
         def tick() -> Any:
             with dg.build_sensor_context(instance=instance, resources={"memory": opened}) as context:

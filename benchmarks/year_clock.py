@@ -63,10 +63,13 @@ class Ticks:
     def __init__(self, memory: OpenedMemory, clock: MovingClock, instance: dg.DagsterInstance) -> None:
         self._memory, self._clock, self._instance = memory, clock, instance
         held = dg.ResourceDefinition.hardcoded_resource(memory)
-        self._definitions = build_definitions(settings=memory.settings, resource_overrides={RESOURCE: held})
+        self._definitions = build_definitions(
+            start=memory.partitions_start, settings=memory.settings, resource_overrides={RESOURCE: held}
+        )
         repository = self._definitions.get_repository_def()
         self._schedules = list(repository.schedule_defs)
-        minutes_on = {one.name: one for one in sensors.build(memory.settings, wall=later)}
+        made = sensors.build(memory.settings, start=memory.partitions_start, wall=later)
+        minutes_on = {one.name: one for one in made}
         self._sensors = [
             minutes_on.get(one.name, one)
             for one in repository.sensor_defs

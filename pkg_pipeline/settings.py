@@ -38,7 +38,7 @@ class Settings(SessionSettings):
     # clock and calendar
     now: datetime | None = None
     timezone: str = "UTC"
-    partitions_start: date = date(2000, 1, 1)
+    partitions_start: date | None = None
 
     # language model
     llm: Literal["auto", "anthropic", "offline"] = "auto"

@@ -9,6 +9,9 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+CODE_SERVER_VARIABLE = "PKG_CODE_SERVER"
+"""Where what runs in the code server can ask it for new definitions: a socket's path, or a port of this machine."""
+
 
 @contextmanager
 def in_environment(values: Mapping[str, str]) -> Iterator[None]:

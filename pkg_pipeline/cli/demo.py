@@ -47,6 +47,7 @@ def demo(
         paths = _exports(home, settings)
         report, _ = import_all(memory, paths, format_name=None, self_rule=None, as_json=json)
         made = memory.build_interactions(report.chats)
+        memory.leave_unreported(report, made)
         estimate = memory.estimate()
         if not json:
             counts = report.counts

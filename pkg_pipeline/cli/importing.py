@@ -59,6 +59,7 @@ def import_files(
         if not json and report.counts.new > 20_000:
             notes().print("making interactions …")
         made = memory.build_interactions(report.chats)
+        memory.leave_unreported(report, made)
         estimate = memory.estimate()
     answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
     show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))

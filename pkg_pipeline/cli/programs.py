@@ -15,6 +15,7 @@ from urllib.request import Request
 import psycopg
 
 from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA
+from pkg_pipeline.adapters.process_environment import CODE_SERVER_VARIABLE
 from pkg_pipeline.cli.supervise import Probe, Program, http_answers, socket_answers
 
 MODULE = "pkg_pipeline.definitions"
@@ -27,10 +28,28 @@ _COMMAND_LINE = "from pkg_pipeline.cli.app import main; main()"
 
 
 def code_server(socket: Path, environment: Mapping[str, str]) -> Program:
-    """Loads the definitions once for webserver, daemon and runs, on a socket that only this user can open."""
-    command = [sys.executable, "-m", "dagster", "api", "grpc", "-m", MODULE, "--socket", str(socket)]
-    options = ["--use-python-environment-entry-point", "--empty-working-directory", "--log-level", "warning"]
-    return Program("code-server", [*command, *options], environment, socket_answers(socket))
+    """Loads the definitions for webserver, daemon and runs, anew when it is asked to, on a socket that only this user
+    can open.
+    """
+    told = {**environment, CODE_SERVER_VARIABLE: str(socket)}
+    command = [*reloading_server(), "--socket", str(socket), "--log-level", "warning"]
+    return Program("code-server", command, told, socket_answers(socket))
+
+
+def reloading_server() -> list[str]:
+    """The command of a code server that has the definitions in a process of their own, which it can replace: runs that
+    the old one started go on.
+    """
+    return [
+        sys.executable,
+        "-m",
+        "dagster",
+        "code-server",
+        "start",
+        "-m",
+        MODULE,
+        "--use-python-environment-entry-point",
+    ]
 
 
 def workspace(folder: Path, socket: Path) -> Path:

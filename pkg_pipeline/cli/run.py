@@ -56,7 +56,11 @@ def run(
     """Work off all that is due now, or a range of partitions, through Dagster, here."""
     settings = settings_in_force()
     assets = _assets(only, has_keys=any(given is not None for given in (partition, from_, to)))
-    keys = _keys(settings, assets=assets, partition=partition, first=from_, last=to)
+    asked = _asked(assets, partition=partition, first=from_, last=to)
+
+    def keys(memory: PipelineMemory) -> list[str]:
+        return [] if asked is None else _there(memory, asked)
+
     with showing(as_json=json, starting="starting Dagster") as on_part:
         summary = work_off(settings, assets=assets, keys=keys, on_part=on_part, verbose=verbose)
     show(summary.to_json(), as_json=json, human=lambda screen: _print(screen, summary))
@@ -104,12 +108,12 @@ def work_off(
     settings: Settings,
     *,
     assets: tuple[str, ...] = ASSETS,
-    keys: Sequence[str] = (),
+    keys: Callable[[PipelineMemory], Sequence[str]] = lambda _: (),
     on_part: OnPart = lambda *_: None,
     verbose: bool = False,
 ) -> RunSummary:
-    """Run what is due through Dagster in this process, or the partitions ``keys`` of the one asset given; nothing due
-    starts nothing.
+    """Run what is due through Dagster in this process, or the partitions ``keys`` of the one asset given, if it gives
+    any; nothing due starts nothing.
     """
     rows: list[RunRow] = []
     checks: Sequence[CheckRow] = ()
@@ -117,10 +121,11 @@ def work_off(
     started = time.monotonic()
     require_space(settings)
     with opened(settings) as memory:
-        if "messages" in assets and not keys:
+        chosen = list(keys(memory))
+        if "messages" in assets and not chosen:
             _let_settle(memory.inbox)
-        if keys or any(has_work(memory, asset) for asset in assets):
-            checks = _execute(memory, assets, list(keys), rows.append, on_part, verbose=verbose)
+        if chosen or any(has_work(memory, asset) for asset in assets):
+            checks = _execute(memory, assets, chosen, rows.append, on_part, verbose=verbose)
         waiting = memory.pending(SUMMARIES)
         is_empty = not rows and memory.is_empty()
     return RunSummary(rows, waiting, time.monotonic() - started, checks, is_empty=is_empty)
@@ -157,50 +162,60 @@ def _assets(only: str | None, *, has_keys: bool) -> tuple[str, ...]:
     return (only,)
 
 
-def _keys(
-    settings: Settings, *, assets: tuple[str, ...], partition: str | None, first: str | None, last: str | None
-) -> list[str]:
-    """The partitions asked for; none means what is due. Wrong usage ends with exit code 2."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """First days of the partitions that were named; ``hint`` is the option that named them."""
+
+    grain: Grain
+    keys: Sequence[date]
+    hint: str
+
+
+def _asked(assets: tuple[str, ...], *, partition: str | None, first: str | None, last: str | None) -> _Asked | None:
+    """The partitions asked for; None means what is due. Wrong usage ends with exit code 2."""
     if partition is None and first is None and last is None:
-        return []
+        return None
     grain = GRAIN_OF.get(assets[0])
     if grain is None:
         raise typer.BadParameter(f"{assets[0]} has no partitions; {', '.join(GRAIN_OF)} have", param_hint="--only")
     if partition is not None and (first is not None or last is not None):
         raise typer.BadParameter(f"give one {grain.noun}, or a range by --from and --to", param_hint="--partition")
     if partition is not None:
-        return _one(settings, grain, _day(partition, hint="--partition"))
+        return _one(grain, _day(partition, hint="--partition"))
     if first is None or last is None:
         raise typer.BadParameter("a range needs both --from and --to", param_hint="--from/--to")
-    return _range(settings, grain, _day(first, hint="--from"), _day(last, hint="--to"))
+    return _range(grain, _day(first, hint="--from"), _day(last, hint="--to"))
 
 
-def _one(settings: Settings, grain: Grain, key: date) -> list[str]:
+def _one(grain: Grain, key: date) -> _Asked:
     begin = grain.begin(key)
     if begin != key:
         raise typer.BadParameter(
             f"{key} is no {grain.noun}: it lies in that of {begin}, its first day", param_hint="--partition"
         )
-    return _there(settings, grain, [key], hint="--partition")
+    return _Asked(grain, [key], "--partition")
 
 
-def _range(settings: Settings, grain: Grain, first: date, last: date) -> list[str]:
+def _range(grain: Grain, first: date, last: date) -> _Asked:
     if last < first:
         raise typer.BadParameter(f"{last} is before {first}", param_hint="--to")
     begun = [date.fromisoformat(key) for key in keys_between(first, last, grain)]
     if not begun:
         raise typer.BadParameter(f"no {grain.noun} begins between {first} and {last}", param_hint="--from/--to")
-    return _there(settings, grain, begun, hint="--from/--to")
+    return _Asked(grain, begun, "--from/--to")
 
 
-def _there(settings: Settings, grain: Grain, keys: Sequence[date], *, hint: str) -> list[str]:
-    """``keys``, all of which have to exist: weeks and months do once they are over."""
+def _there(memory: PipelineMemory, asked: _Asked) -> list[str]:
+    """Keys of what was asked for, all of which has to exist: weeks and months do once they are over. Of a range that
+    begins before the memory does, the rest.
+    """
+    settings, start, grain = memory.settings, memory.partitions_start, asked.grain
     today = datetime.now(settings.zone).date()
-    found = existing(keys, grain, start=settings.partitions_start, today=today)
-    if len(found) < len(keys):
-        ends = f"{grain.begin(settings.partitions_start)} to {grain.last(today)}"
+    found = existing(asked.keys, grain, start=start, today=today)
+    if not found or len(found) < sum(key >= grain.begin(start) for key in asked.keys):
+        ends = f"{grain.begin(start)} to {grain.last(today)}"
         over = "" if grain.has_current else ", once they are over"
-        raise typer.BadParameter(f"{grain.noun}s run from {ends} in {settings.timezone}{over}", param_hint=hint)
+        raise typer.BadParameter(f"{grain.noun}s run from {ends} in {settings.timezone}{over}", param_hint=asked.hint)
     return found
 
 

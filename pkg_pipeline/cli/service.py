@@ -14,8 +14,9 @@ from pkg_pipeline import settings as settings_module
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters import dagster_home
 from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+from pkg_pipeline.adapters.process_environment import CODE_SERVER_VARIABLE
 from pkg_pipeline.cli.app import PRIVATE
-from pkg_pipeline.cli.programs import MODULE, PAGES_TOKEN, without_secrets
+from pkg_pipeline.cli.programs import PAGES_TOKEN, reloading_server, without_secrets
 from pkg_pipeline.settings import Settings, SettingsError
 
 CODE_PORT = 4000
@@ -35,8 +36,10 @@ def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tup
     python = sys.executable
     port = environ.get(CODE_PORT_VARIABLE, str(CODE_PORT))
     if service == "code":
-        grpc = [python, "-m", "dagster", "api", "grpc", "-m", MODULE, "--host", "0.0.0.0", "--port", port]
-        return [*grpc, "--use-python-environment-entry-point", "--empty-working-directory"], environment
+        return [*reloading_server(), "--host", "0.0.0.0", "--port", port], {
+            **environment,
+            CODE_SERVER_VARIABLE: port,
+        }
     if service == "api":
         listen = ["--host", settings.api_host, "--port", str(settings.api_port)]
         return [python, "-c", "from pkg_pipeline.cli.app import main; main()", "serve", *listen], environment

@@ -56,7 +56,7 @@ def import_threads(names: Names = None, every: All = False, url: Url = None, jso
     """Threads into the memory, as sessions. Repeating it changes nothing twice; LangGraph's database is only read."""
     with _opened(url) as work:
         done = work.take_in(_chosen(work, names, every=every), on_thread=_telling("reading", as_json=json))
-        made, estimate = work.build(done.report.chats)
+        made, estimate = work.build(done.report)
     answer = {**done.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
     show(answer, as_json=json, human=lambda screen: _print_import(screen, done, estimate_line(estimate, hint=True)))
     if done.passed_over and names:

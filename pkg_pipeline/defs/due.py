@@ -28,13 +28,14 @@ ASSETS = (
 def has_work(memory: PipelineMemory, asset: str) -> bool:
     """Whether a run of ``asset`` would find something to do now."""
     if asset == "messages":
-        return bool(memory.inbox.ready())
+        return bool(memory.inbox.ready()) or bool(memory.unreported(asset))
     if asset == "session_summaries":
         return memory.due_sessions(limit=1) > 0
     if asset in GRAIN_OF:
         is_asked_for = asset == "interaction_summaries" and bool(open_backfills(memory))
         return is_asked_for or bool(due_partitions(memory, asset, limit=1))
-    return bool(memory.partitions.due(asset, now=memory.clock.now(), limit=1)) or memory.silent_interactions() > 0
+    is_touched = bool(memory.partitions.due(asset, now=memory.clock.now(), limit=1))
+    return is_touched or memory.silent_interactions() > 0 or bool(memory.unreported(asset))
 
 
 def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = None) -> list[DuePartition]:
@@ -46,6 +47,11 @@ def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = No
         return memory.partitions.due(asset, now=memory.clock.now(), limit=limit)
     found = memory.due_weeks() if asset == "entity_relationship_profiles" else memory.due_months()
     return [DuePartition(asset, key, 0, 0) for key in _existing(memory, asset, found)][:limit]
+
+
+def there(due: Sequence[DuePartition], start: date) -> list[DuePartition]:
+    """Those that definitions with partitions from ``start`` on have; older ones come with the next load."""
+    return [one for one in due if one.key >= GRAIN_OF[one.asset].begin(start).isoformat()]
 
 
 def wanted(memory: PipelineMemory, asset: str, keys: Sequence[str], tags: Mapping[str, str]) -> list[str]:
@@ -62,7 +68,7 @@ def wanted(memory: PipelineMemory, asset: str, keys: Sequence[str], tags: Mappin
 def _existing(memory: PipelineMemory, asset: str, keys: list[date]) -> list[str]:
     settings = memory.settings
     today = datetime.now(settings.zone).date()  # which partitions there are follows the real time, as Dagster has it
-    return existing(keys, GRAIN_OF[asset], start=settings.partitions_start, today=today)
+    return existing(keys, GRAIN_OF[asset], start=memory.partitions_start, today=today)
 
 
 def open_backfills(memory: PipelineMemory) -> list[UUID]:

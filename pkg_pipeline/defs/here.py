@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import date
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -75,13 +75,18 @@ class LocalRuns:
         self._log_level = log_level
         self._on_part = on_part
         self._part: tuple[str, int, int] = "", 0, 0
+        self._made: tuple[date, dg.Definitions] | None = None
         self._checks: dict[tuple[str, str], CheckRow | None] = {}
         orphans.settle(instance, code_server_is_gone=False)
 
-    @cached_property
     def _definitions(self) -> dg.Definitions:
-        held = dg.ResourceDefinition.hardcoded_resource(self._memory)
-        return build_definitions(settings=self._memory.settings, resource_overrides={RESOURCE: held}, marts=False)
+        """Made anew where an import of these runs brought days before those that are there."""
+        start = self._memory.partitions_start
+        if self._made is None or start < self._made[0]:
+            held = {RESOURCE: dg.ResourceDefinition.hardcoded_resource(self._memory)}
+            settings = self._memory.settings
+            self._made = start, build_definitions(start=start, settings=settings, resource_overrides=held, marts=False)
+        return self._made[1]
 
     def begin(self, asset: str, total: int) -> None:
         """So many partitions of ``asset`` are worked off next."""
@@ -109,7 +114,7 @@ class LocalRuns:
         return [row for row in self._checks.values() if row is not None]
 
     def _execute(self, asset: str, tags: dict[str, str], *, expected: Sequence[str | None]) -> list[RunRow]:
-        job = self._definitions.resolve_job_def(JOB_OF[asset])
+        job = self._definitions().resolve_job_def(JOB_OF[asset])
         run_id, before = str(uuid4()), self._part[1]
         self._instance.add_event_listener(run_id, self._heard)
         started = time.perf_counter()

@@ -66,7 +66,7 @@ def _days(marts: dg.AssetsDefinition, timezone: str) -> dg.ScheduleDefinition:
                     first_mart,
                     today=now.astimezone(settings.zone).date(),
                     recent_days=round(settings.summary_min_age_days) + 1,
-                    first=settings.partitions_start,
+                    first=memory.partitions_start,
                 )
             )
         return _requests(context, keys, DAY)

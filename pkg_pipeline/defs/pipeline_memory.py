@@ -20,6 +20,7 @@ from pkg_pipeline.stages.stores import Lane, PartitionStore, Scope
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
 if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.work_store import Unreported
     from pkg_pipeline.stages.archive import MonthReport
     from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
     from pkg_pipeline.stages.folding import FoldReport
@@ -112,6 +113,19 @@ class PipelineMemory(Protocol):
 
     def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:
         """Verdicts of the asset's checks over a closed range of partitions, or over all."""
+        ...
+
+    def unreported(self, asset: str) -> Sequence[Unreported]:
+        """Work on ``asset`` that was done outside of Dagster's runs and that none has shown yet."""
+        ...
+
+    def drop_reported(self, shown: Sequence[Unreported]) -> None:
+        """A run has shown them."""
+        ...
+
+    @property
+    def partitions_start(self) -> date:
+        """The day with which partitions begin: that of the settings, or the first of the memory's first month."""
         ...
 
     def silent_interactions(self) -> int:
@@ -234,12 +248,48 @@ class OpenedMemory:
         params = CheckParams(self._memory.due_after_seconds, settings.summary_min_messages)
         return verify(asset, names, span, store=store, clock=self.clock, params=params)
 
+    def unreported(self, asset: str) -> Sequence[Unreported]:
+        return self._work.unreported(asset)
+
+    def drop_reported(self, shown: Sequence[Unreported]) -> None:
+        self._work.drop_reported([one.id for one in shown])
+
+    @property
+    def partitions_start(self) -> date:
+        return begin_of(self.settings, self._work.first_month)
+
     def silent_interactions(self) -> int:
         gap = timedelta(hours=self.settings.gap_hours)
         return self._work.silent_interactions(before=self.clock.now() - gap)
 
     def pending(self, asset: str) -> int:
         return self._work.pending(asset)
+
+
+def begin_of(settings: Settings, first_month: Callable[[], date | None]) -> date:
+    """Where partitions begin: as the settings say, in the memory's first month, or, while it is empty, in this one."""
+    if settings.partitions_start is not None:
+        return settings.partitions_start
+    return first_month() or datetime.now(settings.zone).date().replace(day=1)
+
+
+def begin_if_known(settings: Settings) -> date:
+    """As ``begin_of`` where the memory's server answers now; else in this month. Nothing is started or migrated."""
+    import psycopg
+
+    from pkg_pipeline import wiring
+    from pkg_pipeline.adapters.embedded import EmbeddedError
+    from pkg_pipeline.adapters.postgres import engine
+    from pkg_pipeline.adapters.postgres.work_store import first_month
+
+    def asked() -> date | None:
+        try:
+            with engine.connect(wiring.database_url(settings, start=False), autocommit=True) as connection:
+                return first_month(connection)
+        except (engine.DatabaseUnavailable, EmbeddedError, psycopg.Error):
+            return None  # once it answers, the sensor sees that older days are there
+
+    return begin_of(settings, asked)
 
 
 @contextmanager

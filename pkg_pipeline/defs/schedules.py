@@ -5,12 +5,13 @@ An hour that a change of clocks leaves out is kept by the first moment after it;
 that finds its forerunner at work says so and leaves the rest to the sensors, which look every half minute.
 """
 
+from datetime import date
 from typing import Any
 
 import dagster as dg
 
 from pkg_pipeline.defs import partitioned, publication, requests
-from pkg_pipeline.defs.due import due_partitions
+from pkg_pipeline.defs.due import due_partitions, there
 from pkg_pipeline.defs.hours import FOLDS, MARTS
 from pkg_pipeline.defs.jobs import FOLDS_JOB, MARTS_JOB
 from pkg_pipeline.defs.lanes import LANE_TAG, SCHEDULED_TAG
@@ -20,13 +21,13 @@ from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 RUNNING = dg.DefaultScheduleStatus.RUNNING
 
 
-def build(*, timezone: str, marts: bool) -> list[Any]:
+def build(*, timezone: str, marts: bool, start: date) -> list[Any]:
     """The schedules; the one of the marts only where there are dbt assets."""
-    found: list[Any] = [*(_at_its_hour(kind, timezone) for kind in partitioned.ALL), _sessions(timezone)]
+    found: list[Any] = [*(_at_its_hour(kind, timezone, start) for kind in partitioned.ALL), _sessions(timezone)]
     return [*found, _marts(timezone)] if marts else found
 
 
-def _at_its_hour(kind: Partitioned, timezone: str) -> dg.ScheduleDefinition:
+def _at_its_hour(kind: Partitioned, timezone: str, start: date) -> dg.ScheduleDefinition:
     """All due partitions that no run covers, in the live lane, or why none is asked for."""
 
     @dg.schedule(
@@ -41,7 +42,7 @@ def _at_its_hour(kind: Partitioned, timezone: str) -> dg.ScheduleDefinition:
         context: dg.ScheduleEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> list[dg.RunRequest] | dg.SkipReason:
         instance = context.instance
-        due = due_partitions(memory, kind.asset)
+        due = there(due_partitions(memory, kind.asset), start)
         if not due:
             return dg.SkipReason(f"no {kind.noun} is due")
         if why := kind.held(instance):

@@ -7,14 +7,14 @@ that is queued or running. Which work there is, is a table: no cursor over times
 
 import json
 import time
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import dagster as dg
 
 from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.defs import partitioned, requests
 from pkg_pipeline.defs.assets import interactions, messages, session_summaries
-from pkg_pipeline.defs.due import due_partitions
+from pkg_pipeline.defs.due import due_partitions, there
 from pkg_pipeline.defs.jobs import FOLDS_JOB, INTERACTIONS_JOB, MESSAGES_JOB
 from pkg_pipeline.defs.lanes import LANE_TAG, REASON_TAG
 from pkg_pipeline.defs.partitioned import Partitioned
@@ -32,12 +32,12 @@ COUNTED_SESSIONS = 1_000
 RUNNING = dg.DefaultSensorStatus.RUNNING
 
 
-def build(settings: Settings, *, wall: requests.Wall = time.time) -> list[dg.SensorDefinition]:
+def build(settings: Settings, *, start: date, wall: requests.Wall = time.time) -> list[dg.SensorDefinition]:
     return [
         _inbox(settings, wall),
         _interactions(wall),
         _sessions(wall),
-        *(_due(kind, wall) for kind in partitioned.ALL),
+        *(_due(kind, start, wall) for kind in partitioned.ALL),
     ]
 
 
@@ -49,22 +49,27 @@ def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
         job_name=MESSAGES_JOB,
         minimum_interval_seconds=INBOX_TICK_SECONDS,
         default_status=RUNNING,
-        description="New files in the inbox, once they are written completely.",
+        description="New files in the inbox, once they are written completely, and imports made elsewhere.",
     )
-    def inbox(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+    def inbox(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.SensorResult | dg.SkipReason:
         box = Inbox(folder, settle_seconds=INBOX_SETTLE_SECONDS, wall=wall)
         seen = {drop.name: drop.signature for drop in box.drops()}
         before: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
         ready = sorted(drop.name for drop in box.ready() if before.get(drop.name) == drop.signature)
         cursor = json.dumps(seen, sort_keys=True)
-        if not ready:
+        elsewhere = memory.unreported(messages.NAME)
+        if not ready and not elsewhere:
             reason = f"{len(seen)} drops are still being written" if seen else "the inbox is empty"
             return dg.SensorResult(skip_reason=reason, cursor=cursor)
         if why := _hold_off(context.instance, messages.NAME, MESSAGES_JOB, wall):
             return dg.SensorResult(skip_reason=why, cursor=cursor)
         failures = requests.streak(context.instance, MESSAGES_JOB).failures
-        key = ";".join(f"{name}={seen[name]}" for name in ready) + f":{failures}"
-        tags = {LANE_TAG: "live", REASON_TAG: f"{len(ready)} drops in the inbox"}
+        shown = [f"import={one.id}" for one in elsewhere[-1:]]
+        key = ";".join([*(f"{name}={seen[name]}" for name in ready), *shown]) + f":{failures}"
+        also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
+        tags = {LANE_TAG: "live", REASON_TAG: f"{len(ready)} drops in the inbox{also}"}
         return dg.SensorResult(run_requests=[dg.RunRequest(run_key=_short(key), tags=tags)], cursor=cursor)
 
     return inbox
@@ -83,11 +88,13 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
     ) -> dg.RunRequest | dg.SkipReason:
         due = memory.partitions.due(interactions.NAME, now=memory.clock.now())
         silent = memory.silent_interactions()
-        if not due and not silent:
+        elsewhere = memory.unreported(interactions.NAME)
+        if not due and not silent and not elsewhere:
             return dg.SkipReason("no chat was touched and no interaction fell silent")
         if why := _hold_off(context.instance, interactions.NAME, INTERACTIONS_JOB, wall):
             return dg.SkipReason(why)
-        reason = f"{len(due)} chats touched, {silent} interactions silent"
+        also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
+        reason = f"{len(due)} chats touched, {silent} interactions silent{also}"
         # no run key: what is due is read at each tick, and two runs with the same marks may both be needed
         return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: reason})
 
@@ -117,7 +124,7 @@ def _sessions(wall: requests.Wall) -> dg.SensorDefinition:
     return due_sessions
 
 
-def _due(kind: Partitioned, wall: requests.Wall) -> dg.SensorDefinition:
+def _due(kind: Partitioned, start: date, wall: requests.Wall) -> dg.SensorDefinition:
     """Due partitions that no run covers, within the runs of a tick, or why none is asked for."""
 
     @dg.sensor(
@@ -131,7 +138,7 @@ def _due(kind: Partitioned, wall: requests.Wall) -> dg.SensorDefinition:
         context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> list[dg.RunRequest] | dg.SkipReason:
         instance = context.instance
-        due = kind.sensor.ripe(instance, memory, due_partitions(memory, kind.asset))
+        due = kind.sensor.ripe(instance, memory, there(due_partitions(memory, kind.asset), start))
         if not due:
             return dg.SkipReason(kind.sensor.idle)
         if why := kind.held(instance):

@@ -6,7 +6,7 @@ LangGraph is an extra: it is loaded when threads are first asked for.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -117,9 +117,11 @@ class ThreadWork:
         )
         memory.sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
 
-    def build(self, chats: Collection[UUID]) -> tuple[InteractionsReport, Estimate]:
+    def build(self, report: ImportReport) -> tuple[InteractionsReport, Estimate]:
         """Interactions of what came in, and what summarising it would take."""
-        return self._memory.build_interactions(chats), self._memory.estimate()
+        made = self._memory.build_interactions(report.chats)
+        self._memory.leave_unreported(report, made)
+        return made, self._memory.estimate()
 
     def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:
         """L2 over one thread."""

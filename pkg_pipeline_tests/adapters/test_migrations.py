@@ -190,6 +190,15 @@ def test_revision_0008_goes_down_and_up_and_knows_what_was_imported_before(datab
         assert connection.execute("SELECT bool_or(is_missing) FROM messages").fetchone() == (False,)
 
 
+def test_revision_0009_goes_down_and_up(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute("INSERT INTO unreported_work (asset, counts) VALUES ('messages', '{}')")
+    migrate.downgrade(database_url, "0008")
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM unreported_work").fetchone() == (0,)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -128,7 +128,7 @@ def wait_for(true: Any, what: str, *, seconds: float) -> None:
         time.sleep(0.5)
 
 
-def small_talk(file: Path, first: date, days: int) -> Path:
+def small_talk(file: Path, first: date, days: int, *, chat: str = "c1") -> Path:
     """A direct chat of six messages on each of ``days`` days, in the generic format."""
     texts = (
         ("Me", "Hello, shall we agree on the price of the boat?"),
@@ -142,7 +142,7 @@ def small_talk(file: Path, first: date, days: int) -> Path:
     for number in range(days):
         for place, (sender, text) in enumerate(texts):
             message = {
-                "chat_id": "c1",
+                "chat_id": chat,
                 "message_id": f"{number}-{place}",
                 "sender_id": sender.casefold().replace(" ", "."),
                 "sender_name": sender,

@@ -37,6 +37,7 @@ class Pages:
     dagster: running.Dagster
     page: Page
     first: date
+    home: Path
 
     @property
     def last(self) -> date:
@@ -65,12 +66,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
         with running.dev(home) as dagster, browser(height=1150) as page:
             page.open(dagster.opening)
             page.wait_for(lambda: page.run("location.search") == "" and "Runs" in page.text, "the pages", seconds=60)
-            yield Pages(dagster, page, first)
+            yield Pages(dagster, page, first, home)
 
 
 def test_what_a_person_sees_and_clicks(pages: Pages) -> None:
     """One instance and one order for all of it: the pages show what the steps before have done."""
-    for step in (lineage, automation, backfill, partitions, plots, checks):
+    for step in (lineage, automation, imported, backfill, partitions, plots, checks, older):
         step(pages)
 
 
@@ -107,15 +108,26 @@ def automation(pages: Pages) -> None:
     pages.picture("automation")
 
 
+def imported(pages: Pages) -> None:
+    """What the import command took in is a run of each of the two assets above, on the timeline too."""
+    asked = "{ assetNodes { assetKey { path } assetMaterializations(limit: 1) { runId } } }"
+
+    def runs() -> dict[str, object]:
+        nodes = running.ask(pages.dagster, asked)["assetNodes"]
+        made = {one["assetKey"]["path"][0]: one["assetMaterializations"] for one in nodes}
+        return {name: made[name][0]["runId"] for name in ("messages", "interactions") if made[name]}
+
+    running.wait_for(lambda: len(runs()) == 2, "the import is materialised", seconds=120)
+    pages.open("/runs", "import_inbox", "build_interactions", "Success")
+
+
 def backfill(pages: Pages) -> None:
     """*Materialize…*, a range of days, *Launch backfill*; then until it is green."""
     page = pages.page
     pages.open(f"{SUMMARIES}?view=partitions", "Materialize…", "Missing (")
     page.click("Materialize…", selector="button")
-    page.wait_for(lambda: page.shows("Confirm") or page.shows("Launch backfill"), "the dialog")
-    if page.shows("Confirm", selector="button"):  # what lies above has no event of its own yet
-        page.click("Confirm", selector="button")
-        page.wait("Launch backfill")
+    page.wait("Launch backfill")
+    assert not page.shows("Confirm", selector="button"), "nothing above is missing: no warning comes first"
     if page.shows("Show all partitions"):
         page.click("Show all partitions")
     page.click("Custom", selector="[role=dialog] button")
@@ -165,6 +177,36 @@ def plots(pages: Pages) -> None:
     pages.page.wait("When graphing values by partition", "compression_ratio", "tokens", "seconds")
     pages.page.wait_for(lambda: pages.page.run("document.querySelectorAll('canvas').length") >= 5, "plots")
     pages.picture("plots")
+
+
+def older(pages: Pages) -> None:
+    """Messages of an earlier year move the first partition back; what was green stays green."""
+    asked = "{ assetNodes { assetKey { path } partitionKeys assetPartitionStatuses { ... on TimePartitionStatuses {"
+    asked += " ranges { status startKey endKey } } } } }"
+
+    def summaries() -> tuple[str, list[dict[str, str]]]:
+        nodes = {one["assetKey"]["path"][0]: one for one in running.ask(pages.dagster, asked)["assetNodes"]}
+        node = nodes["interaction_summaries"]
+        return node["partitionKeys"][0], node["assetPartitionStatuses"]["ranges"]
+
+    begin, green = summaries()
+    long_ago = pages.first.replace(year=pages.first.year - 3, day=10)
+    assert begin > str(long_ago)
+    folder = pages.home / "older"
+    folder.mkdir()
+    running.small_talk(folder / "older.jsonl", long_ago, 2, chat="c2")
+    running.take_in(pages.home, folder)
+    running.wait_for(lambda: summaries()[0] <= str(long_ago), "partitions begin earlier", seconds=180)
+    begin, after = summaries()
+    assert str(long_ago - timedelta(days=16)) < begin
+    assert {(one["startKey"], one["status"]) for one in green} <= {(one["startKey"], one["status"]) for one in after}
+    running.wait_for(
+        lambda: any(one["startKey"] <= str(long_ago) <= one["endKey"] for one in summaries()[1]),
+        "the sensors worked off the older days",
+        seconds=240,
+    )
+    pages.open(f"{SUMMARIES}?view=partitions", "Materialized (", "Failed (0)", begin)
+    pages.picture("older")
 
 
 def checks(pages: Pages) -> None:

@@ -69,6 +69,7 @@ def shell(settings: Settings, database_url: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PKG_HOME", str(settings.home))
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("PKG_LLM", "offline")
+    monkeypatch.setenv("PKG_PARTITIONS_START", "2000-01-01")
     return CliRunner()
 
 

@@ -24,7 +24,9 @@ def instance() -> Iterator[dg.DagsterInstance]:
 def definitions_of() -> Callable[[Any], dg.Definitions]:
     def build(memory: Any) -> dg.Definitions:
         held = dg.ResourceDefinition.hardcoded_resource(memory)
-        return build_definitions(settings=memory.settings, resource_overrides={RESOURCE: held}, marts=False)
+        return build_definitions(
+            start=memory.partitions_start, settings=memory.settings, resource_overrides={RESOURCE: held}, marts=False
+        )
 
     return build
 

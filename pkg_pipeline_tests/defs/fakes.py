@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import Inbox, Refused
+from pkg_pipeline.adapters.postgres.work_store import Unreported
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
@@ -21,6 +22,8 @@ from pkg_pipeline.stages.summaries import DayReport
 from pkg_pipeline.stages.verification import CHECKS
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
+FIRST_DAY = date(2000, 1, 1)
+"""With which partitions begin."""
 SUMMARIES = "interaction_summaries"
 PROFILES = "entity_relationship_profiles"
 ARCHIVE = "archived_messages"
@@ -171,9 +174,18 @@ class FakeMemory:
         self.imported: list[str] = []
         self.folded: list[tuple[Lane, bool]] = []
         self.sessions = len(self.partitions.due_keys.get(FOLDS, []))
+        self.partitions_start = FIRST_DAY
+        self.elsewhere: dict[str, list[Unreported]] = {}
         self.wrong: dict[tuple[str, str], Verdict] = {}
         self.verified: list[tuple[str, tuple[str, ...], tuple[date, date] | None]] = []
         self._silent, self._left, self._fail_at, self._refuse = silent, left, fail_at, refuse
+
+    def unreported(self, asset: str) -> list[Unreported]:
+        return list(self.elsewhere.get(asset, ()))
+
+    def drop_reported(self, shown: Sequence[Unreported]) -> None:
+        for held in self.elsewhere.values():
+            held[:] = [one for one in held if one not in shown]
 
     def import_drop(self, path: Path, /) -> FakeReport:
         if path.name in self._refuse:

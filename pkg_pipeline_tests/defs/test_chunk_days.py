@@ -13,7 +13,7 @@ from pkg_pipeline.defs.here import LocalRuns, RunRow
 from pkg_pipeline.defs.lanes import range_of
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline_tests.defs.conftest import Execute
-from pkg_pipeline_tests.defs.fakes import CHUNKS, SUMMARIES, FakeMemory
+from pkg_pipeline_tests.defs.fakes import CHUNKS, FIRST_DAY, SUMMARIES, FakeMemory
 
 RANGE = {"dagster__asset_partition_range_start": "2024-05-01", "dagster__asset_partition_range_end": "2024-05-03"}
 
@@ -72,7 +72,7 @@ def test_what_is_due_runs_after_the_summaries(tmp_path: Path, instance: dg.Dagst
 
 def test_the_sensor_asks_for_due_days_with_run_keys(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     memory = FakeMemory(tmp_path, due={CHUNKS: ["2024-05-01", "2024-05-02"]})
-    (sensor,) = [one for one in sensors.build(memory.settings) if one.name == "due_chunks"]
+    (sensor,) = [one for one in sensors.build(memory.settings, start=FIRST_DAY) if one.name == "due_chunks"]
     with dg.build_sensor_context(instance=instance, resources={"memory": memory}) as context:
         data = sensor.evaluate_tick(context)
         (request,) = data.run_requests or []

@@ -91,3 +91,19 @@ def test_a_due_partition_is_marked_again_whatever_was_done(tmp_path: Path, insta
         memory = DoneMemory(tmp_path, due={SUMMARIES: ["2024-05-01"]})
         here.run_due(LocalRuns(memory, instance), memory, (SUMMARIES,), lambda _: None)
     assert len(instance.fetch_materializations(dg.AssetKey(SUMMARIES), limit=9).records) == 2
+
+
+def test_on_the_pages_it_is_marked_again_with_what_was_said_of_it_before(
+    tmp_path: Path, instance: dg.DagsterInstance, definitions_of: Callable[[Any], dg.Definitions]
+) -> None:
+    """There a backfill takes a partition without an event for a failed one."""
+    key = dg.AssetKey(SUMMARIES)
+    for memory in (FakeMemory(tmp_path), DoneMemory(tmp_path)):
+        job = definitions_of(memory).resolve_job_def("summarize_days")
+        tags = {"dagster/backfill": "abc", "dagster/partition": "2024-05-01"}
+        assert job.execute_in_process(instance=instance, partition_key="2024-05-01", tags=tags).success
+    first, second = (one.asset_materialization for one in instance.fetch_materializations(key, limit=9).records)
+    assert first is not None
+    assert second is not None
+    assert first.metadata == second.metadata
+    assert first.metadata["rows"].value == 2

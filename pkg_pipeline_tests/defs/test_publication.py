@@ -20,7 +20,7 @@ from pkg_pipeline.defs.pipeline_memory import PipelineMemory, opened
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.defs.conftest import Execute
-from pkg_pipeline_tests.defs.fakes import ARCHIVE, PROFILES, SUMMARIES, FakeMemory
+from pkg_pipeline_tests.defs.fakes import ARCHIVE, FIRST_DAY, PROFILES, SUMMARIES, FakeMemory
 from pkg_pipeline_tests.defs.test_sensors_and_schedules import tick
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
@@ -147,7 +147,7 @@ def test_schedules_do_not_either_and_say_why(tmp_path: Path) -> None:
                 asset_key=dg.AssetKey(SUMMARIES), check_name="grounding", passed=False, metadata={}, description="why"
             )
         )
-        for schedule in schedules.build(timezone="UTC", marts=True):
+        for schedule in schedules.build(timezone="UTC", marts=True, start=FIRST_DAY):
             if schedule.name not in ("profiles_sunday_four", "archive_first_five", "marts_at_six"):
                 continue  # what is summarised, folded and searched is no publication
             resources = {} if schedule.name == "marts_at_six" else {"memory": memory}

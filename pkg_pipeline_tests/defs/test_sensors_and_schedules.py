@@ -13,7 +13,7 @@ import pytest
 
 from pkg_pipeline.defs import schedules, sensors
 from pkg_pipeline.defs.lanes import range_of, range_tags
-from pkg_pipeline_tests.defs.fakes import SUMMARIES, FakeMemory
+from pkg_pipeline_tests.defs.fakes import FIRST_DAY, SUMMARIES, FakeMemory
 
 LATER = 4102444800.0  # unix seconds, long after any file here was written
 
@@ -21,9 +21,8 @@ LATER = 4102444800.0  # unix seconds, long after any file here was written
 def tick(
     name: str, memory: FakeMemory, instance: dg.DagsterInstance, *, cursor: str | None = None, wall: float = LATER
 ):
-    found = {sensor.name: sensor for sensor in sensors.build(memory.settings, wall=lambda: wall)}
-    resources = {} if name == "inbox" else {"memory": memory}
-    with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
+    found = {sensor.name: sensor for sensor in sensors.build(memory.settings, start=FIRST_DAY, wall=lambda: wall)}
+    with dg.build_sensor_context(instance=instance, cursor=cursor, resources={"memory": memory}) as context:
         return found[name].evaluate_tick(context)
 
 
@@ -186,7 +185,7 @@ def kept_instance() -> Iterator[dg.DagsterInstance]:
 
 
 def night(memory: FakeMemory, instance: dg.DagsterInstance):
-    schedule = schedules.build(timezone="Asia/Tokyo", marts=False)[0]
+    schedule = schedules.build(timezone="Asia/Tokyo", marts=False, start=FIRST_DAY)[0]
     three_in_tokyo = datetime(2026, 3, 15, 18, tzinfo=UTC)
     with dg.build_schedule_context(
         instance=instance, scheduled_execution_time=three_in_tokyo, resources={"memory": memory}
@@ -212,7 +211,7 @@ def test_a_quiet_night_asks_for_no_run(tmp_path: Path, kept_instance: dg.Dagster
 
 
 def test_the_hours_are_those_of_the_memorys_time_zone() -> None:
-    made = schedules.build(timezone="Asia/Tokyo", marts=True)
+    made = schedules.build(timezone="Asia/Tokyo", marts=True, start=FIRST_DAY)
     assert {(one.name, one.cron_schedule, one.execution_timezone) for one in made} == {
         ("sessions_half_past_two", "30 2 * * *", "Asia/Tokyo"),
         ("summaries_at_three", "0 3 * * *", "Asia/Tokyo"),
@@ -225,5 +224,5 @@ def test_the_hours_are_those_of_the_memorys_time_zone() -> None:
 
 
 def test_all_sensors_run_from_the_start(tmp_path: Path) -> None:
-    for sensor in sensors.build(FakeMemory(tmp_path).settings):
+    for sensor in sensors.build(FakeMemory(tmp_path).settings, start=FIRST_DAY):
         assert sensor.default_status is dg.DefaultSensorStatus.RUNNING

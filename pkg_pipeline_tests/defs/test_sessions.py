@@ -20,14 +20,14 @@ from pkg_pipeline.defs import schedules, sensors
 from pkg_pipeline.defs.due import has_work
 from pkg_pipeline.defs.pipeline_memory import opened
 from pkg_pipeline.settings import Settings
-from pkg_pipeline_tests.defs.fakes import FOLDS, NOW, FakeMemory
+from pkg_pipeline_tests.defs.fakes import FIRST_DAY, FOLDS, NOW, FakeMemory
 from pkg_pipeline_tests.stages.fold_rig import FoldRig
 
 LATER = 4102444800.0
 
 
 def tick(memory: FakeMemory, instance: dg.DagsterInstance) -> Any:
-    found = {sensor.name: sensor for sensor in sensors.build(memory.settings, wall=lambda: LATER)}
+    found = {sensor.name: sensor for sensor in sensors.build(memory.settings, start=FIRST_DAY, wall=lambda: LATER)}
     with dg.build_sensor_context(instance=instance, resources={"memory": memory}) as context:
         return found["due_sessions"].evaluate_tick(context)
 
@@ -80,7 +80,7 @@ def test_a_run_reports_flat_numbers(
 
 
 def night(memory: FakeMemory, instance: dg.DagsterInstance) -> Any:
-    found = {one.name: one for one in schedules.build(timezone="UTC", marts=False)}
+    found = {one.name: one for one in schedules.build(timezone="UTC", marts=False, start=FIRST_DAY)}
     resources = {"memory": memory}
     with dg.build_schedule_context(instance=instance, scheduled_execution_time=NOW, resources=resources) as context:
         return found["sessions_half_past_two"].evaluate_tick(context)

@@ -14,7 +14,7 @@ from pkg_pipeline.defs import keys, schedules
 from pkg_pipeline.defs.lanes import range_of, range_tags
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline_tests.defs.conftest import Execute
-from pkg_pipeline_tests.defs.fakes import ARCHIVE, PROFILES, FakeMemory
+from pkg_pipeline_tests.defs.fakes import ARCHIVE, FIRST_DAY, PROFILES, FakeMemory
 from pkg_pipeline_tests.defs.test_sensors_and_schedules import tick
 
 WEEKS = {"dagster__asset_partition_range_start": "2024-05-05", "dagster__asset_partition_range_end": "2024-05-19"}
@@ -222,7 +222,7 @@ def test_sunday_waits_for_the_nights_live_summaries_and_for_no_backfill(
 def asked(memory: FakeMemory, instance: dg.DagsterInstance) -> dict[str, str]:
     """By schedule: the first key asked for, or why none is."""
     found: dict[str, str] = {}
-    for schedule in schedules.build(timezone="UTC", marts=False):
+    for schedule in schedules.build(timezone="UTC", marts=False, start=FIRST_DAY):
         if schedule.name not in ("profiles_sunday_four", "archive_first_five"):
             continue
         with dg.build_schedule_context(instance=instance, resources={"memory": memory}) as context:

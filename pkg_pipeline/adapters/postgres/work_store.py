@@ -1,12 +1,32 @@
-"""What only the orchestration asks of the tables: how much waits. Read-only, one index each; no mark is taken here."""
+"""What only the orchestration asks of the tables: how much waits, what Dagster has not shown, where partitions begin.
+
+One index each; no mark is taken here.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import NamedTuple
 
+from psycopg.rows import kwargs_row
+from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
+from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
+
+
+class Unreported(NamedTuple):
+    """One piece of work that no run of Dagster has shown yet; ``counts`` are the asset's numbers."""
+
+    id: int
+    counts: dict[str, int]
+
+
+class _Begin(NamedTuple):
+    day: date | None
+    known: date | None
 
 
 class PostgresWorkStore:
@@ -27,7 +47,37 @@ class PostgresWorkStore:
         """Whether anything is summarised: what is made out of summaries has nothing to do before."""
         return self._count("live_summaries", {}) > 0
 
+    def leave_unreported(self, asset: str, counts: Mapping[str, int]) -> None:
+        """Work on ``asset`` was done outside of Dagster's runs."""
+        with self._connections.connection() as connection:
+            connection.execute(query("work", "leave_unreported"), {"asset": asset, "counts": Jsonb(dict(counts))})
+
+    def unreported(self, asset: str) -> list[Unreported]:
+        with self._connections.connection() as connection, connection.cursor(row_factory=kwargs_row(Unreported)) as got:
+            return got.execute(query("work", "unreported"), {"asset": asset}).fetchall()
+
+    def drop_reported(self, ids: Sequence[int]) -> None:
+        """A run has shown them."""
+        with self._connections.connection() as connection:
+            connection.execute(query("work", "drop_reported"), {"ids": list(ids)})
+
+    def first_month(self) -> date | None:
+        with self._connections.connection() as connection:
+            return first_month(connection)
+
     def _count(self, name: str, parameters: dict[str, object]) -> int:
         with self._connections.connection() as connection:
             found = connection.execute(query("work", name), parameters).fetchone()
         return int(found[0]) if found is not None else 0
+
+
+def first_month(connection: Connection) -> date | None:
+    """The first day of the first month that anything was ever filed under; None in an empty memory."""
+    with connection.cursor(row_factory=kwargs_row(_Begin)) as cursor:
+        found = cursor.execute(query("work", "first_day")).fetchone()
+        assert found is not None, "a select without FROM always gives a row"
+        if found.day is None or (found.known is not None and found.known <= found.day):
+            return found.known
+        month = found.day.replace(day=1)
+        cursor.execute(query("work", "move_first_month"), {"month": month.isoformat()})
+        return month

@@ -159,6 +159,17 @@ PARTITION_STATES = Table(
     Index("partition_states_due", "asset", "due_at", postgresql_where=text("pending > 0")),
 )
 
+UNREPORTED_WORK = Table(
+    "unreported_work",
+    METADATA,
+    Column("id", BigInteger, Identity(always=True)),
+    *columns_of(Text, "asset"),
+    *columns_of(JSONB, "counts"),
+    *columns_of(MOMENT, "done_at", default="clock_timestamp()"),
+    PrimaryKeyConstraint("id"),
+    Index("unreported_work_asset", "asset", "id"),
+)
+
 CONTEXT_RECEIPTS = Table(
     "context_receipts",
     METADATA,

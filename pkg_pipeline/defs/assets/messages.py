@@ -1,16 +1,20 @@
-"""``messages``: what lies in the inbox goes into the memory. How a file is read, written and moved is not here."""
+"""``messages``: what lies in the inbox goes into the memory. How a file is read, written and moved is not here.
+
+Imports that were made by the command line are counted with those of the next run: they are what is materialised, too.
+"""
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 
-from pkg_pipeline.adapters.inbox import Taken
 from pkg_pipeline.defs import checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 NAME = "messages"
-COUNTS = ("messages_new", "messages_updated", "messages_unchanged", "messages_deleted")
+COUNTS = ("files", "messages_new", "messages_updated", "messages_unchanged", "messages_deleted")
 
 
 @dg.asset(
@@ -20,7 +24,9 @@ COUNTS = ("messages_new", "messages_updated", "messages_unchanged", "messages_de
     description="Conversations from export files: each drop in the inbox is imported once and moved aside.",
     check_specs=checks.specs(NAME, checks.PENDING, checks.FAILED),
 )
-def messages(context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]) -> dg.MaterializeResult:
+def messages(
+    context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
+) -> Iterator[dg.MaterializeResult]:
     started = time.perf_counter()
     with translated("the import"):
         taken = memory.inbox.take_all(memory.import_drop)
@@ -28,16 +34,19 @@ def messages(context: dg.AssetExecutionContext, memory: dg.ResourceParam[Pipelin
         context.log.info(drop.line)
     failed = sum(not drop.imported for drop in taken)
     waiting = len(memory.inbox.drops())
-    return dg.MaterializeResult(
-        metadata={**_totals(taken), "failed": failed, "pending": waiting, "seconds": time.perf_counter() - started},
+    elsewhere = memory.unreported(NAME)
+    totals = _totals([{**drop.report, "files": 1} for drop in taken] + [one.counts for one in elsewhere])
+    yield dg.MaterializeResult(
+        metadata={**totals, "failed": failed, "pending": waiting, "seconds": time.perf_counter() - started},
         check_results=[
             checks.none_left(NAME, checks.PENDING, waiting),
             checks.none_left(NAME, checks.FAILED, failed),
         ],
     )
+    memory.drop_reported(elsewhere)  # it is an event of this run by now
 
 
-def _totals(taken: list[Taken]) -> dict[str, int]:
-    counts = {name: sum(int(drop.report.get(name, 0)) for drop in taken) for name in COUNTS}
+def _totals(imports: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    counts = {name: sum(int(one.get(name, 0)) for one in imports) for name in COUNTS}
     rows = counts["messages_new"] + counts["messages_updated"] + counts["messages_deleted"]
-    return {"rows": rows, "files": len(taken), **counts}
+    return {"rows": rows, **counts}

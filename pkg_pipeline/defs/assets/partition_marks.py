@@ -18,6 +18,9 @@ from pkg_pipeline.defs.lanes import wants_only_due
 
 Report = TypeVar("Report")
 
+BACKFILL_TAG = "dagster/backfill"
+"""On the runs of a backfill that somebody launched on the pages."""
+
 DAGSTER_BACKFILL_TAG = "dagster/backfill"
 """On the runs of a backfill that Dagster's pages launched."""
 
@@ -89,12 +92,13 @@ class Marks(Generic[Report]):
 
     def __call__(self, report: Report) -> None:
         self.reports.append(report)
-        key, numbers = self._key(report).isoformat(), dict(self._numbers(report))
+        key = self._key(report).isoformat()
+        numbers: dict[str, Any] = dict(self._numbers(report))
         if not any(numbers[name] for name in self._work) and key in self._marked:
             self._context.log.info(f"nothing to do in {key}")
-            if DAGSTER_BACKFILL_TAG not in self._context.run.tags:
+            if BACKFILL_TAG not in self._context.run.tags:
                 return
-            numbers = self._said_of(key)
+            numbers = self._said(key)  # a backfill of the pages takes a partition without an event for a failed one
         self._context.log_event(dg.AssetMaterialization(self._asset, partition=key, metadata=numbers, tags=self._tags))
 
     def _said_of(self, key: str) -> Mapping[str, Any]:
@@ -109,6 +113,12 @@ class Marks(Generic[Report]):
         if wants_only_due(self._context.run.tags):
             return set()
         return self._context.instance.get_materialized_partitions(dg.AssetKey(self._asset))
+
+    def _said(self, key: str) -> dict[str, Any]:
+        wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(self._asset), asset_partitions=[key])
+        (record,) = self._context.instance.fetch_materializations(wanted, limit=1).records
+        assert record.asset_materialization is not None
+        return dict(record.asset_materialization.metadata)
 
     def total(self, count: Callable[[Report], int]) -> int:
         """The sum of a count over the finished partitions."""
