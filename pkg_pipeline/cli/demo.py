@@ -23,6 +23,7 @@ from pkg_pipeline.demo import account
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.context import EntityContext
 from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.wiring.unreported import leave_unreported
 
 CLOCK_FILE = "clock"
 EXPORTS_FOLDER = "exports"
@@ -47,7 +48,7 @@ def demo(
         paths = _exports(home, settings)
         report, _ = import_all(memory, paths, format_name=None, self_rule=None, as_json=json)
         made = memory.build_interactions(report.chats)
-        memory.leave_unreported(report, made)
+        leave_unreported(memory, report, made)
         estimate = memory.estimate()
         if not json:
             counts = report.counts

@@ -30,6 +30,7 @@ from pkg_pipeline.stages.message_stores import IngestCounts
 from pkg_pipeline.stages.owner import SelfUnknown
 from pkg_pipeline.stages.summaries import Estimate
 from pkg_pipeline.wiring import ImportFailed, Memory, open_memory
+from pkg_pipeline.wiring.unreported import leave_unreported
 
 SHOWN_REJECTIONS = 10
 
@@ -59,7 +60,7 @@ def import_files(
         if not json and report.counts.new > 20_000:
             notes().print("making interactions …")
         made = memory.build_interactions(report.chats)
-        memory.leave_unreported(report, made)
+        leave_unreported(memory, report, made)
         estimate = memory.estimate()
     answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
     show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))

@@ -175,31 +175,6 @@ class Memory:
         self.monitoring.recount()
         return report
 
-    def leave_unreported(self, report: ImportReport, made: InteractionsReport) -> None:
-        """An import here is one that no run of Dagster has done: the next run of the two assets shows it."""
-        from pkg_pipeline.adapters.postgres.work_store import PostgresWorkStore
-
-        work, counts = PostgresWorkStore(self.connections), report.counts
-        work.leave_unreported(
-            "messages",
-            {
-                "files": report.files,
-                "messages_new": counts.new,
-                "messages_updated": counts.updated,
-                "messages_unchanged": counts.unchanged,
-                "messages_deleted": counts.deleted,
-            },
-        )
-        work.leave_unreported(
-            "interactions",
-            {
-                "rows": made.interactions,
-                "chats": made.chats,
-                "completed": made.completed,
-                "messages": made.messages,
-            },
-        )
-
     def summarize(
         self,
         days: tuple[date, date],

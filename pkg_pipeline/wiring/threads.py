@@ -28,6 +28,7 @@ from pkg_pipeline.stages.summaries import Estimate
 from pkg_pipeline.stages.thread_stores import Threads, ThreadUnknown, ThreadUnreadable
 from pkg_pipeline.stages.threads import SOURCE, PruneParts, PruneResult, PruneRules
 from pkg_pipeline.wiring.space import require_space
+from pkg_pipeline.wiring.unreported import leave_unreported
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -120,7 +121,7 @@ class ThreadWork:
     def build(self, report: ImportReport) -> tuple[InteractionsReport, Estimate]:
         """Interactions of what came in, and what summarising it would take."""
         made = self._memory.build_interactions(report.chats)
-        self._memory.leave_unreported(report, made)
+        leave_unreported(self._memory, report, made)
         return made, self._memory.estimate()
 
     def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:

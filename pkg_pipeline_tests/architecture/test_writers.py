@@ -50,6 +50,7 @@ WRITERS: dict[str, set[str]] = {
         "summaries",
     },
     "partition_states": {"partitions"},
+    "unreported_work": {"work"},
     "context_receipts": {"erasing", "receipts"},
     "entity_relationship_profiles": {"erasing", "profiles"},
     "profile_attempts": {"erasing", "profiles"},
