@@ -11,7 +11,9 @@ SHELL_LOADS := typer rich pydantic pydantic_core psycopg psycopg_pool psycopg_bi
 
 export DAGSTER_DISABLE_TELEMETRY := 1
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
-export UV_LINK_MODE ?= copy
+export UV_LINK_MODE ?= hardlink
+# nothing outside the checkout is written to, and what lies in .venv goes with it
+export UV_CACHE_DIR ?= $(CURDIR)/$(VENV)/uv/cache
 
 .DEFAULT_GOAL := help
 .PHONY: help env demo dev test faults check lint types contracts bench lock clean
@@ -26,7 +28,7 @@ $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=…" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PYTHON) -m venv $(VENV)/uv
-	@$(VENV)/uv/bin/pip install --quiet --disable-pip-version-check 'uv>=0.8'
+	@$(VENV)/uv/bin/pip install --quiet --no-cache-dir --disable-pip-version-check 'uv>=0.8'
 
 $(STAMP): requirements.lock pyproject.toml | $(UV)
 	@echo "building $(VENV) …"

@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -142,6 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(100_000, 20, 20)
     # pydantic looks through every installed package for plugins, and none is meant for this program
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # matplotlib keeps its list of fonts there, not in a folder of the user's that nobody would clear away
+    fonts = Path(os.environ.get("PKG_HOME") or "~/.local/share/pkg-pipeline", "cache", "matplotlib")
+    os.environ.setdefault("MPLCONFIGDIR", os.path.expanduser(fonts))  # noqa: PTH111 - "~nobody" is no error here
     # numpy's library starts a thread for every core as it is loaded, which costs as much as a question; the model of
     # the vectors, the one heavy user, is set to one thread anyway
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

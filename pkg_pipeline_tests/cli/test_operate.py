@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import psycopg
 
 from pkg_pipeline.adapters import embedded
 from pkg_pipeline.adapters.postgres import migrate
-from pkg_pipeline_tests.cli.processes import Program, dialogue, on_terminal, servers, written
+from pkg_pipeline_tests.cli.processes import COMMAND, Program, dialogue, on_terminal, servers, written
 
 HEAD = migrate.head()
 
@@ -104,3 +107,29 @@ def test_variables_for_other_postgres_servers_do_not_disturb(program: Program) -
     strange = {"PGPORT": "1", "PGDATA": "/nowhere", "PGUSER": "nobody", "PGDATABASE": "none", "PGOPTIONS": "-cfoo=bar"}
     file = written(program.home.parent / "chat.jsonl", dialogue())
     assert program.ok("import", file, "--json", **strange).json["messages_new"] == 6
+
+
+def test_nothing_stays_behind_outside_the_home(program: Program, tmp_path: Path) -> None:
+    """Demo, a comparison with its picture, a run: the user's own folder is as it was, and the home is gone."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "letter.txt").write_text("mine", encoding="utf-8")
+    quiet = {"HOME": str(mine), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", "MPLCONFIGDIR": ""}
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR"):
+        program.variables.pop(name, None)
+    chat = written(tmp_path / "chat.jsonl", dialogue())
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for arguments in (("demo",), ("import", chat), ("run",), ("compare", chat, "--out", pages), ("uninstall", "--yes")):
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            env={name: value for name, value in program.environment(**quiet).items() if value},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (arguments, done.stderr)
+        assert sorted(path.name for path in mine.iterdir()) == ["letter.txt"], arguments
+    assert len(list(pages.iterdir())) == 2
+    assert not program.home.exists()
