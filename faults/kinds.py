@@ -20,6 +20,7 @@ MODULES: tuple[str, ...] = (
     "api_fuzz",
     "model_trouble",
     "hostile_exports",
+    "full_disk",
 )
 """Modules of this package in the order of the table."""
 
