@@ -62,7 +62,8 @@ WHERE m.kind = 'message' AND (m.deleted_at IS NULL OR (m.is_missing AND NOT m.is
 -- name: create_changed
 -- In the form of ingest's table of that name: messages that are gone now, and that are back.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
-SELECT m.*, m.sent_at AS old_sent_at, m.id = ANY(%(gone)s) AS is_deleted, true AS is_changed, true AS is_other_text
+SELECT m.*, m.sent_at AS old_sent_at, m.id = ANY(%(gone)s) AS is_deleted,
+       m.id = ANY(%(gone)s) AS is_newly_deleted, true AS is_changed, true AS is_other_text
 FROM messages m WHERE m.id = ANY(%(gone)s) OR m.id = ANY(%(back)s)
 
 -- name: mark_missing
