@@ -17,7 +17,6 @@ from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.stores import Lane, PartitionStore, Scope
-from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.work_store import Unreported
@@ -146,7 +145,9 @@ class OpenedMemory:
 
     def __init__(self, memory: Memory) -> None:
         from pkg_pipeline.adapters.postgres.work_store import PostgresWorkStore
+        from pkg_pipeline.wiring import space
 
+        self._space = space
         self._memory = memory
         self._work = PostgresWorkStore(memory.connections)
 
@@ -183,7 +184,7 @@ class OpenedMemory:
         return self._memory.reads.is_empty()
 
     def build_interactions(self) -> InteractionsReport:
-        require_space(self.settings)
+        self._space.require_space(self.settings)
         return self._memory.build_interactions()
 
     @property
@@ -197,7 +198,7 @@ class OpenedMemory:
         return self._memory.folding.unfolded(limit=limit)
 
     def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FoldReport:
-        require_space(self.settings)
+        self._space.require_space(self.settings)
         if asks_all:
             self._memory.folding.ask_all()
         return self._memory.folding.fold_due(lane=lane, run_id=run_id)
@@ -211,13 +212,13 @@ class OpenedMemory:
         scope: Scope,
         on_day: Callable[[DayReport], None],
     ) -> list[DayReport]:
-        require_space(self.settings)
-        heard = while_there_is_space(self.settings, on_day)
+        self._space.require_space(self.settings)
+        heard = self._space.while_there_is_space(self.settings, on_day)
         return self._memory.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=heard)
 
     def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]:
-        require_space(self.settings)
-        return self._memory.chunks.build(days, on_day=while_there_is_space(self.settings, on_day))
+        self._space.require_space(self.settings)
+        return self._memory.chunks.build(days, on_day=self._space.while_there_is_space(self.settings, on_day))
 
     def due_weeks(self) -> list[date]:
         return self._memory.profiles.due_weeks() if self._work.has_summaries() else []
@@ -225,8 +226,8 @@ class OpenedMemory:
     def build_weeks(
         self, weeks: Sequence[date], *, lane: Lane, run_id: str | None, on_week: Callable[[WeekReport], None]
     ) -> list[WeekReport]:
-        require_space(self.settings)
-        heard = while_there_is_space(self.settings, on_week)
+        self._space.require_space(self.settings)
+        heard = self._space.while_there_is_space(self.settings, on_week)
         return self._memory.profiles.build_weeks(weeks, lane=lane, run_id=run_id, on_week=heard)
 
     def due_months(self) -> list[date]:
@@ -235,8 +236,8 @@ class OpenedMemory:
     def archive_months(
         self, months: Sequence[date], *, run_id: str | None, on_month: Callable[[MonthReport], None]
     ) -> list[MonthReport]:
-        require_space(self.settings)
-        heard = while_there_is_space(self.settings, on_month)
+        self._space.require_space(self.settings)
+        heard = self._space.while_there_is_space(self.settings, on_month)
         return self._memory.archive.archive_months(months, run_id=run_id, on_month=heard)
 
     def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:

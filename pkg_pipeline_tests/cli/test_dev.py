@@ -94,6 +94,7 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
             "due_days",
             "due_sessions",
             "due_chunks",
+            "older_messages",
             "due_weeks",
             "due_months",
             "requested_backfills",
