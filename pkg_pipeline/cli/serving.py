@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
 from pkg_pipeline.adapters.http_guard import own_hosts
-from pkg_pipeline.adapters.interruption import INTERRUPTION
+from pkg_pipeline.adapters.interruption import BY_SIGNAL, INTERRUPTION
 from pkg_pipeline.adapters.postgres import engine, migrate
 from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore
 from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
@@ -92,6 +93,8 @@ def serve(
             if receipts is not None:
                 receipts.close()
             reads.close()
+    if INTERRUPTION.number not in (None, signal.SIGINT):  # Ctrl-C is how one ends it; another signal is told
+        raise typer.Exit(BY_SIGNAL + INTERRUPTION.number)
 
 
 def _say_address(address: str, callers: Callers) -> None:

@@ -134,7 +134,11 @@ def test_the_morning_asks_for_a_run_a_stretch(tmp_path: Path) -> None:
     def marts() -> None: ...
 
     now = datetime(2024, 6, 1, tzinfo=UTC)
-    memory = SimpleNamespace(settings=Settings(home=tmp_path, now=now), clock=SimpleNamespace(now=lambda: now))
+    memory = SimpleNamespace(
+        settings=Settings(home=tmp_path, now=now),
+        clock=SimpleNamespace(now=lambda: now),
+        partitions_start=date(2024, 1, 1),
+    )
     by_day, _ = mart_schedules.build(by_day=marts, by_week=marts, timezone="UTC")
     with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
         for day in ("2024-01-05", "2024-01-06", "2024-03-20"):

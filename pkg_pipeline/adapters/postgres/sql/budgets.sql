@@ -22,7 +22,7 @@ WITH lost AS (
     INSERT INTO llm_calls (id, request_hash, task, model, prompt_version, lane, outcome, error, run_id, backfill_id,
         input_tokens, output_tokens, is_usage_estimated, cost_usd, duration_seconds)
     SELECT l.id, l.request_hash, l.asked_task, l.model, l.prompt_version, l.lane, 'unknown',
-           'its process ended before the answer; booked at its reservation', l.run_id, l.backfill_id,
+           'its process ended before the answer, booked at its reservation', l.run_id, l.backfill_id,
            0, 0, true, l.usd - k.usd, extract(epoch FROM clock_timestamp() - l.taken_at)
     FROM lost l JOIN known k USING (id) WHERE NOT k.is_answered AND l.usd > k.usd
     RETURNING id, cost_usd
