@@ -21,6 +21,9 @@ MODULES: tuple[str, ...] = (
     "model_trouble",
     "hostile_exports",
     "full_disk",
+    "backup_kills",
+    "damaged_backups",
+    "migration_kills",
 )
 """Modules of this package in the order of the table."""
 

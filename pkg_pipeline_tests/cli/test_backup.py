@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from pkg_pipeline.adapters.postgres import backup
 from pkg_pipeline.adapters.postmaster import binary
 from pkg_pipeline_tests.cli.digests import digest
 from pkg_pipeline_tests.cli.processes import Program, dialogue, servers, written
@@ -71,6 +73,30 @@ def test_files_that_are_no_backup_change_nothing(filled: Program, tmp_path: Path
         assert digest(url) == before, words
     filled("restore", tmp_path / "missing", "--yes").failed("missing")
     filled("restore", tmp_path, "--yes").failed(str(tmp_path))
+
+
+def test_a_flipped_bit_in_a_definition_is_noticed_and_older_backups_are_still_read(
+    filled: Program, tmp_path: Path
+) -> None:
+    url, good, bad = url_of(filled), tmp_path / "good.backup", tmp_path / "bad.backup"
+    filled.ok("backup", good)
+    before, held = digest(url), good.read_bytes()
+    assert b"content_hash" in held
+    bad.write_bytes(held.replace(b"content_hash", b"content_hasi"))
+    filled("restore", bad, "--yes").failed("bad.backup", "damaged")
+    assert digest(url) == before
+    bad.write_bytes(held[: -backup.SEALED_BYTES])  # as it was written before there was a digest
+    filled.ok("restore", bad, "--yes")
+    assert digest(url) == before
+
+
+def test_a_backup_removes_what_a_killed_one_left(filled: Program, tmp_path: Path) -> None:
+    mine, dead = (tmp_path / f".memory.backup.{number}.part" for number in (os.getpid(), 2**22 + 1))
+    other = tmp_path / ".memory.backup.part"
+    for file in (mine, dead, other):
+        file.touch()
+    filled.ok("backup", tmp_path / "memory.backup")
+    assert (mine.exists(), dead.exists(), other.exists()) == (True, False, True)
 
 
 def test_a_backup_of_another_program_is_refused(filled: Program, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import os
 import subprocess
 import tempfile
@@ -11,6 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import IO
 
+import psutil
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -23,6 +26,8 @@ MARTS_SCHEMA = "marts"
 SCHEMAS = (SCHEMA, DAGSTER_SCHEMA, MARTS_SCHEMA)
 
 MAGIC = b"PGDMP"
+SEAL = b"\n-- sha256 "
+SEALED_BYTES = len(SEAL) + 64 + 1
 CHUNK_BYTES = 1 << 16
 LOCK_SECONDS = 30
 FIRST_WITH_TRANSACTION_TIMEOUT = 170000
@@ -43,12 +48,14 @@ def dump(url: str, file: Path) -> int:
         raise BackupFailed("there is nothing to back up: this database has no memory yet")
     if file.is_dir():
         raise BackupFailed(f"{file} is a folder; name the file to write")
+    _remove_left(file)
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     schemas = [argument for schema in SCHEMAS for argument in ("--schema", schema)]
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         command = _command("pg_dump", "--format=custom", "--no-owner", "--no-privileges", *schemas)
         _run([*command, "--dbname", _address(url), "--file", str(part)], url)
+        _seal(part)
         part.replace(file)
         return file.stat().st_size
     except OSError as error:
@@ -98,7 +105,7 @@ def restore(url: str, file: Path) -> None:
 
 
 def check(file: Path) -> None:
-    """Whether ``file`` is a backup of this program, as far as its head and contents list tell. Raises BackupFailed."""
+    """Whether ``file`` is a backup of this program and as it was written. Raises BackupFailed."""
     try:
         with file.open("rb") as stream:
             head = stream.read(len(MAGIC))
@@ -106,6 +113,8 @@ def check(file: Path) -> None:
         raise BackupFailed(f"{file} cannot be read: {error.strerror}") from error
     if head != MAGIC:
         raise BackupFailed(f"{file} is no backup of this program (pg_dump custom format)")
+    if _is_changed(file):
+        raise BackupFailed(f"{file} is damaged: its bytes are not those that were written")
     listed = subprocess.run(
         _command("pg_restore", "--list", str(file)), stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -157,6 +166,41 @@ def drop(url: str) -> list[str]:
                 connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
                 dropped.append(schema)
     return dropped
+
+
+def _seal(part: Path) -> None:
+    """Add the digest of all bytes. pg_restore reads past it and would itself notice few changes in definitions."""
+    with part.open("r+b") as stream:
+        made = hashlib.file_digest(stream, "sha256").hexdigest()
+        stream.seek(0, os.SEEK_END)
+        stream.write(SEAL + made.encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _is_changed(file: Path) -> bool:
+    """Whether the digest at the end is another than that of the bytes before it; older backups have none."""
+    with file.open("rb") as stream:
+        length = stream.seek(0, os.SEEK_END) - SEALED_BYTES
+        stream.seek(max(length, 0))
+        end = stream.read()
+        if length < 0 or not end.startswith(SEAL):
+            return False
+        stream.seek(0)
+        made = hashlib.sha256()
+        while length > 0 and (chunk := stream.read(min(length, CHUNK_BYTES))):
+            made.update(chunk)
+            length -= len(chunk)
+    return end != SEAL + made.hexdigest().encode() + b"\n"
+
+
+def _remove_left(file: Path) -> None:
+    """Half files beside ``file`` of backups whose process was killed."""
+    for part in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
+        number = part.name.split(".")[-2]
+        if number.isdecimal() and not psutil.pid_exists(int(number)):
+            with suppress(OSError):
+                part.unlink()
 
 
 def _replay(reader: subprocess.Popen[bytes], writer: IO[bytes], *, server_version: int) -> None:
