@@ -130,13 +130,17 @@ HOPS: dict[str, Callable[[Memory], None]] = {
 
 
 @contextmanager
-def opened(url: str, folder: Path, base_url: str) -> Iterator[Memory]:
-    """The memory over ``url`` with the model at ``base_url``, asked by the real SDK, one question at a time."""
+def opened(url: str, folder: Path, base_url: str, *, wait_seconds: float = engine.WAIT_SECONDS) -> Iterator[Memory]:
+    """The memory over ``url`` with the model at ``base_url``, asked by the real SDK, one question at a time.
+
+    Nobody waits longer than ``wait_seconds`` for a connection.
+    """
     given: dict[str, Any] = {"llm": "anthropic", "anthropic_api_key": SecretStr("sk-test"), "llm_concurrency": 1}
     settings = Settings(
         home=folder, database_url=SecretStr(url), now=NOW, anthropic_base_url=base_url, embedder="none", **given
     )
-    memory = Memory(settings, url=url, connections=engine.pool(url, size=4), clock=PinnedClock(NOW))
+    connections = engine.pool(url, size=4, wait_seconds=wait_seconds)
+    memory = Memory(settings, url=url, connections=connections, clock=PinnedClock(NOW))
     memory.counter = LetterCounter()
     try:
         yield memory
@@ -150,18 +154,22 @@ def write_export(folder: Path) -> None:
     (folder / "export.jsonl").write_text(text, encoding="utf-8")
 
 
-def count_exchanges(*, die_at: int = 0) -> list[int]:
+def die(_: psycopg.Connection[Any]) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def count_exchanges(*, at: int = 0, act: Callable[[psycopg.Connection[Any]], None] = die) -> list[int]:
     """From now on every exchange with PostgreSQL is counted (statement, COPY, BEGIN, COMMIT); returns the counter.
 
-    This process kills itself before exchange ``die_at``, counted from 1; 0: never.
+    ``act`` is done to the connection before exchange ``at``, counted from 1; 0: never.
     """
     met = [0]
     wait = psycopg.Connection.wait
 
     def counting(self: Any, *arguments: Any, **options: Any) -> Any:
         met[0] += 1
-        if met[0] == die_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if met[0] == at:
+            act(self)
         return wait(self, *arguments, **options)
 
     psycopg.Connection.wait = counting  # type: ignore[method-assign]
@@ -170,6 +178,6 @@ def count_exchanges(*, die_at: int = 0) -> list[int]:
 
 def main(url: str, folder: str, base_url: str, hop: str, die_at: str) -> None:
     with opened(url, Path(folder), base_url) as memory:
-        met = count_exchanges(die_at=int(die_at))
+        met = count_exchanges(at=int(die_at))
         HOPS[hop](memory)
         print(met[0])

@@ -12,6 +12,8 @@ from faults.ground import Ground
 
 MODULES: tuple[str, ...] = (
     "statement_kills",
+    "lost_database",
+    "no_connections",
     "random_kills",
     "append_kills",
     "hostile_pages",

@@ -19,7 +19,8 @@ PATIENCE_SECONDS = 180
 COMMANDS = (("import", "{folder}/export.jsonl", "--json"), ("run", "--json"))
 
 
-def _started(command: tuple[str, ...], folder: Path, home: Path, url: str) -> subprocess.Popen[bytes]:
+def launched(command: tuple[str, ...], folder: Path, home: Path, url: str) -> subprocess.Popen[bytes]:
+    """The command, at the head of a process group; what it writes to standard error can be read."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     given = {"PKG_HOME": str(home), "DATABASE_URL": url, "PKG_NOW": hops.NOW.isoformat(), "PKG_EMBEDDER": "none"}
     return subprocess.Popen(
@@ -35,7 +36,7 @@ def _started(command: tuple[str, ...], folder: Path, home: Path, url: str) -> su
 def _finish(command: tuple[str, ...], folder: Path, home: Path, url: str) -> float:
     """Run to the end; returns the seconds it took."""
     started = time.monotonic()
-    process = _started(command, folder, home, url)
+    process = launched(command, folder, home, url)
     _, said = process.communicate(timeout=PATIENCE_SECONDS)
     if process.returncode != 0:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}: {said.decode()[-1500:]}")
@@ -44,7 +45,7 @@ def _finish(command: tuple[str, ...], folder: Path, home: Path, url: str) -> flo
 
 def _kill(command: tuple[str, ...], folder: Path, home: Path, url: str, *, after: float) -> bool:
     """Kill the command and its children after so many seconds; whether it was still running then."""
-    process = _started(command, folder, home, url)
+    process = launched(command, folder, home, url)
     try:
         process.communicate(timeout=after)
         return False

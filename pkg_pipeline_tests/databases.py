@@ -25,13 +25,13 @@ def new_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="pkgt-", dir=memory if roomy else None))
 
 
-def start(folder: Path) -> str:
-    """The URL of the folder's server, started and prepared by whoever asks first."""
+def start(folder: Path, **settings: str) -> str:
+    """The URL of the folder's server, started and prepared by whoever asks first, with ``settings`` over ``UNSAFE``."""
     with fasteners.InterProcessLock(folder / "lock"):
         if not (folder / "ready").exists():
             postmaster.create(folder / "pg")
             with (folder / "pg" / "postgresql.auto.conf").open("a", encoding="utf-8") as written:
-                written.writelines(f"{name} = {value}\n" for name, value in UNSAFE.items())
+                written.writelines(f"{name} = {value}\n" for name, value in {**UNSAFE, **settings}.items())
             url = embedded.start(folder / "pg")
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute(f"CREATE DATABASE {TEMPLATE}")

@@ -26,6 +26,9 @@ PRIVATE = 0o077
 
 PROGRAM = "pkg-pipeline"
 
+CONNECTION_LOST = ("08", "57P")
+"""SQLSTATEs with which a server ends a connection, or lets nobody in: killed, restarted, still starting."""
+
 COMMANDS = {
     "demo": ("demo", "demo", "The whole way on the bundled conversations: no key, no network."),
     "import": ("importing", "import_files", "Take conversations in. Repeating an import changes nothing twice."),
@@ -197,7 +200,8 @@ def _lost_database(error: BaseException | None) -> BaseException | None:
     """The driver's error that ``error`` is or came of: Dagster and SQLAlchemy wrap it several times over."""
     kinds = ("OperationalError", "InterfaceError", "StoreUnavailable", "DagsterPostgresException")
     while error is not None:
-        if type(error).__name__ in kinds:
+        state = str(getattr(error, "sqlstate", None))  # the server's own word has a class of its own for each state
+        if type(error).__name__ in kinds or state.startswith(CONNECTION_LOST):
             original = getattr(error, "orig", None)  # SQLAlchemy's own words hold the statement
             return original if isinstance(original, BaseException) else error
         error = error.__cause__ or error.__context__
