@@ -24,6 +24,7 @@ from pkg_pipeline.defs.keys import GRAIN_OF, batches
 from pkg_pipeline.defs.lanes import LANE_TAG, range_tags, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.defs.resources import RESOURCE
+from pkg_pipeline.defs.run_origin import say_origin
 
 DONE, FAILED, BLOCKED = "done", "failed", "blocked"
 """What became of a row: attempted, stopped, or attempted and then found wrong by a check that stops publication."""
@@ -77,6 +78,7 @@ class LocalRuns:
         self._part: tuple[str, int, int] = "", 0, 0
         self._made: tuple[date, dg.Definitions] | None = None
         self._checks: dict[tuple[str, str], CheckRow | None] = {}
+        say_origin(instance)
         orphans.settle(instance, code_server_is_gone=False)
 
     def _definitions(self) -> dg.Definitions:

@@ -42,7 +42,12 @@ def test_the_flow_goes_from_the_inbox_to_the_days_and_the_second_time_finds_noth
         (SUMMARIES, "2024-05-01", "done", 2),
         (SUMMARIES, "2024-05-03", "done", 2),
     ]
-    assert len(instance.get_runs()) == 3
+    runs = instance.get_runs()
+    assert len(runs) == 3
+    for run in runs:  # what Dagster's timeline shows a run under
+        assert run.remote_job_origin is not None
+        assert run.remote_job_origin.location_name == "pkg_pipeline"
+        assert run.remote_job_origin.job_name == run.job_name
     assert run_due(memory, instance) == []
     assert len(instance.get_runs()) == 3
 
