@@ -185,7 +185,9 @@ def explained(error: BaseException) -> str | None:
     if isinstance(error, ours):
         return str(error)
     if isinstance(error, psycopg_pool.PoolTimeout):
-        return "the database gives no connection; raise its max_connections or stop other programs"
+        return (
+            "the database gives no connection: it is down, or others hold all it has (max_connections); try again then"
+        )
     if isinstance(error, psycopg.errors.DiskFull):
         return "the disk of the database is full; what was committed stays: free some space and do the same again"
     if (lost := _lost_database(error)) is not None:

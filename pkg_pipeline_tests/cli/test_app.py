@@ -85,7 +85,7 @@ def test_a_failure_is_one_line_and_with_json_also_one_document(program: Program)
         (psycopg.errors.AdminShutdown("terminating connection"), "the database went away (terminating connection)"),
         (psycopg.errors.CrashShutdown("another process died"), "the database went away (another process died)"),
         (psycopg.errors.CannotConnectNow("starting up"), "the database went away (starting up)"),
-        (psycopg_pool.PoolTimeout("30 s"), "the database gives no connection"),
+        (psycopg_pool.PoolTimeout("30 s"), "the database gives no connection: it is down, or others hold"),
         (PermissionError(13, "Permission denied", "/x/y"), "/x/y: Permission denied"),
         (OSError(28, "No space left on device"), "No space left on device"),
     ],
