@@ -26,6 +26,8 @@ MODULES: tuple[str, ...] = (
     "backup_kills",
     "damaged_backups",
     "migration_kills",
+    "two_workers",
+    "leaping_clock",
 )
 """Modules of this package in the order of the table."""
 
