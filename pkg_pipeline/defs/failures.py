@@ -62,7 +62,9 @@ def _is_database_loss(error: Exception) -> bool:
 
     from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
 
-    return isinstance(error, DatabaseUnavailable | psycopg.OperationalError | psycopg_pool.PoolTimeout)
+    return isinstance(
+        error, DatabaseUnavailable | psycopg.OperationalError | psycopg.InterfaceError | psycopg_pool.PoolTimeout
+    )
 
 
 def _is_ours(error: Exception) -> bool:

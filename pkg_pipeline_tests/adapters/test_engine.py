@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool, PoolTimeout
 from sqlalchemy.engine import make_url
 
 from pkg_pipeline.adapters.postgres import engine
@@ -144,3 +145,32 @@ def test_a_pool_for_reading_cannot_write(database_url: str) -> None:
             connection.execute("DELETE FROM messages")
     finally:
         pool.close()
+
+
+def test_who_comes_after_one_that_waited_in_vain_waits_a_second_until_there_is_a_connection(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float | None] = []
+    take = ConnectionPool.getconn
+    is_down = True
+
+    def getconn(self: ConnectionPool, timeout: float | None = None) -> Any:
+        waits.append(timeout)
+        if is_down:
+            raise PoolTimeout("none")
+        return take(self, timeout)
+
+    monkeypatch.setattr(ConnectionPool, "getconn", getconn)
+    with engine.pool(database_url, size=1, wait_seconds=20) as pool:
+        for _ in range(3):
+            with pytest.raises(PoolTimeout), pool.connection():
+                pass
+        is_down = False
+        for _ in range(2):
+            with pool.connection() as connection:
+                assert connection.execute("SELECT 1").fetchone() == (1,)
+        with pytest.raises(PoolTimeout), pool.connection():
+            raise PoolTimeout("of another pool")
+        with pool.connection(timeout=5):
+            pass
+    assert waits == [20, 1, 1, 1, 20, 20, 5]

@@ -97,6 +97,7 @@ def test_no_unknown_errors_text_reaches_the_event_log(
     "error",
     [
         psycopg.OperationalError("server closed the connection unexpectedly"),
+        psycopg.InterfaceError("the connection is closed"),
         PoolTimeout("no connection within 30 s"),
         DatabaseUnavailable("PostgreSQL at db:5432 is still starting; try again in a moment"),
         LlmUnavailable("503"),

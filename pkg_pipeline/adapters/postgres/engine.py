@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres import as_sent as as_sent  # every connection has to know its values
 
@@ -18,6 +18,7 @@ DAGSTER_SCHEMA = "dagster"
 OLDEST_SERVER = 150000
 CONNECT_TIMEOUT_SECONDS = 10
 WAIT_SECONDS = 30.0
+STARVED_WAIT_SECONDS = 1.0
 
 SEARCH_OPTIONS = "-chnsw.ef_search=1000 -chnsw.iterative_scan=relaxed_order -chnsw.max_scan_tuples=40000"
 """How far an index of vectors is searched. Said once a connection, so that no search needs a round trip for it."""
@@ -182,17 +183,28 @@ def require(connection: Connection) -> None:
 class _Pool(ConnectionPool):
     """Throws a connection away on which a statement found another schema than the one it was planned for.
 
-    The connection goes on believing in its prepared statements, which then fail for as long as it lives.
+    The connection goes on believing in its prepared statements, which then fail for as long as it lives. Whoever asks
+    after somebody waited in vain waits ``STARVED_WAIT_SECONDS`` at most until there is a connection again: what ends a
+    run (leases given back, the ledger) asks several times, and the waits would add up to minutes.
     """
+
+    _is_starved = False
 
     @contextmanager
     def connection(self, timeout: float | None = None) -> Iterator[Connection]:
-        with super().connection(timeout) as connection:
-            try:
-                yield connection
-            except SCHEMA_CHANGES:
-                connection.close()
-                raise
+        is_there = False
+        wait = self.timeout if timeout is None else timeout
+        try:
+            with super().connection(min(wait, STARVED_WAIT_SECONDS) if self._is_starved else wait) as connection:
+                is_there, self._is_starved = True, False
+                try:
+                    yield connection
+                except SCHEMA_CHANGES:
+                    connection.close()
+                    raise
+        except PoolTimeout:
+            self._is_starved |= not is_there
+            raise
 
 
 def pool(
