@@ -65,6 +65,8 @@ def main() -> int:
                     print(f"NOT RUN: {kind.name}: {why}", file=sys.stderr, flush=True)
                     rows.append(row(kind, Outcome(ends=f"not run on this machine: {why}")))
                     continue
+                except Exception as error:  # noqa: BLE001 (the other kinds are wanted all the same)
+                    outcome = Outcome(ends="the attempt itself failed", wrong=[f"{type(error).__name__}: {error}"])
             rows.append(row(kind, outcome))
             print(f"{rows[-1]} {time.monotonic() - started:.0f} s", flush=True)
             broken += not outcome.is_kept

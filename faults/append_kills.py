@@ -67,7 +67,7 @@ def _append(port: int, client: int, number: int) -> Counter[str]:
     "API killed while appending",
     how=f"{CLIENTS} clients send batches of {BATCH}, again until acknowledged, while `serve` is killed with `kill -9`",
     short=2,
-    full=30,
+    full=20,
 )
 def attack(ground: Ground, tries: int) -> Outcome:
     """A try is a kill. Counted are messages: acknowledged and absent; there more than once."""

@@ -59,7 +59,7 @@ def _kill(command: tuple[str, ...], folder: Path, home: Path, url: str, *, after
     "killed at random",
     how="`kill -9` of `import` and `run` with all their children at random moments, then again",
     short=2,
-    full=40,
+    full=16,
 )
 def attack(ground: Ground, tries: int) -> Outcome:
     """Each memory meets one kill of each command."""

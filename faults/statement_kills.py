@@ -13,7 +13,7 @@ from faults.kinds import Outcome, fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline_tests import forks
 
-SHORT, FULL = 6, 1_000
+SHORT, FULL = 6, 60
 HOW = "`kill -9` before the n-th exchange with PostgreSQL (statement, COPY, BEGIN, COMMIT), each n; then run again"
 ENDS = "tables equal to those of an undisturbed run"
 

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, build_opener
@@ -70,6 +70,10 @@ class PageError(AssertionError):
     """The page did not come to show what was waited for."""
 
 
+class PageLeft(PageError):
+    """The page was left for another one while it was asked."""
+
+
 class Page:
     """One tab. Every wait has its own limit in seconds; what it waited for and what was there is in the error."""
 
@@ -91,7 +95,8 @@ class Page:
                 self.events.append(answer)
             if answer.get("id") == number:
                 if "error" in answer:
-                    raise PageError(f"{method}: {answer['error']}")
+                    is_left = any(word in str(answer["error"]) for word in ("navigated", "context was destroyed"))
+                    raise (PageLeft if is_left else PageError)(f"{method}: {answer['error']}")
                 return answer["result"]
 
     def run(self, expression: str) -> Any:
@@ -118,11 +123,13 @@ class Page:
 
     def wait_for(self, true: Any, what: str, *, seconds: float = 30) -> str:
         deadline = time.monotonic() + seconds
-        while not true():
+        while True:
+            with suppress(PageLeft):  # on the way to the next page
+                if true():
+                    return self.text
             if time.monotonic() > deadline:
                 raise PageError(f"not on the page after {seconds:.0f} s: {what}; it shows: {self.text[:2000]}")
             time.sleep(LOOK_SECONDS)
-        return self.text
 
     def click(self, *texts: str, selector: str = "*", exact: bool = True, seconds: float = 30) -> None:
         """A mouse click on the element that shows one of ``texts``."""
