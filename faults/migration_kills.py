@@ -62,6 +62,6 @@ def attack(ground: Ground, tries: int) -> Outcome:
 
 
 def main(url: str, die_at: str) -> None:
-    met = hops.count_exchanges(die_at=int(die_at))
+    met = hops.count_exchanges(at=int(die_at))
     migrate.upgrade(url)
     print(met[0])
