@@ -14,7 +14,7 @@ from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline_tests import forks
 
 SHORT, FULL = 6, 60
-HOW = "`kill -9` before the n-th exchange with PostgreSQL (statement, COPY, BEGIN, COMMIT), each n; then run again"
+HOW = "`kill -9` before the n-th exchange with PostgreSQL (COMMIT and COPY too), n spread over all; then run again"
 ENDS = "tables equal to those of an undisturbed run"
 
 
