@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -116,7 +117,7 @@ def machine_token(home: Path) -> str:
     file = home / TOKEN_FILE
     if not file.exists():
         make_private(home)
-        part = home / f".{TOKEN_FILE}.{os.getpid()}"
+        part = home / f".{TOKEN_FILE}.{os.getpid()}.{threading.get_ident()}"
         try:
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as stream:
                 stream.write(secrets.token_urlsafe(TOKEN_BYTES) + "\n")

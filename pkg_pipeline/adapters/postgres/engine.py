@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,9 @@ SEARCH_OPTIONS = "-chnsw.ef_search=1000 -chnsw.iterative_scan=relaxed_order -chn
 """How far an index of vectors is searched. Said once a connection, so that no search needs a round trip for it."""
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+
+QUIET = logging.NullHandler()
+"""What a pool has to tell it raises; where nobody listens, Python would print its tries on standard error."""
 
 STALE_PLANS = (
     psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
@@ -222,6 +226,7 @@ def pool(
     (by default all but readonly ones), whoever uses it tries again on a broken connection, which saves the round trip
     that would look first. Nobody waits longer than ``wait_seconds`` for one that is free.
     """
+    logging.getLogger("psycopg").addHandler(QUIET)
     url = libpq_url(url)
     options = _options(url, f"-csearch_path={search_path} -cTimeZone=UTC -cjit=off {SEARCH_OPTIONS}")
     if readonly:
