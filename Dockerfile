@@ -28,5 +28,5 @@ COPY --from=build /src /src
 WORKDIR /src
 USER memory
 VOLUME /home/memory/data
-ENTRYPOINT ["python", "-m", "pkg_pipeline.cli.service"]
+ENTRYPOINT ["python", "-m", "pkg_pipeline.cli.programs.service"]
 CMD ["api"]

@@ -21,11 +21,12 @@ from pathlib import Path
 from uuid import uuid4
 
 from benchmarks.import_rate import write_messages
-from pkg_pipeline.adapters import embedded
 from pkg_pipeline.adapters.clock import PinnedClock
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.archive_stores import RestoreScope
+from pkg_pipeline.stages.archive.stores import RestoreScope
 from pkg_pipeline.wiring import Memory
 
 ROUNDS = 3

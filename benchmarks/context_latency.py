@@ -27,12 +27,13 @@ from zoneinfo import ZoneInfo
 import psycopg
 
 from benchmarks.context_memory import NOW, PROBES, fill, heaviest, probe
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.read_store import context_parameters
-from pkg_pipeline.stages.context import ContextSettings
-from pkg_pipeline.stages.read_stores import ContextQuery
+from pkg_pipeline.adapters.postgres.reads.store import context_parameters
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.stages.reads.context import ContextSettings
+from pkg_pipeline.stages.reads.stores import ContextQuery
 
 WARM_UP = 100
 CPU_REQUESTS = 300
@@ -57,9 +58,9 @@ def serve(url: str) -> None:
     """The real application, plus the empty route."""
     from starlette.responses import Response
 
-    from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
-    from pkg_pipeline.adapters.postgres.receipts import BackgroundReceiptSink, PostgresReceiptSink
-    from pkg_pipeline.adapters.tokens import TiktokenCounter
+    from pkg_pipeline.adapters.postgres.reads.receipts import BackgroundReceiptSink, PostgresReceiptSink
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+    from pkg_pipeline.adapters.text.tokens import TiktokenCounter
     from pkg_pipeline.api.app import create_app
     from pkg_pipeline.api.app import serve as serve_app
     from pkg_pipeline.api.routes import ApiDependencies

@@ -26,10 +26,7 @@ from uuid import NAMESPACE_URL, uuid5
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pkg_pipeline.adapters.offline.llm import OfflineLlm  # noqa: E402
-from pkg_pipeline.adapters.offline.reading import language_of  # noqa: E402
-from pkg_pipeline.memory.gate import check  # noqa: E402
-from pkg_pipeline.memory.importance import score_many  # noqa: E402
+from pkg_pipeline.memory.message.importance import score_many  # noqa: E402
 from pkg_pipeline.memory.records import (  # noqa: E402
     ActionItem,
     DecisionItem,
@@ -38,6 +35,9 @@ from pkg_pipeline.memory.records import (  # noqa: E402
     SummaryContent,
     SummaryInput,
 )
+from pkg_pipeline.memory.summary.gate import check  # noqa: E402
+from pkg_pipeline.offline.llm import OfflineLlm  # noqa: E402
+from pkg_pipeline.offline.reading import language_of  # noqa: E402
 from pkg_pipeline.prompts.interaction_summary import Answer, to_candidate  # noqa: E402
 from pkg_pipeline.stages.ports import LlmRequest  # noqa: E402
 
@@ -213,7 +213,7 @@ def run_labelled(chosen: Callable[[int], bool] = lambda _n: True) -> None:
 
 def run_short_chats(judge: Any) -> None:
     """ROUGE-1 on short English chats with third-person summaries, written for this purpose, beside the floors."""
-    talks = json.loads((ROOT / "pkg_pipeline_tests/adapters/offline/short_chats.json").read_text(encoding="utf-8"))
+    talks = json.loads((ROOT / "pkg_pipeline_tests/offline/short_chats.json").read_text(encoding="utf-8"))
     scores: dict[str, list[float]] = defaultdict(list)
     for n, talk in enumerate(talks):
         rows = [

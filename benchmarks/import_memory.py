@@ -47,8 +47,9 @@ def measure(counts: list[int], *, huge: bool) -> None:
     from import_rate import write_messages
     from psycopg import sql
 
-    from pkg_pipeline.adapters import embedded
-    from pkg_pipeline.adapters.postgres import engine, migrate
+    from pkg_pipeline.adapters.postgres import engine
+    from pkg_pipeline.adapters.postgres.migrations import migrate
+    from pkg_pipeline.adapters.server import embedded
 
     print("| messages | chats | at start | import adds | interactions add in all | seconds |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: |")

@@ -20,10 +20,11 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.ingest import BATCH_MESSAGES
+from pkg_pipeline.stages.ingest.stage import BATCH_MESSAGES
 from pkg_pipeline.wiring import Memory, SystemClock
 
 START = datetime(2024, 1, 1, 8, 0, tzinfo=UTC)

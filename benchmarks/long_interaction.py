@@ -20,9 +20,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pkg_pipeline.adapters import embedded  # noqa: E402
-from pkg_pipeline.adapters.postgres import engine, migrate  # noqa: E402
-from pkg_pipeline_tests.stages.summary_rig import SummaryRig  # noqa: E402
+from pkg_pipeline.adapters.postgres import engine  # noqa: E402
+from pkg_pipeline.adapters.postgres.migrations import migrate  # noqa: E402
+from pkg_pipeline.adapters.server import embedded  # noqa: E402
+from pkg_pipeline_tests.stages.summaries.summary_rig import SummaryRig  # noqa: E402
 
 TEXTS = (
     "Shelf {0} was counted today and costs {0} EUR.",
@@ -44,7 +45,7 @@ def fill(url: str, folder: Path, messages: int) -> float:
 
 
 def summarised(url: str, folder: Path, model: str) -> dict[str, float | int | str]:
-    command = [sys.executable, "-m", "pkg_pipeline_tests.stages.long_worker", url, str(folder), model]
+    command = [sys.executable, "-m", "pkg_pipeline_tests.stages.summaries.long_worker", url, str(folder), model]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     took = json.loads(done.stdout)
     rig = SummaryRig(url, folder)

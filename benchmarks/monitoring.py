@@ -27,14 +27,16 @@ from fastapi.testclient import TestClient
 from pydantic import SecretStr
 
 from benchmarks.context_latency import SETTINGS, percentile
-from pkg_pipeline.adapters import dagster_home, embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore
-from pkg_pipeline.adapters.tokens import TiktokenCounter
+from pkg_pipeline.adapters import dagster_home
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.api.app import create_app
-from pkg_pipeline.api.monitoring import MonitoringPorts
+from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
-from pkg_pipeline.defs import sensors
+from pkg_pipeline.defs.automation import sensors
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory, SystemClock

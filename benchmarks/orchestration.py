@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from pkg_pipeline.adapters import dagster_home
-from pkg_pipeline.defs.due import ASSETS
+from pkg_pipeline.defs.automation.due import ASSETS
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.stores import FinishedPartition, Lane, Scope
-from pkg_pipeline.stages.summaries import DayReport
+from pkg_pipeline.stages.summaries.stage import DayReport
+from pkg_pipeline.stages.summaries.stores import FinishedPartition, Lane, Scope
 from pkg_pipeline.wiring import open_memory
 
 FIRST_DAY = datetime(2023, 1, 1, 9, tzinfo=UTC)
@@ -82,7 +82,7 @@ def first_run(settings: Settings) -> dict[str, Any]:
     with open_memory(settings) as opened:
         memory = CostsNothing(opened)
         started = time.perf_counter()
-        from pkg_pipeline.defs import here
+        from pkg_pipeline.defs import local_runs as here
 
         with dagster_home.instance(settings.dagster_home, memory.database_url) as instance:
             seconds["starting Dagster"] = time.perf_counter() - started

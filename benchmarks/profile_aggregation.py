@@ -26,16 +26,17 @@ from zoneinfo import ZoneInfo
 from psycopg.types.json import Jsonb
 
 from benchmarks.context_latency import cpu_seconds
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.adapters.postgres.profile_reads import PostgresProfileReads
-from pkg_pipeline.adapters.postgres.profile_store import PostgresProfileStore
-from pkg_pipeline.memory import profile as rules
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
+from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.memory.hashing import profile_id
-from pkg_pipeline.memory.profile_records import ProfileContent
+from pkg_pipeline.memory.profile import rules as rules
+from pkg_pipeline.memory.profile.records import ProfileContent
 from pkg_pipeline.memory.records import Person
-from pkg_pipeline.stages.profile_input import Prepared, prepare
-from pkg_pipeline.stages.profile_stores import ProfilePrompt, ProfileRow, Words
+from pkg_pipeline.stages.profiles.input import Prepared, prepare
+from pkg_pipeline.stages.profiles.stores import ProfilePrompt, ProfileRow, Words
 
 TARGET_SECONDS = 1.0
 SQL = Path(__file__).with_suffix(".sql")

@@ -38,10 +38,11 @@ from benchmarks.corpora import (  # noqa: E402
     write_jsonl,
 )
 from benchmarks.recall_asking import ask, build_chunks  # noqa: E402
-from pkg_pipeline.adapters import embedded  # noqa: E402
-from pkg_pipeline.adapters.postgres import engine, migrate  # noqa: E402
-from pkg_pipeline.adapters.tokens import TiktokenCounter  # noqa: E402
-from pkg_pipeline.memory.cleaning import clean_text  # noqa: E402
+from pkg_pipeline.adapters.postgres import engine  # noqa: E402
+from pkg_pipeline.adapters.postgres.migrations import migrate  # noqa: E402
+from pkg_pipeline.adapters.server import embedded  # noqa: E402
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter  # noqa: E402
+from pkg_pipeline.memory.text.cleaning import clean_text  # noqa: E402
 from pkg_pipeline.settings import Settings  # noqa: E402
 from pkg_pipeline.wiring import Memory, PinnedClock  # noqa: E402
 

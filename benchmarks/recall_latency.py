@@ -29,12 +29,13 @@ import psycopg
 from benchmarks.context_latency import SETTINGS, cpu_seconds, percentile
 from benchmarks.recall_memory import Memory, made_id, questions
 from benchmarks.recall_probe import Case, Probe, cases
-from pkg_pipeline.adapters import embedded
 from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.adapters.postgres.recall_store import PostgresRecallStore
-from pkg_pipeline.adapters.postgres.vector_store import PostgresVectorStore
-from pkg_pipeline.adapters.term_analyzer import SnowballTerms
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.recall.store import PostgresRecallStore
+from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
 WARM_UP = 10
 CPU_REQUESTS = 60
@@ -51,12 +52,12 @@ NAMED = {"a month": " in May 2025", "half a year": " from January to June 2025"}
 def serve(url: str) -> None:
     """The real application with the real embedder."""
     from benchmarks.context_latency import _Clock
-    from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
-    from pkg_pipeline.adapters.tokens import TiktokenCounter
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+    from pkg_pipeline.adapters.text.tokens import TiktokenCounter
     from pkg_pipeline.api.app import create_app
     from pkg_pipeline.api.app import serve as serve_app
     from pkg_pipeline.api.routes import ApiDependencies
-    from pkg_pipeline.stages.recall import RecallParts, RecallSettings
+    from pkg_pipeline.stages.recall.stage import RecallParts, RecallSettings
 
     pool = engine.pool(url, size=4, readonly=True)
     store, counter, embedder = PostgresReadStore(pool, zone=SETTINGS.zone), TiktokenCounter(), OfflineEmbedder()

@@ -15,12 +15,12 @@ from pgvector import HalfVector
 from benchmarks.recall_memory import EPOCH, NOW, Memory, made_id
 from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.recall_store import Limits, PostgresRecallStore, vector_plan
-from pkg_pipeline.adapters.term_analyzer import SnowballTerms
-from pkg_pipeline.memory.lexical import question_vector, rare_first, term_number
-from pkg_pipeline.memory.vector_codes import codes
-from pkg_pipeline.stages.recall_stores import FactsQuery, SearchQuery
-from pkg_pipeline.stages.recall_words import FETCHED_CHUNKS
+from pkg_pipeline.adapters.postgres.recall.store import Limits, PostgresRecallStore, vector_plan
+from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
+from pkg_pipeline.memory.recall.lexical import question_vector, rare_first, term_number
+from pkg_pipeline.memory.recall.vector_codes import codes
+from pkg_pipeline.stages.recall.stores import FactsQuery, SearchQuery
+from pkg_pipeline.stages.recall.words import FETCHED_CHUNKS
 
 TIMES = {
     "a month": (datetime(2025, 5, 1, tzinfo=NOW.tzinfo), datetime(2025, 6, 1, tzinfo=NOW.tzinfo)),

@@ -33,9 +33,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pkg_pipeline.adapters import embedded  # noqa: E402
-from pkg_pipeline.adapters.postgres import engine, migrate  # noqa: E402
-from pkg_pipeline.adapters.tokens import table_path  # noqa: E402
+from pkg_pipeline.adapters.postgres import engine  # noqa: E402
+from pkg_pipeline.adapters.postgres.migrations import migrate  # noqa: E402
+from pkg_pipeline.adapters.server import embedded  # noqa: E402
+from pkg_pipeline.adapters.text.tokens import table_path  # noqa: E402
 from pkg_pipeline.memory.hashing import chat_id, parse_message_key  # noqa: E402
 from pkg_pipeline.settings import Settings  # noqa: E402
 from pkg_pipeline.wiring import Memory, PinnedClock  # noqa: E402

@@ -27,12 +27,13 @@ import numpy as np
 import psutil
 
 from benchmarks.import_rate import write_messages
-from pkg_pipeline.adapters import embedded
 from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Embedder, Vectors
-from pkg_pipeline.stages.reembed import ReembedReport
+from pkg_pipeline.stages.recall.reembed import ReembedReport
 from pkg_pipeline.wiring import Memory, SystemClock
 from pkg_pipeline.wiring.reembed import ReembedWork
 

@@ -11,7 +11,7 @@ from psycopg import Connection
 
 from benchmarks.threads import made
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.tokens import TiktokenCounter
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.memory.hashing import chat_id, content_hash, entity_id
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)

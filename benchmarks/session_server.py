@@ -15,14 +15,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
 
 
 def main(url: str, home: str) -> None:
     from starlette.responses import Response
 
     from pkg_pipeline.adapters.clock import SystemClock
-    from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.api.app import create_app
     from pkg_pipeline.api.app import serve as serve_app
     from pkg_pipeline.api.routes import ApiDependencies

@@ -32,9 +32,10 @@ import psycopg
 
 from benchmarks.session_server import Served
 from benchmarks.threads import made
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.adapters.tokens import TiktokenCounter
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.memory.hashing import content_hash
 
 TARGET = 0.5

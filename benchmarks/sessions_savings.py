@@ -24,9 +24,10 @@ import psycopg
 from benchmarks.corpora import CorpusMissing
 from benchmarks.thread_replay import Played, Replay, opened
 from benchmarks.threads import Thread, made, threads
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.memory.session_records import Strategy
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.memory.session.records import Strategy
 
 INDEX_EVERY = 100
 TARGET_PERCENT = 10.0

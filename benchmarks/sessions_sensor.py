@@ -23,10 +23,12 @@ from pydantic import SecretStr
 
 from benchmarks.context_latency import percentile
 from benchmarks.session_memory import NOW, idle_sessions
-from pkg_pipeline.adapters import dagster_home, embedded
+from pkg_pipeline.adapters import dagster_home
 from pkg_pipeline.adapters.clock import PinnedClock
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.defs import sensors
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.defs.automation import sensors
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory

@@ -27,15 +27,16 @@ import psycopg
 from benchmarks.context_latency import percentile
 from benchmarks.session_memory import NOW, fill, key_of
 from benchmarks.session_server import Served
-from pkg_pipeline.adapters import embedded
 from pkg_pipeline.adapters.clock import PinnedClock
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.window_store import window_parameters
+from pkg_pipeline.adapters.postgres.sessions.window import window_parameters
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.memory.hashing import chat_id_of
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.window import SHOWN_TOPICS, SPARE_MESSAGES, WindowSettings
-from pkg_pipeline.stages.window_stores import WindowQuery
+from pkg_pipeline.stages.window.stage import SHOWN_TOPICS, SPARE_MESSAGES, WindowSettings
+from pkg_pipeline.stages.window.stores import WindowQuery
 from pkg_pipeline.wiring import Memory
 
 WARM_UP = 20

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.demo import account
 
 PROGRAM = [sys.executable, "-c", "from pkg_pipeline.cli.app import main; main()"]

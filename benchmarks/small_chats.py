@@ -21,8 +21,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from benchmarks.import_rate import START
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory, SystemClock
 

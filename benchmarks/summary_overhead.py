@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from pkg_pipeline import wiring  # noqa: E402
-from pkg_pipeline.adapters import embedded  # noqa: E402
 from pkg_pipeline.adapters.postgres import engine  # noqa: E402
+from pkg_pipeline.adapters.server import embedded  # noqa: E402
 from pkg_pipeline.memory.records import SummaryInput, Usage  # noqa: E402
 from pkg_pipeline.prompts import interaction_summary as prompt  # noqa: E402
 from pkg_pipeline.settings import Settings  # noqa: E402
-from pkg_pipeline.stages import summaries  # noqa: E402
 from pkg_pipeline.stages.ports import LlmReply, LlmRequest  # noqa: E402
+from pkg_pipeline.stages.summaries import stage as summaries  # noqa: E402
 
 TARGET = 3.0
 START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)

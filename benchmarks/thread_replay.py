@@ -18,9 +18,9 @@ import psycopg
 from benchmarks.threads import Row, Thread
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.memory.hashing import chat_id, parse_message_key
-from pkg_pipeline.memory.session_records import Policy, Strategy
+from pkg_pipeline.memory.session.records import Policy, Strategy
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.window import LiveTurnTooLong, WindowAnswer
+from pkg_pipeline.stages.window.stage import LiveTurnTooLong, WindowAnswer
 from pkg_pipeline.wiring import Memory
 
 INDEXED_DAYS = 40

@@ -265,7 +265,7 @@ def main() -> None:
 
 def journal_usd(fake: FakeAnthropic, settings: Settings) -> float:
     """What the model's own journal says was used, by the price table."""
-    from pkg_pipeline.adapters.prices import price
+    from pkg_pipeline.adapters.llm.prices import price
     from pkg_pipeline.memory.records import Usage
 
     total = 0.0

@@ -17,8 +17,9 @@ import dagster as dg
 from dagster._utils.schedules import schedule_execution_time_iterator
 
 from pkg_pipeline.adapters.inbox import Inbox
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.defs import sensors
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.defs.automation import sensors
 from pkg_pipeline.defs.build import build_definitions
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.defs.resources import RESOURCE

@@ -20,7 +20,8 @@ import psutil
 import psycopg
 
 from faults import hops
-from pkg_pipeline.adapters import embedded, server_state
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.adapters.server import state as server_state
 from pkg_pipeline.cli.app import explained
 from pkg_pipeline_tests import forks
 

@@ -9,7 +9,7 @@ import pytest
 
 from faults.ground import Ground
 from faults.kinds import CannotRun, Outcome, fault
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline_tests.small_disk import MEGABYTE, small_disk, write_until_full
 
 SIZE = 160 * MEGABYTE

@@ -19,9 +19,9 @@ from pydantic import SecretStr
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.archive_stores import RestoreScope
+from pkg_pipeline.stages.archive.stores import RestoreScope
 from pkg_pipeline.wiring import Memory, PinnedClock
-from pkg_pipeline_tests.adapters.anthropic_rig import LetterCounter
+from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 DAYS = (date(2025, 6, 1), date(2026, 3, 14))

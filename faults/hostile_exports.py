@@ -21,7 +21,7 @@ from faults.kinds import Outcome, fault
 from pkg_pipeline.adapters.exports import telegram_marks
 from pkg_pipeline.adapters.exports.detect import Export, UnreadableExport, open_export
 from pkg_pipeline.memory.records import ParsedMessage, Rejected
-from pkg_pipeline_tests.stages.import_rig import Rig
+from pkg_pipeline_tests.stages.ingest.import_rig import Rig
 
 SHORT, FULL = 300, 10_000
 THROUGH_DATABASE: Final = 100

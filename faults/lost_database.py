@@ -12,7 +12,7 @@ from typing import Any
 from faults import breaking, hops
 from faults.ground import Ground, expire_leases, tables
 from faults.kinds import Outcome, fault
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline_tests import databases
 

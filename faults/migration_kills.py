@@ -10,8 +10,8 @@ from faults.backup_kills import fill
 from faults.ground import Ground, tables
 from faults.kinds import Outcome, fault
 from faults.statement_kills import spread
-from pkg_pipeline.adapters.postgres import migrate
-from pkg_pipeline.adapters.postmaster import binary
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server.postmaster import binary
 from pkg_pipeline_tests import forks
 
 FIRST = "0001"

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from faults.ground import Ground
 from faults.kinds import Outcome, fault
-from pkg_pipeline.adapters.prices import price
+from pkg_pipeline.adapters.llm.prices import price
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline_tests.stages.summary_rig import OLD, USUAL, SummaryRig
+from pkg_pipeline_tests.stages.summaries.summary_rig import OLD, USUAL, SummaryRig
 
 SEED = 11
 SHARE = 0.4

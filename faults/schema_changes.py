@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from faults.ground import Ground
 from faults.kinds import Outcome, fault
 from faults.served import Server, served
-from pkg_pipeline.adapters.postgres import migrate
 from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+from pkg_pipeline.adapters.postgres.migrations import migrate
 
 CLIENTS = 4
 FAR_BACK = "0001"

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from pkg_pipeline.memory.session_records import Policy, SessionEvent, Strategy
-from pkg_pipeline.memory.window_wording import Form
+from pkg_pipeline.memory.session.records import Policy, SessionEvent, Strategy
+from pkg_pipeline.memory.window.rendering import Form
 from pkg_pipeline.settings import Settings, load
 from pkg_pipeline.wiring import Memory, open_memory
 from pkg_pipeline.wiring.session_desk import SessionDesk, listed

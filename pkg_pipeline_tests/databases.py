@@ -9,8 +9,9 @@ from pathlib import Path
 import fasteners
 import psycopg
 
-from pkg_pipeline.adapters import embedded, postmaster
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded, postmaster
 
 TEMPLATE = "pkg_template"
 ENOUGH_BYTES = 4_000_000_000

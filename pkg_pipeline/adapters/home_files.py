@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 
 OTHERS = 0o077
 TOKEN_FILE = "api-token"

@@ -18,13 +18,12 @@ from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResp
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from pkg_pipeline.adapters.langgraph.conversion import shortened
-from pkg_pipeline.adapters.tokens import TiktokenCounter
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.agents.prompt_counts import Calibration, reported, system_tokens, window_messages
 from pkg_pipeline.agents.thread_memory import NOTHING, Remembered, ThreadMemory, by_place
 from pkg_pipeline.agents.thread_names import running_thread
-from pkg_pipeline.memory.message_parts import prompt_text
-from pkg_pipeline.memory.window import assemble, budget_of
-from pkg_pipeline.memory.window_records import (
+from pkg_pipeline.memory.message.blocks import prompt_text
+from pkg_pipeline.memory.window.records import (
     Budget,
     LiveTurnTooLong,
     Shown,
@@ -33,7 +32,8 @@ from pkg_pipeline.memory.window_records import (
     WindowHistory,
     WindowRules,
 )
-from pkg_pipeline.memory.window_wording import OPENING
+from pkg_pipeline.memory.window.rendering import OPENING
+from pkg_pipeline.memory.window.selection import assemble, budget_of
 from pkg_pipeline.session_settings import SessionSettings
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from pkg_pipeline.adapters.langgraph.conversion import parts_of, role_of, text_in
-from pkg_pipeline.memory.message_parts import prompt_text
-from pkg_pipeline.memory.window import calibration_of
-from pkg_pipeline.memory.window_records import WindowMessage
+from pkg_pipeline.memory.message.blocks import prompt_text
+from pkg_pipeline.memory.window.records import WindowMessage
+from pkg_pipeline.memory.window.selection import calibration_of
 
 CountMany = Callable[[Sequence[str]], list[int]]
 REPORTS = 20

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from pkg_pipeline.agents.thread_names import running_thread, session_key
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown, StoreUnavailable
-from pkg_pipeline.stages.recall import MOST_TOP_K, RecallAnswer
+from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, StoreUnavailable
+from pkg_pipeline.stages.recall.stage import MOST_TOP_K, RecallAnswer
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

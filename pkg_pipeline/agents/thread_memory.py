@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 
 from pkg_pipeline.agents.thread_names import SOURCE, session_key
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.window_records import Window
-from pkg_pipeline.stages.window import SHOWN_TOPICS
-from pkg_pipeline.stages.window_answer import WindowAnswer, served_of
-from pkg_pipeline.stages.window_stores import WindowQuery
+from pkg_pipeline.memory.window.records import Window
+from pkg_pipeline.stages.window.answer import WindowAnswer, served_of
+from pkg_pipeline.stages.window.stage import SHOWN_TOPICS
+from pkg_pipeline.stages.window.stores import WindowQuery
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

@@ -8,19 +8,19 @@ from collections.abc import Callable
 import uvicorn
 from fastapi import Depends, FastAPI
 
-from pkg_pipeline.adapters.http_guard import HttpGuard, is_loopback
+from pkg_pipeline.adapters.http.guard import HttpGuard, is_loopback
 from pkg_pipeline.adapters.versions import program_version
 from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.connections import BoundedConnection
 from pkg_pipeline.api.metrics import Latencies, Metrics
-from pkg_pipeline.api.monitoring import monitoring_routes
+from pkg_pipeline.api.monitoring.routes import monitoring_routes
 from pkg_pipeline.api.parameters import known_parameters
 from pkg_pipeline.api.recall import recall_routes
 from pkg_pipeline.api.routes import ApiDependencies, health_routes, reading_routes
 from pkg_pipeline.api.security import Admission, refused_by_guard
-from pkg_pipeline.api.session_input import EncodedKeys
-from pkg_pipeline.api.sessions import session_routes
+from pkg_pipeline.api.sessions.input import EncodedKeys
+from pkg_pipeline.api.sessions.routes import session_routes
 from pkg_pipeline.api.summarization import summarization_routes
 
 SHUTDOWN_SECONDS = 10

@@ -6,9 +6,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from pkg_pipeline.api import models, session_models
+from pkg_pipeline.api import models
 from pkg_pipeline.api.problems import answers
 from pkg_pipeline.api.security import scope_needed
+from pkg_pipeline.api.sessions import models as session_models
 
 BEARER = {
     "type": "http",

@@ -15,8 +15,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pkg_pipeline.stages.monitoring import MonitoringParams, Statistics, statistics
-from pkg_pipeline.stages.monitoring_stores import LedgerFigures, MonitoringStore, QueueCounts
+from pkg_pipeline.stages.monitoring.stage import MonitoringParams, Statistics, statistics
+from pkg_pipeline.stages.monitoring.stores import LedgerFigures, MonitoringStore, QueueCounts
 from pkg_pipeline.wiring.space import Space
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)

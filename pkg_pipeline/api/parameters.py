@@ -15,9 +15,9 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BeforeValidator
 
 from pkg_pipeline.memory.hashing import chat_id_of, parse_chat_key
-from pkg_pipeline.memory.moments import parse_moment
+from pkg_pipeline.memory.text.moments import parse_moment
 from pkg_pipeline.settings import nearest
-from pkg_pipeline.stages.read_stores import BadRequest
+from pkg_pipeline.stages.reads.stores import BadRequest
 
 _SHOWN = 100
 MOST_TOKENS = 1_000_000

@@ -18,10 +18,10 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.adapters.postgres.engine import SCHEMA_CHANGES
-from pkg_pipeline.stages.entities import EntityAmbiguous, EntityNotFound, entity_json
-from pkg_pipeline.stages.paging import BadCursor
-from pkg_pipeline.stages.read_stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
-from pkg_pipeline.stages.session_stores import SessionUnknown
+from pkg_pipeline.stages.reads.entities import EntityAmbiguous, EntityNotFound, entity_json
+from pkg_pipeline.stages.reads.paging import BadCursor
+from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from starlette.responses import Response
 from pkg_pipeline.api.models import MESSAGE, Answer
 from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_named
 from pkg_pipeline.api.problems import answers
-from pkg_pipeline.memory.chunk_records import ChunkSource
-from pkg_pipeline.stages.entities import entity_id
+from pkg_pipeline.memory.recall.chunk_records import ChunkSource
 from pkg_pipeline.stages.ports import Clock
-from pkg_pipeline.stages.read_stores import BadRequest, EntityStore
-from pkg_pipeline.stages.recall import MOST_QUERY_CHARS, MOST_TOP_K, RecallParts, RecallRequest, recall
+from pkg_pipeline.stages.reads.entities import entity_id
+from pkg_pipeline.stages.reads.stores import BadRequest, EntityStore
+from pkg_pipeline.stages.recall.stage import MOST_QUERY_CHARS, MOST_TOP_K, RecallParts, RecallRequest, recall
 
 
 class RecallResult(Answer):

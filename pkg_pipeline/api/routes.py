@@ -13,20 +13,20 @@ import orjson
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from pkg_pipeline.adapters.http_guard import OwnHost, is_loopback
+from pkg_pipeline.adapters.http.guard import OwnHost, is_loopback
 from pkg_pipeline.api import models
-from pkg_pipeline.api.monitoring import MonitoringPorts
+from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.parameters import Day, MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken
-from pkg_pipeline.api.sessions import SessionDesk
+from pkg_pipeline.api.sessions.routes import SessionDesk
 from pkg_pipeline.api.summarization import BackfillDesk
-from pkg_pipeline.stages.context import ContextRequest, ContextSettings, Relevant, entity_context
-from pkg_pipeline.stages.entities import entity_id, entity_json, find_entity, list_entities
-from pkg_pipeline.stages.history import list_summaries, timeline
-from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.ports import Clock, TokenCounter
-from pkg_pipeline.stages.read_stores import (
+from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, Relevant, entity_context
+from pkg_pipeline.stages.reads.entities import entity_id, entity_json, find_entity, list_entities
+from pkg_pipeline.stages.reads.history import list_summaries, timeline
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
+from pkg_pipeline.stages.reads.stores import (
     ContextStore,
     EntityStore,
     HealthStore,
@@ -35,7 +35,7 @@ from pkg_pipeline.stages.read_stores import (
     SummaryFilter,
     SummaryStatus,
 )
-from pkg_pipeline.stages.recall import RecallParts
+from pkg_pipeline.stages.recall.stage import RecallParts
 from pkg_pipeline.wiring.space import Space
 
 

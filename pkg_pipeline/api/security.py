@@ -15,7 +15,7 @@ from fastapi import Header, HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pkg_pipeline.adapters.http_guard import Refusal
+from pkg_pipeline.adapters.http.guard import Refusal
 from pkg_pipeline.api.pages import ASSETS
 from pkg_pipeline.api.problems import problem
 

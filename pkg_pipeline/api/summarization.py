@@ -17,9 +17,9 @@ from starlette.responses import Response
 from pkg_pipeline.api.parameters import Day
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import json_only
-from pkg_pipeline.stages.backfill import MOST_INTERACTIONS, Asked, BackfillWrong
-from pkg_pipeline.stages.backfill_stores import BackfillRequest, Forecast
 from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.stages.summaries.backfill import MOST_INTERACTIONS, Asked, BackfillWrong
+from pkg_pipeline.stages.summaries.backfill_stores import BackfillRequest, Forecast
 
 BACKFILL = "0d9f2c51-64a5-4d0e-9a0b-2b7a4b1f1c10"
 

@@ -175,8 +175,8 @@ def explained(error: BaseException) -> str | None:
     import psycopg
     import psycopg_pool
 
-    from pkg_pipeline.adapters.embedded import EmbeddedError
     from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+    from pkg_pipeline.adapters.server.embedded import EmbeddedError
     from pkg_pipeline.settings import SettingsError
     from pkg_pipeline.stages.ports import LlmMisconfigured
     from pkg_pipeline.wiring.space import SpaceLow
@@ -211,7 +211,7 @@ def _lost_database(error: BaseException | None) -> BaseException | None:
 
 
 def _leave_servers() -> None:
-    if "pkg_pipeline.adapters.embedded" in sys.modules:
-        from pkg_pipeline.adapters import embedded
+    if "pkg_pipeline.adapters.server.embedded" in sys.modules:
+        from pkg_pipeline.adapters.server import embedded
 
         embedded.leave()

@@ -18,11 +18,11 @@ from rich.table import Table
 
 from pkg_pipeline.cli.progress import showing
 from pkg_pipeline.cli.terminal import FAILED, CommandFailed, JsonFlag, counted, notes, plain, settings_in_force, show
-from pkg_pipeline.stages.backfill import BackfillUnknown, BackfillWrong
-from pkg_pipeline.stages.backfill_stores import Backfill, BackfillRequest, Forecast
+from pkg_pipeline.stages.summaries.backfill import BackfillUnknown, BackfillWrong
+from pkg_pipeline.stages.summaries.backfill_stores import Backfill, BackfillRequest, Forecast
 
 if TYPE_CHECKING:
-    from pkg_pipeline.defs.here import RunRow
+    from pkg_pipeline.defs.local_runs import RunRow
     from pkg_pipeline.wiring import Memory
 
 NAMES = {"older_than_days": "--older-than-days", "limit": "--limit", "to": "--from/--to"}
@@ -175,7 +175,7 @@ class _Work:
 
     def prepare(self) -> None:
         """What was imported last is cut into interactions first: it may belong to what is chosen."""
-        from pkg_pipeline.defs.due import has_work
+        from pkg_pipeline.defs.automation.due import has_work
 
         self._memory.revive_failed()
         if has_work(self._pipeline, "interactions"):
@@ -183,7 +183,7 @@ class _Work:
 
     def off(self, asked: Backfill, *, as_json: bool) -> list[RunRow]:
         """All of it that can be done now."""
-        from pkg_pipeline.defs import here
+        from pkg_pipeline.defs import local_runs as here
 
         rows: list[RunRow] = []
         total = asked.progress.left
@@ -197,7 +197,7 @@ class _Work:
 @contextmanager
 def _runs(memory: Memory) -> Iterator[_Work]:
     from pkg_pipeline.adapters import dagster_home
-    from pkg_pipeline.defs import here
+    from pkg_pipeline.defs import local_runs as here
     from pkg_pipeline.defs.pipeline_memory import OpenedMemory
     from pkg_pipeline.wiring.space import require_space
 

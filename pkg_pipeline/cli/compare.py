@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pkg_pipeline.cli.compare_page import page, setup
 from pkg_pipeline.cli.terminal import (
     PROGRESS_AFTER_SECONDS,
     CommandFailed,
@@ -27,16 +26,17 @@ from pkg_pipeline.cli.terminal import (
     settings_in_force,
     show,
 )
-from pkg_pipeline.memory.comparison import sampled
-from pkg_pipeline.memory.session_records import Policy, Strategy
-from pkg_pipeline.stages.comparing import Conversation, NothingToCompare
-from pkg_pipeline.stages.comparison_report import Compared
+from pkg_pipeline.compare.figures import sampled
+from pkg_pipeline.compare.page import page, setup
+from pkg_pipeline.compare.playing import Conversation, NothingToCompare
+from pkg_pipeline.compare.report import Compared
+from pkg_pipeline.memory.session.records import Policy, Strategy
+from pkg_pipeline.stages.llm.run import OutOfBudget
 from pkg_pipeline.stages.ports import LlmError
-from pkg_pipeline.stages.session_stores import SessionUnknown
-from pkg_pipeline.stages.summary_run import OutOfBudget
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
 
 if TYPE_CHECKING:
-    from pkg_pipeline.wiring.comparing import CompareWork
+    from pkg_pipeline.compare.wiring import CompareWork
 
 SHOWN_TURNS = 24
 """Rows of the table for people; the document and the page have all turns."""
@@ -113,7 +113,7 @@ def _one_of(given: str | None, allowed: tuple[str, ...], option: str) -> None:
 
 
 def _priced(model: str | None) -> None:
-    from pkg_pipeline.adapters.prices import known_models, price_row
+    from pkg_pipeline.adapters.llm.prices import known_models, price_row
     from pkg_pipeline.stages.ports import LlmMisconfigured
 
     try:
@@ -127,7 +127,7 @@ def _priced(model: str | None) -> None:
 def _conversation(work: CompareWork, given: str, chat: str | None) -> Conversation:
     """A file where there is one of that name, else what the memory holds."""
     from pkg_pipeline.adapters.exports.containers import UnreadableExport
-    from pkg_pipeline.wiring.comparing import chosen
+    from pkg_pipeline.compare.wiring import chosen
 
     path = Path(given)
     if not path.exists():
@@ -186,7 +186,7 @@ def _progress(what: str, *, as_json: bool) -> Iterator[Callable[[int, int], obje
 
 def _written(compared: Compared, document: dict[str, Any], folder: Path) -> dict[str, str]:
     """The plot as a picture and as a page; their paths."""
-    from pkg_pipeline.adapters import plots
+    from pkg_pipeline.compare import plots
 
     rows = document["turns"]
     figure = plots.ComparisonFigure(

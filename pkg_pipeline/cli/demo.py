@@ -14,14 +14,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.cli.importing import estimate_line, import_all
 from pkg_pipeline.cli.reading import found_entity, print_context
 from pkg_pipeline.cli.run import RunSummary, work_off
 from pkg_pipeline.cli.terminal import DEMO_FOLDER, JsonFlag, counted, notes, own_command, settings_in_force, show
 from pkg_pipeline.demo import account
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.context import EntityContext
+from pkg_pipeline.stages.reads.context import EntityContext
 from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.unreported import leave_unreported
 

@@ -14,8 +14,10 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
-from pkg_pipeline.adapters import embedded, home_files
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters import home_files
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
@@ -143,7 +145,7 @@ def _look_at_zone(settings: Settings, connection: engine.Connection, findings: F
 
 
 def _look_at_models(settings: Settings, findings: Findings) -> None:
-    from pkg_pipeline.adapters.tokens import TiktokenCounter, TokenTableMissing
+    from pkg_pipeline.adapters.text.tokens import TiktokenCounter, TokenTableMissing
 
     try:
         counter = TiktokenCounter()
@@ -163,7 +165,7 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
     if settings.anthropic_api_key is None:
         findings.problems.append("PKG_LLM is anthropic but ANTHROPIC_API_KEY is not set")
     try:
-        from pkg_pipeline.adapters.prices import price_row
+        from pkg_pipeline.adapters.llm.prices import price_row
 
         price_row(settings.llm_model)
     except LlmMisconfigured as error:
@@ -171,7 +173,7 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
 
 
 def _offline_model() -> str:
-    from pkg_pipeline.adapters.offline.llm import OfflineLlm
+    from pkg_pipeline.offline.llm import OfflineLlm
 
     return OfflineLlm().model
 

@@ -24,11 +24,11 @@ from pkg_pipeline.cli.terminal import (
     settings_in_force,
     show,
 )
-from pkg_pipeline.memory.vanished import Verdict
-from pkg_pipeline.stages.import_report import ImportReport
-from pkg_pipeline.stages.message_stores import IngestCounts
-from pkg_pipeline.stages.owner import SelfUnknown
-from pkg_pipeline.stages.summaries import Estimate
+from pkg_pipeline.memory.message.deletions import Verdict
+from pkg_pipeline.stages.ingest.owner import SelfUnknown
+from pkg_pipeline.stages.ingest.report import ImportReport
+from pkg_pipeline.stages.ingest.stores import IngestCounts
+from pkg_pipeline.stages.summaries.stage import Estimate
 from pkg_pipeline.wiring import ImportFailed, Memory, open_memory
 from pkg_pipeline.wiring.unreported import leave_unreported
 

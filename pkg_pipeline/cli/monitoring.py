@@ -11,9 +11,9 @@ from rich.table import Table
 
 from pkg_pipeline.cli.reading import say_if_empty
 from pkg_pipeline.cli.terminal import JsonFlag, counted, plain, settings_in_force, show
-from pkg_pipeline.stages import queue as queues
-from pkg_pipeline.stages.monitoring import Statistics, statistics
-from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
+from pkg_pipeline.stages.monitoring import queue_report as queues
+from pkg_pipeline.stages.monitoring.stage import Statistics, statistics
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
 from pkg_pipeline.wiring import open_memory
 
 FIRST_ROWS = 5

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pkg_pipeline.adapters import embedded
 from pkg_pipeline.adapters.home_files import OURS
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, YesFlag, confirm, plain, settings_in_force, show
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ db = typer.Typer(help="The database: upgrade, downgrade REV, start, stop, status
 
 def init(json: JsonFlag = False) -> None:
     """Create the home, the database and its tables. Safe to repeat."""
-    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.adapters.postgres.migrations import migrate
     from pkg_pipeline.wiring import open_memory
 
     settings = settings_in_force()
@@ -42,7 +42,7 @@ def init(json: JsonFlag = False) -> None:
 @db.command()
 def upgrade(json: JsonFlag = False) -> None:
     """Bring the tables up to date."""
-    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.adapters.postgres.migrations import migrate
     from pkg_pipeline.wiring import database
 
     with database(settings_in_force()) as url:
@@ -57,7 +57,7 @@ def downgrade(
     json: JsonFlag = False,
 ) -> None:
     """Take revisions back; what only they hold is lost."""
-    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.adapters.postgres.migrations import migrate
     from pkg_pipeline.wiring import database
 
     try:
@@ -97,7 +97,7 @@ def stop(json: JsonFlag = False) -> None:
 @db.command()
 def status(json: JsonFlag = False) -> None:
     """Whether the database answers and at which revision it is."""
-    from pkg_pipeline.adapters.postgres import revisions
+    from pkg_pipeline.adapters.postgres.migrations import revisions
 
     settings = settings_in_force()
     runs = settings.database_url is not None or embedded.is_running(settings.database_folder)
@@ -119,7 +119,7 @@ def backup(
 ) -> None:
     """Write the whole memory, with Dagster's history, into one file."""
     from pkg_pipeline.adapters.postgres import backup as backups
-    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.adapters.postgres.migrations import migrate
     from pkg_pipeline.settings import load_with_origins
     from pkg_pipeline.wiring import carried_settings, database
 
@@ -150,7 +150,7 @@ def restore(
     An empty home needs no consent. What is set here stays; the time zone is the backup's.
     """
     from pkg_pipeline.adapters.postgres import backup as backups
-    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.adapters.postgres.migrations import migrate
     from pkg_pipeline.settings import load_with_origins
     from pkg_pipeline.wiring import carried_settings, database
 
@@ -181,7 +181,7 @@ def _end_unfinished_runs(settings: Settings, url: str) -> None:
 
     if not backups.has_unfinished_runs(url):
         return
-    from pkg_pipeline.defs import orphans
+    from pkg_pipeline.defs.automation import orphans
 
     with dagster_home.instance(settings.dagster_home, url) as instance:
         orphans.settle(instance, code_server_is_gone=True, processes_are_gone=True)
@@ -240,7 +240,8 @@ def _kind(settings: Settings) -> str:
 
 
 def _current_revision(settings: Settings) -> str | None:
-    from pkg_pipeline.adapters.postgres import engine, migrate
+    from pkg_pipeline.adapters.postgres import engine
+    from pkg_pipeline.adapters.postgres.migrations import migrate
 
     if settings.database_url is not None:
         return migrate.current(engine.libpq_url(settings.database_url.get_secret_value()))
@@ -248,7 +249,7 @@ def _current_revision(settings: Settings) -> str | None:
 
 
 def _say_revision(url: str, *, as_json: bool) -> None:
-    from pkg_pipeline.adapters.postgres import migrate
+    from pkg_pipeline.adapters.postgres.migrations import migrate
 
     answer = {"revision": migrate.current(url), "head": migrate.head()}
     show(answer, as_json=as_json, human=lambda screen: screen.print(f"revision {answer['revision'] or 'none'}"))

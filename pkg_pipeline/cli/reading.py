@@ -20,10 +20,10 @@ from pkg_pipeline.cli.terminal import (
     without_controls,
 )
 from pkg_pipeline.memory.hashing import key_spellings
-from pkg_pipeline.stages.chats import find_chat
-from pkg_pipeline.stages.entities import EntityAmbiguous, find_entity, list_entities
-from pkg_pipeline.stages.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
-from pkg_pipeline.stages.read_stores import (
+from pkg_pipeline.stages.reads.chats import find_chat
+from pkg_pipeline.stages.reads.entities import EntityAmbiguous, find_entity, list_entities
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
+from pkg_pipeline.stages.reads.stores import (
     BadRequest,
     ChatAmbiguous,
     ChatUnknown,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pkg_pipeline.settings import Settings
-    from pkg_pipeline.stages.context import EntityContext
+    from pkg_pipeline.stages.reads.context import EntityContext
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_ROWS, help="Rows a page.")]
 Cursor = Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.", show_default=False)]
@@ -71,7 +71,7 @@ def summaries(
     json: JsonFlag = False,
 ) -> None:
     """Summaries, newest interaction first, with decisions and action items."""
-    from pkg_pipeline.stages.history import list_summaries
+    from pkg_pipeline.stages.reads.history import list_summaries
 
     if status is not None and status not in get_args(SummaryStatus):
         raise typer.BadParameter(f"{status!r} is none of {', '.join(get_args(SummaryStatus))}", param_hint="--status")

@@ -18,8 +18,8 @@ from pkg_pipeline.cli.terminal import (
     without_controls,
 )
 from pkg_pipeline.memory.hashing import chat_id
-from pkg_pipeline.stages.read_stores import BadRequest
-from pkg_pipeline.stages.recall import MOST_TOP_K, RecallAnswer
+from pkg_pipeline.stages.reads.stores import BadRequest
+from pkg_pipeline.stages.recall.stage import MOST_TOP_K, RecallAnswer
 from pkg_pipeline.wiring import Memory, open_memory
 
 

@@ -23,7 +23,7 @@ from pkg_pipeline.cli.terminal import (
     settings_in_force,
     show,
 )
-from pkg_pipeline.stages.reembed import (
+from pkg_pipeline.stages.recall.reembed import (
     Phase,
     ReembedBusy,
     ReembedForecast,
@@ -32,7 +32,7 @@ from pkg_pipeline.stages.reembed import (
     SpaceSize,
     SpaceUnknown,
 )
-from pkg_pipeline.stages.vector_stores import SpaceMismatch
+from pkg_pipeline.stages.recall.vector_stores import SpaceMismatch
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring import Memory

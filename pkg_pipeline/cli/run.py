@@ -16,14 +16,14 @@ from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.cli.progress import OnPart, showing
 from pkg_pipeline.cli.reading import nothing_imported
 from pkg_pipeline.cli.terminal import FAILED, JsonFlag, counted, notes, settings_in_force, show
-from pkg_pipeline.defs.due import ASSETS, has_work
+from pkg_pipeline.defs.automation.due import ASSETS, has_work
 from pkg_pipeline.defs.keys import GRAIN_OF, Grain, existing, keys_between
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory, opened
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring.space import require_space
 
 if TYPE_CHECKING:
-    from pkg_pipeline.defs.here import CheckRow, RunRow
+    from pkg_pipeline.defs.local_runs import CheckRow, RunRow
 
 SUMMARIES = "interaction_summaries"
 SETTLE_POLL_SECONDS = 0.25
@@ -142,7 +142,7 @@ def _execute(
 ) -> Sequence[CheckRow]:
     """Dagster is loaded here and not before: it takes seconds. Returns the checks that fail."""
     from pkg_pipeline.adapters import dagster_home
-    from pkg_pipeline.defs import here
+    from pkg_pipeline.defs import local_runs as here
 
     with dagster_home.instance(memory.settings.dagster_home, memory.database_url) as instance:
         runs = here.LocalRuns(memory, instance, log_level="DEBUG" if verbose else "CRITICAL", on_part=on_part)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from pkg_pipeline.settings import Settings
-    from pkg_pipeline.stages.message_stores import ExportSource
+    from pkg_pipeline.stages.ingest.stores import ExportSource
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 YesFlag = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
@@ -78,7 +78,7 @@ def as_text(typed: str) -> str:
 
 def without_controls(text: object) -> str:
     """``text`` with line ends and tabs as its only control characters, and nothing that turns a line around."""
-    from pkg_pipeline.memory.cleaning import without_direction
+    from pkg_pipeline.memory.text.cleaning import without_direction
 
     return without_direction(str(text)).translate(_CONTROLS)
 

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from pkg_pipeline import settings as settings_module
-from pkg_pipeline.defs import backfills, first_month, jobs, partitions, purge, run_failures, schedules, sensors
+from pkg_pipeline.defs import first_month, jobs, partitions
 from pkg_pipeline.defs.assets import (
     archived_messages,
     dbt_marts,
@@ -20,6 +20,7 @@ from pkg_pipeline.defs.assets import (
 )
 from pkg_pipeline.defs.assets.interactions import interactions
 from pkg_pipeline.defs.assets.messages import messages
+from pkg_pipeline.defs.automation import backfills, purge, run_failures, schedules, sensors
 from pkg_pipeline.defs.keys import WEEK
 from pkg_pipeline.defs.resources import RESOURCE, memory_resource
 from pkg_pipeline.defs.versions import (

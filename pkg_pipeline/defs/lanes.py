@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from pkg_pipeline.stages.stores import Lane, Scope
+from pkg_pipeline.stages.summaries.stores import Lane, Scope
 
 LANE_TAG = "pkg/lane"
 ONLY_DUE_TAG = "pkg/only_due"

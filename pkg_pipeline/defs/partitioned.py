@@ -12,19 +12,20 @@ from datetime import date
 
 import dagster as dg
 
-from pkg_pipeline.defs import publication, requests
 from pkg_pipeline.defs.assets import (
     archived_messages,
     entity_relationship_profiles,
     interaction_summaries,
     memory_chunks,
 )
-from pkg_pipeline.defs.hours import CHUNKS as CHUNKS_HOUR
-from pkg_pipeline.defs.hours import DAILY, MONTHLY, WEEKLY, last_monthly, week_has_come
+from pkg_pipeline.defs.automation import requests
+from pkg_pipeline.defs.automation.hours import CHUNKS as CHUNKS_HOUR
+from pkg_pipeline.defs.automation.hours import DAILY, MONTHLY, WEEKLY, last_monthly, week_has_come
+from pkg_pipeline.defs.checks import publication
 from pkg_pipeline.defs.jobs import JOB_OF
 from pkg_pipeline.defs.keys import GRAIN_OF
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
-from pkg_pipeline.stages.stores import DuePartition
+from pkg_pipeline.stages.summaries.stores import DuePartition
 
 Hold = Callable[[dg.DagsterInstance], str | None]
 """Why nothing may be asked for now, or None."""

@@ -16,16 +16,16 @@ from pkg_pipeline.adapters.inbox import Inbox, Refused, Report
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Clock
-from pkg_pipeline.stages.stores import Lane, PartitionStore, Scope
+from pkg_pipeline.stages.summaries.stores import Lane, PartitionStore, Scope
 
 if TYPE_CHECKING:
-    from pkg_pipeline.adapters.postgres.work_store import Unreported
-    from pkg_pipeline.stages.archive import MonthReport
-    from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
-    from pkg_pipeline.stages.folding import FoldReport
-    from pkg_pipeline.stages.interactions import InteractionsReport
-    from pkg_pipeline.stages.profiles import WeekReport
-    from pkg_pipeline.stages.summaries import DayReport
+    from pkg_pipeline.adapters.postgres.monitoring.work import Unreported
+    from pkg_pipeline.stages.archive.stage import MonthReport
+    from pkg_pipeline.stages.folds.stage import FoldReport
+    from pkg_pipeline.stages.interactions.stage import InteractionsReport
+    from pkg_pipeline.stages.profiles.stage import WeekReport
+    from pkg_pipeline.stages.recall.chunks import DayReport as ChunkedDay
+    from pkg_pipeline.stages.summaries.stage import DayReport
     from pkg_pipeline.wiring import Memory
 
 
@@ -144,7 +144,7 @@ class OpenedMemory:
     """``wiring.Memory`` in the words of ``PipelineMemory``."""
 
     def __init__(self, memory: Memory) -> None:
-        from pkg_pipeline.adapters.postgres.work_store import PostgresWorkStore
+        from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
         from pkg_pipeline.wiring import space
 
         self._space = space
@@ -241,8 +241,8 @@ class OpenedMemory:
         return self._memory.archive.archive_months(months, run_id=run_id, on_month=heard)
 
     def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:
-        from pkg_pipeline.adapters.postgres.check_store import PostgresCheckStore
-        from pkg_pipeline.stages.verification import CheckParams, verify
+        from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
+        from pkg_pipeline.stages.monitoring.verification import CheckParams, verify
 
         settings = self.settings
         store = PostgresCheckStore(self._memory.connections, timezone=settings.timezone)
@@ -279,9 +279,9 @@ def begin_if_known(settings: Settings) -> date:
     import psycopg
 
     from pkg_pipeline import wiring
-    from pkg_pipeline.adapters.embedded import EmbeddedError
     from pkg_pipeline.adapters.postgres import engine
-    from pkg_pipeline.adapters.postgres.work_store import first_month
+    from pkg_pipeline.adapters.postgres.monitoring.work import first_month
+    from pkg_pipeline.adapters.server.embedded import EmbeddedError
 
     def asked() -> date | None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 def summaries_code_version() -> str:
     """``PROMPTS+MODEL``; changes with any of them."""
-    from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
+    from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
     from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 
     return "+".join((*sorted(CURRENT_VERSIONS), OFFLINE_MODEL))
@@ -16,14 +16,14 @@ def summaries_code_version() -> str:
 
 def chunks_code_version() -> str:
     """The rules of indexing. Which model's vectors there are is a matter of spaces, not of code (B4)."""
-    from pkg_pipeline.memory.chunk_records import INDEX_VERSION
+    from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION
 
     return INDEX_VERSION
 
 
 def folds_code_version() -> str:
     """``PROMPTS+MODEL``; changes with any of them."""
-    from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
+    from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
     from pkg_pipeline.prompts import session_compress, session_fold
 
     return "+".join((session_compress.VERSION, session_fold.VERSION, OFFLINE_MODEL))
@@ -31,7 +31,7 @@ def folds_code_version() -> str:
 
 def profiles_code_version() -> str:
     """``PROMPT+MODEL``; changes with either."""
-    from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
+    from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
     from pkg_pipeline.prompts import relationship_profile
 
     return f"{relationship_profile.VERSION}+{OFFLINE_MODEL}"

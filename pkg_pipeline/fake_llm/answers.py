@@ -14,7 +14,7 @@ from pkg_pipeline.fake_llm import folds, profile_manners, questions
 from pkg_pipeline.fake_llm.profiles import PROFILE_KEYS, profile
 from pkg_pipeline.fake_llm.summaries import language_of, summarise
 from pkg_pipeline.fake_llm.updates import merge, update
-from pkg_pipeline.memory.gate_instructions import gives_orders
+from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pkg_pipeline.fake_llm.summaries import language_of, summarise
-from pkg_pipeline.memory.gate_instructions import gives_orders
-from pkg_pipeline.memory.gate_text import sentences
+from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.normalise import sentences
 
 Record = dict[str, Any]
 FOLD_KEYS = {"summary", "facts", "decisions", "open_questions", "topics"}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pkg_pipeline.fake_llm.summaries import language_of
-from pkg_pipeline.memory.gate_instructions import gives_orders
+from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from pkg_pipeline.fake_llm.summaries import language_of
-from pkg_pipeline.memory.gate_instructions import gives_orders
+from pkg_pipeline.memory.gate.instructions import gives_orders
 
 Record = dict[str, Any]
 PROFILE_KEYS = {"relationship_type", "summary", "timeline", "milestones"}

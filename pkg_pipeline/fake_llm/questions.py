@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from pkg_pipeline.memory.gate_instructions import gives_orders
-from pkg_pipeline.memory.topic_words import STOPWORDS
+from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.text.topic_words import STOPWORDS
 from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pkg_pipeline.memory.gate_instructions import gives_orders
+from pkg_pipeline.memory.gate.instructions import gives_orders
 
 Record = dict[str, Any]
 

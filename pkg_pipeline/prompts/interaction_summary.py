@@ -15,14 +15,14 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from pkg_pipeline.memory.gate_records import (
+from pkg_pipeline.memory.gate.normalise import plain
+from pkg_pipeline.memory.gate.records import (
     CandidateActionItem,
     CandidateDecision,
     CandidateFact,
     CandidateSummary,
 )
-from pkg_pipeline.memory.gate_text import plain
-from pkg_pipeline.memory.importance import MARKED_ABOVE
+from pkg_pipeline.memory.message.importance import MARKED_ABOVE
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid

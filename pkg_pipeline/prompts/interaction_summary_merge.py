@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from pkg_pipeline.memory.gate_records import CandidateSummary
-from pkg_pipeline.memory.merging import MergeInput, Part
+from pkg_pipeline.memory.gate.records import CandidateSummary
+from pkg_pipeline.memory.summary.merging import MergeInput, Part
 from pkg_pipeline.prompts import fencing, interaction_summary
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, read_answer
 from pkg_pipeline.prompts.interaction_summary_text import TEXTS as COMMON

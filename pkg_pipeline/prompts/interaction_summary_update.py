@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from pkg_pipeline.memory.gate_records import CandidateKnown, CandidateUpdate
-from pkg_pipeline.memory.increments import KnownItem, UpdateInput
+from pkg_pipeline.memory.gate.records import CandidateKnown, CandidateUpdate
 from pkg_pipeline.memory.records import ActionItem, DecisionItem, SummaryContent
+from pkg_pipeline.memory.summary.increments import KnownItem, UpdateInput
 from pkg_pipeline.prompts import fencing, interaction_summary
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, plain_problem, read_answer
 from pkg_pipeline.prompts.interaction_summary_text import TEXTS as COMMON

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from pkg_pipeline.memory.hashing import content_hash
-from pkg_pipeline.memory.rewrite_gate import Question
+from pkg_pipeline.memory.recall.rewrite_gate import Question
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts import question_rewrite_text as wording
 from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid

@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from pkg_pipeline.memory.profile_gate import CandidateMilestone, CandidateProfile
-from pkg_pipeline.memory.profile_records import DatedSummary, ProfileAggregate, ProfileInput
+from pkg_pipeline.memory.profile.gate import CandidateMilestone, CandidateProfile
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid

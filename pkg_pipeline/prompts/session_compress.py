@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import Field
 
-from pkg_pipeline.memory.fold_records import CompressInput
-from pkg_pipeline.memory.gate_text import word_count
+from pkg_pipeline.memory.gate.normalise import word_count
 from pkg_pipeline.memory.hashing import content_hash
+from pkg_pipeline.memory.session.fold_records import CompressInput
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, plain_problem, read_answer
 from pkg_pipeline.prompts.session_fold_text import COMMON

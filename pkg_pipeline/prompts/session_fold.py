@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from pkg_pipeline.memory.fold_records import CandidateFold, CandidateQuestion, FoldInput
+from pkg_pipeline.memory.session.fold_records import CandidateFold, CandidateQuestion, FoldInput
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, plain_problem, read_answer
 from pkg_pipeline.prompts.interaction_summary import (

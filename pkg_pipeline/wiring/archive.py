@@ -7,10 +7,10 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.adapters.postgres.archive_store import PostgresArchiveStore
-from pkg_pipeline.stages import archive
-from pkg_pipeline.stages.archive import ArchiveDeps, ArchiveParams, ArchiveStatus, MonthReport, RestoreReport
-from pkg_pipeline.stages.archive_stores import RestoreScope
+from pkg_pipeline.adapters.postgres.archive.store import PostgresArchiveStore
+from pkg_pipeline.stages.archive import stage as archive
+from pkg_pipeline.stages.archive.stage import ArchiveDeps, ArchiveParams, ArchiveStatus, MonthReport, RestoreReport
+from pkg_pipeline.stages.archive.stores import RestoreScope
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.ports import LlmAttempt
-from pkg_pipeline.stages.stores import Lane, LedgerRow, Subject, SubjectKind
+from pkg_pipeline.stages.summaries.stores import Lane, LedgerRow, Subject, SubjectKind
 
 
 def row_of(

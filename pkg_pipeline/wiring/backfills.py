@@ -11,17 +11,18 @@ from uuid import UUID
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from pkg_pipeline.adapters.postgres.backfill_store import PostgresBackfillStore
+from pkg_pipeline.adapters.postgres.summaries.backfills import PostgresBackfillStore
 from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.stages import backfill, summaries
-from pkg_pipeline.stages.backfill import Asked, BackfillDeps
-from pkg_pipeline.stages.backfill_stores import Backfill, BackfillRequest, Forecast
 from pkg_pipeline.stages.ports import LlmMisconfigured
-from pkg_pipeline.stages.read_stores import StoreUnavailable
-from pkg_pipeline.stages.stores import Scope, Waiting
+from pkg_pipeline.stages.reads.stores import StoreUnavailable
+from pkg_pipeline.stages.summaries import backfill
+from pkg_pipeline.stages.summaries import stage as summaries
+from pkg_pipeline.stages.summaries.backfill import Asked, BackfillDeps
+from pkg_pipeline.stages.summaries.backfill_stores import Backfill, BackfillRequest, Forecast
+from pkg_pipeline.stages.summaries.stores import Scope, Waiting
 
 if TYPE_CHECKING:
-    from pkg_pipeline.stages.summaries import DayReport
+    from pkg_pipeline.stages.summaries.stage import DayReport
     from pkg_pipeline.wiring.memory import Memory
 
 LISTED = 20

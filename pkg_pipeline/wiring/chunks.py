@@ -7,15 +7,15 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.adapters.postgres.chunk_store import PostgresChunkStore
-from pkg_pipeline.adapters.postgres.space_store import PostgresSpaceStore
-from pkg_pipeline.adapters.postgres.vector_store import PostgresVectorStore
-from pkg_pipeline.memory.chunk_records import INDEX_VERSION
+from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore
+from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
+from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
+from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION
 from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.stages import chunks
-from pkg_pipeline.stages.chunk_vectors import Vectorising
-from pkg_pipeline.stages.chunks import ChunkDeps, DayReport
 from pkg_pipeline.stages.ports import Embedder, EmbedderMisconfigured, Vectors
+from pkg_pipeline.stages.recall import chunks
+from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
+from pkg_pipeline.stages.recall.chunks import ChunkDeps, DayReport
 from pkg_pipeline.wiring.embedders import embedder_name, embedder_named
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ChunkWork:
         return self._store.look_again(f"{INDEX_VERSION} {self._model()[0] or WORDS_ALONE}")
 
     def _deps(self, model: str | None) -> ChunkDeps:
-        from pkg_pipeline.adapters.term_analyzer import SnowballTerms
+        from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
         vectorising = None
         if model is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.context import ContextSettings
+from pkg_pipeline.stages.reads.context import ContextSettings
 
 
 def context_settings(settings: Settings) -> ContextSettings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pkg_pipeline.memory.triggers import FoldRules
+from pkg_pipeline.memory.session.triggers import FoldRules
 from pkg_pipeline.session_settings import SessionSettings
 
 

@@ -7,18 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pkg_pipeline.adapters.postgres.fold_reads import PostgresFoldReads
-from pkg_pipeline.adapters.postgres.fold_store import PostgresFoldStore
-from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
-from pkg_pipeline.memory.session_records import SessionEvent
+from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
+from pkg_pipeline.adapters.postgres.sessions.fold_reads import PostgresFoldReads
+from pkg_pipeline.adapters.postgres.sessions.folds import PostgresFoldStore
+from pkg_pipeline.memory.session.records import SessionEvent
 from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.stages import folding
-from pkg_pipeline.stages.fold_call import TASK
-from pkg_pipeline.stages.fold_making import MadeFolds
-from pkg_pipeline.stages.fold_rows import FoldDeps, FoldParams
-from pkg_pipeline.stages.folding import Account, FoldReport
+from pkg_pipeline.stages.folds import stage as folding
+from pkg_pipeline.stages.folds.call import TASK
+from pkg_pipeline.stages.folds.making import MadeFolds
+from pkg_pipeline.stages.folds.rows import FoldDeps, FoldParams
+from pkg_pipeline.stages.folds.stage import Account, FoldReport
 from pkg_pipeline.stages.ports import Embedder, EmbedderMisconfigured
-from pkg_pipeline.stages.stores import Lane
+from pkg_pipeline.stages.summaries.stores import Lane
 from pkg_pipeline.wiring.embedders import embedder_of
 from pkg_pipeline.wiring.fold_rules import fold_rules
 from pkg_pipeline.wiring.lane_caps import usd_cap

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
+from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.stores import Lane
+from pkg_pipeline.stages.summaries.stores import Lane
 
 
 def usd_cap(settings: Settings, lane: Lane) -> float:

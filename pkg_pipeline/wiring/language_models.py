@@ -9,7 +9,7 @@ from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.ports import LlmAttempt, TokenCounter
 
 if TYPE_CHECKING:
-    from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
+    from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
 
 
 def anthropic_llm(
@@ -18,7 +18,7 @@ def anthropic_llm(
     """``patience`` is the adapter's ``timeout_seconds`` and ``max_tries``. Raises LlmMisconfigured or SettingsError."""
     if settings.anthropic_api_key is None:
         raise SettingsError("PKG_LLM: anthropic needs ANTHROPIC_API_KEY; set it, or PKG_LLM=offline")
-    from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
+    from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
 
     return AnthropicLlm(
         api_key=settings.anthropic_api_key,

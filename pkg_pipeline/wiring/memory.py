@@ -9,29 +9,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
+from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
-    from pkg_pipeline.adapters.postgres.budget_store import PostgresBudgetStore
-    from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
-    from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
-    from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
-    from pkg_pipeline.memory.vanished import Verdict
-    from pkg_pipeline.stages.context import EntityContext
-    from pkg_pipeline.stages.import_report import ImportReport
-    from pkg_pipeline.stages.interactions import InteractionsReport
-    from pkg_pipeline.stages.message_stores import ExportSource
+    from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
+    from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
+    from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+    from pkg_pipeline.compare.wiring import CompareWork
+    from pkg_pipeline.memory.message.deletions import Verdict
+    from pkg_pipeline.stages.ingest.report import ImportReport
+    from pkg_pipeline.stages.ingest.stores import ExportSource
+    from pkg_pipeline.stages.interactions.stage import InteractionsReport
     from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
-    from pkg_pipeline.stages.stores import Lane, Scope
-    from pkg_pipeline.stages.summaries import DayReport, Estimate
+    from pkg_pipeline.stages.reads.context import EntityContext
+    from pkg_pipeline.stages.summaries.stage import DayReport, Estimate
+    from pkg_pipeline.stages.summaries.stores import Lane, Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
     from pkg_pipeline.wiring.backfills import BackfillWork
     from pkg_pipeline.wiring.chunks import ChunkWork
-    from pkg_pipeline.wiring.comparing import CompareWork
     from pkg_pipeline.wiring.folding import FoldWork
     from pkg_pipeline.wiring.monitoring import MonitoringWork
     from pkg_pipeline.wiring.profiles import ProfileWork
@@ -69,7 +69,7 @@ class Memory:
 
     @cached_property
     def partitions(self) -> PostgresPartitionStore:
-        from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
+        from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
 
         return PostgresPartitionStore(self.connections)
 
@@ -81,13 +81,13 @@ class Memory:
 
     @cached_property
     def _ledger(self) -> PostgresLedgerStore:
-        from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
+        from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 
         return PostgresLedgerStore(self.connections)
 
     @cached_property
     def counter(self) -> TokenCounter:
-        from pkg_pipeline.adapters.tokens import TiktokenCounter
+        from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 
         return TiktokenCounter()
 
@@ -96,7 +96,7 @@ class Memory:
         """The model that the settings name. Raises LlmMisconfigured or SettingsError."""
         settings = self.settings
         if not settings.uses_anthropic:
-            from pkg_pipeline.adapters.offline.llm import OfflineLlm
+            from pkg_pipeline.offline.llm import OfflineLlm
 
             return OfflineLlm(self.counter)
         from pkg_pipeline.wiring.language_models import anthropic_llm
@@ -122,8 +122,10 @@ class Memory:
         """
         from pkg_pipeline.adapters.exports.containers import UnreadableExport
         from pkg_pipeline.adapters.exports.detect import open_export
-        from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
-        from pkg_pipeline.stages import import_report, ingest, owner
+        from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
+        from pkg_pipeline.stages.ingest import owner
+        from pkg_pipeline.stages.ingest import report as import_report
+        from pkg_pipeline.stages.ingest import stage as ingest
 
         require_space(self.settings)
         try:
@@ -156,8 +158,8 @@ class Memory:
 
     def build_interactions(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
         """Interactions of every touched chat, or of ``chats`` and a few more."""
-        from pkg_pipeline.adapters.postgres.interaction_store import PostgresInteractionStore
-        from pkg_pipeline.stages import interactions
+        from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
+        from pkg_pipeline.stages.interactions import stage as interactions
 
         settings = self.settings
         report = interactions.build_interactions(
@@ -188,7 +190,7 @@ class Memory:
 
         Raises LlmMisconfigured when every further call would fail.
         """
-        from pkg_pipeline.stages.stores import ALL_DUE
+        from pkg_pipeline.stages.summaries.stores import ALL_DUE
 
         counted = self.monitoring.counting(on_day)
         reports = self.summaries.summarize(days, lane=lane, run_id=run_id, scope=scope or ALL_DUE, on_day=counted)
@@ -265,7 +267,7 @@ class Memory:
 
     @cached_property
     def comparing(self) -> CompareWork:
-        from pkg_pipeline.wiring.comparing import CompareWork
+        from pkg_pipeline.compare.wiring import CompareWork
 
         return CompareWork(self)
 
@@ -289,7 +291,7 @@ class Memory:
     @cached_property
     def reads(self) -> PostgresReadStore:
         """Entities, summaries, contexts: nothing here can write memory."""
-        from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+        from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
         return PostgresReadStore(self.connections, zone=self.settings.zone)
 
@@ -297,8 +299,8 @@ class Memory:
         self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None, hint: str | None = None
     ) -> EntityContext:
         """The context of one entity. Raises EntityUnknown, BadRequest."""
-        from pkg_pipeline.adapters.postgres.receipts import PostgresReceiptSink
-        from pkg_pipeline.stages.context import ContextRequest, entity_context
+        from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptSink
+        from pkg_pipeline.stages.reads.context import ContextRequest, entity_context
         from pkg_pipeline.wiring.contexts import context_settings
 
         return entity_context(

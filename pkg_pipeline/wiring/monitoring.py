@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from pkg_pipeline.adapters.offline.version import MODEL as OFFLINE_MODEL
-from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore, PostgresStatisticsKeeper
+from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore, PostgresStatisticsKeeper
+from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
 from pkg_pipeline.prompts import interaction_summary
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.monitoring import CallsCap, MonitoringParams
-from pkg_pipeline.stages.profile_making import TASK as PROFILES_TASK
-from pkg_pipeline.stages.summary_run import TASK as SUMMARIES_TASK
+from pkg_pipeline.stages.llm.run import TASK as SUMMARIES_TASK
+from pkg_pipeline.stages.monitoring.stage import CallsCap, MonitoringParams
+from pkg_pipeline.stages.profiles.making import TASK as PROFILES_TASK
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
-from pkg_pipeline.adapters import embedded, home_files
+from pkg_pipeline.adapters import home_files
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.wiring.memory import Memory

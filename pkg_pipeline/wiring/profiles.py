@@ -7,12 +7,12 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
-from pkg_pipeline.adapters.postgres.profile_reads import PostgresProfileReads
-from pkg_pipeline.adapters.postgres.profile_store import PostgresProfileStore, PostgresWeekStore
-from pkg_pipeline.stages import profiles
-from pkg_pipeline.stages.profiles import ProfileDeps, ProfileParams, WeekReport
-from pkg_pipeline.stages.stores import Lane
+from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
+from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
+from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, PostgresWeekStore
+from pkg_pipeline.stages.profiles import stage as profiles
+from pkg_pipeline.stages.profiles.stage import ProfileDeps, ProfileParams, WeekReport
+from pkg_pipeline.stages.summaries.stores import Lane
 from pkg_pipeline.wiring.lane_caps import usd_cap
 from pkg_pipeline.wiring.summaries import holder
 

@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL
-from pkg_pipeline.memory.recall_records import Ranked
+from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.settings import Settings, SettingsError
-from pkg_pipeline.stages.context import ContextRequest, Relevant
 from pkg_pipeline.stages.ports import Embedder, TokenCounter
-from pkg_pipeline.stages.read_stores import BadRequest
-from pkg_pipeline.stages.recall import RecallAnswer, RecallParts, RecallRequest, RecallSettings, find, recall
+from pkg_pipeline.stages.reads.context import ContextRequest, Relevant
+from pkg_pipeline.stages.reads.stores import BadRequest
+from pkg_pipeline.stages.recall.stage import RecallAnswer, RecallParts, RecallRequest, RecallSettings, find, recall
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -58,8 +58,8 @@ def recall_parts(
     settings: Settings, connections: ConnectionPool, counter: TokenCounter, *, rewriting: RewritingWork | None = None
 ) -> RecallParts:
     """What the read works with, over connections that need not be able to write."""
-    from pkg_pipeline.adapters.postgres.recall_store import PostgresRecallStore
-    from pkg_pipeline.adapters.term_analyzer import SnowballTerms
+    from pkg_pipeline.adapters.postgres.recall.store import PostgresRecallStore
+    from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
     return RecallParts(
         store=PostgresRecallStore(connections),
@@ -77,7 +77,7 @@ def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
     Fails softly, since every answer says why it goes by keywords. A remote embedder is not asked; where nothing has
     vectors, or no embedder is set up, none is loaded.
     """
-    from pkg_pipeline.adapters.postgres.space_store import PostgresSpaceStore
+    from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 
     parts.analyzer.terms("Warm слова")
     try:

@@ -8,17 +8,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL, OPENAI_PREFIX, openai_space
-from pkg_pipeline.adapters.postgres.chunk_store import PostgresChunkStore
-from pkg_pipeline.adapters.postgres.partition_store import PostgresPartitionStore
-from pkg_pipeline.adapters.postgres.space_store import PostgresSpaceStore
-from pkg_pipeline.adapters.postgres.vector_store import PostgresVectorStore
-from pkg_pipeline.stages import chunks, reembed
-from pkg_pipeline.stages.chunk_vectors import Vectorising
-from pkg_pipeline.stages.chunks import ChunkDeps
+from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore
+from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
+from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
 from pkg_pipeline.stages.ports import Embedder
-from pkg_pipeline.stages.reembed import Filled, Progress, ReembedDeps, ReembedForecast, ReembedReport, SpaceSize
-from pkg_pipeline.stages.stores import FinishedPartition
-from pkg_pipeline.stages.vector_stores import ChunkPlace, Space, VectorRow
+from pkg_pipeline.stages.recall import chunks, reembed
+from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
+from pkg_pipeline.stages.recall.chunks import ChunkDeps
+from pkg_pipeline.stages.recall.reembed import Filled, Progress, ReembedDeps, ReembedForecast, ReembedReport, SpaceSize
+from pkg_pipeline.stages.recall.vector_stores import ChunkPlace, Space, VectorRow
+from pkg_pipeline.stages.summaries.stores import FinishedPartition
 from pkg_pipeline.wiring.embedders import embedder_named
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
@@ -86,7 +86,7 @@ class ReembedWork:
 
     def _fill(self, embedder: Embedder, space: Space, on_saved: Callable[[int], None]) -> Filled:
         """One pass of the chunks stage over all days. Days stay marked for it: the space in force is its business."""
-        from pkg_pipeline.adapters.term_analyzer import SnowballTerms
+        from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
         days = self._spaces.days()
         if days is None:

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from pkg_pipeline.stages.window_stores import Question, Recalled, Recaller
+from pkg_pipeline.stages.window.stores import Question, Recalled, Recaller
 
 KEPT_SECONDS = 30.0
 """Less than a sensor's tick away: what is made searchable meanwhile is found by the next question at the latest."""

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.ledger_store import PostgresLedgerStore
-from pkg_pipeline.adapters.postgres.spoken_languages import spoken_languages
+from pkg_pipeline.adapters.postgres.ingest.spoken_languages import spoken_languages
+from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.ports import LlmAttempt, LlmError, TokenCounter
-from pkg_pipeline.stages.rewriting import DEADLINE_SECONDS, OFFLINE, Asker, Rewritten, rewritten
+from pkg_pipeline.stages.recall.rewriting import DEADLINE_SECONDS, OFFLINE, Asker, Rewritten, rewritten
 from pkg_pipeline.wiring.attempts import row_of
 from pkg_pipeline.wiring.lane_caps import budget_store, usd_cap
 from pkg_pipeline.wiring.language_models import anthropic_llm
 
 if TYPE_CHECKING:
-    from pkg_pipeline.adapters.anthropic_llm import AnthropicLlm
+    from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
 
 LEAST_SHARE = 0.02
 """A language of fewer messages is not asked for: one forwarded text would cost every question a phrasing."""

@@ -17,17 +17,17 @@ from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
 from pkg_pipeline.memory.hashing import chat_id_of
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.memory.session_records import SessionEvent, Strategy
+from pkg_pipeline.memory.session.records import SessionEvent, Strategy
 from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.stages.paging import DEFAULT_ROWS
 from pkg_pipeline.stages.ports import LlmMisconfigured
-from pkg_pipeline.stages.session_stores import SessionUnknown
-from pkg_pipeline.stages.sessions import AppendReport
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS
+from pkg_pipeline.stages.sessions.stage import AppendReport
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
 from pkg_pipeline.wiring.sessions import SessionWork
 
 if TYPE_CHECKING:
-    from pkg_pipeline.memory.window_wording import Form
-    from pkg_pipeline.stages.recall import RecallParts
+    from pkg_pipeline.memory.window.rendering import Form
+    from pkg_pipeline.stages.recall.stage import RecallParts
     from pkg_pipeline.wiring.memory import Memory
 
 APPEND_CONNECTIONS = 16

@@ -9,14 +9,14 @@ from uuid import UUID
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.append_store import PostgresAppendStore
-from pkg_pipeline.adapters.postgres.session_counters import SessionCounters
-from pkg_pipeline.adapters.postgres.session_store import PostgresSessionStore
-from pkg_pipeline.memory import triggers
+from pkg_pipeline.adapters.postgres.sessions.append import PostgresAppendStore
+from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
+from pkg_pipeline.adapters.postgres.sessions.store import PostgresSessionStore
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.memory.session_records import Policy, SessionEvent, SessionState, Strategy
-from pkg_pipeline.stages.paging import DEFAULT_ROWS, Page
-from pkg_pipeline.stages.sessions import AppendReport, NewMessage, Sessions, parse_many
+from pkg_pipeline.memory.session import triggers
+from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionState, Strategy
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page
+from pkg_pipeline.stages.sessions.stage import AppendReport, NewMessage, Sessions, parse_many
 from pkg_pipeline.wiring.embedders import embedder_name
 from pkg_pipeline.wiring.fold_rules import fold_rules
 

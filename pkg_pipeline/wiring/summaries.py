@@ -9,12 +9,12 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.adapters.postgres.summary_store import PostgresSummaryStore
+from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 from pkg_pipeline.prompts import interaction_summary
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
-from pkg_pipeline.stages import summaries
-from pkg_pipeline.stages.stores import ALL_DUE, Eligibility, Lane, Scope
-from pkg_pipeline.stages.summaries import DayReport, Estimate, SummaryDeps, SummaryParams
+from pkg_pipeline.stages.summaries import stage as summaries
+from pkg_pipeline.stages.summaries.stage import DayReport, Estimate, SummaryDeps, SummaryParams
+from pkg_pipeline.stages.summaries.stores import ALL_DUE, Eligibility, Lane, Scope
 from pkg_pipeline.wiring.lane_caps import usd_cap
 
 if TYPE_CHECKING:

@@ -12,21 +12,23 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from pkg_pipeline.adapters.postgres.erasure_store import PostgresErasure
-from pkg_pipeline.adapters.postgres.ingest_store import PostgresIngestStore
-from pkg_pipeline.adapters.postgres.thread_store import PostgresThreadMemory
+from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
+from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
+from pkg_pipeline.adapters.postgres.ingest.threads import PostgresThreadMemory
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.moments import iso
+from pkg_pipeline.memory.text.moments import iso
 from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.stages import erasing, ingest, threads
-from pkg_pipeline.stages.erasing import ErasureReport
-from pkg_pipeline.stages.import_report import ImportReport
-from pkg_pipeline.stages.interactions import InteractionsReport
+from pkg_pipeline.stages.archive import erasing
+from pkg_pipeline.stages.archive.erasing import ErasureReport
+from pkg_pipeline.stages.ingest import stage as ingest
+from pkg_pipeline.stages.ingest import threads
+from pkg_pipeline.stages.ingest.report import ImportReport
+from pkg_pipeline.stages.ingest.thread_stores import Threads, ThreadUnknown, ThreadUnreadable
+from pkg_pipeline.stages.ingest.threads import SOURCE, PruneParts, PruneResult, PruneRules
+from pkg_pipeline.stages.interactions.stage import InteractionsReport
 from pkg_pipeline.stages.ports import LlmError
-from pkg_pipeline.stages.session_stores import SessionUnknown
-from pkg_pipeline.stages.summaries import Estimate
-from pkg_pipeline.stages.thread_stores import Threads, ThreadUnknown, ThreadUnreadable
-from pkg_pipeline.stages.threads import SOURCE, PruneParts, PruneResult, PruneRules
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.summaries.stage import Estimate
 from pkg_pipeline.wiring.space import require_space
 from pkg_pipeline.wiring.unreported import leave_unreported
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.adapters.postgres.work_store import PostgresWorkStore
-from pkg_pipeline.stages.ingest import ImportReport
-from pkg_pipeline.stages.interactions import InteractionsReport
+from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
+from pkg_pipeline.stages.ingest.stage import ImportReport
+from pkg_pipeline.stages.interactions.stage import InteractionsReport
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

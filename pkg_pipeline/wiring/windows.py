@@ -9,20 +9,20 @@ from zoneinfo import ZoneInfo
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters import prices
+from pkg_pipeline.adapters.llm import prices
 from pkg_pipeline.adapters.postgres.background_sink import BackgroundSink
-from pkg_pipeline.adapters.postgres.window_store import PostgresServedWindows, PostgresWindowStore
-from pkg_pipeline.adapters.remembered_counts import RememberedCounts
-from pkg_pipeline.memory.recall_records import Candidate
+from pkg_pipeline.adapters.postgres.sessions.window import PostgresServedWindows, PostgresWindowStore
+from pkg_pipeline.adapters.text.remembered_counts import RememberedCounts
+from pkg_pipeline.memory.recall.records import Candidate
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.memory.session_records import Strategy
-from pkg_pipeline.memory.window_wording import Form
+from pkg_pipeline.memory.session.records import Strategy
+from pkg_pipeline.memory.window.rendering import Form
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import LlmMisconfigured, TokenCounter
-from pkg_pipeline.stages.recall import RecallParts, RecallRequest, find
-from pkg_pipeline.stages.session_stores import SessionUnknown
-from pkg_pipeline.stages.window import WindowAnswer, WindowParts, WindowRequest, WindowSettings, window
-from pkg_pipeline.stages.window_stores import Piece, Question, Recalled, Recaller, ServedWindow, Topic, WindowSink
+from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, find
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.window.stage import WindowAnswer, WindowParts, WindowRequest, WindowSettings, window
+from pkg_pipeline.stages.window.stores import Piece, Question, Recalled, Recaller, ServedWindow, Topic, WindowSink
 from pkg_pipeline.wiring.remembered_recall import RememberedRecall
 
 if TYPE_CHECKING:

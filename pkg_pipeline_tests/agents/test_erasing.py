@@ -16,8 +16,8 @@ from langgraph.graph import START, StateGraph
 from psycopg import sql
 from typing_extensions import TypedDict
 
-from pkg_pipeline.adapters.postgres.erasure_store import PostgresErasure
-from pkg_pipeline.stages.threads import chat_of
+from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
+from pkg_pipeline.stages.ingest.threads import chat_of
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline_tests.agents.rig import filled, opened, place, saver_at
 from pkg_pipeline_tests.cli.processes import Program

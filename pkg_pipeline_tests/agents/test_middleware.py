@@ -12,12 +12,12 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from pkg_pipeline.adapters.tokens import TiktokenCounter
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.agents.middleware import LiveTurnTooLong, MemoryMiddleware
 from pkg_pipeline.agents.prompt_counts import system_tokens, window_messages
 from pkg_pipeline.agents.recall_tool import recall_memory
-from pkg_pipeline.memory.message_parts import prompt_text
-from pkg_pipeline.stages.threads import chat_of
+from pkg_pipeline.memory.message.blocks import prompt_text
+from pkg_pipeline.stages.ingest.threads import chat_of
 from pkg_pipeline_tests.agents.rig import (
     ScriptedModel,
     agent_of,

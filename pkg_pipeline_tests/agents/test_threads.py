@@ -16,9 +16,9 @@ from pkg_pipeline.adapters.langgraph.checkpoints import connected, saver_on
 from pkg_pipeline.adapters.langgraph.threads import PostgresThreads
 from pkg_pipeline.agents.middleware import MemoryMiddleware
 from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.stages import threads as stage
+from pkg_pipeline.stages.ingest import threads as stage
+from pkg_pipeline.stages.ingest.threads import chat_of
 from pkg_pipeline.stages.ports import LlmUnavailable
-from pkg_pipeline.stages.threads import chat_of
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline.wiring.threads import ThreadWork
 from pkg_pipeline_tests.agents.rig import (

@@ -12,12 +12,13 @@ import pytest
 from fastapi.testclient import TestClient
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres import engine, migrate
-from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.api.app import create_app
 from pkg_pipeline.api.routes import ApiDependencies
-from pkg_pipeline_tests.stages.context_memory import NOW, counter, settings
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
+from pkg_pipeline_tests.stages.reads.context_memory import NOW, counter, settings
 
 
 @dataclass(frozen=True)

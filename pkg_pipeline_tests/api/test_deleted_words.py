@@ -11,11 +11,11 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from pkg_pipeline.adapters.postgres import migrate
-from pkg_pipeline.adapters.postgres.monitoring_store import PostgresMonitoringStore
-from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
+from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.api.app import create_app
-from pkg_pipeline.api.monitoring import MonitoringPorts
+from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline.wiring.contexts import context_settings

@@ -13,19 +13,19 @@ from zoneinfo import ZoneInfo
 import pytest
 from fastapi.testclient import TestClient
 
-from pkg_pipeline.adapters.postgres import migrate
-from pkg_pipeline.adapters.postgres.read_store import PostgresReadStore
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.api.app import create_app
 from pkg_pipeline.api.models import Context, Problem
 from pkg_pipeline.api.recall import Recall
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.api.security import parse_tokens
 from pkg_pipeline.stages.ports import EmbedderUnavailable
-from pkg_pipeline.stages.read_stores import StoreUnavailable
+from pkg_pipeline.stages.reads.stores import StoreUnavailable
 from pkg_pipeline.wiring.recall import relevant_by
 from pkg_pipeline_tests.api.conftest import StandingClock
-from pkg_pipeline_tests.stages.context_memory import check, counter, exact_tokens, settings
-from pkg_pipeline_tests.stages.recall_memory import ANNA, MODEL, TALKS, Asked, FixedEmbedder, chat, key, recalled
+from pkg_pipeline_tests.stages.reads.context_memory import check, counter, exact_tokens, settings
+from pkg_pipeline_tests.stages.recall.recall_memory import ANNA, MODEL, TALKS, Asked, FixedEmbedder, chat, key, recalled
 
 BOAT = quote("Who bought the old boat?")
 NOBODY = UUID(int=7)

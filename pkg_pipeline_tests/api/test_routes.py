@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
 from pkg_pipeline.api import models
-from pkg_pipeline.stages.read_stores import Receipt
-from pkg_pipeline_tests.stages.context_memory import check, exact_tokens
+from pkg_pipeline.stages.reads.stores import Receipt
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
+from pkg_pipeline_tests.stages.reads.context_memory import check, exact_tokens
 
 ANNA = quote("Anna Petrova")
 

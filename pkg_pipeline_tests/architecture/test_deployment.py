@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pkg_pipeline.cli import service
+from pkg_pipeline.cli.programs import service
 from pkg_pipeline.settings import ENVIRONMENT, Settings, SettingsError, load, variable_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline_tests.cli.processes import COMMAND, OURS
 
 START_SECONDS = 240

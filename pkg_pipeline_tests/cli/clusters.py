@@ -16,7 +16,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from pkg_pipeline.adapters import postmaster
+from pkg_pipeline.adapters.server import postmaster
 
 PASSWORD = "g@h/e#im?%:& 'ü"
 OLDER = 16

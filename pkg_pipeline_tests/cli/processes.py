@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 
 COMMAND = [sys.executable, "-c", "from pkg_pipeline.cli.app import main; main()"]
 NOW = "2025-03-15T12:00:00+00:00"
@@ -67,15 +67,21 @@ import atexit, gc, json, os, statistics, sys, threading, traceback, warnings
 import rich.progress
 from matplotlib.backends import backend_agg, backend_svg
 from pkg_pipeline import wiring
-from pkg_pipeline.adapters import term_analyzer, tokens
+from pkg_pipeline.adapters.text import term_analyzer
+from pkg_pipeline.adapters.text import tokens
 from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.adapters.exports import detect
-from pkg_pipeline.adapters.offline.llm import OfflineLlm
-from pkg_pipeline.adapters.postgres import backup, recall_store
+from pkg_pipeline.offline.llm import OfflineLlm
+from pkg_pipeline.adapters.postgres import backup
+from pkg_pipeline.adapters.postgres.recall import store as recall_store
 from pkg_pipeline.cli import app, archive, backfill, doctor, importing, monitoring, operate, reading, recalling
-from pkg_pipeline.cli import reembed, session, sessions, window
-from pkg_pipeline.memory import importance
-from pkg_pipeline.wiring import comparing, embedders, folding, recall, windows
+from pkg_pipeline.cli import reembed
+from pkg_pipeline.cli.sessions import session
+from pkg_pipeline.cli.sessions import following as sessions
+from pkg_pipeline.cli.sessions import window
+from pkg_pipeline.memory.message import importance
+from pkg_pipeline.wiring import embedders, folding, recall, windows
+from pkg_pipeline.compare import wiring as comparing
 # what is loaded at the first word, not at import
 tokens.TiktokenCounter().count("word")
 OfflineEmbedder().embed(["word"])

@@ -12,7 +12,7 @@ import psycopg_pool
 import pytest
 import typer
 
-from pkg_pipeline.adapters.embedded import EmbeddedError
+from pkg_pipeline.adapters.server.embedded import EmbeddedError
 from pkg_pipeline.cli import app
 from pkg_pipeline.cli.terminal import CommandFailed, plain, without_controls
 from pkg_pipeline.settings import SettingsError

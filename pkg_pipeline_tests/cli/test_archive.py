@@ -12,7 +12,7 @@ from pkg_pipeline import wiring
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.cli.processes import Program, line, written
-from pkg_pipeline_tests.stages.archive_rig import ArchiveRig
+from pkg_pipeline_tests.stages.archive.archive_rig import ArchiveRig
 
 LATER = "2025-10-01T12:00:00+00:00"
 TEXTS = ("Did you see the river?", "Yes, it was wonderful", "Let us go there again", "I would love to")

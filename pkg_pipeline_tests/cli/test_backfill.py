@@ -16,8 +16,8 @@ from pkg_pipeline.adapters import dagster_home
 from pkg_pipeline.cli.app import build_app
 from pkg_pipeline.cli.terminal import FAILED, CommandFailed
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline_tests.stages.backfill_rig import BackfillRig
-from pkg_pipeline_tests.stages.summary_rig import NOW
+from pkg_pipeline_tests.stages.summaries.backfill_rig import BackfillRig
+from pkg_pipeline_tests.stages.summaries.summary_rig import NOW
 
 Ask = Callable[..., Any]
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from pkg_pipeline.adapters.postgres import backup
-from pkg_pipeline.adapters.postmaster import binary
+from pkg_pipeline.adapters.server.postmaster import binary
 from pkg_pipeline_tests.cli.digests import digest
 from pkg_pipeline_tests.cli.processes import Program, dialogue, servers, written
 

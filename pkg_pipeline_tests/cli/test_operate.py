@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psycopg
 
-from pkg_pipeline.adapters import embedded
-from pkg_pipeline.adapters.postgres import migrate
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline_tests.cli.processes import COMMAND, Program, dialogue, on_terminal, servers, written
 
 HEAD = migrate.head()

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from pkg_pipeline import wiring
-from pkg_pipeline.adapters import embedded
+from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import space

@@ -11,15 +11,22 @@ from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import Inbox, Refused
-from pkg_pipeline.adapters.postgres.work_store import Unreported
+from pkg_pipeline.adapters.postgres.monitoring.work import Unreported
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
-from pkg_pipeline.stages.interactions import InteractionsReport
-from pkg_pipeline.stages.stores import DuePartition, Eligibility, FinishedPartition, Lane, PartitionCounts, Scope
-from pkg_pipeline.stages.summaries import DayReport
-from pkg_pipeline.stages.verification import CHECKS
+from pkg_pipeline.stages.interactions.stage import InteractionsReport
+from pkg_pipeline.stages.monitoring.verification import CHECKS
+from pkg_pipeline.stages.recall.chunks import DayReport as ChunkedDay
+from pkg_pipeline.stages.summaries.stage import DayReport
+from pkg_pipeline.stages.summaries.stores import (
+    DuePartition,
+    Eligibility,
+    FinishedPartition,
+    Lane,
+    PartitionCounts,
+    Scope,
+)
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 FIRST_DAY = date(2000, 1, 1)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import dagster as dg
 
-from pkg_pipeline.defs import here, sensors
-from pkg_pipeline.defs.due import ASSETS
-from pkg_pipeline.defs.here import LocalRuns, RunRow
+from pkg_pipeline.defs import local_runs as here
+from pkg_pipeline.defs.automation import sensors
+from pkg_pipeline.defs.automation.due import ASSETS
 from pkg_pipeline.defs.lanes import range_of
+from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline_tests.defs.conftest import Execute
 from pkg_pipeline_tests.defs.fakes import CHUNKS, FIRST_DAY, SUMMARIES, FakeMemory

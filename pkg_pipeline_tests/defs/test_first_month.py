@@ -9,16 +9,17 @@ import dagster as dg
 import pytest
 
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.work_store import first_month
+from pkg_pipeline.adapters.postgres.monitoring.work import first_month
 from pkg_pipeline.defs import first_month as older
-from pkg_pipeline.defs import here, sensors
+from pkg_pipeline.defs import local_runs as here
+from pkg_pipeline.defs.automation import sensors
 from pkg_pipeline.defs.build import build_definitions
-from pkg_pipeline.defs.here import LocalRuns, RunRow
 from pkg_pipeline.defs.lanes import range_of
+from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline.defs.pipeline_memory import begin_if_known
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.defs.fakes import ARCHIVE, CHUNKS, PROFILES, SUMMARIES, FakeMemory
-from pkg_pipeline_tests.stages.import_rig import Rig, line
+from pkg_pipeline_tests.stages.ingest.import_rig import Rig, line
 
 
 def keys(definitions: dg.Definitions, asset: str) -> list[str]:

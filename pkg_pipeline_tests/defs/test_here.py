@@ -6,10 +6,11 @@ from pathlib import Path
 
 import dagster as dg
 
-from pkg_pipeline.defs import here, orphans
-from pkg_pipeline.defs.due import ASSETS, has_work
-from pkg_pipeline.defs.here import LocalRuns, RunRow
+from pkg_pipeline.defs import local_runs as here
+from pkg_pipeline.defs.automation import orphans
+from pkg_pipeline.defs.automation.due import ASSETS, has_work
 from pkg_pipeline.defs.keys import keys_between
+from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline_tests.defs.fakes import CHUNKS, SUMMARIES, FakeMemory
 

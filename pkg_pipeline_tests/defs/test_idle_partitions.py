@@ -10,15 +10,15 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pkg_pipeline.defs import here
+from pkg_pipeline.defs import local_runs as here
 from pkg_pipeline.defs.assets.partition_marks import DAGSTER_BACKFILL_TAG
-from pkg_pipeline.defs.here import LocalRuns, RunRow
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.defs.lanes import range_tags
-from pkg_pipeline.stages.archive import MonthReport
-from pkg_pipeline.stages.chunks import DayReport as ChunkedDay
-from pkg_pipeline.stages.profiles import WeekReport
-from pkg_pipeline.stages.summaries import DayReport
+from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
+from pkg_pipeline.stages.archive.stage import MonthReport
+from pkg_pipeline.stages.profiles.stage import WeekReport
+from pkg_pipeline.stages.recall.chunks import DayReport as ChunkedDay
+from pkg_pipeline.stages.summaries.stage import DayReport
 from pkg_pipeline_tests.defs.fakes import ARCHIVE, CHUNKS, PROFILES, SUMMARIES, FakeMemory
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import dagster as dg
 
-from pkg_pipeline.adapters.postgres.work_store import Unreported
-from pkg_pipeline.defs import here, sensors
-from pkg_pipeline.defs.due import ASSETS, has_work
-from pkg_pipeline.defs.here import LocalRuns, RunRow
+from pkg_pipeline.adapters.postgres.monitoring.work import Unreported
+from pkg_pipeline.defs import local_runs as here
+from pkg_pipeline.defs.automation import sensors
+from pkg_pipeline.defs.automation.due import ASSETS, has_work
+from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline_tests.defs.fakes import FIRST_DAY, FakeMemory
 
 TWICE = {

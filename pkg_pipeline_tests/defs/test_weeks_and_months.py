@@ -10,12 +10,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pkg_pipeline.defs import keys, schedules
+from pkg_pipeline.defs import keys
+from pkg_pipeline.defs.automation import schedules
 from pkg_pipeline.defs.lanes import range_of, range_tags
 from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline_tests.defs.automation.test_sensors_and_schedules import tick
 from pkg_pipeline_tests.defs.conftest import Execute
 from pkg_pipeline_tests.defs.fakes import ARCHIVE, FIRST_DAY, PROFILES, FakeMemory
-from pkg_pipeline_tests.defs.test_sensors_and_schedules import tick
 
 WEEKS = {"dagster__asset_partition_range_start": "2024-05-05", "dagster__asset_partition_range_end": "2024-05-19"}
 MONTHS = {"dagster__asset_partition_range_start": "2024-01-01", "dagster__asset_partition_range_end": "2024-03-01"}

@@ -9,11 +9,11 @@ from typing import Any
 import anthropic
 import pytest
 
-from pkg_pipeline.adapters.anthropic_llm import request_params
+from pkg_pipeline.adapters.llm.anthropic_llm import request_params
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.prompts import interaction_summary as prompt
-from pkg_pipeline_tests.adapters.anthropic_rig import request_for
+from pkg_pipeline_tests.adapters.llm.anthropic_rig import request_for
 from pkg_pipeline_tests.memory.conversations import EVERY
 
 

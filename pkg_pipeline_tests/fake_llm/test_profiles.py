@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from pkg_pipeline.fake_llm.answers import MODES, answer_text
-from pkg_pipeline.memory.profile_gate import ProfileGateResult, check_profile
-from pkg_pipeline.memory.profile_records import DatedSummary, ProfileInput
+from pkg_pipeline.memory.profile.gate import ProfileGateResult, check_profile
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput
 from pkg_pipeline.prompts import relationship_profile as prompt
 from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load
 

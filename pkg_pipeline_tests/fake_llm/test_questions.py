@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from pkg_pipeline.fake_llm.answers import MODES, answer_text
-from pkg_pipeline.memory.rewrite_gate import Question, RewriteGateResult, check_rewrite
+from pkg_pipeline.memory.recall.rewrite_gate import Question, RewriteGateResult, check_rewrite
 from pkg_pipeline.prompts import question_rewrite as prompt
 
 SCHEMA = anthropic.transform_schema(prompt.schema())

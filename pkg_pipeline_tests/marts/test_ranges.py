@@ -11,8 +11,9 @@ import dagster as dg
 import psycopg
 import pytest
 
-from pkg_pipeline.defs import mart_freshness, mart_schedules, partitions
+from pkg_pipeline.defs import partitions
 from pkg_pipeline.defs.assets import dbt_marts
+from pkg_pipeline.defs.automation import mart_freshness, mart_schedules
 from pkg_pipeline.defs.resources import RESOURCE
 from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests.marts.conftest import dbt

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.gate_foreign import FENCE_SHAPE
+from pkg_pipeline.memory.gate.foreign import FENCE_SHAPE
 from pkg_pipeline.prompts import fencing
 
 HOSTILE = [

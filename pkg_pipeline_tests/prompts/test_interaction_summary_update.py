@@ -16,9 +16,9 @@ import anthropic
 import jsonschema
 import pytest
 
-from pkg_pipeline.memory.increments import UpdateInput, update_input
-from pkg_pipeline.memory.merging import MergeInput, Part, merge_input
 from pkg_pipeline.memory.records import ActionItem, DecisionItem, FactCandidate, SummaryContent
+from pkg_pipeline.memory.summary.increments import UpdateInput, update_input
+from pkg_pipeline.memory.summary.merging import MergeInput, Part, merge_input
 from pkg_pipeline.prompts import interaction_summary, interaction_summary_merge, interaction_summary_update, versions
 from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.memory.conversations import EVERY

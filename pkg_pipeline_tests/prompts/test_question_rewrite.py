@@ -10,7 +10,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from pkg_pipeline.memory.rewrite_gate import Question
+from pkg_pipeline.memory.recall.rewrite_gate import Question
 from pkg_pipeline.prompts import fencing, versions
 from pkg_pipeline.prompts import question_rewrite as prompt
 from pkg_pipeline_tests.memory.injections import ALL

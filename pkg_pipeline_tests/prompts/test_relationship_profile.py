@@ -12,7 +12,7 @@ import anthropic
 import jsonschema
 import pytest
 
-from pkg_pipeline.memory.profile_records import ProfileInput, Topic
+from pkg_pipeline.memory.profile.records import ProfileInput, Topic
 from pkg_pipeline.prompts import fencing, interaction_summary
 from pkg_pipeline.prompts import relationship_profile as prompt
 from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load

@@ -11,12 +11,12 @@ import anthropic
 import jsonschema
 import pytest
 
-from pkg_pipeline.memory.fold_records import CompressInput
 from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.session.fold_records import CompressInput
 from pkg_pipeline.prompts import fencing, session_compress, session_fold
 from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.memory.injections import ALL
-from pkg_pipeline_tests.memory.stretches import AGENT, SESSION, STRETCHES
+from pkg_pipeline_tests.memory.session.stretches import AGENT, SESSION, STRETCHES
 
 GOLDEN = Path(__file__).parent / "golden"
 WORDS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pkg_pipeline_tests.stages.import_rig import NOW, START
+from pkg_pipeline_tests.stages.ingest.import_rig import NOW, START
 
 PEOPLE = ("ann", "bob", "cem", "dai", "eva")
 NAMES = {

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pkg_pipeline_tests.stages.context_memory import Remembered, remembered
-from pkg_pipeline_tests.stages.recall_memory import Asked, recalled
+from pkg_pipeline_tests.stages.reads.context_memory import Remembered, remembered
+from pkg_pipeline_tests.stages.recall.recall_memory import Asked, recalled
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pkg_pipeline_tests import forks
-from pkg_pipeline_tests.stages.profile_rig import ProfileRig
-from pkg_pipeline_tests.stages.summary_rig import SummaryRig
+from pkg_pipeline_tests.stages.profiles.profile_rig import ProfileRig
+from pkg_pipeline_tests.stages.summaries.summary_rig import SummaryRig
 
 PLACES = {
     "summaries": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pkg_pipeline_tests.stages.import_rig import GAP_SECONDS, Rig
+from pkg_pipeline_tests.stages.ingest.import_rig import GAP_SECONDS, Rig
 
 # messages of speech by silence, numbered by the stretch they are in
 STRETCHES = f"""

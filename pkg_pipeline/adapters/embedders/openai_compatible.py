@@ -24,7 +24,7 @@ from pkg_pipeline.adapters.embedders.names import openai_space
 from pkg_pipeline.adapters.embedders.openai_answers import Answer, read_answer, tokens_of
 from pkg_pipeline.adapters.embedders.openai_errors import CHECK, Refused, classify
 from pkg_pipeline.adapters.embedders.texts import cut, requests_of, sound
-from pkg_pipeline.adapters.transient import Transient, wait_seconds
+from pkg_pipeline.adapters.llm.transient import Transient, wait_seconds
 from pkg_pipeline.stages.ports import EmbedderMisconfigured, EmbedderRejected, EmbedderUnavailable, Vectors
 
 OPENAI_URL = "https://api.openai.com/v1"

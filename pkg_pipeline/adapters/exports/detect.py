@@ -21,8 +21,8 @@ from pkg_pipeline.adapters.exports.repair import repaired
 from pkg_pipeline.adapters.exports.telegram import CHAT_SECTIONS, read_telegram
 from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.memory.surprises import SURPRISES, surprise
-from pkg_pipeline.memory.told_times import zone_named
+from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.timestamps import zone_named
 
 __all__ = ["Export", "ExportFormat", "UnreadableExport", "open_export"]
 

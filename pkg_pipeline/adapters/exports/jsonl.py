@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
-from pkg_pipeline.memory.cleaning import clean_text
 from pkg_pipeline.memory.records import ChatKind, ParsedChat, ParsedMessage, Rejected
-from pkg_pipeline.memory.surprises import SURPRISES, surprise
-from pkg_pipeline.memory.told_times import UnreadableTime, from_iso_or_unix
+from pkg_pipeline.memory.text.cleaning import clean_text
+from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso_or_unix
 
 DEFAULT_SOURCE: Final = "jsonl"
 REQUIRED: Final = ("chat_id", "message_id", "sender_id", "sent_at", "text")

@@ -24,8 +24,8 @@ from pkg_pipeline.adapters.exports.telegram_text import (
     service_text,
 )
 from pkg_pipeline.memory.records import MessageKind, ParsedMessage, Rejected
-from pkg_pipeline.memory.surprises import SURPRISES, surprise
-from pkg_pipeline.memory.told_times import UnreadableTime, from_iso
+from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso
 
 _PREFIXED_ID = re.compile(r"[a-z_]+\d+")
 _CONSUMED: Final = frozenset(

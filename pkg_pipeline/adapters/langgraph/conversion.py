@@ -13,9 +13,9 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, ToolMessage
 
-from pkg_pipeline.memory.message_parts import THINKING, Part, text_of
+from pkg_pipeline.memory.message.blocks import THINKING, Part, text_of
 from pkg_pipeline.memory.records import MessageRole
-from pkg_pipeline.memory.window_records import Shown
+from pkg_pipeline.memory.window.records import Shown
 
 _ROLES: Mapping[str, MessageRole] = {
     "human": "user",

@@ -28,7 +28,7 @@ from pkg_pipeline.adapters.langgraph.checkpoints import (
 )
 from pkg_pipeline.adapters.langgraph.conversion import id_of as message_id
 from pkg_pipeline.adapters.langgraph.conversion import parts_of, role_of, text_in
-from pkg_pipeline.stages.thread_stores import (
+from pkg_pipeline.stages.ingest.thread_stores import (
     ThreadHistory,
     ThreadMessage,
     ThreadState,

@@ -17,10 +17,10 @@ import psutil
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from pkg_pipeline.adapters.postgres import migrate
 from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, SCHEMA, connect, libpq_url, without_password
+from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postmaster import binary
+from pkg_pipeline.adapters.server.postmaster import binary
 
 MARTS_SCHEMA = "marts"
 SCHEMAS = (SCHEMA, DAGSTER_SCHEMA, MARTS_SCHEMA)

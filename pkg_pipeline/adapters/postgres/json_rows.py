@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from pkg_pipeline.memory.profile_records import Milestone
+from pkg_pipeline.memory.profile.records import Milestone
 from pkg_pipeline.memory.records import Quarantined
 
 

@@ -9,7 +9,7 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres.engine import STALE_PLANS
-from pkg_pipeline.stages.read_stores import StoreUnavailable
+from pkg_pipeline.stages.reads.stores import StoreUnavailable
 
 POOL_WAIT_SECONDS = 5.0
 

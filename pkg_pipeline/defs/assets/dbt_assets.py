@@ -14,8 +14,8 @@ import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, dbt_assets
 
 from pkg_pipeline.adapters.dbt_profile import building
-from pkg_pipeline.defs import publication
 from pkg_pipeline.defs.assets.partition_marks import without_beta_warnings
+from pkg_pipeline.defs.checks import publication
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.settings import Settings
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import dagster as dg
 
-from pkg_pipeline.defs import mart_schedules
+from pkg_pipeline.defs.automation import mart_schedules
 
 PROJECT = Path(__file__).resolve().parents[3] / "dbt"
 MANIFEST = PROJECT / "target" / "manifest.json"

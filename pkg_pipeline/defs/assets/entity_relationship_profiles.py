@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from pkg_pipeline.defs import checks, publication
 from pkg_pipeline.defs.assets.partition_marks import Marks, marking_asset
-from pkg_pipeline.defs.due import wanted
+from pkg_pipeline.defs.automation.due import wanted
+from pkg_pipeline.defs.checks import publication
+from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import WEEK
 from pkg_pipeline.defs.lanes import lane_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 if TYPE_CHECKING:
-    from pkg_pipeline.stages.profiles import WeekReport  # the stage is loaded by the run that calls it
+    from pkg_pipeline.stages.profiles.stage import WeekReport  # the stage is loaded by the run that calls it
 
 NAME = "entity_relationship_profiles"
 

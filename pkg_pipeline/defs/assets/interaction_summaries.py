@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from pkg_pipeline.defs import checks
 from pkg_pipeline.defs.assets.partition_marks import Marks, marking_asset
-from pkg_pipeline.defs.due import wanted
+from pkg_pipeline.defs.automation.due import wanted
+from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import DAY, contiguous
 from pkg_pipeline.defs.lanes import lane_of, scope_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 if TYPE_CHECKING:
-    from pkg_pipeline.stages.summaries import DayReport  # the stage is loaded by the run that calls it
+    from pkg_pipeline.stages.summaries.stage import DayReport  # the stage is loaded by the run that calls it
 
 NAME = "interaction_summaries"
 

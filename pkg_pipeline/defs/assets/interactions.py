@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from pkg_pipeline.defs import checks
 from pkg_pipeline.defs.assets.partition_marks import Marks, marking_asset
-from pkg_pipeline.defs.due import wanted
+from pkg_pipeline.defs.automation.due import wanted
+from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import contiguous
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 if TYPE_CHECKING:
-    from pkg_pipeline.stages.chunks import DayReport  # the stage is loaded by the run that calls it
+    from pkg_pipeline.stages.recall.chunks import DayReport  # the stage is loaded by the run that calls it
 
 NAME = "memory_chunks"
 DAYS_PER_RUN = 10

@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 

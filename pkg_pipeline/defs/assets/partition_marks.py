@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import dagster as dg
 
-from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.lanes import wants_only_due
 
 Report = TypeVar("Report")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from pkg_pipeline.defs import checks
+from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.lanes import asks_all, lane_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 if TYPE_CHECKING:
-    from pkg_pipeline.stages.folding import FoldReport  # the stage is loaded by the run that calls it
+    from pkg_pipeline.stages.folds.stage import FoldReport  # the stage is loaded by the run that calls it
 
 NAME = "session_summaries"
 

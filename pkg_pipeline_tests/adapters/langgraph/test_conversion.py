@@ -8,8 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 
 from pkg_pipeline.adapters.langgraph.conversion import id_of, parts_of, role_of, shortened, text_in
-from pkg_pipeline.memory.message_parts import checked_parts
-from pkg_pipeline.memory.window_records import Shown
+from pkg_pipeline.memory.message.blocks import checked_parts
+from pkg_pipeline.memory.window.records import Shown
 
 CALL: Any = {"name": "find", "args": {"q": "x"}, "id": "c1"}
 USE = {"type": "tool_use", "id": "c1", "name": "find", "input": {"q": "x"}}

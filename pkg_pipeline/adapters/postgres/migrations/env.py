@@ -3,7 +3,7 @@
 from alembic import context
 from sqlalchemy import create_engine, pool, text
 
-from pkg_pipeline.adapters.postgres.tables import METADATA
+from pkg_pipeline.adapters.postgres.schema.tables import METADATA
 
 engine = create_engine(context.config.attributes["url"], poolclass=pool.NullPool)
 with engine.connect() as connection:

@@ -1,0 +1,1 @@
+"""``ports.Llm`` over the Anthropic API, prices, errors, retries."""

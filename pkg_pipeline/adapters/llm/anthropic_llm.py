@@ -1,0 +1,325 @@
+"""``ports.Llm`` over the Anthropic API: one request out, its words back, every try reported. No prompt, no validation.
+
+The SDK's own retries are off: with its defaults a dead peer holds a worker for half an hour and ``retry-after: 3600``
+is slept in full. What a status means is in ``anthropic_errors.py``, what a call costs in ``prices.py``.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+from anthropic import Anthropic, AnthropicError, transform_schema
+from anthropic.types import Message
+from pydantic import SecretStr
+
+from pkg_pipeline.adapters.llm.anthropic_errors import classify
+from pkg_pipeline.adapters.llm.prices import price, price_row
+from pkg_pipeline.adapters.llm.transient import Transient, wait_seconds
+from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.stages.llm.ask import hash_of, prompt_tokens, worst_usage
+from pkg_pipeline.stages.ports import (
+    LlmAttempt,
+    LlmError,
+    LlmMisconfigured,
+    LlmOutcome,
+    LlmRefused,
+    LlmRejected,
+    LlmReply,
+    LlmRequest,
+    LlmTooLong,
+    LlmUnanswered,
+    LlmUnavailable,
+    TokenCounter,
+)
+
+DEFAULT_MODEL = "claude-haiku-5-5"
+"""The current Haiku."""
+
+TIMEOUT_SECONDS = 60.0
+MAX_TRIES = 5
+RETRY_AFTER_CAP_SECONDS = 60.0
+"""A longer ``retry-after`` is not slept: the work goes back to the queue with it (P19)."""
+
+WINDOW_TOKENS = 200_000
+"""The smallest window of the models in the price table; windows are cut well below it (P18)."""
+
+TOKENIZERS_APART = 4
+"""No tokenizer makes four tokens of one of ours, or one of four: a service that says so does not tell the truth."""
+
+
+class AnthropicLlm:
+    """A summarising model behind the Messages API. Close it, or use it as a context manager.
+
+    ``on_attempt`` is told of every try before its answer is judged, so that money spent is in the ledger whatever comes
+    next (B6). ``sleep``, ``draw`` (uniform in [0, 1)), ``monotonic`` and ``now`` are there for tests.
+    Raises ``LlmMisconfigured`` for an empty key or a model without a price.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: SecretStr,
+        counter: TokenCounter,
+        model: str = DEFAULT_MODEL,
+        base_url: str | None = None,
+        on_attempt: Callable[[LlmAttempt], None] | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        max_tries: int = MAX_TRIES,
+        sleep: Callable[[float], None] = time.sleep,
+        draw: Callable[[], float] = random.random,
+        monotonic: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if not api_key.get_secret_value().strip():
+            raise LlmMisconfigured("ANTHROPIC_API_KEY is empty; set it, or PKG_LLM=offline")
+        price_row(model)
+        self._model = model
+        self._counter = counter
+        self._on_attempt = on_attempt
+        self._max_tries = max_tries
+        self._sleep, self._draw, self._monotonic, self._now = sleep, draw, monotonic, now
+        self._client = Anthropic(
+            api_key=api_key.get_secret_value().strip(), base_url=base_url, timeout=timeout_seconds, max_retries=0
+        )
+
+    @property
+    def model(self) -> str:
+        """The exact name sent, stored and part of the replay key."""
+        return self._model
+
+    @property
+    def is_paid(self) -> bool:
+        """Always: the caps of P12 and P32 apply."""
+        return True
+
+    @property
+    def window_tokens(self) -> int:
+        """The largest prompt, answer included."""
+        return WINDOW_TOKENS
+
+    def price(self, usage: Usage) -> float:
+        """USD by the price in force now."""
+        return price(self._model, usage, at=self._now())
+
+    def close(self) -> None:
+        """Closes the connections; the object is of no use afterwards."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def complete(self, request: LlmRequest) -> LlmReply:
+        """The model's answer to ``request``, not validated; ``usage`` is that of the try that answered.
+
+        At most ``max_tries`` tries while the service refuses, which costs nothing; a cut answer is asked for once more
+        with twice the room. A try of unknown outcome ends it. Raises an ``LlmError``.
+        """
+        room = request.max_output_tokens
+        started = self._monotonic()
+        for number in range(1, self._max_tries + 1):
+            try:
+                reply = self._try(request, room)
+            except Transient as failure:
+                self._wait_or_give_up(failure, number)
+                continue
+            except _Truncated as cut:
+                if room > request.max_output_tokens or number == self._max_tries:
+                    raise LlmTooLong(
+                        f"the answer did not fit into {room} tokens", usage=cut.usage, request_id=cut.request_id
+                    ) from None
+                room *= 2
+                continue
+            return LlmReply(
+                text=reply.text,
+                model=self._model,
+                usage=reply.usage,
+                stop_reason=reply.stop_reason,
+                request_id=reply.request_id,
+                duration_seconds=self._monotonic() - started,
+                tries=number,
+            )
+        raise LlmUnavailable(f"no answer in {self._max_tries} tries")
+
+    def _wait_or_give_up(self, failure: Transient, number: int) -> None:
+        """Sleeps before the next try (full jitter, ``retry-after`` at least), or raises ``LlmUnavailable``."""
+        asked = failure.retry_after_seconds
+        too_long = asked is not None and asked > RETRY_AFTER_CAP_SECONDS
+        if number >= self._max_tries or too_long or not failure.may_retry:
+            raise LlmUnavailable(
+                f"{failure} (try {number} of {self._max_tries})",
+                retry_after_seconds=asked,
+                usage=failure.usage,
+                request_id=failure.request_id,
+            ) from None
+        self._sleep(wait_seconds(failure, number, draw=self._draw))
+
+    def _try(self, request: LlmRequest, room: int) -> LlmReply:
+        """One call. Reports it, then gives its words or raises what it amounts to."""
+        started = self._monotonic()
+        try:
+            message = self._client.messages.create(**request_params(request, model=self._model, max_tokens=room))
+        except (AnthropicError, ValueError, TypeError, AttributeError) as error:
+            failure = classify(error, request=request, now=self._now())
+            self._report(request, started, room, failure=failure, status_code=getattr(error, "status_code", None))
+            raise failure from None
+        if not _has_shape(message):
+            failure = LlmUnanswered("a success without an answer in it (a gateway's page or a cut body)")
+            self._report(request, started, room, failure=failure, status_code=200)
+            raise failure
+        reply = self._reply(request, message, room)
+        outcome, failure = _verdict(message, reply)
+        self._report(request, started, room, reply=reply, outcome=outcome)
+        if failure is not None:
+            raise failure
+        return reply
+
+    def _reply(self, request: LlmRequest, message: Message, room: int) -> LlmReply:
+        text = "".join(block.text for block in message.content if block.type == "text" and isinstance(block.text, str))
+        return LlmReply(
+            text=text,
+            model=self._model,
+            usage=_believable(_usage(message), ours=self._estimated(request, text), room=room),
+            stop_reason=str(message.stop_reason),
+            request_id=message._request_id,  # noqa: SLF001 - the SDK's documented way to it
+        )
+
+    def _estimated(self, request: LlmRequest, text: str) -> Usage:
+        """T5: counted here where the service said nothing."""
+        return Usage(prompt_tokens(request, self._counter), self._counter.count(text), estimated=True)
+
+    def _report(
+        self,
+        request: LlmRequest,
+        started: float,
+        room: int,
+        *,
+        reply: LlmReply | None = None,
+        failure: LlmError | Transient | None = None,
+        outcome: LlmOutcome | None = None,
+        status_code: int | None = None,
+    ) -> None:
+        if self._on_attempt is None:
+            return
+        outcome = outcome or _outcome_of(failure)
+        usage = reply.usage if reply else None
+        if outcome == "unknown":
+            usage = worst_usage(prompt_tokens(request, self._counter), room)
+        self._on_attempt(
+            LlmAttempt(
+                task=request.task,
+                model=self._model,
+                prompt_version=request.prompt_version,
+                subject=request.subject,
+                request_hash=hash_of(self._model, request),
+                outcome=outcome,
+                usage=reply.usage if reply else None,
+                cost_usd=self.price(usage) if usage else 0.0,
+                duration_seconds=self._monotonic() - started,
+                request_id=reply.request_id if reply else getattr(failure, "request_id", None),
+                stop_reason=reply.stop_reason if reply else None,
+                status_code=200 if reply else status_code,
+            )
+        )
+
+
+class _Truncated(Exception):
+    """A turn of the loop, seen by nobody else."""
+
+    def __init__(self, usage: Usage, request_id: str | None) -> None:
+        super().__init__("cut at its limit")
+        self.usage = usage
+        self.request_id = request_id
+
+
+def request_params(request: LlmRequest, *, model: str, max_tokens: int) -> dict[str, Any]:
+    """The parameters of one call, the same for a single one and inside a batch; the stable part first (cache)."""
+    return {
+        "model": model,
+        "max_tokens": max_tokens,
+        "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
+        "messages": [{"role": "user", "content": request.user}],
+        "output_config": {"format": {"type": "json_schema", "schema": transform_schema(dict(request.schema))}},
+        "thinking": {"type": "disabled"},
+    }
+
+
+def _has_shape(message: object) -> bool:
+    """The SDK hands out whatever a 200 held: text for a page, a message with holes for other JSON."""
+    return isinstance(message, Message) and isinstance(message.content, list)  # pyright: ignore[reportUnnecessaryIsInstance]
+
+
+def _usage(message: Message) -> Usage | None:
+    reported: Any = message.usage
+    counts = [
+        count if isinstance(count := getattr(reported, name, None), int) else None
+        for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    ]
+    match counts:
+        case [int(read), int(written), cache_read, cache_written]:
+            return Usage(read, written, cache_read or 0, cache_written or 0)
+        case _:
+            return None
+
+
+def _believable(told: Usage | None, *, ours: Usage, room: int) -> Usage:
+    """What the service told, ``ours`` where it told nothing. What cannot be is put right, and marked as estimated: less
+    than a quarter of our own count or more than four times it, more than the room for the answer.
+    """
+    if told is None:
+        return ours
+    most = ours.input_tokens * TOKENIZERS_APART
+    cache_read, cache_write = (max(0, min(n, most)) for n in (told.cache_read_tokens, told.cache_write_tokens))
+    least = max(0, ours.input_tokens // TOKENIZERS_APART - cache_read - cache_write)
+    believed = Usage(
+        input_tokens=max(least, min(told.input_tokens, most)),
+        output_tokens=max(ours.output_tokens // TOKENIZERS_APART, min(told.output_tokens, room)),
+        cache_read_tokens=cache_read,
+        cache_write_tokens=cache_write,
+    )
+    return believed if believed == told else replace(believed, estimated=True)
+
+
+def _verdict(message: Message, reply: LlmReply) -> tuple[LlmOutcome, LlmError | _Truncated | None]:
+    """What a well-formed answer amounts to, by its stop reason. An unknown reason is judged by its text further up."""
+    usage, request_id = reply.usage, reply.request_id
+    match message.stop_reason:
+        case "max_tokens":
+            return "truncated", _Truncated(usage, request_id)
+        case "refusal":
+            category = getattr(message.stop_details, "category", None)
+            return "refused", LlmRefused(
+                "the model declined to answer", category=category, usage=usage, request_id=request_id
+            )
+        case "model_context_window_exceeded":
+            return "too_long", LlmTooLong("prompt and answer exceed the window", usage=usage, request_id=request_id)
+        case _ if not reply.text.strip():
+            return "empty", LlmRejected(
+                f"the answer holds no text (stop reason {reply.stop_reason[:40]})", usage=usage, request_id=request_id
+            )
+        case _:
+            return "ok", None
+
+
+def _outcome_of(failure: LlmError | Transient | None) -> LlmOutcome:
+    match failure:
+        case LlmMisconfigured():
+            return "misconfigured"
+        case LlmTooLong():
+            return "too_long"
+        case LlmRejected():
+            return "rejected"
+        case LlmUnanswered():
+            return "unknown"
+        case _:
+            return "unavailable"

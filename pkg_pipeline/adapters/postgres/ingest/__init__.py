@@ -1,0 +1,1 @@
+"""The store of imports: staging, upserts, deletions, threads."""

@@ -1,0 +1,249 @@
+"""The ingest stage's store: COPY into a staging table and set-based upserts, one transaction a batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.ingest.deletions import compare
+from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, Standing
+from pkg_pipeline.memory.message.deletions import Verdict
+from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.text.cleaning import clean_text
+from pkg_pipeline.stages.ingest.stores import (
+    ChatExport,
+    ChatNames,
+    Deletions,
+    EntityRow,
+    IngestBatch,
+    IngestCounts,
+    MessageRow,
+    Unstorable,
+)
+
+REPLACING = (
+    "mark_changed",
+    "keep_replaced",
+    "leave_archive",
+    "update_changed",
+    "fill_topics",
+    "keep_late",
+    "drop_standing",
+)
+"""What is done, in this order, about messages that were there."""
+
+
+class PostgresIngestStore:
+    """Implements ``stages.message_stores.IngestStore``."""
+
+    def __init__(
+        self,
+        connections: ConnectionPool,
+        *,
+        counters: SessionCounters | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        """``counters`` know when a session is asked next, by the clock ``now``; else as of the export's time."""
+        self._connections = connections
+        self._counters = counters or SessionCounters()
+        self._now = now
+        self._holding = dict[UUID, Connection]()  # shows other processes that an import under way is alive
+
+    def known_selves(self, source: str) -> list[str]:
+        with self._connections.connection() as connection:
+            return [row[0] for row in connection.execute(query("ingest", "known_selves"), {"source": source})]
+
+    def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
+        with transaction(self._connections) as connection:
+            connection.execute(query("ingest", "end_dead_batches"))
+        holding = self._holding[batch_id] = self._connections.getconn()
+        holding.execute(query("ingest", "hold_batch"), {"id": batch_id})
+        holding.execute(
+            query("ingest", "begin_batch"), {"id": batch_id, "file": clean_text(file), "format": format_name}
+        )
+
+    def finish(
+        self,
+        *,
+        batch_id: UUID,
+        failed: bool,
+        sha256: str | None,
+        counts: Mapping[str, int],
+        rejected: Sequence[Rejected],
+    ) -> None:
+        if (holding := self._holding.pop(batch_id, None)) is not None:
+            with suppress(psycopg.OperationalError):  # what a broken connection held is free
+                holding.execute(query("ingest", "let_go_batch"), {"id": batch_id})
+            self._connections.putconn(holding)
+        with self._connections.connection() as connection:
+            connection.execute(
+                query("ingest", "finish_batch"),
+                {
+                    "id": batch_id,
+                    "status": "failed" if failed else "done",
+                    "sha256": sha256,
+                    "counts": _json(dict(counts)),
+                    "rejected": _json(
+                        [{"where": clean_text(one.where), "reason": clean_text(one.reason)} for one in rejected]
+                    ),
+                },
+            )
+
+    def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
+        try:
+            return self._write(batch, exported_at)
+        except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
+            raise Unstorable(f"it cannot be stored: {type(error).__name__}") from error
+
+    def _write(self, batch: IngestBatch, exported_at: datetime) -> IngestCounts:
+        with transaction(self._connections) as connection:
+            selves = lock_selves(connection, batch.entities)
+            insert_entities(connection, batch.entities)
+            if selves:
+                connection.execute(query("ingest", "lock_entities"), {"ids": selves})
+            _write_chats(connection, batch, selves)
+            if selves:
+                connection.execute(query("ingest", "adopt_self"), {"selves": selves})
+            if not batch.messages:
+                return IngestCounts()
+            now = exported_at if self._now is None else self._now()
+            return write_messages(
+                connection, batch.messages, exported_at=exported_at, counters=self._counters, now=now
+            )[0]
+
+    def compare(self, exports: Sequence[ChatExport], *, verdict: Verdict) -> Deletions:
+        now = datetime.now(UTC) if self._now is None else self._now()
+        with transaction(self._connections) as connection:
+            return compare(connection, exports, verdict=verdict, counters=self._counters, now=now)
+
+    def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
+        with transaction(self._connections) as connection:
+            if entities:
+                name_entities(connection, entities)
+            if chats:
+                connection.execute(query("ingest", "lock_chats"), {"ids": list(chats), "selves": []})
+                called = chats.values()
+                connection.execute(
+                    query("ingest", "upsert_titles"),
+                    {
+                        "id": list(chats),
+                        "title": [chat.title for chat in called],
+                        "at": [chat.title_at for chat in called],
+                        "metadata": [_json(dict(chat.metadata)) for chat in called],
+                        "seen_at": [chat.seen_at for chat in called],
+                    },
+                )
+
+
+def lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[UUID]:
+    """The entities of the batch that were not me before, under a lock that makes other batches wait; mostly none."""
+    selves = [row.id for row in entities if row.is_self]
+    if selves:
+        connection.execute(query("ingest", "lock_selves"))
+        selves = [row[0] for row in connection.execute(query("ingest", "new_selves"), {"ids": selves})]
+    else:
+        connection.execute(query("ingest", "share_selves"))
+    return selves
+
+
+def insert_entities(connection: Connection, entities: Sequence[EntityRow]) -> None:
+    if entities:
+        columns = _columns(entities, "id", "source", "external_id", "name", "name_at")
+        connection.execute(query("ingest", "insert_entities"), columns)
+        connection.execute(query("ingest", "insert_identities"), columns)
+
+
+def name_entities(connection: Connection, entities: Mapping[UUID, tuple[datetime, str]]) -> None:
+    """Of each the latest message's time that carried the name, and the name; an older one changes nothing."""
+    named = {"id": list(entities), "at": [at for at, _ in entities.values()]}
+    connection.execute(query("ingest", "lock_entities"), {"ids": named["id"]})
+    connection.execute(query("ingest", "upsert_names"), {**named, "name": [name for _, name in entities.values()]})
+
+
+def _write_chats(connection: Connection, batch: IngestBatch, selves: Sequence[UUID]) -> None:
+    """New chats, then the lock on all chats of the batch, under which everything else about them is written."""
+    described = _columns(batch.chats, "id", "source", "external_id", "kind", "category")
+    if batch.chats:
+        connection.execute(query("ingest", "insert_chats"), described)
+    touched = {row.chat_id for row in batch.messages} | {chat for chat, _ in batch.members} | set(described["id"])
+    connection.execute(query("ingest", "lock_chats"), {"ids": list(touched), "selves": list(selves)})
+    if batch.chats:
+        connection.execute(query("ingest", "describe_chats"), described)
+    if batch.members:
+        chat_ids, entity_ids = zip(*batch.members, strict=True)
+        connection.execute(
+            query("ingest", "insert_members"), {"chat_id": list(chat_ids), "entity_id": list(entity_ids)}
+        )
+
+
+def write_messages(
+    connection: Connection,
+    rows: Sequence[MessageRow],
+    *,
+    exported_at: datetime,
+    counters: SessionCounters,
+    now: datetime,
+    is_live: bool = False,
+) -> tuple[IngestCounts, list[Standing]]:
+    """Rows of chats that are locked; what they did, and the sessions among the chats as they are now.
+
+    ``is_live``: the rows are told one after another, so that the order of telling is that of their versions, whatever
+    the clock says; of an export it is the time at which it was written.
+    """
+    run = connection.execute
+    touched = counters.touched(connection, {row.chat_id for row in rows})
+    run(query("ingest", "create_incoming"))
+    with connection.cursor() as cursor, cursor.copy(query("ingest", "copy_incoming")) as copy:
+        for row in rows:
+            copy.write_row(_fields(row))
+    parameters = {"exported_at": exported_at, "is_live": is_live, "now": now}
+    new, deleted = run(query("ingest", "insert_new"), parameters).fetchone() or (0, 0)
+    if new == len(rows):
+        return IngestCounts(new=new - deleted, deleted=deleted), counters.settle(connection, touched, now=now)
+    run(query("ingest", "create_best"), parameters)
+    run(query("ingest", "changed"), parameters)
+    updated, gone = run(query("ingest", "count_changed")).fetchone() or (0, 0)
+    if updated or gone:
+        counters.replace(connection, touched)
+    for step in REPLACING:
+        run(query("ingest", step), parameters)
+    if updated or gone:
+        dirty_changed(connection)
+    run("DROP TABLE changed, best")
+    counts = IngestCounts(
+        new=new - deleted, updated=updated, deleted=deleted + gone, unchanged=len(rows) - new - updated - gone
+    )
+    return counts, counters.settle(connection, touched, now=now)
+
+
+def _fields(row: MessageRow) -> tuple[Any, ...]:
+    if row.parts is None and row.metadata is None:
+        return row
+    return (
+        *row[:-2],
+        None if row.parts is None else _json(row.parts),
+        None if row.metadata is None else _json(row.metadata),
+    )
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # an integer of more than 64 bits, which jsonb can hold
+        return json.dumps(value, default=str)
+
+
+def _columns(rows: Iterable[Any], *names: str) -> dict[str, list[Any]]:
+    rows = list(rows)
+    return {name: [getattr(row, name) for row in rows] for name in names}

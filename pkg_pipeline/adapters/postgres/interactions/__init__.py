@@ -1,0 +1,1 @@
+"""The store of interactions, and partitions that need work."""

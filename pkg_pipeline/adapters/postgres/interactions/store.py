@@ -1,0 +1,239 @@
+"""The store of the interactions stage: touched chats in batches, a transaction each, messages read through a cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import chain, groupby
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg import ServerCursor
+from psycopg.rows import kwargs_row, namedtuple_row
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.memory.records import ChatCategory
+from pkg_pipeline.stages.ingest.stores import ChatInfo, InteractionRow, SegmentMessage
+
+CHUNK_MESSAGES = 5_000
+CHATS_AT_ONCE = 500
+MESSAGES_AT_ONCE = 50_000
+"""Chats a transaction, fewer where they have more messages: locks are held for about half a second. A chat is one at
+least, whatever its size.
+"""
+TOTALS_AT_ONCE = 1_000
+"""Entities whose running totals are made again in one transaction."""
+
+
+class PostgresInteractionStore:
+    """Implements ``stages.message_stores.InteractionStore``."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def dirty_chats(self, chats: Collection[UUID] | None = None, *, limit: int | None = None) -> list[UUID]:
+        given = {"chats": None if chats is None else list(chats), "limit": limit}
+        with self._connections.connection() as connection:
+            return [row.chat_id for row in _rows(connection, "dirty_chats", given)]
+
+    @contextmanager
+    def open_batch(
+        self, chats: Sequence[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
+    ) -> Iterator[PostgresChatBatch]:
+        with transaction(self._connections) as connection:
+            connection.execute(query("interactions", "create_planned"))
+            given = {"chats": list(chats[:CHATS_AT_ONCE]), "messages": MESSAGES_AT_ONCE}
+            (sized,) = _rows(connection, "chats_at_once", given)
+            asked = list(chats[: sized.chats])
+            found = _open(connection, asked, gap_seconds=gap_seconds, mass_senders=mass_senders, waits=waits)
+            yield PostgresChatBatch(connection, found, asked=len(asked))
+
+    def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
+        with self._connections.connection() as connection:
+            parameters = {"chat": chat_id, "category": category}
+            found = connection.execute(query("interactions", "set_category"), parameters).fetchone()
+            return found is not None and found[0] == 1
+
+    def complete_silent(self, *, before: datetime) -> int:
+        with self._connections.connection() as connection:
+            return connection.execute(query("interactions", "complete_silent"), {"before": before}).rowcount
+
+    def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
+        with self._connections.connection() as connection:
+            dirty = _rows(connection, "dirty_entities", {"chats": None if chats is None else list(chats)})
+        for at in range(0, len(dirty), TOTALS_AT_ONCE):
+            some = dirty[at : at + TOTALS_AT_ONCE]
+            parameters = {"entity": [row.entity_id for row in some], "from_day": [row.from_day for row in some]}
+            with transaction(self._connections) as connection:
+                for step in ("lock_entities", "clear_days", "build_days"):
+                    connection.execute(query("interactions", step), parameters)
+                marks = list(chain.from_iterable(row.ids for row in some))
+                connection.execute(query("interactions", "drop_marks"), {"ids": marks})
+        return len(dirty)
+
+
+def _rows(connection: Connection, name: str, parameters: dict[str, Any]) -> list[Any]:
+    """What a statement of interactions.sql finds, the columns by name."""
+    with connection.cursor(row_factory=namedtuple_row) as cursor:
+        return cursor.execute(query("interactions", name), parameters).fetchall()
+
+
+class _Stretch(NamedTuple):
+    """A locked chat with the stretch of it that has to be looked at, and the marks that say so."""
+
+    chat: ChatInfo
+    from_at: datetime
+    to_at: datetime
+    marks: list[int]
+
+    @property
+    def is_group(self) -> bool:
+        return self.chat.kind != "direct" and self.chat.category != "mass"
+
+
+def _open(
+    connection: Connection, chats: list[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
+) -> list[_Stretch]:
+    """Locks the chats and tells what of them has to be looked at; without those that another has done meanwhile."""
+    locked = {row.id: row for row in _rows(connection, "lock_chats" if waits else "lock_free_chats", {"chats": chats})}
+    if len(locked) < len(chats) and (lost := _rows(connection, "lost_chats", {"chats": chats})):
+        connection.execute(query("interactions", "drop_lost_marks"), {"chats": [row.id for row in lost]})
+    ids = {"chats": list(locked)}
+    marks = {row.chat_id: row for row in _rows(connection, "chat_marks", ids)}
+    mass = {row.id for row in _rows(connection, "mark_mass", {"chats": list(marks), "mass_senders": mass_senders})}
+    members: dict[UUID, dict[UUID, tuple[tuple[str, ...], bool]]] = {chat: {} for chat in marks}
+    for row in _rows(connection, "members", {"chats": list(marks)}):
+        members[row.chat_id][row.entity_id] = ((row.name,), row.is_self)
+    bounds = {
+        "chat": list(marks),
+        "from_at": [row.from_at for row in marks.values()],
+        "to_at": [row.to_at for row in marks.values()],
+        "gap": gap_seconds,
+    }
+    found: dict[UUID, _Stretch] = {}
+    for row in _rows(connection, "stretches", bounds):
+        chat = locked[row.chat_id]
+        category = "mass" if chat.id in mass else chat.category
+        info = ChatInfo(chat.id, chat.source, chat.external_id, chat.kind, category, members[chat.id])
+        found[chat.id] = _Stretch(info, row.from_at, row.to_at, marks[chat.id].ids)
+    return [found[chat] for chat in chats if chat in found]
+
+
+class PostgresChatBatch:
+    """Implements ``stages.message_stores.ChatBatch`` inside the transaction that ``open_batch`` holds."""
+
+    def __init__(self, connection: Connection, stretches: list[_Stretch], *, asked: int) -> None:
+        self._connection = connection
+        self._stretches = stretches
+        self.asked = asked
+        self.built = len(stretches)
+        self._by_chat = {one.chat.id: one for one in stretches}
+        self._changed = 0
+
+    def chats(self) -> Iterator[tuple[ChatInfo, Iterator[list[SegmentMessage]]]]:
+        with self._connection.cursor("segments", row_factory=kwargs_row(SegmentMessage)) as cursor:
+            cursor.itersize = CHUNK_MESSAGES
+            given = self._bounds() | {"is_group": [one.is_group for one in self._stretches]}
+            cursor.execute(query("interactions", "segments"), given)
+            for place, chunks in groupby(_chunks(cursor), key=lambda chunk: chunk[0].place):
+                yield self._stretches[place - 1].chat, chunks
+
+    def _bounds(self) -> dict[str, list[Any]]:
+        return {
+            "chat": [one.chat.id for one in self._stretches],
+            "from_at": [one.from_at for one in self._stretches],
+            "to_at": [one.to_at for one in self._stretches],
+        }
+
+    def save(self, rows: Sequence[InteractionRow], *, due_after_seconds: float, minimum_messages: int) -> None:
+        if not rows:
+            return
+        run = self._connection.execute
+        columns = _columns(rows, "id", "chat_id", "day", "started_at", "ended_at", "status", "message_count")
+        columns |= _columns(rows, "token_count", "important_count", "language", "first_external_id", "input_hash")
+        run(query("interactions", "insert_planned"), columns)
+        found = run(
+            query("interactions", "upsert_interactions"),
+            {
+                **columns,
+                "due_after": due_after_seconds,
+                "minimum": minimum_messages,
+                "is_eligible": [self._by_chat[row.chat_id].chat.category != "mass" for row in rows],
+            },
+        ).fetchone()
+        self._changed += found[0] if found else 0
+        run(query("interactions", "assign_messages"), columns)
+        self._save_participants(rows)
+        if others := [row for row in rows if self._by_chat[row.chat_id].chat.kind != "direct"]:
+            self._save_belongings(others)
+
+    def _save_participants(self, rows: Sequence[InteractionRow]) -> None:
+        pairs = [(row, participant) for row in rows for participant in row.participants]
+        ids = {
+            "interaction_id": [row.id for row, _ in pairs],
+            "entity_id": [participant.entity_id for _, participant in pairs],
+        }
+        self._connection.execute(
+            query("interactions", "delete_participants"),
+            {
+                "interaction": [row.id for row in rows],
+                "pair_interaction": ids["interaction_id"],
+                "pair_entity": ids["entity_id"],
+            },
+        )
+        self._connection.execute(
+            query("interactions", "upsert_participants"),
+            {
+                **ids,
+                "role": [participant.role for _, participant in pairs],
+                "message_count": [participant.message_count for _, participant in pairs],
+                "token_count": [participant.token_count for _, participant in pairs],
+                "started_at": [row.started_at for row, _ in pairs],
+                "ended_at": [row.ended_at for row, _ in pairs],
+                # a moved start leaves its old day: nothing before the stretch can have changed
+                "from_at": [self._by_chat[row.chat_id].from_at for row, _ in pairs],
+            },
+        )
+
+    def _save_belongings(self, rows: Sequence[InteractionRow]) -> None:
+        run = self._connection.execute
+        run(query("interactions", "create_belongs"))
+        with self._connection.cursor() as cursor, cursor.copy(query("interactions", "copy_belongs")) as copy:
+            for row in rows:
+                for one in row.belongings:
+                    entity, interaction = str(one.entity_id), str(row.id)
+                    for message_id, sent_us in zip(one.message_ids.tolist(), one.sent_at_us.tolist(), strict=True):
+                        copy.write_row((entity, message_id, interaction, sent_us))
+        run(query("interactions", "delete_belongings"), {"interaction": [row.id for row in rows]})
+        run(query("interactions", "upsert_belongings"))
+        run(query("interactions", "clear_belongs"))
+
+    def finish(self) -> int:
+        run = self._connection.execute
+        vanished = _rows(self._connection, "vanished", self._bounds())
+        if vanished:
+            run(
+                query("interactions", "retire"),
+                _columns(vanished, "id", "heir", "day", "chat_id", "from_at", "to_at"),
+            )
+        run(
+            query("interactions", "drop_marks"),
+            {"ids": list(chain.from_iterable(one.marks for one in self._stretches))},
+        )
+        return self._changed + len(vanished)
+
+
+def _chunks(cursor: ServerCursor[SegmentMessage]) -> Iterator[list[SegmentMessage]]:
+    """The messages as they are fetched, each chunk of one chat."""
+    while rows := cursor.fetchmany(CHUNK_MESSAGES):
+        for _, chunk in groupby(rows, key=lambda row: row.place):
+            yield list(chunk)
+        if len(rows) < CHUNK_MESSAGES:
+            return
+
+
+def _columns(rows: Sequence[Any], *names: str) -> dict[str, list[Any]]:
+    return {name: [getattr(row, name) for row in rows] for name in names}

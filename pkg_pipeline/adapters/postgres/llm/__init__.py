@@ -1,0 +1,1 @@
+"""The ledger of calls and the budget."""

@@ -1,0 +1,165 @@
+"""The profiles stage's store: leases, rows and attempts, and the weeks as partitions. Reading is ``profile_reads``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import transaction
+from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.profiles.reads import input_parameters
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.memory.profile.rules import Week
+from pkg_pipeline.memory.records import Person
+from pkg_pipeline.stages.profiles.stores import ClaimedProfile, PastAttempt, ProfilePrompt, ProfileRow, Saved
+from pkg_pipeline.stages.summaries.stores import Failure
+
+STORED_ERROR_CHARACTERS = 1_000
+
+
+class PostgresProfileStore:
+    """Implements ``stages.profile_stores.ProfileWrites``."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def claim(
+        self, persons: Sequence[tuple[UUID, Person]], *, holder: str, lease_seconds: float
+    ) -> list[ClaimedProfile]:
+        parameters = {"ids": [key for key, _ in persons], "holder": holder, "lease": lease_seconds}
+        with self._connections.connection() as connection:
+            tokens = dict(connection.execute(query("profiles", "claim"), parameters).fetchall())
+        return [ClaimedProfile(key, person, tokens[key]) for key, person in persons if key in tokens]
+
+    def renew(self, claimed: Sequence[ClaimedProfile], *, lease_seconds: float) -> None:
+        with self._connections.connection() as connection:
+            connection.execute(query("profiles", "renew"), {**_held(claimed), "lease": lease_seconds})
+
+    def release(self, claimed: Sequence[ClaimedProfile]) -> None:
+        if claimed:
+            with self._connections.connection() as connection:
+                connection.execute(query("profiles", "give_back"), _held(claimed))
+
+    def save(self, row: ProfileRow, *, token: int) -> Saved:
+        parameters = {**_columns(row), "token": token}
+        with transaction(self._connections) as connection:
+            connection.execute(query("profiles", "lock_alone"))
+            if connection.execute(query("profiles", "release"), parameters).fetchone() is None:
+                return "lost"  # another worker holds it now: its result is the one that counts
+            rests = {"entity": row.entity_id, "based_on": list(row.based_on), "items": list(row.items)}
+            found = connection.execute(query("profiles", "rests_on_deleted"), rests).fetchone()
+            if found is not None and found[0]:
+                parameters |= {"status": "dirty", "dirty_reason": "deleted"}
+            written = connection.execute(query("profiles", "save"), parameters).fetchone()
+            connection.execute(query("profiles", "forget_attempt"), parameters)
+        return "unchanged" if written is None else "written"
+
+    def fail(
+        self,
+        claimed: ClaimedProfile,
+        failure: Failure,
+        *,
+        week: Week,
+        input_hash: str,
+        prompt: ProfilePrompt,
+        past: PastAttempt | None,
+        attempt_limit: int,
+    ) -> bool:
+        attempts = (past.attempts if past else 0) + failure.counts
+        is_failed = attempts >= attempt_limit
+        parameters = {
+            **input_parameters(claimed.entity.entity_id, week, input_hash, prompt),
+            "id": claimed.profile_id,
+            "token": claimed.token,
+            "attempts": attempts,
+            "deferrals": 0 if failure.counts else (past.deferrals if past else 0) + 1,
+            "state": "failed" if is_failed else "waiting",
+            "retry_after": failure.retry_after_seconds,
+            "error": failure.error[:STORED_ERROR_CHARACTERS],
+        }
+        with transaction(self._connections) as connection:
+            if connection.execute(query("profiles", "release"), parameters).fetchone() is None:
+                return False
+            if failure.counts or failure.retry_after_seconds > 0:
+                connection.execute(query("profiles", "record_attempt"), parameters)
+        return is_failed
+
+
+class PostgresWeekStore:
+    """Implements ``stages.profile_stores.WeekStore``."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def begin(self, week: Week) -> bool:
+        with transaction(self._connections) as connection:
+            connection.execute(query("profiles", "lock_alone"))
+            found = connection.execute(query("profiles", "begin"), {"key": week.key}).fetchone()
+        return found is not None and found[0]
+
+    def drop_marks(self, marks: Sequence[int]) -> None:
+        if marks:
+            with self._connections.connection() as connection:
+                connection.execute(query("profiles", "drop_marks"), {"marks": list(marks)})
+
+    def is_attempted(self, sunday: date) -> bool:
+        with self._connections.connection() as connection:
+            found = connection.execute(query("profiles", "is_attempted"), {"key": sunday.isoformat()}).fetchone()
+        return found is not None and found[0]
+
+    def revive(self, prompt: ProfilePrompt) -> int:
+        with self._connections.connection() as connection:
+            found = connection.execute(
+                query("profiles", "revive"), {"prompt_version": prompt.version, "model": prompt.model}
+            ).fetchone()
+        return int(found[0]) if found else 0
+
+    def resume_at(self, week: Week, profiles: Mapping[UUID, UUID]) -> datetime | None:
+        parameters = {"week": week.sunday, "profiles": list(profiles), "entities": list(profiles.values())}
+        with self._connections.connection() as connection:
+            found = connection.execute(query("profiles", "resume_at"), parameters).fetchone()
+        return None if found is None else found[0]
+
+
+def _held(claimed: Sequence[ClaimedProfile]) -> dict[str, Any]:
+    return {"ids": [one.profile_id for one in claimed], "tokens": [one.token for one in claimed]}
+
+
+def _columns(row: ProfileRow) -> dict[str, Any]:
+    aggregate, words, content = row.aggregate, row.words, row.words.content
+    return {
+        **input_parameters(row.entity_id, row.week, row.input_hash, row.prompt),
+        "id": row.profile_id,
+        "as_of": row.week.ends_at,
+        "covers_until": row.week.covers_until,
+        "status": "dirty" if row.is_dirty else "completed",
+        "dirty_reason": "edited" if row.is_dirty else None,
+        "language": row.language,
+        "relationship_type": content.relationship_type,
+        "summary": content.summary,
+        "timeline": content.timeline,
+        "milestones": Jsonb(rows_of(content.milestones)),
+        "frequency": aggregate.frequency,
+        "mean_gap_days": aggregate.mean_gap_days,
+        "first_at": aggregate.first_interaction_at,
+        "last_at": aggregate.last_interaction_at,
+        "meaningful_at": aggregate.last_meaningful_contact_at,
+        "interactions": aggregate.total_interactions,
+        "messages": aggregate.total_messages,
+        "summarized": aggregate.summarized_interactions,
+        "coverage": aggregate.coverage,
+        "topics": Jsonb(rows_of(aggregate.top_topics)),
+        "decisions": Jsonb(rows_of(aggregate.key_decisions)),
+        "open_items": Jsonb(rows_of(aggregate.open_action_items)),
+        "quarantined": Jsonb(rows_of(words.quarantined)),
+        "is_carried_over": words.is_carried_over,
+        "source_tokens": row.source_tokens,
+        "summary_tokens": words.summary_tokens,
+        "cost_usd": words.cost_usd,
+        "seconds": words.seconds,
+    }

@@ -1,0 +1,1 @@
+"""The store of reads: contexts, entities, histories, receipts."""

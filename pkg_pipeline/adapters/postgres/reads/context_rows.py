@@ -1,0 +1,190 @@
+"""From the JSON of ``reads/context.sql`` to the records of a context. No statement, no connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from pkg_pipeline.memory.context.records import (
+    ContextChat,
+    ContextEntity,
+    ContextRows,
+    HeardMessage,
+    KnownFact,
+    KnownItem,
+    KnownMilestone,
+    KnownProfile,
+    LeftOut,
+    PastSummary,
+    Unsummarised,
+)
+from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.text.lines import in_full
+
+KEPT_KEYS = 16_384
+"""The same messages are named again and again, and encoding a name costs more than looking it up."""
+
+
+def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
+    """The records, or None where the entity does not exist."""
+    if found["entity"] is None:
+        return None
+    chats = {key: ContextChat(*parts) for key, parts in (found["chats"] or {}).items()}
+    texts = {int(key): _message(given, chats) for key, given in (found["texts"] or {}).items()}
+    items = [(given["band"], _item(given, chats)) for given in found["items"] or ()]
+    decisions = sorted(
+        (item for band, item in items if band != "open"), key=lambda item: (item.at, item.id), reverse=True
+    )
+    return ContextRows(
+        entity=_entity(found["entity"]),
+        hot=tuple(texts[key] for key in found["hot"] or ()),
+        summaries=tuple(_summary(given, chats) for given in found["summaries"] or ()),
+        unsummarised=tuple(_unsummarised(given, chats, texts) for given in found["unsummarised"] or ()),
+        facts=tuple(_fact(given, chats) for given in found["facts"] or ()),
+        decisions=tuple(decisions),
+        open_items=tuple(item for band, item in items if band == "open"),
+        profile=_profile(found["profile"], chats),
+        left_out=tuple(_withheld(found)),
+    )
+
+
+def _withheld(found: Mapping[str, Any]) -> Iterable[LeftOut]:
+    for key in found["withheld"] or ():
+        yield LeftOut("summary", key, "withheld")
+    if found["profile"] is not None and found["profile"]["is_withheld"]:
+        yield LeftOut("profile", found["profile"]["id"], "withheld")
+
+
+def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) -> KnownProfile | None:
+    """The profile that may be served: one that rests on a deleted message may not (P29)."""
+    if given is None or given["is_withheld"]:
+        return None
+    keys: dict[int, dict[str, None]] = {}
+    for place, chat_id, message_ids in given["sources"] or ():
+        source = {"chat_id": chat_id, "message_ids": message_ids or ()}
+        keys.setdefault(place, {}).update(dict.fromkeys(_keys(source, chats)))
+    return KnownProfile(
+        id=UUID(given["id"]),
+        as_of=datetime.fromisoformat(given["as_of"]),
+        relationship_type=given["relationship_type"],
+        frequency=given["frequency"],
+        summary=given["summary"],
+        milestones=tuple(
+            KnownMilestone(
+                id=f"{given['id']}/{place}",
+                day=date.fromisoformat(one["day"]),
+                title=one["title"],
+                importance=one["importance"],
+                message_ids=tuple(keys.get(place, ())),
+            )
+            for place, one in enumerate(given["milestones"], start=1)
+        ),
+        is_stale=given["is_stale"],
+        message_ids=tuple(keys.get(0, ())),
+    )
+
+
+def _entity(given: Mapping[str, Any]) -> ContextEntity:
+    return ContextEntity(
+        id=UUID(given["id"]),
+        name=given["name"],
+        type=given["type"],
+        is_self=given["is_self"],
+        organization=given["organization"],
+        sources=tuple(given["sources"] or ()),
+        language=given["language"],
+        messages=int(given["messages"]),
+        hypothetical_tokens=in_full(messages=int(given["messages"]), text_tokens=int(given["tokens"])),
+        first_contact=_moment(given["first_contact"]),
+        last_contact=_moment(given["last_contact"]),
+    )
+
+
+def _message(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> HeardMessage:
+    chat = chats[given["chat_id"]]
+    return HeardMessage(
+        id=_key(chat.source, chat.external_id, given["external_id"]),
+        chat=chat,
+        speaker=given["speaker"],
+        is_self=given["is_self"],
+        sent_at=datetime.fromisoformat(given["sent_at"]),
+        text=given["text"],
+        is_cut=given["is_cut"],
+    )
+
+
+def _summary(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> PastSummary:
+    return PastSummary(
+        id=UUID(given["id"]),
+        interaction_id=UUID(given["interaction_id"]),
+        chat=chats[given["chat_id"]],
+        started_at=datetime.fromisoformat(given["started_at"]),
+        ended_at=datetime.fromisoformat(given["ended_at"]),
+        text=given["summary"],
+        is_stale=given["is_stale"],
+        message_ids=_keys(given, chats),
+    )
+
+
+def _unsummarised(
+    given: Mapping[str, Any], chats: Mapping[str, ContextChat], texts: Mapping[int, HeardMessage]
+) -> Unsummarised:
+    return Unsummarised(
+        interaction_id=UUID(given["interaction_id"]),
+        chat=chats[given["chat_id"]],
+        started_at=datetime.fromisoformat(given["started_at"]),
+        ended_at=datetime.fromisoformat(given["ended_at"]),
+        messages=tuple(texts[key] for key in given["messages"] or ()),
+    )
+
+
+def _fact(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownFact:
+    return KnownFact(
+        id=UUID(given["id"]),
+        fact_type=given["fact_type"],
+        value=given["value"],
+        at=datetime.fromisoformat(given["at"]),
+        message_ids=_keys(given, chats),
+    )
+
+
+def _item(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownItem:
+    return KnownItem(
+        id=UUID(given["item_id"]),
+        kind=given["kind"],
+        interaction_id=UUID(given["interaction_id"]),
+        at=datetime.fromisoformat(given["at"]),
+        description=given["description"],
+        message_ids=_keys(given, chats),
+        importance=given["importance"],
+        decided_on=_day(given["decided_on"]),
+        owner=given["owner"],
+        owner_name=given["owner_name"],
+        due_date=_day(given["due_date"]),
+        is_withheld=given["is_withheld"],
+    )
+
+
+def _keys(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> tuple[str, ...]:
+    """Message keys of stored external ids; none where the interaction, and so the chat, is gone."""
+    chat = chats.get(given["chat_id"] or "")
+    return () if chat is None else message_keys(chat.source, chat.external_id, given["message_ids"])
+
+
+def message_keys(source: str, chat_external_id: str, external_ids: Iterable[str]) -> tuple[str, ...]:
+    """The public names of messages of one chat."""
+    return tuple(_key(source, chat_external_id, external_id) for external_id in external_ids)
+
+
+_key = lru_cache(maxsize=KEPT_KEYS)(message_key)
+
+
+def _moment(value: str | None) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(value)
+
+
+def _day(value: str | None) -> date | None:
+    return None if value is None else date.fromisoformat(value)

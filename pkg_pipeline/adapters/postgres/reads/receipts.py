@@ -1,0 +1,58 @@
+"""Keeps receipts of served contexts: at once, or behind the answer from a bounded queue.
+
+A read never fails with its receipt: what the database cannot keep is counted in ``lost``.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import psycopg
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from pkg_pipeline.adapters.postgres.background_sink import QUEUE_RECORDS, BackgroundSink
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.stages.reads.stores import Receipt
+
+log = logging.getLogger(__name__)
+
+
+class PostgresReceiptSink:
+    """Implements ``ReceiptSink`` at once; for a command line that ends after one answer."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+        self.lost = 0
+
+    def put(self, receipt: Receipt) -> None:
+        self.put_many([receipt])
+
+    def put_many(self, receipts: list[Receipt]) -> None:
+        """All in one transaction."""
+        try:
+            with self._connections.connection() as connection, connection.transaction(), connection.cursor() as cursor:
+                cursor.executemany(query("receipts", "insert_receipt"), [_row(receipt) for receipt in receipts])
+        except (psycopg.Error, PoolTimeout) as error:
+            self.lost += len(receipts)
+            log.warning("%d context receipts could not be kept: %s", len(receipts), type(error).__name__)
+
+
+class BackgroundReceiptSink(BackgroundSink[Receipt]):
+    """Implements ``ReceiptSink`` behind the answer; ``close`` writes the rest."""
+
+    def __init__(self, sink: PostgresReceiptSink, *, size: int = QUEUE_RECORDS) -> None:
+        super().__init__(sink, size=size, name="context-receipts")
+
+
+def _row(receipt: Receipt) -> dict[str, Any]:
+    return {
+        "id": receipt.id,
+        "entity_id": receipt.entity_id,
+        "request": Jsonb(dict(receipt.request)),
+        "tiers": Jsonb(list(receipt.tiers)),
+        "left_out": Jsonb(list(receipt.left_out)),
+        "tokens": receipt.tokens,
+        "hypothetical_tokens": receipt.hypothetical_tokens,
+    }

@@ -1,0 +1,312 @@
+"""The store of recall: which way through the vectors, and the rows of one statement as candidates.
+
+It never writes. How far an index is searched is set on the pool's connections (``engine.SEARCH_OPTIONS``). The
+statements are in ``recall/recall.sql``; here they are put together, since only a statement that names space, scope and
+dimensions can use the index of a big scope. What a question means is not decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any, LiteralString
+from uuid import UUID
+
+from pgvector import HalfVector
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.as_sent import AsSent
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.reading import read_rows
+from pkg_pipeline.adapters.postgres.reads.store import numbered_text
+from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT
+from pkg_pipeline.memory.context.records import ContextChat
+from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.recall.chunk_records import EVERYTHING, LexicalVector
+from pkg_pipeline.memory.recall.lexical import DIMENSIONS as TERM_NUMBERS
+from pkg_pipeline.memory.recall.records import Candidate
+from pkg_pipeline.memory.recall.vector_codes import CODE_BITS
+from pkg_pipeline.stages.recall.stores import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery
+from pkg_pipeline.stages.recall.vector_stores import Space
+
+SCANNED_TIME = 60_000
+"""Codes up to which a time of a big scope is scanned: what is rarer than that is slow to come upon in its index."""
+
+RERANKED = 400
+"""How many of the nearest codes are compared by their vectors."""
+
+SCORED = 10_000
+"""The most chunks that are scored by words; only where every word of a question is common there are more."""
+
+MESSAGE_IDS = 50
+"""The most messages that are named for one derived chunk."""
+
+SPARE = 20
+"""How many more than asked for either list brings: of those, what rests on deleted messages is taken out."""
+
+NAME_LIMIT, NAME_SCAN = 50, 1_000
+"""A name that fits more people than this means nobody; how many of one name are looked at before scopes narrow them."""
+
+_OPTIONAL = re.compile(r"\s*--\? (.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a scope or a time is too big to be scanned. Tests lower them to reach every path."""
+
+    scanned: int = SCAN_LIMIT
+    scanned_time: int = SCANNED_TIME
+    reranked: int = RERANKED
+
+
+class PostgresRecallStore:
+    """Implements ``RecallStore``. Raises ``StoreUnavailable``."""
+
+    def __init__(self, connections: ConnectionPool, *, limits: Limits | None = None) -> None:
+        self._connections = connections
+        self._limits = limits or Limits()
+
+    def question_facts(self, query: FactsQuery) -> QuestionFacts:
+        """One round trip."""
+        scopes = tuple(scope for scope in (query.entity_id, query.chat_id) if scope is not None) or (EVERYTHING,)
+        is_timed = query.at_from is not None or query.at_to is not None
+        text, names = facts_statement(is_timed, self._limits.scanned_time + 1)
+        given: dict[str, Any] = {
+            "scopes": list(scopes),
+            "entity": query.entity_id,
+            "chat": query.chat_id,
+            "names": list(query.names),
+            "terms": [0, *query.terms],
+            "at_from": query.at_from,
+            "at_to": query.at_to,
+            "name_scan": NAME_SCAN,
+            "name_limit": NAME_LIMIT,
+        }
+        row = read_rows(self._connections, text, [given[name] for name in names])[0]
+        return _facts(row, scopes, is_timed=is_timed)
+
+    def search(self, query: SearchQuery) -> list[Candidate]:
+        """One round trip, and one before it where a time of a big scope was not counted with the facts."""
+        text, given = search_statement(self._with_time_counted(query), self._limits)
+        return _best(read_rows(self._connections, text, given), query.limit)
+
+    def _with_time_counted(self, query: SearchQuery) -> SearchQuery:
+        """A question may name a time after its facts were asked."""
+        facts = query.facts
+        is_timed = query.at_from is not None or query.at_to is not None
+        if not is_timed or query.vector is None or min(_sizes(facts), default=0) <= self._limits.scanned:
+            return query
+        if all(one.in_range is not None for one in facts.scopes):
+            return query
+        timed = FactsQuery((), (), query.entity_id, query.chat_id, query.at_from, query.at_to)
+        return replace(query, facts=replace(facts, scopes=self.question_facts(timed).scopes))
+
+
+# ── which way ─────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPlan:
+    """``way``: ``codes`` of ``scope`` are scanned, its ``graph`` is searched, or there are no vectors (``none``)."""
+
+    way: str
+    scope: UUID
+    space_id: int = 0
+    dimensions: int = 0
+
+
+def vector_plan(query: SearchQuery, limits: Limits) -> VectorPlan:
+    """The smallest scope's way: scanned where it, or the asked time of it, is small enough or it has no index."""
+    space, scopes = query.facts.space, query.facts.scopes
+    if query.vector is None or query.code is None or space is None or space.dimensions is None or not scopes:
+        return VectorPlan("none", EVERYTHING)
+    best = min(scopes, key=lambda one: (_work(one), one.scope))
+    is_small = best.chunks <= limits.scanned or (best.in_range is not None and best.in_range <= limits.scanned_time)
+    way = "codes" if is_small or not best.is_indexed else "graph"
+    return VectorPlan(way, best.scope, space.id, space.dimensions)
+
+
+def _sizes(facts: QuestionFacts) -> list[int]:
+    return [one.chunks for one in facts.scopes]
+
+
+def _work(scope: ScopeFacts) -> int:
+    return scope.chunks if scope.in_range is None else min(scope.chunks, scope.in_range)
+
+
+def _flags(query: SearchQuery, plan: VectorPlan) -> frozenset[str]:
+    """Which optional lines the statement has."""
+    described = {name for name in ("topics", "sources") if getattr(query, name)}
+    flags = set(described)
+    if query.scopes != (EVERYTHING,):
+        flags.add("scoped")
+    if len(query.scopes) > 1:
+        flags |= {"two_scopes", "narrowed"}
+    if described:
+        flags |= {"described", "narrowed"}
+    if query.at_from is not None:
+        flags.add("begun")
+    if plan.scope != EVERYTHING:
+        flags.add("indexed_scope")
+    flags.add("words_only" if plan.way == "none" else "vectors")
+    return frozenset(flags)
+
+
+# ── statements ────────────────────────────────────────────────────────────────────────────────
+
+
+@lru_cache(maxsize=8)
+def facts_statement(is_timed: bool, counted: int) -> tuple[LiteralString, tuple[str, ...]]:
+    text = _chosen(query("recall", "question_facts"), frozenset({"timed"} if is_timed else ()))
+    return numbered_text(text.format(counted=counted))
+
+
+def search_statement(query: SearchQuery, limits: Limits) -> tuple[LiteralString, list[Any]]:
+    """The one statement of a search and what its parameters are."""
+    plan = vector_plan(query, limits)
+    text, names = _search_text(plan, _flags(query, plan), query.limit, limits.reranked)
+    given = _parameters(query, plan)
+    return text, [given[name] for name in names]
+
+
+@lru_cache(maxsize=512)
+def _search_text(
+    plan: VectorPlan, flags: frozenset[str], limit: int, reranked: int
+) -> tuple[LiteralString, tuple[str, ...]]:
+    """Only numbers and ids are put in; what people say goes in as parameters."""
+    nearest = {
+        "codes": query("recall", "nearest_by_codes"),
+        "graph": query("recall", "nearest_by_graph"),
+        "none": query("recall", "no_vectors"),
+    }[plan.way]
+    codes = "ALL" if "narrowed" in flags else max(reranked, limit + SPARE)
+    filled = {
+        "space": plan.space_id,
+        "scope": plan.scope,
+        "dimensions": plan.dimensions,
+        "codes": codes,
+        "reranked": max(reranked, limit + SPARE),
+        "limit": limit + SPARE,
+        "scored": SCORED,
+    }
+    return numbered_text(
+        _chosen(query("recall", "candidates"), flags).format(
+            nearest=_chosen(nearest, flags).format(**filled),
+            worded=_chosen(query("recall", "by_words"), flags).format(**filled),
+            message_ids=MESSAGE_IDS,
+        )
+    )
+
+
+def _chosen(statement: str, flags: frozenset[str]) -> str:
+    """The statement with those of its optional lines whose flag is set."""
+    lines: list[str] = []
+    for line in statement.splitlines():
+        found = _OPTIONAL.search(line)
+        if found is None:
+            lines.append(line)
+        elif found[1] in flags:
+            lines.append(line[: found.start()])
+    return "\n".join(line for line in lines if not line.startswith("--"))
+
+
+def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
+    """What the statement is asked with."""
+    vectors: dict[str, Any] = {}
+    if plan.way != "none" and query.vector is not None and query.code is not None:
+        vectors = {
+            "vector": AsSent(HalfVector(query.vector).to_binary()),
+            "code": AsSent(CODE_BITS.to_bytes(4, "big") + query.code),
+            "space": plan.space_id,
+            "scope": plan.scope,
+        }
+    return vectors | {
+        "words": sparse_text(query.words),
+        "fetched": list(query.fetch_terms),
+        "scopes": list(query.scopes),
+        "topics": list(query.topics),
+        "sources": sorted(query.sources),
+        "at_from": query.at_from,
+        "at_to": _end(query),
+        "as_of": query.as_of,
+    }
+
+
+def sparse_text(words: LexicalVector) -> str:
+    """A lexical vector as PostgreSQL reads it, which counts from 1 as term numbers do."""
+    return "{" + ",".join(f"{term}:{weight:.7g}" for term, weight in sorted(words.items())) + f"}}/{TERM_NUMBERS}"
+
+
+def _end(query: SearchQuery) -> datetime:
+    """The first moment that is not searched any more; ``as_of`` itself still is."""
+    try:
+        behind = query.as_of + timedelta(microseconds=1)
+    except OverflowError:
+        behind = datetime.max.replace(tzinfo=UTC)
+    return behind if query.at_to is None else min(query.at_to, behind)
+
+
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _facts(row: Sequence[Any], scopes: tuple[UUID, ...], *, is_timed: bool) -> QuestionFacts:
+    space_id, model, dimensions, is_entity_known, is_chat_known, sizes, are_indexed, *rest = row
+    in_range = rest.pop(0) if is_timed else None
+    frequencies, meant, names = rest
+    counts: dict[int, int] = {int(term): int(chunks) for term, chunks in frequencies or ()}
+    total = counts.pop(0, 0)
+    unknown = None if is_entity_known and is_chat_known else "chat" if is_entity_known else "entity"
+    return QuestionFacts(
+        unknown=unknown,
+        space=None if space_id is None else Space(space_id, model, dimensions, "active"),
+        scopes=tuple(
+            ScopeFacts(scope, size, is_indexed, counted)
+            for scope, size, is_indexed, counted in zip(
+                scopes, sizes or (), are_indexed or (), in_range or [None] * len(sizes or ()), strict=False
+            )
+        ),
+        chunks=total,
+        document_frequencies=counts,
+        meant=tuple(meant or ()),
+        names=frozenset(names or ()),
+    )
+
+
+def _best(rows: Sequence[Sequence[Any]], limit: int) -> list[Candidate]:
+    """Without what is in neither list once the spare ones are gone; the order stays."""
+    near = {row[0] for row in [row for row in rows if row[-2]][:limit]}
+    worded = sorted((row for row in rows if row[-1]), key=lambda row: (-row[_LEXICAL], row[0]))[:limit]
+    kept = near.union(row[0] for row in worded)
+    return [_candidate(row[:-2]) for row in rows if row[0] in kept]
+
+
+_LEXICAL = 10
+
+
+def _candidate(row: Sequence[Any]) -> Candidate:
+    """The statement selects these columns in this order."""
+    no, identity, source, chat_source, chat_external_id, kind, title, at, text, message_ids, *rest = row
+    lexical, similarity, interaction, subject, sender, name, is_self, passage, passages, importance, topics = rest
+    return Candidate(
+        no=no,
+        id=identity,
+        source=source,
+        chat=ContextChat(chat_source, chat_external_id, kind, title),
+        at=at,
+        text=text,
+        message_ids=tuple(message_key(chat_source, chat_external_id, external_id) for external_id in message_ids),
+        lexical=lexical,
+        similarity=similarity,
+        interaction_id=interaction,
+        subject_id=subject,
+        sender_entity_id=sender,
+        speaker=name,
+        is_self=is_self,
+        passage=passage,
+        passages=passages,
+        importance=importance,
+        topics=tuple(topics),
+    )

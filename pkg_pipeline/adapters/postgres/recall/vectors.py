@@ -1,0 +1,163 @@
+"""Vectors and codes by space: saved in one transaction, taken away, indexed where a scope has outgrown scanning.
+
+Codes are derived here from what is saved, so that the two never differ. Building indexes is in ``vector_indexes``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT, keep_indexes
+from pkg_pipeline.adapters.postgres.recall.vector_rows import copied
+from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.vector_codes import codes
+from pkg_pipeline.stages.recall.vector_stores import ChunkPlace, SpaceMismatch, VectorRow
+
+ROWS_AT_ONCE = 1000
+"""More at a time are saved in several transactions: each has the row of its scopes' sizes for a moment only."""
+
+LENGTH_TOLERANCE = 1e-3
+
+
+class PostgresVectorStore:
+    """Implements ``stages.vector_stores.VectorStore``."""
+
+    def __init__(self, connections: ConnectionPool, *, scan_limit: int = SCAN_LIMIT) -> None:
+        self._connections = connections
+        self._scan_limit = scan_limit
+
+    def missing(self, space_id: int, chunks: Sequence[tuple[int, str]]) -> set[int]:
+        given = {
+            "space": space_id,
+            "chunk_nos": [chunk_no for chunk_no, _ in chunks],
+            "hashes": [index_hash for _, index_hash in chunks],
+        }
+        with self._connections.connection() as connection:
+            return {row[0] for row in connection.execute(query("vectors", "missing"), given)}
+
+    def save(self, space_id: int, rows: Sequence[VectorRow]) -> int:
+        """As in ``VectorStore``. Raises ValueError for a vector that is not finite or neither of length 1 nor zero.
+
+        Of a chunk given twice the last one counts. More than ``ROWS_AT_ONCE`` are saved in several transactions.
+        """
+        latest = {row.chunk_no: row for row in rows}
+        ordered = [latest[chunk_no] for chunk_no in sorted(latest)]
+        vectors = _checked(ordered)
+        return sum(
+            self._save(space_id, ordered[start : start + ROWS_AT_ONCE], vectors[start : start + ROWS_AT_ONCE])
+            for start in range(0, len(ordered), ROWS_AT_ONCE)
+        )
+
+    def _save(self, space_id: int, rows: Sequence[VectorRow], vectors: NDArray[np.float32]) -> int:
+        block = copied(space_id, rows, vectors, codes(vectors))
+        chunk_nos = [row.chunk_no for row in rows]
+        with transaction(self._connections) as connection:
+            _keep_size(connection, space_id, vectors.shape[1])
+            there = [row[0] for row in _run(connection, "lock_chunks", chunk_nos=chunk_nos)]
+            if not there:
+                return 0
+            _run(connection, "make_given")
+            with connection.cursor() as cursor, cursor.copy(query("vectors", "copy_given")) as copy:
+                copy.write(block)
+            _run(connection, "by_key")
+            if len(there) < len(rows):
+                _run(connection, "forget_gone", chunk_nos=there)
+            change: Counter[tuple[int, UUID]] = Counter()
+            change.subtract(Counter(_run(connection, "leave_scopes").fetchall()))
+            _run(connection, "save_embeddings")
+            change.update(Counter(_run(connection, "save_codes").fetchall()))
+            _count(connection, change)
+        return len(there)
+
+    def delete(self, chunks: Sequence[ChunkPlace]) -> None:
+        with transaction(self._connections) as connection:
+            delete_in(connection, chunks)
+
+    def keep_indexes(self, space_id: int | None = None) -> list[str]:
+        """As in ``VectorStore``; before that, what has changed a lot is vacuumed. Of two at once one does it."""
+        with self._connections.connection() as connection:
+            return keep_indexes(connection, scan_limit=self._scan_limit, building=space_id, sweep=_sweep)
+
+
+def delete_in(connection: Connection, chunks: Sequence[ChunkPlace]) -> None:
+    """Take codes and vectors of these chunks away within the caller's transaction.
+
+    Rows of ``memory_chunks`` are best deleted before: a saver that came first has ended then, a later one finds none.
+    """
+    if not chunks:
+        return
+    chunk_nos = sorted({place.chunk_no for place in chunks})
+    _run(connection, "lock_chunks", chunk_nos=chunk_nos)
+    _run(connection, "delete_embeddings", chunk_nos=chunk_nos)
+    places = sorted({(scope, place.chunk_no) for place in chunks for scope in (EVERYTHING, *place.scopes)})
+    given = {"chunk_nos": [chunk_no for _, chunk_no in places], "scopes": [scope for scope, _ in places]}
+    gone = Counter(_run(connection, "delete_codes", **given).fetchall())
+    _count(connection, {key: -number for key, number in gone.items()})
+
+
+def _sweep(connection: Connection) -> None:
+    """Codes whose chunk is gone, of whoever was killed in between."""
+    with connection.transaction():
+        gone = Counter(_run(connection, "orphans").fetchall())
+        _count(connection, {key: -number for key, number in gone.items()})
+
+
+def drop_vectors(connection: Connection, space_id: int) -> int:
+    """All vectors, codes and sizes of a space; how many vectors. Each step commits where the connection does."""
+    dropped = _run(connection, "drop_embeddings", space=space_id).rowcount
+    _run(connection, "drop_codes", space=space_id)
+    _run(connection, "drop_scopes", space=space_id)
+    return dropped
+
+
+def _keep_size(connection: Connection, space_id: int, dimensions: int) -> None:
+    """The space holds vectors of this many dimensions, from now on if it had none. Raises SpaceMismatch."""
+    found = connection.execute(query("spaces", "size"), {"space": space_id}).fetchone()
+    if found is not None and found[0] is None:
+        given = {"space": space_id, "dimensions": dimensions}
+        connection.execute(query("spaces", "keep_size"), given)
+        found = connection.execute(query("spaces", "size"), {"space": space_id}).fetchone()
+    if found is None:
+        raise SpaceMismatch(f"the vector space {space_id} was dropped")
+    if found[0] != dimensions:
+        raise SpaceMismatch(
+            f"the vector space {space_id} holds vectors of {found[0]} dimensions, these have {dimensions}; another"
+            " model needs a space of its own: pkg-pipeline reembed --to MODEL"
+        )
+
+
+def _count(connection: Connection, change: dict[tuple[int, UUID], int]) -> None:
+    changed = sorted((key, by) for key, by in change.items() if by)
+    if changed:
+        spaces, scopes = [key[0] for key, _ in changed], [key[1] for key, _ in changed]
+        _run(connection, "count", spaces=spaces, scopes=scopes, changes=[by for _, by in changed])
+
+
+def _checked(rows: Iterable[VectorRow]) -> NDArray[np.float32]:
+    """(n, d) of the rows. Raises SpaceMismatch for two lengths, ValueError for values that no search can use."""
+    given = [row.embedding for row in rows]
+    if len({one.shape for one in given}) > 1:
+        raise SpaceMismatch("vectors of different dimensions were given to be saved together")
+    if not given:
+        return np.empty((0, 1), dtype=np.float32)
+    vectors = np.stack(given).astype(np.float32, copy=False)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    if not np.isfinite(lengths).all():
+        raise ValueError("a vector is not finite")
+    if ((lengths != 0) & (np.abs(lengths - 1) > LENGTH_TOLERANCE)).any():
+        raise ValueError("a vector has neither the length 1 nor 0")
+    return vectors
+
+
+def _run(connection: Connection, name: str, **given: Any) -> Any:
+    """One statement, by its name: where it can be killed, in tests."""
+    return connection.execute(query("vectors", name), given or None)

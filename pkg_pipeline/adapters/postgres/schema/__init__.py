@@ -1,0 +1,1 @@
+"""The tables of schema ``pkg`` as SQLAlchemy Core."""

@@ -1,0 +1,1 @@
+"""The stores of live sessions, folds and windows."""

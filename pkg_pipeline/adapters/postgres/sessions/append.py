@@ -1,0 +1,189 @@
+"""Appending to a session: one transaction, two statements where chat and senders are known and every message is new.
+
+Whoever is new goes in by the statements of imports, and so does what was there already: edits, deletions, revisions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.ingest.store import (
+    insert_entities,
+    lock_selves,
+    name_entities,
+    write_messages,
+)
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, advanced, state_of
+from pkg_pipeline.adapters.postgres.sessions.store import make_session
+from pkg_pipeline.memory.session.records import SessionState
+from pkg_pipeline.stages.ingest.stores import IngestCounts, MessageRow
+from pkg_pipeline.stages.sessions.stores import AppendBatch, Appended, MessageTimes, Newcomers
+
+
+class _Outdated(Exception):
+    """The chat, its session or a sender is not there (any more): what was begun is rolled back."""
+
+
+class PostgresAppendStore:
+    """Implements ``stages.session_stores.AppendStore``."""
+
+    def __init__(self, connections: ConnectionPool, counters: SessionCounters) -> None:
+        self._connections = connections
+        self._counters = counters
+
+    def times(self, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
+        with self._connections.connection() as connection:
+            return _times(connection, chat_id, message_ids)
+
+    def append(self, batch: AppendBatch) -> Appended | None:
+        if batch.newcomers is None and batch.last is not None and batch.rows:
+            done = self._append_known(batch, batch.last)
+            if done is not None:
+                return done
+        try:
+            with transaction(self._connections) as connection:
+                if batch.newcomers is not None:
+                    _let_in(connection, batch.newcomers, self._counters)
+                return self._append(connection, batch)
+        except _Outdated:
+            return None
+
+    def _append_known(self, batch: AppendBatch, last: Appended) -> Appended | None:
+        """One round trip, or None with nothing written: the statements of a pipeline are one transaction."""
+        if len({row.external_id for row in batch.rows}) < len(batch.rows):
+            return None
+        state = advanced(last.state, batch.rows)
+        given = {**self._given(batch, state), "version": last.version}
+        with self._connections.connection() as connection, connection.pipeline():
+            connection.execute(query("appending", "lock_session"), {"chat": batch.chat.id})
+            cursor = connection.execute(query("appending", "append"), given)
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        _, _, deleted, _, last_id, is_pending, due, version = row
+        counts = IngestCounts(new=len(batch.rows) - deleted, deleted=deleted)
+        return Appended(counts, replace(state, last_message_id=last_id, is_pending=is_pending), due, version)
+
+    def _append(self, connection: Connection, batch: AppendBatch) -> Appended:
+        found = connection.execute(query("appending", "lock_session"), {"chat": batch.chat.id}).fetchone()
+        if found is None:
+            raise _Outdated
+        state, source = state_of(found), batch.chat.source
+        if not batch.rows:
+            return Appended(IngestCounts(), *self._counters.set_due(connection, [(state, source)], now=batch.now)[0])
+        state = advanced(state, batch.rows)
+        given = self._given(batch, state)
+        row = connection.execute(query("appending", "append"), given).fetchone()
+        if row is None or row[0] < len(given["senders"]):
+            raise _Outdated
+        _, count, deleted, keys, last_id, is_pending, due, version = row
+        counts = IngestCounts(new=count - deleted, deleted=deleted)
+        if keys is None and count == len(batch.rows):
+            return Appended(counts, replace(state, last_message_id=last_id, is_pending=is_pending), due, version)
+        others = _not_inserted(batch.rows, keys or ())
+        if untimed := batch.untimed.intersection(row.external_id for row in others):
+            times = _times(connection, batch.chat.id, untimed)
+            others = [_at(row, times.get(row.external_id)) for row in others]
+        more, standing = write_messages(
+            connection, others, exported_at=batch.now, counters=self._counters, now=batch.now, is_live=True
+        )
+        return Appended(counts + more, *standing[0], frozenset(keys or ()))
+
+    def _given(self, batch: AppendBatch, state: SessionState) -> dict[str, Any]:
+        return {
+            "chat": batch.chat.id,
+            "now": batch.now,
+            "due": self._counters.due(state, batch.chat.source, batch.now),
+            "senders": list({row.sender_entity_id for row in batch.rows}),
+            "rows": _json([_fields(number, row) for number, row in enumerate(batch.rows)]),
+            "given": len(batch.rows),
+            "version": None,
+        }
+
+
+def _let_in(connection: Connection, newcomers: Newcomers, counters: SessionCounters) -> None:
+    """The chat, its session and senders, in the order of locks of imports."""
+    entities, start = newcomers.entities, newcomers.start
+    selves = lock_selves(connection, entities)
+    insert_entities(connection, entities)
+    if selves:
+        connection.execute(query("ingest", "lock_entities"), {"ids": selves})
+    if newcomers.names:
+        name_entities(connection, newcomers.names)
+    make_session(connection, start, counters, selves=selves)
+    if entities:
+        members = {"chat_id": [start.chat.id] * len(entities), "entity_id": [row.id for row in entities]}
+        connection.execute(query("ingest", "insert_members"), members)
+    if selves:
+        connection.execute(query("ingest", "adopt_self"), {"selves": selves})
+
+
+def _times(connection: Connection, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        cursor.execute(query("appending", "times"), {"chat": chat_id, "ids": list(message_ids)})
+        return {row["external_id"]: (row["sent_at"], row["is_time_assumed"]) for row in cursor}
+
+
+def _at(row: MessageRow, time: tuple[datetime, bool] | None) -> MessageRow:
+    return row if time is None else row._replace(sent_at=time[0], is_time_assumed=time[1])
+
+
+def _not_inserted(rows: Sequence[MessageRow], keys: Sequence[str]) -> list[MessageRow]:
+    """Rows that were there; of several with one id in a batch all but the first that went in."""
+    new = Counter(keys)
+    others: list[MessageRow] = []
+    for row in rows:
+        if new[row.external_id]:
+            new[row.external_id] -= 1
+        else:
+            others.append(row)
+    return others
+
+
+def _fields(number: int, row: MessageRow) -> dict[str, Any]:
+    """One record of the statement's ``jsonb_to_recordset``; what is missing there is NULL."""
+    given: dict[str, Any] = {
+        "n": number,
+        "sender": row.sender_entity_id,
+        "at": row.sent_at,
+        "gone": row.is_deleted,
+        "tokens": row.token_count,
+        "score": row.importance_score,
+        "assumed": row.is_time_assumed,
+        "key": row.external_id,
+        "text": row.content,
+        "hash": row.content_hash,
+    }
+    seldom = (
+        ("role", row.role),
+        ("reason", row.importance_reason),
+        ("edited", row.edited_at),
+        ("reply", row.reply_to),
+        ("parts", row.parts),
+        ("meta", row.metadata),
+    )
+    given.update((name, value) for name, value in seldom if value is not None)
+    return given
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # an integer of more than 64 bits, which jsonb can hold
+        return json.dumps(value, default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

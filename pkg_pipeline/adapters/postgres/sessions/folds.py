@@ -1,0 +1,247 @@
+"""The folding stage's writes: leases of sessions, folds, topics, and the fold columns of a session's row.
+
+Reading is ``fold_reads``. Every transaction takes the chat's lock first, then its session's, then looks at the lease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.sessions.fold_reads import view_of
+from pkg_pipeline.memory.session.records import FoldTrigger, SessionEvent
+from pkg_pipeline.stages.folds.stores import ClaimedSession, DirtyFold, Ending, FoldRow, Look, Running
+from pkg_pipeline.stages.summaries.stores import Failure
+
+STORED_ERROR_CHARACTERS = 1_000
+
+Read = Sequence[tuple[int, str]]
+"""Ids of messages with the content hashes that were read."""
+
+
+class PostgresFoldStore:
+    """Implements ``stages.fold_stores.FoldWrites``."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def due(self, now: datetime, *, limit: int) -> int:
+        with self._connections.connection() as connection:
+            found = connection.execute(query("folds", "due"), {"now": now, "limit": limit}).fetchone()
+        return int(found[0]) if found else 0
+
+    def unfolded(self, *, least_messages: int, limit: int) -> int:
+        parameters = {"least": least_messages, "limit": limit}
+        with self._connections.connection() as connection:
+            found = connection.execute(query("folds", "unfolded"), parameters).fetchone()
+        return int(found[0]) if found else 0
+
+    def ask_all(self, now: datetime, *, least_messages: int) -> int:
+        with self._connections.connection() as connection:
+            return connection.execute(query("folds", "ask_all"), {"now": now, "least": least_messages}).rowcount
+
+    def claim(
+        self, *, now: datetime, limit: int, besides: Sequence[UUID], holder: str, lease_seconds: float
+    ) -> list[ClaimedSession]:
+        parameters = {"now": now, "limit": limit, "besides": list(besides), "holder": holder, "lease": lease_seconds}
+        with self._connections.connection() as connection:
+            return [ClaimedSession(*row) for row in connection.execute(query("folds", "claim"), parameters)]
+
+    def claim_one(
+        self, session_id: UUID, *, event: SessionEvent | None, now: datetime, holder: str, lease_seconds: float
+    ) -> ClaimedSession | None:
+        parameters = {"session": session_id, "event": event, "now": now, "holder": holder, "lease": lease_seconds}
+        with transaction(self._connections) as connection:
+            connection.execute(query("folds", "lock_chat"), parameters)
+            connection.execute(query("folds", "ask"), parameters)
+            found = connection.execute(query("folds", "claim_one"), parameters).fetchone()
+        return None if found is None else ClaimedSession(session_id, found[0])
+
+    def renew(self, claimed: Sequence[ClaimedSession], *, lease_seconds: float) -> None:
+        with self._connections.connection() as connection:
+            connection.execute(query("folds", "renew"), {**_held(claimed), "lease": lease_seconds})
+
+    def release(self, claimed: Sequence[ClaimedSession]) -> None:
+        if claimed:
+            with self._connections.connection() as connection:
+                connection.execute(query("folds", "give_back"), _held(claimed))
+
+    def begin(self, claimed: ClaimedSession, *, to_id: int, trigger: FoldTrigger, event: SessionEvent | None) -> bool:
+        with self._writing(claimed) as writing:
+            if writing is not None:
+                writing.run("begin", to=to_id, trigger=trigger, event=event)
+        return writing is not None
+
+    def publish(
+        self, row: FoldRow, *, claimed: ClaimedSession, running: Running, now: datetime, ending: Ending | None
+    ) -> bool:
+        with self._writing(claimed) as writing:
+            if writing is None or writing.hwm != row.after_id:
+                return False
+            window, reason = writing.window(row.after_id, row.to_id, row.messages)
+            if writing.insert(row, reason):
+                writing.run("add_topics", topics=list(row.content.topics), to_at=row.to_at)
+            writing.run(
+                "move_hwm",
+                to=row.to_id,
+                messages=sum(is_message for _, _, is_message, _ in window),
+                tokens=sum(tokens for _, _, is_message, tokens in window if is_message),
+                now=now,
+                is_last=ending is not None,
+            )
+            writing.account(running, [row.to_at])
+            if ending is not None:
+                writing.leave(ending)
+        return True
+
+    def replace(self, row: FoldRow, *, claimed: ClaimedSession, running: Running | None) -> bool:
+        parent = row.parent
+        assert parent is not None, "a fold that was made anew stands for another one"
+        with self._writing(claimed) as writing:
+            if writing is None:
+                return False
+            _, reason = writing.window(row.after_id, row.to_id, row.messages)
+            found = writing.run("supersede", fold=parent.id).fetchone()
+            writing.insert(row, reason)
+            writing.run("recount_topics", topics=sorted({*(found[0] if found else ()), *row.content.topics}))
+            writing.account(running, [parent.to_at, row.to_at])
+        return True
+
+    def confirm(
+        self, fold: DirtyFold, *, messages: Sequence[tuple[int, str]], claimed: ClaimedSession, running: Running | None
+    ) -> bool:
+        with self._writing(claimed) as writing:
+            if writing is None:
+                return False
+            if writing.window(fold.after_id, fold.to_id, messages)[1] is None:
+                writing.run("confirm", fold=fold.id)
+            writing.account(running, [fold.to_at])
+        return True
+
+    def leave(self, claimed: ClaimedSession, look: Look, *, ending: Ending) -> bool:
+        with self._writing(claimed) as writing:
+            if writing is not None:
+                writing.run("look", event=look.event, is_of_drift=look.is_of_drift)
+                writing.leave(ending)
+        return writing is not None
+
+    def fail(self, claimed: ClaimedSession, failure: Failure) -> None:
+        with self._writing(claimed) as writing:
+            if writing is not None:
+                error = failure.error[:STORED_ERROR_CHARACTERS]
+                writing.run("fail", counts=int(failure.counts), error=error, retry_after=failure.retry_after_seconds)
+                writing.give_back()
+
+    def rest(self, now: datetime, *, seconds: float, reason: str) -> int:
+        parameters = {"now": now, "seconds": seconds, "error": reason[:STORED_ERROR_CHARACTERS]}
+        with self._connections.connection() as connection:
+            return connection.execute(query("folds", "rest"), parameters).rowcount
+
+    @contextmanager
+    def _writing(self, claimed: ClaimedSession) -> Iterator[_Writing | None]:
+        """A transaction over a locked session; None when the lease is another worker's by now."""
+        parameters = {"session": claimed.session_id, "token": claimed.token}
+        with transaction(self._connections) as connection:
+            connection.execute(query("folds", "lock_chat"), parameters)
+            session = connection.execute(query("folds", "lock_session"), parameters).fetchone()
+            lease = connection.execute(query("folds", "holds_lease"), parameters).fetchone()
+            yield None if session is None or lease is None else _Writing(connection, claimed, session[0])
+
+
+class _Writing:
+    """What may be written of one session while its locks and its lease are held."""
+
+    def __init__(self, connection: Connection, claimed: ClaimedSession, hwm: int) -> None:
+        self._connection, self._claimed, self.hwm = connection, claimed, hwm
+
+    def run(self, name: str, **parameters: Any) -> Any:
+        return self._connection.execute(query("folds", name), {"session": self._claimed.session_id, **parameters})
+
+    def window(self, after_id: int, to_id: int, read: Read) -> tuple[list[tuple[int, str, bool, int]], str | None]:
+        """The window as it is now, and what was done to it since it was read: ``deleted``, ``edited`` or nothing."""
+        found: list[tuple[int, str, bool, int]] = self.run("window_now", after=after_id, to=to_id).fetchall()
+        now = {number: content_hash for number, content_hash, _, _ in found}
+        if any(number not in now for number, _ in read):
+            return found, "deleted"
+        return found, None if now == dict(read) else "edited"
+
+    def insert(self, row: FoldRow, dirty_reason: str | None) -> bool:
+        """False where a live fold of this very window stands already (H8)."""
+        return self.run("insert_fold", **_columns(row, dirty_reason)).fetchone() is not None
+
+    def account(self, running: Running | None, moments: Sequence[datetime]) -> None:
+        """None leaves the running summary as it is."""
+        given = running or Running("", 0, None)
+        self.run(
+            "keep_account",
+            has_running=running is not None,
+            running=given.text,
+            running_tokens=given.tokens,
+            running_fold=given.fold_id,
+        )
+        self.run("mark_chunks", moments=list(moments))
+
+    def leave(self, ending: Ending) -> None:
+        row = self.run("view").fetchone()
+        self.run("leave", now=ending.now, due_at=ending.due(view_of(row).state))
+        self.give_back()
+
+    def give_back(self) -> None:
+        self._connection.execute(query("folds", "give_back"), _held([self._claimed]))
+
+
+def _held(claimed: Sequence[ClaimedSession]) -> dict[str, Any]:
+    return {"ids": [one.session_id for one in claimed], "tokens": [one.token for one in claimed]}
+
+
+def _columns(row: FoldRow, dirty_reason: str | None) -> dict[str, Any]:
+    content = row.content
+    return {
+        "id": row.id,
+        "parent": None if row.parent is None else row.parent.id,
+        "after": row.after_id,
+        "to": row.to_id,
+        "to_at": row.to_at,
+        "status": "dirty" if dirty_reason else "completed",
+        "dirty_reason": dirty_reason,
+        "trigger": row.trigger,
+        "input_hash": row.input_hash,
+        "prompt_version": row.prompt_version,
+        "model": row.model,
+        "language": row.language,
+        "summary": content.summary,
+        "facts": Jsonb([_fact(row, fact) for fact in rows_of(content.facts)]),
+        "decisions": Jsonb([_chosen(item, DECISION) for item in rows_of(content.decisions)]),
+        "open_questions": Jsonb(rows_of(content.open_questions)),
+        "topics": list(content.topics),
+        "message_ids": [number for number, _ in row.messages],
+        "noise_ids": list(row.noise_ids),
+        "message_count": row.message_count,
+        "source_tokens": row.source_tokens,
+        "summary_tokens": row.summary_tokens,
+        "quarantined": Jsonb(rows_of(row.quarantined)),
+        "cost_usd": row.cost_usd,
+        "seconds": row.seconds,
+    }
+
+
+FACT = ("id", "fact_type", "value", "confidence", "quote", "message_ids")
+DECISION = ("id", "description", "date", "importance", "quote", "message_ids")
+
+
+def _fact(row: FoldRow, fact: dict[str, Any]) -> dict[str, Any]:
+    about = fact["entity_id"]
+    return {**_chosen(fact, FACT), "about": None if about is None else row.names.get(UUID(about))}
+
+
+def _chosen(item: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: item[name] for name in names}

@@ -1,0 +1,169 @@
+"""The store of windows: reads of a session, and the record of what was served.
+
+Statements are in ``sessions/windows.sql`` and ``sessions/served_windows.sql``; what a window shows is not decided here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.reading import read_rows
+from pkg_pipeline.adapters.postgres.reads.context_rows import message_keys
+from pkg_pipeline.adapters.postgres.reads.store import numbered
+from pkg_pipeline.memory.hashing import chat_key
+from pkg_pipeline.memory.window.records import WindowMessage
+from pkg_pipeline.stages.window.stores import FoldSummary, ServedWindow, Topic, WindowQuery, WindowRows
+
+log = logging.getLogger(__name__)
+
+Price = Callable[[str, int, int], float | None]
+"""(model, input tokens, output tokens) → USD, None where the model has no price here."""
+
+
+class PostgresWindowStore:
+    """Implements ``WindowStore``; its connections need not be able to write. Raises ``StoreUnavailable``."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def read_window(self, query: WindowQuery) -> WindowRows | None:
+        """One round trip, and one more where texts are in the archive."""
+        found = orjson.loads(self._rows("window", window_parameters(query))[0][0])
+        if found["session"] is None:
+            return None
+        messages = found["messages"] or []
+        if archived := [row[0] for row in messages if row[5]]:
+            texts = {row[0]: row[1:] for row in self._rows("archived_texts", {"ids": archived})}
+            for row in messages:
+                row[3], row[4] = texts.get(row[0], (row[3], row[4]))
+        return _window_rows(found, messages)
+
+    def topics(self, session_id: UUID, *, limit: int) -> list[Topic]:
+        return [Topic(*row) for row in self._rows("topics", {"session": session_id, "limit": limit})]
+
+    def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        text, names = numbered("windows", name)
+        return read_rows(self._connections, text, [parameters[name] for name in names])
+
+
+def window_parameters(query: WindowQuery) -> dict[str, Any]:
+    """What ``windows.sql`` is asked with."""
+    return {
+        "session": query.session_id,
+        "history_limit": query.history_limit,
+        "recent_limit": query.recent_limit,
+        "fold_limit": query.fold_limit,
+        "topic_limit": query.topic_limit,
+        "model": query.model,
+    }
+
+
+def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) -> WindowRows:
+    session = found["session"]
+    hwm, source, chat = session["hwm_message_id"], session["source"], session["external_id"]
+    keys = message_keys(source, chat, (row[1] for row in messages))
+    return WindowRows(
+        chat_key=chat_key(source, chat),
+        policy=session["policy"],
+        strategy=session["strategy"],
+        hwm_message_id=hwm,
+        message_count=session["message_count"],
+        token_count=session["token_count"],
+        messages_since_hwm=session["messages_since_hwm"],
+        messages=tuple(
+            WindowMessage(
+                key=key,
+                role=role,
+                text=text,
+                parts=None if parts is None else tuple(parts),
+                sender_name=name or "",
+                is_self=is_self,
+                is_folded=number <= hwm,
+            )
+            for key, (number, _, role, text, parts, _, name, is_self) in zip(keys, messages, strict=True)
+        ),
+        folds=tuple(FoldSummary(UUID(key), text, reason is not None) for key, text, reason in found["folds"] or ()),
+        running="" if found["is_withheld"] else session["running_summary"],
+        is_withheld=found["is_withheld"],
+        topics=tuple(found["topics"] or ()),
+        calibration=found["calibration"],
+        has_failed=session["has_failed"],
+        folded_tokens=session["token_count"] - session["tokens_since_hwm"],
+        dirty_folds=session["dirty_folds"],
+    )
+
+
+class PostgresServedWindows:
+    """Implements ``WindowSink`` at once, and ``UsageRecorder``. Fails nobody: what cannot be kept is in ``lost``."""
+
+    def __init__(self, connections: ConnectionPool, *, price: Price = lambda *_: None) -> None:
+        self._connections = connections
+        self._price = price
+        self.lost = 0
+
+    def put(self, receipt: ServedWindow) -> None:
+        self.put_many([receipt])
+
+    def put_many(self, receipts: list[ServedWindow]) -> None:
+        """All in one transaction."""
+        try:
+            with self._connections.connection() as connection, connection.transaction(), connection.cursor() as cursor:
+                rows = [_served_row(receipt) for receipt in receipts]
+                cursor.executemany(query("served_windows", "insert_served_window"), rows)
+        except (psycopg.Error, PoolTimeout) as error:
+            self._count(len(receipts), error)
+
+    def record_usage(
+        self,
+        session_id: UUID,
+        *,
+        input_tokens: int,
+        output_tokens: int,
+        cost_usd: float | None = None,
+        model: str | None = None,
+    ) -> bool:
+        """Whether the session's last window took the report. Without ``cost_usd`` the model's price is taken."""
+        given = {
+            "session": session_id,
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "cost_usd": cost_usd,
+            "model": model,
+        }
+        try:
+            with self._connections.connection() as connection, connection.transaction():
+                row = connection.execute(query("served_windows", "record_usage"), given).fetchone()
+                cost = self._price(row[1], input_tokens, output_tokens) if row and row[1] and cost_usd is None else None
+                if row and cost is not None:
+                    connection.execute(query("served_windows", "price"), {"id": row[0], "cost_usd": cost})
+        except (psycopg.Error, PoolTimeout) as error:
+            self._count(1, error)
+            return False
+        return row is not None
+
+    def _count(self, number: int, error: Exception) -> None:
+        self.lost += number
+        log.warning("%d records of served windows could not be kept: %s", number, type(error).__name__)
+
+
+def _served_row(served: ServedWindow) -> dict[str, Any]:
+    return {
+        "id": served.id,
+        "session": served.session_id,
+        "strategy": served.strategy,
+        "model": served.model,
+        "prompt_tokens": served.prompt_tokens,
+        "hypothetical_tokens": served.hypothetical_tokens,
+        "budget": Jsonb(dict(served.budget)),
+        "tiers": Jsonb(list(served.tiers)),
+        "left_out": Jsonb(list(served.left_out)),
+    }

@@ -1,0 +1,1 @@
+"""The store of summaries and of backfills."""

@@ -1,0 +1,267 @@
+"""The summaries stage's store: claims under leases, ledger, publication in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import kwargs_row
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
+from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
+from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.summaries.sources import HASHES_AT_ONCE, LOADED_MESSAGES, SummarySources
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.records import Quarantined
+from pkg_pipeline.stages.summaries.source_stores import TooSmall
+from pkg_pipeline.stages.summaries.stores import Claimed, Eligibility, Failure, SummaryRow, Waiting
+
+STORED_ANSWER_CHARACTERS = 20_000
+"""Of a quarantined answer: enough to see what went wrong."""
+
+
+class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
+    """Implements ``stages.stores.SummaryStore``; ``timezone`` goes into every input, for words such as tomorrow."""
+
+    def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
+        super().__init__(connections)
+        self._timezone = timezone
+
+    def claim(
+        self,
+        days: tuple[date, date],
+        *,
+        eligibility: Eligibility,
+        limit: int,
+        holder: str,
+        lease_seconds: float,
+        without: Sequence[UUID] = (),
+    ) -> list[Claimed]:
+        parameters = {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds}
+        with transaction(self._connections) as connection:
+            leased = connection.execute(
+                query("summaries", "claim"), {**parameters, "without": list(without)}
+            ).fetchall()
+            if not leased:
+                return []
+            taken = {"ids": [row[0] for row in leased], "tokens": [row[1] for row in leased]}
+            rows = connection.execute(query("summaries", "claimed"), {**parameters, **taken}).fetchall()
+            if len(rows) < len(leased):
+                waiting = {row[0] for row in rows}
+                done = [row for row in leased if row[0] not in waiting]
+                gone = {"ids": [row[0] for row in done], "tokens": [row[1] for row in done]}
+                connection.execute(query("summaries", "give_back"), gone)
+            return self._loaded(connection, rows) if rows else []
+
+    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None:
+        with self._connections.connection() as connection:
+            connection.execute(query("summaries", "renew"), {**_held(claimed), "lease": lease_seconds})
+
+    def release(self, claimed: Sequence[Claimed]) -> None:
+        if claimed:
+            with self._connections.connection() as connection:
+                connection.execute(query("summaries", "give_back"), _held(claimed))
+
+    def revive(self, *, prompt_version: str, model: str) -> int:
+        parameters = {"prompt_version": prompt_version, "model": model}
+        with self._connections.connection() as connection:
+            found = connection.execute(query("summaries", "revive"), parameters).fetchone()
+        return int(found[0]) if found else 0
+
+    def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
+        parameters = {**_columns(row), "token": token, "fact_confidence": fact_confidence}
+        is_long = len(row.message_ids) > LOADED_MESSAGES
+        # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it
+        with (
+            self._connections.connection() as connection,
+            nullcontext() if is_long else connection.pipeline(),
+            connection.transaction() as here,
+        ):
+            released = connection.execute(query("summaries", "release"), parameters)
+            texts = connection.execute(query("summaries", "texts"), parameters) if not is_long else None
+            stale = _staleness(row, _said(connection, parameters)) if is_long else None
+            connection.execute(query("summaries", "make_room"), parameters)
+            connection.execute(query("summaries", "insert_summary"), parameters)
+            if parameters["items"].obj:
+                connection.execute(query("summaries", "insert_items"), parameters)
+            if parameters["facts"].obj:
+                connection.execute(query("summaries", "insert_facts"), parameters)
+            mark_newest_week(connection, [row.source.interaction_id], reason="summaries changed")
+            if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
+                raise psycopg.Rollback(here)
+            if texts is not None:
+                stale = _staleness(row, texts)
+            if stale is not None:
+                connection.execute(query("summaries", "born_dirty"), {**parameters, "reason": stale})
+            return True
+        return False
+
+    def let_go(
+        self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
+    ) -> bool:
+        parameters = {
+            "id": found.summary_id,
+            "keep": list(keep),
+            "lost": Jsonb([asdict(entry) for entry in lost]),
+            "minimum": minimum_messages,
+        }
+        with transaction(self._connections) as connection:
+            gone = connection.execute(query("summaries", "let_go"), parameters).fetchone()
+            if gone is not None:
+                mark_newest_week(connection, [found.interaction_id], reason="summaries changed")
+            return gone is not None
+
+    def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
+        attempts = claimed.attempts + failure.counts
+        source = claimed.source
+        parameters = {
+            "interaction": source.interaction_id,
+            "token": claimed.token,
+            "input_hash": source.input_hash,
+            "prompt_version": eligibility.prompt_version,
+            "model": eligibility.model,
+            "attempts": attempts,
+            "deferrals": 0 if failure.counts else claimed.deferrals + 1,
+            "state": "failed" if attempts >= eligibility.attempt_limit else "waiting",
+            "retry_after": failure.retry_after_seconds,
+            "error": failure.error[:1000],
+        }
+        with transaction(self._connections) as connection:
+            if connection.execute(query("summaries", "release"), parameters).fetchone() is None:
+                return
+            if failure.counts or failure.retry_after_seconds > 0:
+                connection.execute(query("summaries", "attempt"), parameters)
+            if failure.quarantined is not None:
+                answer, reason = failure.quarantined
+                connection.execute(
+                    query("summaries", "quarantine"),
+                    {
+                        **parameters,
+                        "id": hashing.item_id(source.interaction_id, "quarantined", source.input_hash, str(attempts)),
+                        "parent": claimed.parent_summary_id,
+                        "language": source.language,
+                        "answer": answer[:STORED_ANSWER_CHARACTERS],
+                        "reasons": Jsonb([{"part": "answer", "reason": reason}]),
+                        "message_ids": [message.external_id for message in source.messages],
+                        "message_count": claimed.message_count,
+                        "source_tokens": claimed.token_count,
+                        "cost_usd": failure.cost_usd,
+                    },
+                )
+
+    def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
+        """What has no current summary and is due, and how many become due later."""
+        given = {
+            "now": eligibility.now,
+            "due_after": eligibility.due_after_seconds,
+            "gap": eligibility.gap_seconds,
+            "minimum": eligibility.minimum_messages,
+            "prompt_version": eligibility.prompt_version,
+            "model": eligibility.model,
+            "window": window_messages,
+        }
+        with self._connections.connection() as connection, connection.cursor(row_factory=kwargs_row(Waiting)) as cursor:
+            found = cursor.execute(query("summaries", "waiting"), given).fetchone()
+        assert found is not None, "an aggregate always gives a row"
+        return found
+
+
+def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any]:
+    """Parameters that ``claim`` and ``counts`` share."""
+    return {
+        "first_day": days[0],
+        "last_day": days[1],
+        "now": eligibility.now,
+        "due_after": eligibility.due_after_seconds,
+        "minimum": eligibility.minimum_messages,
+        "prompt_version": eligibility.prompt_version,
+        "model": eligibility.model,
+        "retry_failed": eligibility.scope.retry_failed,
+        "gap": eligibility.gap_seconds,
+        "redo_stale": eligibility.scope.redo_stale,
+        "current": list(eligibility.current_versions),
+        "schema": eligibility.schema_version,
+        "backfill": eligibility.scope.backfill_id,
+    }
+
+
+def _held(claimed: Sequence[Claimed]) -> dict[str, Any]:
+    return {"ids": [one.source.interaction_id for one in claimed], "tokens": [one.token for one in claimed]}
+
+
+def _said(connection: Connection, parameters: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a long interaction says now, some thousand messages at a time."""
+    with connection.cursor("said") as cursor:
+        cursor.itersize = HASHES_AT_ONCE
+        cursor.execute(query("summaries", "texts"), parameters)
+        yield from cursor
+
+
+def _staleness(row: SummaryRow, said: Iterable[tuple[str, str]]) -> str | None:
+    """What happened to the texts since they were claimed: deleted, edited, or None. Messages that came in later make
+    the input another one, which is claimed anew; what was said of the others stays right.
+    """
+    covered = frozenset(row.message_ids)
+    left = 0
+
+    def still_said() -> Iterator[tuple[str, str]]:
+        nonlocal left
+        for key, text_hash in said:
+            if key in covered:
+                left += 1
+                yield key, text_hash
+
+    if hashing.input_hash(still_said()) == row.source.input_hash:
+        return None
+    return "deleted" if left < len(covered) else "edited"
+
+
+def _columns(row: SummaryRow) -> dict[str, Any]:
+    content = row.content
+    decisions, actions = rows_of(content.decisions), rows_of(content.action_items)
+    return {
+        "id": row.id,
+        "interaction": row.source.interaction_id,
+        "parent": row.parent_summary_id,
+        "input_hash": row.source.input_hash,
+        "prompt_version": row.prompt_version,
+        "model": row.model,
+        "language": row.source.language,
+        "summary": content.summary,
+        "key_points": Jsonb(list(content.key_points)),
+        "tone": content.tone,
+        "decisions": Jsonb(decisions),
+        "action_items": Jsonb(actions),
+        "facts": Jsonb(rows_of(content.extracted_facts)),
+        "fact_ids": [fact.id for fact in content.extracted_facts],
+        "important": Jsonb(rows_of(content.important_messages)),
+        "quarantined": Jsonb([asdict(entry) for entry in row.quarantined]),
+        "message_ids": list(row.message_ids),
+        "message_count": len(row.message_ids),
+        "source_tokens": row.source_token_count,
+        "summary_tokens": row.summary_token_count,
+        "cost_usd": row.cost_usd,
+        "seconds": row.generation_seconds,
+        "revision": row.revision_count,
+        "method": row.method,
+        "windows": row.window_count,
+        "schema": row.schema_version,
+        "is_paid": row.is_paid,
+        "items": Jsonb(_items(decisions, actions)),
+    }
+
+
+def _items(decisions: list[dict[str, Any]], actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        *({**item, "kind": "decision", "item_id": item["id"], "decided_on": item["date"]} for item in decisions),
+        *({**item, "kind": "action_item", "item_id": item["id"]} for item in actions),
+    ]

@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL: its processes, its data folder, its address."""

@@ -1,0 +1,1 @@
+"""Counting tokens and reading terms, by tiktoken and Snowball."""

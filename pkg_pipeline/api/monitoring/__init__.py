@@ -1,0 +1,1 @@
+"""Monitoring routes and their answers."""

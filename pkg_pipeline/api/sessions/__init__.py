@@ -1,0 +1,1 @@
+"""``/v1/sessions``: routes, bodies, answers."""

@@ -1,0 +1,97 @@
+"""One long-running program of a deployment: ``python -m pkg_pipeline.cli.programs.service code|webserver|daemon|api``.
+
+For containers, where each program has its own: sets what it needs in the environment and becomes it. ``dev`` runs them
+all at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from pkg_pipeline import settings as settings_module
+from pkg_pipeline import wiring
+from pkg_pipeline.adapters import dagster_home
+from pkg_pipeline.adapters.postgres.engine import DatabaseUnavailable
+from pkg_pipeline.adapters.process_environment import CODE_SERVER_VARIABLE
+from pkg_pipeline.cli.app import PRIVATE
+from pkg_pipeline.cli.programs.commands import PAGES_TOKEN, reloading_server, without_secrets
+from pkg_pipeline.settings import Settings, SettingsError
+
+CODE_PORT = 4000
+CODE_PORT_VARIABLE = "PKG_CODE_PORT"
+CODE_HOST_VARIABLE = "PKG_CODE_HOST"
+"""Where webserver and daemon find the code server; in docker-compose.yml the service's name."""
+
+SERVICES = ("init", "code", "webserver", "daemon", "api")
+
+
+def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """What to execute for ``service``, and its environment. The database must be one by ``DATABASE_URL``."""
+    if settings.database_url is None:
+        raise SettingsError("DATABASE_URL: a deployment of several programs needs a PostgreSQL server of its own")
+    url = wiring.database_url(settings, start=False)
+    environment = {**environ, **dagster_home.environment(settings.dagster_home, url), "PKG_HOME": str(settings.home)}
+    python = sys.executable
+    port = environ.get(CODE_PORT_VARIABLE, str(CODE_PORT))
+    if service == "code":
+        return [*reloading_server(), "--host", "0.0.0.0", "--port", port], {
+            **environment,
+            CODE_SERVER_VARIABLE: port,
+        }
+    if service == "api":
+        listen = ["--host", settings.api_host, "--port", str(settings.api_port)]
+        return [python, "-c", "from pkg_pipeline.cli.app import main; main()", "serve", *listen], environment
+    host = environ.get(CODE_HOST_VARIABLE, "127.0.0.1")
+    workspace = ["--grpc-host", host, "--grpc-port", port]
+    if service == "webserver":
+        if settings.dagster_token is None:
+            raise SettingsError(f"{PAGES_TOKEN}: Dagster's pages listen on all addresses of the container and need one")
+        listen = ["--host", "0.0.0.0", "--port", str(settings.dagster_port)]
+        told = {**without_secrets(environment), PAGES_TOKEN: settings.dagster_token.get_secret_value()}
+        return [python, "-m", "pkg_pipeline.cli.programs.pages", *workspace, *listen], told
+    return [python, "-m", "dagster._daemon", "run", *workspace], without_secrets(environment)
+
+
+def initialise(settings: Settings) -> None:
+    """Migrate the memory and Dagster's tables, once, before the programs start."""
+    with (
+        wiring.open_memory(settings) as memory,
+        dagster_home.prepared(settings.dagster_home, memory.url),
+    ):
+        settings.inbox.mkdir(parents=True, exist_ok=True)
+
+
+def settle_orphans(settings: Settings) -> None:
+    """Runs are children of the code server: those of the one before this have nobody left to end them."""
+    from pkg_pipeline.defs.automation import orphans
+
+    with dagster_home.instance(settings.dagster_home, wiring.database_url(settings, start=False)) as instance:
+        orphans.settle(instance, code_server_is_gone=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Become the named program; returns only after ``init`` or when something is wrong."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    os.umask(PRIVATE)
+    if len(given) != 1 or given[0] not in SERVICES:
+        sys.stderr.write(f"usage: python -m pkg_pipeline.cli.programs.service {'|'.join(SERVICES)}\n")
+        return 2
+    try:
+        settings = settings_module.load()
+        if given[0] == "init":
+            initialise(settings)
+            return 0
+        argv, environment = command(given[0], settings, os.environ)
+        dagster_home.write(settings.dagster_home)
+        if given[0] == "code":
+            settle_orphans(settings)
+    except (SettingsError, DatabaseUnavailable) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return os.execve(argv[0], argv, environment)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""``pkg-pipeline serve``: the API. What reads has connections that cannot write."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from pkg_pipeline.adapters.http.guard import own_hosts
+from pkg_pipeline.adapters.interruption import BY_SIGNAL, INTERRUPTION
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
+from pkg_pipeline.adapters.postgres.reads.receipts import BackgroundReceiptSink, PostgresReceiptSink
+from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+from pkg_pipeline.api.app import CannotServe, check_address, create_app
+from pkg_pipeline.api.app import serve as serve_app
+from pkg_pipeline.api.monitoring.routes import MonitoringPorts
+from pkg_pipeline.api.routes import ApiDependencies
+from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, has_tokens
+from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
+from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.wiring.backfills import ReachableBackfills
+from pkg_pipeline.wiring.contexts import context_settings
+from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
+from pkg_pipeline.wiring.session_desk import serving_desk
+from pkg_pipeline.wiring.space import space
+
+READ_CONNECTIONS = 16
+"""At most this many answers are read at the same time; the server's threads wait for one another beyond it."""
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to bind; loopback unless tokens are set.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 takes a free one.")] = None,
+    no_token: Annotated[bool, typer.Option("--no-token", help="Ask nobody for a token; loopback only.")] = False,
+) -> None:
+    """Serve the API until Ctrl-C. Without PKG_API_TOKENS it makes a token of this machine's own and prints it."""
+    settings = settings_in_force()
+    bound = host or settings.api_host
+    INTERRUPTION.is_bounded = False  # what is being answered is answered, within the server's own bounds
+    try:
+        check_address(bound, has_tokens=not no_token and has_tokens(settings))
+        callers = Callers((), None) if no_token else callers_of(settings)
+    except CannotServe as error:
+        raise CommandFailed(str(error)) from error
+    with open_memory(settings, stays=True) as memory, ExitStack() as closing:
+        reads = engine.pool(memory.url, size=READ_CONNECTIONS, readonly=True)
+        receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
+        store = PostgresReadStore(reads, zone=settings.zone)
+        questions = recall_parts(settings, reads, memory.counter, rewriting=memory.rewriting)
+        memory.monitoring.recount()  # what changed while nobody counted, so that no reader has to
+        try:
+            memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
+            warm_up(questions, reads)
+            sessions = closing.enter_context(serving_desk(memory, reads=reads, recall=questions))
+            serve_app(
+                create_app(
+                    ApiDependencies(
+                        contexts=store,
+                        entities=store,
+                        history=store,
+                        health=store,
+                        counter=memory.counter,
+                        clock=memory.clock,
+                        settings=context_settings(settings),
+                        expected_revision=migrate.head(),
+                        receipts=receipts,
+                        recall=questions,
+                        relevant=relevant_by(questions, max_tokens=settings.context_tokens),
+                        tokens=callers.tokens,
+                        is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
+                        backfills=ReachableBackfills(memory.backfills),
+                        sessions=sessions,
+                        disk=lambda: space(settings),
+                        monitoring=MonitoringPorts(
+                            store=PostgresMonitoringStore(reads, zone=settings.zone),
+                            params=memory.monitoring.params,
+                            receipts_lost=lambda: (0 if receipts is None else receipts.lost) + memory.windows.lost,
+                        ),
+                    )
+                ),
+                host=bound,
+                port=settings.api_port if port is None else port,
+                on_ready=lambda address: _say_address(address, callers),
+            )
+        except KeyboardInterrupt:
+            pass  # the server has answered what it had begun and says so by raising the signal again
+        except CannotServe as error:
+            raise CommandFailed(str(error)) from error
+        finally:
+            if receipts is not None:
+                receipts.close()
+            reads.close()
+    if INTERRUPTION.number not in (None, signal.SIGINT):  # Ctrl-C is how one ends it; another signal is told
+        raise typer.Exit(BY_SIGNAL + INTERRUPTION.number)
+
+
+def _say_address(address: str, callers: Callers) -> None:
+    said = [f"API at {address}, its description at {address}/docs"]
+    if callers.own_secret is not None:
+        said.append(f"  {curl_line(address, callers.own_secret)}")
+    notes().print("\n".join(said), markup=False)

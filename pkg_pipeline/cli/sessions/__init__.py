@@ -1,0 +1,1 @@
+"""Commands of live sessions, threads and windows."""

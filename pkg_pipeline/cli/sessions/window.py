@@ -1,0 +1,81 @@
+"""``pkg-pipeline window``: the next prompt of a session, as a model would get it. Asks a stage and prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, cast, get_args
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pkg_pipeline.cli.reading import parameter
+from pkg_pipeline.cli.sessions.words import one_of, print_messages, session_desk
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, counted, plain, show
+from pkg_pipeline.memory.session.records import Strategy
+from pkg_pipeline.memory.window.records import LiveTurnTooLong
+from pkg_pipeline.memory.window.rendering import Form
+from pkg_pipeline.stages.reads.stores import BadRequest
+
+
+def window(
+    session: Annotated[str, typer.Argument(help="Id or chat key, source:external-id.")],
+    model_window: Annotated[
+        int | None, typer.Option(min=1, help="Tokens that the model takes; else the setting.", show_default=False)
+    ] = None,
+    system_tokens: Annotated[int, typer.Option(min=0, help="Tokens of your own system prompt.")] = 0,
+    strategy: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(get_args(Strategy))}; else the session's.")
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--as", help=f"Form of the messages: {', '.join(get_args(Form))}.")
+    ] = "anthropic",
+    model: Annotated[
+        str | None, typer.Option(help="Model that is asked, for its own count of tokens.", show_default=False)
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(help="What to recall by; else the live turn.", show_default=False)
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """The messages to give to a model next: summaries, what is recalled, and all that is not folded yet."""
+    one_of(strategy, get_args(Strategy), "--strategy")
+    one_of(form, get_args(Form), "--as")
+    with session_desk(session) as (desk, key):
+        try:
+            answer = desk.window(
+                key,
+                model_window=model_window,
+                system_tokens=system_tokens,
+                strategy=cast("Strategy | None", strategy),
+                form=cast("Form", form),
+                model=None if model is None else as_text(model),
+                query=None if query is None else as_text(query),
+            )
+        except BadRequest as error:
+            raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
+        except LiveTurnTooLong as error:
+            raise CommandFailed(str(error)) from error
+    show(answer, as_json=json, human=lambda screen: print_window(screen, answer))
+
+
+def print_window(screen: Console, answer: Mapping[str, Any]) -> None:
+    """What the budget went to, then each message with its role and the beginning of what it says."""
+    tiers = Table("tier", "tokens", "messages", box=None, padding=(0, 2, 0, 0))
+    for column in tiers.columns[1:]:
+        column.justify = "right"
+    for tier in answer["tiers"]:
+        tiers.add_row(tier["tier"], f"{tier['tokens']:,}", f"{len(tier['messages']):,}")
+    screen.print(tiers)
+    screen.rule(style="dim")
+    print_messages(screen, answer["messages"])
+    screen.rule(style="dim")
+    budget = answer["budget"]
+    screen.print(
+        f"{counted(len(answer['messages']), 'message')}, {answer['tokens']:,} of at most {budget['available']:,} tokens"
+        f" by {answer['strategy']}; the whole history: {answer['hypothetical_tokens']:,} tokens"
+    )
+    if answer["topics"]:
+        screen.print(f"topics: {plain(', '.join(answer['topics']))}")
+    for warning in answer["warnings"]:
+        screen.print(f"note: {plain(warning)}")

@@ -1,0 +1,122 @@
+"""What the session commands share: the session that is named, the choices of an option, messages for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pkg_pipeline.cli.terminal import CommandFailed, as_text, plain, settings_in_force
+from pkg_pipeline.memory.hashing import chat_id_of, chat_key, key_spellings
+from pkg_pipeline.stages.reads.chats import find_chat
+from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatUnknown
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.wiring.session_desk import SessionDesk
+
+SHOWN_CHARACTERS = 120
+
+
+@contextmanager
+def session_desk(session: str, *, makes: bool = False) -> Iterator[tuple[SessionDesk, str]]:
+    """The desk of the memory in force, and the key of the session: of one that is there, or as it was given.
+
+    That ``session`` is no name, or not there, ends the command as it should. Where an unknown key ``makes`` a session,
+    a person's key is one too and never leads to the chat with that person.
+    """
+    given = as_text(session)
+    try:
+        chat_id_of(given)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="SESSION") from error
+    with open_memory(settings_in_force()) as memory:
+        try:
+            try:
+                known = find_chat(memory.reads, given)
+                is_meant = not makes or known in key_spellings(given) or ":" not in given
+                found = chat_key(*known) if is_meant else given
+            except ChatUnknown:
+                found = given  # made by it, or refused with the words of a session
+            except ChatAmbiguous as error:
+                raise CommandFailed(str(error)) from error
+            yield SessionDesk(memory), found
+        except SessionUnknown as error:
+            raise CommandFailed(f"{error}; pkg-pipeline sessions lists those there are") from error
+
+
+def one_of(given: str | None, allowed: Sequence[str], option: str) -> None:
+    """Raises the wrong usage of an option that is none of what it may be."""
+    if given is not None and given not in allowed:
+        raise typer.BadParameter(f"{given!r} is none of {', '.join(allowed)}", param_hint=option)
+
+
+def minute(moment: str | None) -> str:
+    """A moment of an answer for people."""
+    return "" if moment is None else moment[:16].replace("T", " ")
+
+
+def print_state(screen: Console, state: Mapping[str, Any]) -> None:
+    """One session: how it is folded and served, what it holds, when it is looked at next."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_row("session", plain(state["session"]) + (f" ({plain(state['label'])})" if state["label"] else ""))
+    table.add_row("id", str(state["id"]))
+    table.add_row("policy", f"{state['policy']}, {state['strategy']}")
+    table.add_row(
+        "messages",
+        f"{state['messages']:,}, {state['tokens']:,} tokens; {state['folded']:,} folded, {state['unfolded']:,} not",
+    )
+    for name, field in (
+        ("last message", "last_message_at"),
+        ("last fold", "last_fold_at"),
+        ("next look", "next_due_at"),
+    ):
+        if state[field]:
+            table.add_row(name, minute(state[field]))
+    if state["last_error"]:
+        table.add_row("[yellow]last fold failed[/yellow]", plain(state["last_error"]))
+    screen.print(table)
+
+
+def print_messages(screen: Console, messages: Sequence[Mapping[str, Any]]) -> None:
+    """Each with its role, or who said it, and the beginning of what it says."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for message in messages:
+        table.add_row(plain(speaker(message)), plain(beginning(message)))
+    screen.print(table)
+
+
+def speaker(message: Mapping[str, Any]) -> str:
+    """Who says a message, in whichever form."""
+    return str(message.get("role") or message.get("sender_name") or message.get("sender") or message.get("type") or "")
+
+
+def beginning(message: Mapping[str, Any]) -> str:
+    """One line of what a message says in whichever form; calls of tools and their results are named."""
+    said = " ".join(" ".join(_pieces(message)).split())
+    return said if len(said) <= SHOWN_CHARACTERS else said[: SHOWN_CHARACTERS - 1] + "…"
+
+
+def _pieces(message: Mapping[str, Any]) -> list[str]:
+    content: Any = next((message[key] for key in ("content", "parts", "text") if message.get(key)), "")
+    blocks: list[Any] = [content] if isinstance(content, str) else list(content)
+    calls = message.get("tool_calls") or ()
+    named = [f"[calls {call.get('name') or call.get('function', {}).get('name')}]" for call in calls]
+    return [*map(_piece, blocks), *named]
+
+
+def _piece(block: Any) -> str:
+    if not isinstance(block, dict):
+        return str(block)
+    match block.get("type"):
+        case "text":
+            return str(block.get("text", ""))
+        case "tool_use":
+            return f"[calls {block.get('name')}]"
+        case "tool_result":
+            return f"[result] {' '.join(_pieces(block))}"
+        case kind:
+            return f"[{kind}]"

@@ -1,0 +1,83 @@
+"""Whether there is work and in which partitions, told by a few index lookups. Without Dagster: nothing due must cost
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from uuid import UUID
+
+from pkg_pipeline.defs.keys import DAY, GRAIN_OF, existing
+from pkg_pipeline.defs.lanes import scope_of, wants_only_due
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+from pkg_pipeline.stages.summaries.stores import DuePartition
+
+ASSETS = (
+    "messages",
+    "interactions",
+    "session_summaries",
+    "interaction_summaries",
+    "memory_chunks",
+    "entity_relationship_profiles",
+    "archived_messages",
+)
+"""In the order of the flow."""
+
+
+def has_work(memory: PipelineMemory, asset: str) -> bool:
+    """Whether a run of ``asset`` would find something to do now."""
+    if asset == "messages":
+        return bool(memory.inbox.ready()) or bool(memory.unreported(asset))
+    if asset == "session_summaries":
+        return memory.due_sessions(limit=1) > 0
+    if asset in GRAIN_OF:
+        is_asked_for = asset == "interaction_summaries" and bool(open_backfills(memory))
+        return is_asked_for or bool(due_partitions(memory, asset, limit=1))
+    is_touched = bool(memory.partitions.due(asset, now=memory.clock.now(), limit=1))
+    return is_touched or memory.silent_interactions() > 0 or bool(memory.unreported(asset))
+
+
+def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = None) -> list[DuePartition]:
+    """Partitions of ``asset`` that need work now, ascending. Of weeks and months only those that are over.
+
+    Weeks and months have neither version nor attempt: their stages tell what is due, and a run key is not needed.
+    """
+    if GRAIN_OF[asset] is DAY:
+        return memory.partitions.due(asset, now=memory.clock.now(), limit=limit)
+    found = memory.due_weeks() if asset == "entity_relationship_profiles" else memory.due_months()
+    return [DuePartition(asset, key, 0, 0) for key in _existing(memory, asset, found)][:limit]
+
+
+def there(due: Sequence[DuePartition], start: date) -> list[DuePartition]:
+    """Those that definitions with partitions from ``start`` on have; older ones come with the next load."""
+    return [one for one in due if one.key >= GRAIN_OF[one.asset].begin(start).isoformat()]
+
+
+def wanted(memory: PipelineMemory, asset: str, keys: Sequence[str], tags: Mapping[str, str]) -> list[str]:
+    """What a run over ``keys`` is to work off: all of them, or by its tags only what is due among them, or what its
+    backfill has left there.
+    """
+    if (backfill_id := scope_of(tags).backfill_id) is not None:
+        return [key for key in memory.backfills.ready_days(backfill_id) if keys[0] <= key <= keys[-1]]
+    if not wants_only_due(tags):
+        return list(keys)
+    return [one.key for one in due_partitions(memory, asset) if keys[0] <= one.key <= keys[-1]]
+
+
+def _existing(memory: PipelineMemory, asset: str, keys: list[date]) -> list[str]:
+    settings = memory.settings
+    today = datetime.now(settings.zone).date()  # which partitions there are follows the real time, as Dagster has it
+    return existing(keys, GRAIN_OF[asset], start=memory.partitions_start, today=today)
+
+
+def open_backfills(memory: PipelineMemory) -> list[UUID]:
+    """Backfills that something is left of, oldest request first; not those that rest until a cap or the service lets
+    them go on.
+    """
+    return [found for found, resume_at in memory.backfills.open() if resume_at is None]
+
+
+def is_resting(memory: PipelineMemory, backfill_id: UUID) -> bool:
+    """Whether a cap or the service has stopped it."""
+    return any(found == backfill_id and resume_at is not None for found, resume_at in memory.backfills.open())

@@ -1,0 +1,94 @@
+"""What runs by the clock, in ``PKG_TIMEZONE``: 02:30 the live sessions (H7), 03:00 the days that are due (P12), Sunday
+04:00 the weeks (P20), on the first 05:00 the months (P24), 06:00 the marts.
+
+An hour that a change of clocks leaves out is kept by the first moment after it; one that comes twice fires once. A tick
+that finds its forerunner at work says so and leaves the rest to the sensors, which look every half minute.
+"""
+
+from datetime import date
+from typing import Any
+
+import dagster as dg
+
+from pkg_pipeline.defs import partitioned
+from pkg_pipeline.defs.automation import requests
+from pkg_pipeline.defs.automation.due import due_partitions, there
+from pkg_pipeline.defs.automation.hours import FOLDS, MARTS
+from pkg_pipeline.defs.checks import publication
+from pkg_pipeline.defs.jobs import FOLDS_JOB, MARTS_JOB
+from pkg_pipeline.defs.lanes import LANE_TAG, SCHEDULED_TAG
+from pkg_pipeline.defs.partitioned import Partitioned
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+
+RUNNING = dg.DefaultScheduleStatus.RUNNING
+
+
+def build(*, timezone: str, marts: bool, start: date) -> list[Any]:
+    """The schedules; the one of the marts only where there are dbt assets."""
+    found: list[Any] = [*(_at_its_hour(kind, timezone, start) for kind in partitioned.ALL), _sessions(timezone)]
+    return [*found, _marts(timezone)] if marts else found
+
+
+def _at_its_hour(kind: Partitioned, timezone: str, start: date) -> dg.ScheduleDefinition:
+    """All due partitions that no run covers, in the live lane, or why none is asked for."""
+
+    @dg.schedule(
+        name=kind.clock.name,
+        job_name=kind.job,
+        cron_schedule=kind.clock.cron,
+        execution_timezone=timezone,
+        default_status=RUNNING,
+        description=kind.clock.description,
+    )
+    def due_at_its_hour(
+        context: dg.ScheduleEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        instance = context.instance
+        due = there(due_partitions(memory, kind.asset), start)
+        if not due:
+            return dg.SkipReason(f"no {kind.noun} is due")
+        if why := kind.held(instance):
+            return dg.SkipReason(why)
+        free = requests.not_under_way(due, requests.under_way(instance, kind.asset, kind.job))
+        if not free:
+            return dg.SkipReason(f"{len(due)} {kind.noun}s are due and already under way")
+        return kind.runs(instance, free)
+
+    return due_at_its_hour
+
+
+def _sessions(timezone: str) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name="sessions_half_past_two",
+        job_name=FOLDS_JOB,
+        cron_schedule=FOLDS,
+        execution_timezone=timezone,
+        default_status=RUNNING,
+        description="Each night, every live session with enough that no fold covers yet.",
+    )
+    def sessions_half_past_two(
+        _context: dg.ScheduleEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.RunRequest | dg.SkipReason:
+        if not memory.unfolded_sessions(limit=1):
+            return dg.SkipReason("no session has enough to fold")
+        # a run of the sensor that is under way hinders nothing: each session has one worker at a time
+        return dg.RunRequest(tags={LANE_TAG: "live", SCHEDULED_TAG: "true"})
+
+    return sessions_half_past_two
+
+
+def _marts(timezone: str) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name="marts_at_six",
+        job_name=MARTS_JOB,
+        cron_schedule=MARTS,
+        execution_timezone=timezone,
+        default_status=RUNNING,
+        description="Rebuild the marts and run their tests.",
+    )
+    def marts_at_six(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        if why := publication.blocked(context.instance):
+            return dg.SkipReason(why)
+        return dg.RunRequest()
+
+    return marts_at_six

@@ -1,0 +1,178 @@
+"""What runs because something is there: files in the inbox, touched or silent chats, and, of each asset that
+``partitioned.py`` declares, days, weeks or months to do.
+
+A sensor reads, decides and says why; it never does the work. It asks for at most a few runs a tick and for nothing
+that is queued or running. Which work there is, is a table: no cursor over timestamps, which would skip rows.
+"""
+
+import json
+import time
+from datetime import UTC, date, datetime
+
+import dagster as dg
+
+from pkg_pipeline.adapters.inbox import Inbox
+from pkg_pipeline.defs import partitioned
+from pkg_pipeline.defs.assets import interactions, messages, session_summaries
+from pkg_pipeline.defs.automation import requests
+from pkg_pipeline.defs.automation.due import due_partitions, there
+from pkg_pipeline.defs.jobs import FOLDS_JOB, INTERACTIONS_JOB, MESSAGES_JOB
+from pkg_pipeline.defs.lanes import LANE_TAG, REASON_TAG
+from pkg_pipeline.defs.partitioned import Partitioned
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+from pkg_pipeline.settings import Settings
+
+TICK_SECONDS = 30
+INBOX_TICK_SECONDS = 15
+INBOX_SETTLE_SECONDS = 5.0
+"""Beside it a drop must look the same at two ticks: a copy that pauses is not taken half."""
+
+COUNTED_SESSIONS = 1_000
+"""A tick counts due sessions up to so many."""
+
+RUNNING = dg.DefaultSensorStatus.RUNNING
+
+
+def build(settings: Settings, *, start: date, wall: requests.Wall = time.time) -> list[dg.SensorDefinition]:
+    return [
+        _inbox(settings, wall),
+        _interactions(wall),
+        _sessions(wall),
+        *(_due(kind, start, wall) for kind in partitioned.ALL),
+    ]
+
+
+def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
+    folder = settings.inbox
+
+    @dg.sensor(
+        name="inbox",
+        job_name=MESSAGES_JOB,
+        minimum_interval_seconds=INBOX_TICK_SECONDS,
+        default_status=RUNNING,
+        description="New files in the inbox, once they are written completely, and imports made elsewhere.",
+    )
+    def inbox(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.SensorResult | dg.SkipReason:
+        box = Inbox(folder, settle_seconds=INBOX_SETTLE_SECONDS, wall=wall)
+        seen = {drop.name: drop.signature for drop in box.drops()}
+        before: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
+        ready = sorted(drop.name for drop in box.ready() if before.get(drop.name) == drop.signature)
+        cursor = json.dumps(seen, sort_keys=True)
+        elsewhere = memory.unreported(messages.NAME)
+        if not ready and not elsewhere:
+            reason = f"{len(seen)} drops are still being written" if seen else "the inbox is empty"
+            return dg.SensorResult(skip_reason=reason, cursor=cursor)
+        if why := _hold_off(context.instance, messages.NAME, MESSAGES_JOB, wall):
+            return dg.SensorResult(skip_reason=why, cursor=cursor)
+        failures = requests.streak(context.instance, MESSAGES_JOB).failures
+        shown = [f"import={one.id}" for one in elsewhere[-1:]]
+        key = ";".join([*(f"{name}={seen[name]}" for name in ready), *shown]) + f":{failures}"
+        also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
+        tags = {LANE_TAG: "live", REASON_TAG: f"{len(ready)} drops in the inbox{also}"}
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=_short(key), tags=tags)], cursor=cursor)
+
+    return inbox
+
+
+def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="touched_chats",
+        job_name=INTERACTIONS_JOB,
+        minimum_interval_seconds=TICK_SECONDS,
+        default_status=RUNNING,
+        description="Chats with new, edited or deleted messages, and interactions that fell silent.",
+    )
+    def touched_chats(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.RunRequest | dg.SkipReason:
+        due = memory.partitions.due(interactions.NAME, now=memory.clock.now())
+        silent = memory.silent_interactions()
+        elsewhere = memory.unreported(interactions.NAME)
+        if not due and not silent and not elsewhere:
+            return dg.SkipReason("no chat was touched and no interaction fell silent")
+        if why := _hold_off(context.instance, interactions.NAME, INTERACTIONS_JOB, wall):
+            return dg.SkipReason(why)
+        also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
+        reason = f"{len(due)} chats touched, {silent} interactions silent{also}"
+        # no run key: what is due is read at each tick, and two runs with the same marks may both be needed
+        return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: reason})
+
+    return touched_chats
+
+
+def _sessions(wall: requests.Wall) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="due_sessions",
+        job_name=FOLDS_JOB,
+        minimum_interval_seconds=TICK_SECONDS,
+        default_status=RUNNING,
+        description="Live sessions whose policy is to be asked: enough was said, time passed, or somebody wants it.",
+    )
+    def due_sessions(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.RunRequest | dg.SkipReason:
+        due = memory.due_sessions(limit=COUNTED_SESSIONS)
+        if not due:
+            return dg.SkipReason("no session is due")
+        if why := _hold_off(context.instance, session_summaries.NAME, FOLDS_JOB, wall):
+            return dg.SkipReason(why)
+        more = "at least " if due == COUNTED_SESSIONS else ""
+        # no run key, as with touched chats: a run takes whatever is due when it looks
+        return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: f"{more}{due} sessions due"})
+
+    return due_sessions
+
+
+def _due(kind: Partitioned, start: date, wall: requests.Wall) -> dg.SensorDefinition:
+    """Due partitions that no run covers, within the runs of a tick, or why none is asked for."""
+
+    @dg.sensor(
+        name=kind.sensor.name,
+        job_name=kind.job,
+        minimum_interval_seconds=TICK_SECONDS,
+        default_status=RUNNING,
+        description=kind.sensor.description,
+    )
+    def due_partitions_of_an_asset(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        instance = context.instance
+        due = kind.sensor.ripe(instance, memory, there(due_partitions(memory, kind.asset), start))
+        if not due:
+            return dg.SkipReason(kind.sensor.idle)
+        if why := kind.held(instance):
+            return dg.SkipReason(why)
+        running = requests.under_way(instance, kind.asset, kind.job)
+        room = requests.RUNS_PER_TICK - len(running)
+        free = requests.not_under_way(due, running)
+        if not free or room <= 0:
+            return dg.SkipReason(f"{len(due)} {kind.noun}s are due; {len(running)} runs are already under way")
+        if why := _pause(instance, kind.job, wall):
+            return dg.SkipReason(why)
+        return kind.runs(instance, free, limit=room)
+
+    return due_partitions_of_an_asset
+
+
+def _hold_off(instance: dg.DagsterInstance, asset: str, job: str, wall: requests.Wall) -> str | None:
+    """Why an unpartitioned asset is not to be asked for now."""
+    if requests.under_way(instance, asset, job):
+        return f"a run of {asset} is already under way"
+    return _pause(instance, job, wall)
+
+
+def _pause(instance: dg.DagsterInstance, job: str, wall: requests.Wall) -> str | None:
+    streak = requests.streak(instance, job)
+    if wall() >= streak.pause_until:
+        return None
+    until = datetime.fromtimestamp(streak.pause_until, UTC)
+    return f"the last {streak.failures} runs of {job} failed; asks again at {until:%H:%M:%S} UTC"
+
+
+def _short(key: str) -> str:
+    """Run keys are tags, which are indexed: many long file names are hashed."""
+    import hashlib
+
+    return key if len(key) <= 200 else hashlib.sha256(key.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Asset checks, and what a failing one stops."""

@@ -1,0 +1,1 @@
+"""Context blocks: what each tier asks for, token budgets, the printed lines."""

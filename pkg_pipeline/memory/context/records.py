@@ -1,0 +1,239 @@
+"""What a context is made from and what it is (section 2 of the specification). Data only: no rule, no I/O.
+
+``message_ids`` are keys ``source:chat/message`` everywhere (``hashing.message_key``). Times are aware and in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Literal
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
+from pkg_pipeline.memory.records import ChatKind, EntityType, Language, Owner, Tier
+
+if TYPE_CHECKING:
+    from pkg_pipeline.memory.recall.records import Ranked
+
+TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
+"""The fixed order of sections, of precedence, and of passing on what is left."""
+
+ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
+Reason = Literal["budget", "limit", "withheld", "shortened", "more"]
+Mark = Literal["unsummarised", "stale", "shortened", "overdue"]
+
+
+# ── what was read ────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEntity:
+    """Whose context it is, with the figures of the relationship as of the moment asked for.
+
+    ``hypothetical_tokens``: what all messages of the entity until then would have cost (P8, T3).
+    """
+
+    id: UUID
+    name: str
+    type: EntityType
+    is_self: bool
+    organization: str | None
+    sources: tuple[str, ...]
+    language: Language | None
+    messages: int
+    hypothetical_tokens: int
+    first_contact: datetime | None
+    last_contact: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChat:
+    """Where something was said. ``label``-worthy: a group's title, a direct chat's source."""
+
+    source: str
+    external_id: str
+    kind: ChatKind
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeardMessage:
+    """One message with the text it had as of then. ``is_cut``: the text was longer than what was read of it."""
+
+    id: str
+    chat: ContextChat
+    speaker: str | None
+    is_self: bool
+    sent_at: datetime
+    text: str
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A confirmed fact in force (P4, B2)."""
+
+    id: UUID
+    fact_type: str
+    value: str
+    at: datetime
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A decision or an open action item. ``at`` is the end of its interaction. ``is_withheld``: P29."""
+
+    id: UUID
+    kind: Literal["decision", "action_item"]
+    interaction_id: UUID
+    at: datetime
+    description: str
+    message_ids: tuple[str, ...]
+    importance: Literal["high", "medium", "low"] | None = None
+    decided_on: date | None = None
+    owner: Owner | None = None
+    owner_name: str | None = None
+    due_date: date | None = None
+    is_withheld: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PastSummary:
+    """The live summary of one interaction. ``is_stale``: a message was edited since (P29)."""
+
+    id: UUID
+    interaction_id: UUID
+    chat: ContextChat
+    started_at: datetime
+    ended_at: datetime
+    text: str
+    is_stale: bool
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsummarised:
+    """An interaction older than the hot days without a summary that may be served, by its messages (P33)."""
+
+    interaction_id: UUID
+    chat: ContextChat
+    started_at: datetime
+    ended_at: datetime
+    messages: tuple[HeardMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMilestone:
+    """A turning point of a profile. ``message_ids`` are some of what it rests on."""
+
+    id: str
+    day: date
+    title: str
+    importance: Literal["high", "medium"]
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownProfile:
+    """The newest profile whose week had ended by then (P3, P9). ``as_of`` is that week's end.
+
+    ``is_stale``: a message was edited since (P29). ``message_ids`` are those its key decisions rest on, at most 60.
+    """
+
+    id: UUID
+    as_of: datetime
+    relationship_type: RelationshipType
+    frequency: Frequency
+    summary: str
+    milestones: tuple[KnownMilestone, ...]
+    is_stale: bool
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRows:
+    """Everything one read brought, newest first in every list but ``open_items`` (due soonest first, undated last).
+
+    ``relevant`` is what a task hint brought, best first; empty without one (P5).
+    ``left_out`` names what the read itself did not bring: withheld summaries, a withheld profile,
+    and the first one beyond each limit.
+    """
+
+    entity: ContextEntity
+    hot: tuple[HeardMessage, ...] = ()
+    summaries: tuple[PastSummary, ...] = ()
+    unsummarised: tuple[Unsummarised, ...] = ()
+    facts: tuple[KnownFact, ...] = ()
+    decisions: tuple[KnownItem, ...] = ()
+    open_items: tuple[KnownItem, ...] = ()
+    profile: KnownProfile | None = None
+    relevant: tuple[Ranked, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+# ── what is served ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something known and not printed, or not in full. ``id`` is None only in the entry that counts the rest."""
+
+    kind: str
+    id: str | None
+    reason: Reason
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BlockItem:
+    """One printed item; ``text`` occurs in the block."""
+
+    kind: ItemKind
+    id: str
+    text: str
+    at: datetime
+    message_ids: tuple[str, ...]
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTier:
+    """One tier as printed. ``tokens`` include its headings, in ``permanent`` also the block's head."""
+
+    tier: Tier
+    tokens: int
+    items: tuple[BlockItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The finished text. ``tokens`` is the sum of the tiers and equals the count of ``text``."""
+
+    text: str
+    tokens: int
+    tiers: tuple[BlockTier, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRules:
+    """The settings an assembly follows (P1–P4, P6) and the moment it speaks of."""
+
+    as_of: datetime
+    zone: ZoneInfo
+    max_tokens: int
+    shares: Mapping[Tier, int]
+    hot_days: float
+    hot_limit: int
+    summary_limit: int
+    hot_from: datetime
+    warm_from: datetime
+    left_out_limit: int = 200
+
+    @property
+    def today(self) -> date:
+        return self.as_of.astimezone(self.zone).date()

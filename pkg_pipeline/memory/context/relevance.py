@@ -1,0 +1,85 @@
+"""Which lines a context prints for a task hint (P5): the best of what recall found, each thing said once and shortest.
+
+The same statement may be found as the message that made it, as a decision and inside a summary. Here: which of them is
+printed. Not here: what was found and in which order, how many tokens the tier gets, the wording of other tiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pkg_pipeline.memory.context.records import ItemKind
+from pkg_pipeline.memory.context.rendering import Line, Wording
+from pkg_pipeline.memory.recall.block import FEW_MESSAGES, LABELS, SPOKEN
+from pkg_pipeline.memory.recall.records import Candidate, Ranked
+from pkg_pipeline.memory.text.lines import bullet, one_line
+from pkg_pipeline.memory.text.phrases import clock, in_language
+
+CountMany = Callable[[Sequence[str]], list[int]]
+
+AS_GOOD = 0.8
+"""A shorter telling may stand for a longer one if it answers the hint at least this well."""
+
+_KINDS: dict[str, ItemKind] = {
+    "message": "message",
+    "tool_result": "message",
+    "summary": "summary",
+    "decision": "decision",
+    "action_item": "action_item",
+    "fact": "fact",
+    "session_fold": "summary",
+}
+
+
+def relevant_lines(ranked: Sequence[Ranked], wording: Wording, count_many: CountMany) -> list[Line]:
+    """In order of preference; printed in order of time. One passage a message, nothing twice."""
+    worded = [(entry, _line(entry.candidate, wording)) for entry in ranked]
+    kept = [(entry, line) for entry, line in worded if line is not None]
+    tokens = count_many([bullet(line.text) for _, line in kept])
+    told = _shortest([entry for entry, _ in kept], tokens)
+    lines: dict[str, Line] = {}
+    for (_, line), is_told in zip(kept, told, strict=True):
+        if is_told:
+            lines.setdefault(line.key, line)
+    return list(lines.values())
+
+
+def _shortest(ranked: Sequence[Ranked], tokens: Sequence[int]) -> list[bool]:
+    """Of a derived text and the messages it rests on, whichever says it in fewer tokens."""
+    told = [True] * len(ranked)
+    place: dict[str, int] = {}
+    for index, entry in enumerate(ranked):
+        if entry.candidate.source in SPOKEN:
+            for key in entry.candidate.message_ids:
+                place.setdefault(key, index)
+    for index, entry in enumerate(ranked):
+        if entry.candidate.source in SPOKEN:
+            continue
+        rests_on = entry.candidate.message_ids
+        same = [place[key] for key in rests_on if key in place and told[place[key]]]
+        if not same or len(rests_on) > FEW_MESSAGES:
+            continue
+        best = max(ranked[one].score for one in same)
+        if tokens[index] < sum(tokens[one] for one in same) and entry.score >= AS_GOOD * best:
+            for one in same:
+                told[one] = False
+        else:
+            told[index] = False
+    return told
+
+
+def _line(one: Candidate, wording: Wording) -> Line | None:
+    text = one_line(one.text)
+    if not text:
+        return None
+    kind = _KINDS[one.source]
+    at = wording.local(one.at)
+    when = f"{wording.day(at.date())} {clock(at)}"
+    if kind == "message":
+        speaker = wording.words.me if one.is_self else one_line(one.speaker or "") or wording.words.unknown
+        said, identity = f"{when} {speaker}{wording.words.colon}{text}", one.message_ids[0]
+    else:
+        label = in_language(LABELS[one.source], wording.language)
+        said, identity = f"{when} {label}{wording.words.colon}{text}", str(one.subject_id or one.id)
+    headings = wording.under("relevant", wording.words.relevant)
+    return Line(kind, identity, said, one.at, one.message_ids, (one.at.timestamp(), one.no), headings)

@@ -1,0 +1,1 @@
+"""What all gates share: evidence, quotes, foreign content, orders to the model."""

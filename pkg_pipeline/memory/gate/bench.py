@@ -1,0 +1,216 @@
+"""One conversation prepared for judging an answer about it: evidence, words, and what was taken out (B9, P17)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.gate.foreign import Known, foreign, unsaid_number
+from pkg_pipeline.memory.gate.grounding import content, does_not_follow
+from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.normalise import Folded, clauses, fold, script_share, stems, word_runs
+from pkg_pipeline.memory.records import Quarantined, SourceMessage, SummaryInput
+
+LANGUAGE_SHARE = 0.5
+"""B9 "language matches": at least this share of a text's letters is in the conversation's script."""
+
+MAX_TEXT_CHARS = 2500
+"""No text of an answer is longer: 200 words of twelve letters. Keeps the checks' own cost bounded too."""
+
+WORD_CHARACTER_SHARE = 0.5
+"""At least this share of a text's characters is letters and digits."""
+
+LANGUAGE_MIN_LETTERS = 12
+"""Shorter texts (a model number, "OK") say nothing about a language."""
+
+LANGUAGE_CHARS = 4_000
+"""So much of a talk is looked at for its script."""
+
+GROUNDED_MIN_STEMS = 3
+"""A description with at least this many content words shares one of them with the conversation."""
+
+ECHO_SHARE = 0.5
+"""A clause half of whose content words occur only in messages that give orders repeats those (B15)."""
+
+ECHO_RUN = 3
+"""So does a text with this many words in a row that occur so only in such messages."""
+
+_DAY_WORD = re.compile(
+    r"\d|\b(?:yesterday|last|ago|earlier|already|since|past|back|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"|вчера|прошл|назад|раньше|уже|ещё|давно|понедельник|вторник|сред[ау]|четверг|пятниц|суббот|воскресень"
+    r"|昨|前天|上[周个次月]|上星期|去年|之前|以前|已经|[一二三四五六七八九十]+[日号月]|周[一二三四五六日天]|星期",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What was taken out or corrected while one answer was checked."""
+
+    entries: list[Quarantined] = field(default_factory=list[Quarantined])
+
+    def note(self, part: str, reason: str) -> None:
+        """Records one removal or correction; always falsy, so that ``return ledger.note(…)`` drops an item."""
+        self.entries.append(Quarantined(part, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The cited messages in order, and the source's own words for the quote."""
+
+    messages: tuple[SourceMessage, ...]
+    quote: str
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(message.external_id for message in self.messages))
+
+    @property
+    def names_a_day(self) -> bool:
+        """Whether a day other than its own may be meant: by a number or by a word."""
+        return any(_DAY_WORD.search(message.text) for message in self.messages)
+
+
+class Bench:
+    """One conversation, prepared for checking an answer: by number, folded on demand, with what it holds."""
+
+    def __init__(self, source: SummaryInput, *, held: Known, ordering: frozenset[int]) -> None:
+        self.source = source
+        self.held = held
+        self.ordering = ordering
+        self.zone = ZoneInfo(source.timezone)
+        self.by_number = {message.number: message for message in source.messages}
+        self._folded: dict[int, Folded] = {}
+        orders = [message for message in source.messages if message.number in ordering]
+        others = [message.text for message in source.messages if message.number not in ordering]
+        names = [person.name for person in source.participants]
+        self._only_in_orders = stems("\n".join(m.text for m in orders)) - stems("\n".join([*others, *names]))
+        heard = {run for text in others for run in word_runs(text, ECHO_RUN)}
+        self._runs_of_orders = {run for m in orders for run in word_runs(m.text, ECHO_RUN)} - heard
+        self._labels = label_pattern({*names, *(message.sender.name for message in source.messages)})
+
+    def folded(self, message: SourceMessage) -> Folded:
+        if message.number not in self._folded:
+            self._folded[message.number] = fold(message.text)
+        return self._folded[message.number]
+
+    def local_date(self, message: SourceMessage) -> date:
+        return message.sent_at.astimezone(self.zone).date()
+
+    @property
+    def first_date(self) -> date:
+        """The local date of its beginning: only what its words date is of an earlier day."""
+        earliest = min((message.sent_at for message in self.source.messages), default=self.source.started_at)
+        return min(earliest, self.source.started_at).astimezone(self.zone).date()
+
+    @property
+    def last_date(self) -> date:
+        """The local date of the conversation's end: nothing can be decided or done in it after that."""
+        latest = max((message.sent_at for message in self.source.messages), default=self.source.ended_at)
+        return max(latest, self.source.ended_at).astimezone(self.zone).date()
+
+    def evidence(self, numbers: Sequence[int], quote: str) -> Evidence | str:
+        """The evidence of an item, or why there is none (P17)."""
+        if not numbers:
+            return "cites no message"
+        if any(number not in self.by_number for number in numbers):
+            return "cites a message that does not exist"
+        cited = tuple(self.by_number[number] for number in sorted(set(numbers)))
+        found = [(message, self.folded(message).find(quote)) for message in cited]
+        spans = [(message, span) for message, span in found if span is not None]
+        if not spans:
+            return "its quote is not in the cited messages"
+        sound = [(message, span) for message, span in spans if message.number not in self.ordering]
+        if not sound:
+            return "rests on a message that gives orders to its reader"
+        kept = tuple(message for message in cited if message.number not in self.ordering)
+        return Evidence(kept, sound[0][1].strip())
+
+    def follows(self, text: str, evidence: Evidence, *also: str) -> str | None:
+        """Why the words of an item may not be published over ``evidence``, or None. ``also`` is what it said before."""
+        if (reason := self.words(text)) is not None:
+            return reason
+        cited = {message.number for message in evidence.messages}
+        others = [message.text for message in self.source.messages if message.number not in cited]
+        reason = does_not_follow(
+            text, (*also, *(message.text for message in evidence.messages)), others, allowed=self._names
+        )
+        if reason is None and unsaid_number(text, self.held):
+            reason = "holds a number that the conversation does not"
+        return reason
+
+    def speaks_for_another(self, text: str, evidence: Evidence, others: Sequence[str]) -> bool:
+        """Whether two words that say something, or any three in a row, are those of an uncited message alone."""
+        cited = "\n".join(message.text for message in evidence.messages)
+        said = content(text) - content(cited)
+        runs = set(word_runs(text, ECHO_RUN)) - set(word_runs(cited, ECHO_RUN))
+        return any(len(said & content(one)) > 1 or runs & set(word_runs(one, ECHO_RUN)) for one in others)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Of those who took part: who did something is named whatever the message says."""
+        return content(" ".join(person.name for person in self.source.participants))
+
+    def words(self, text: str) -> str | None:
+        """Why these words may not be published, or None (B9, B15)."""
+        if not text.strip():
+            return "is empty"
+        if len(text) > MAX_TEXT_CHARS:
+            return "is too long"
+        visible = len("".join(text.split()))
+        if sum(map(str.isalnum, text)) < WORD_CHARACTER_SHARE * visible:
+            return "holds more marks than words"
+        reason = foreign(text, self.held)
+        if reason is not None:
+            return reason
+        if gives_orders(self._labels.sub(r"\1", text) if self._labels else text):
+            return "gives orders to its reader"
+        if self.echoes_orders(text):
+            return "repeats a message that gives orders to its reader"
+        letters = sum(map(str.isalpha, text))
+        is_other = letters >= LANGUAGE_MIN_LETTERS and script_share(text, self.source.language) < LANGUAGE_SHARE
+        if is_other and self._has_script:
+            return "is not in the conversation's language"
+        content = stems(text)
+        if len(content) >= GROUNDED_MIN_STEMS and not content & self.held.stems:
+            return "has no word in common with the conversation"
+        return None
+
+    @cached_property
+    def _has_script(self) -> bool:
+        """Whether the talk is in the script of any language that is told apart; of Arabic nothing can be said."""
+        heard = "\n".join(message.text[:LANGUAGE_CHARS] for message in self.source.messages)[:LANGUAGE_CHARS]
+        return max(script_share(heard, language) for language in ("en", "ru", "zh")) >= LANGUAGE_SHARE
+
+    def echoes_orders(self, text: str) -> bool:
+        """Whether a part of the text says what only messages that give orders say."""
+        if not self._only_in_orders and not self._runs_of_orders:
+            return False
+        if self._runs_of_orders & set(word_runs(text, ECHO_RUN)):
+            return True
+        return any(self._is_echo(stems(clause)) for clause in clauses(text))
+
+    def _is_echo(self, content: frozenset[str]) -> bool:
+        taken = len(content & self._only_in_orders)
+        return taken >= min(2, len(content)) and taken >= ECHO_SHARE * len(content) and bool(content)
+
+    def item_id(self, kind: str, evidence: Evidence, description: str) -> UUID:
+        """Derived from what the item says and rests on, so that a rerun writes the same row (P28)."""
+        return hashing.item_id(self.source.interaction_id, kind, *sorted(evidence.ids), fold(description).text)
+
+
+def label_pattern(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds names of speakers before what they say ("Assistant: …"), of such as alone read as speaking to a model.
+
+    Its first group is what stands before the label. None where no name is of that kind.
+    """
+    taken = sorted(name for name in set(names) if gives_orders(f"{name}: "))
+    if not taken:
+        return None
+    return re.compile(rf"(^|[.!?…;。！？；]\s*)(?:{'|'.join(map(re.escape, taken))})\s?[:：]", re.MULTILINE)

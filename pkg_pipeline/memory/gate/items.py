@@ -1,0 +1,205 @@
+"""The gate's verdict on one item of an answer: its evidence, quote, dates, owner and words (P13, P17, P34).
+
+Each function gives the published record or None, and leaves its reasons in the ``Ledger``. Whole answers are judged
+in ``gate.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from uuid import UUID
+
+from pkg_pipeline.memory.gate.bench import Bench, Evidence, Ledger
+from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
+from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.normalise import fold, word_count
+from pkg_pipeline.memory.gate.records import CandidateActionItem, CandidateDecision, CandidateFact
+from pkg_pipeline.memory.records import (
+    ActionItem,
+    DecisionItem,
+    FactCandidate,
+    Owner,
+    Person,
+    SummaryInput,
+)
+
+MAX_TYPE_WORDS = 5
+"""Of a fact: "home delivery address" is a type."""
+
+LATEST_DUE = timedelta(days=366 * 30)
+"""A due date beyond this is a misreading."""
+
+_ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
+_PHONE_DIGITS = 5
+
+
+def check_decision(item: CandidateDecision, part: str, bench: Bench, ledger: Ledger) -> DecisionItem | None:
+    """P13, P17. A date that is missing, unreadable or after the conversation becomes that of the quoted evidence."""
+    evidence = bench.evidence(item.numbers, item.quote)
+    if isinstance(evidence, str):
+        return ledger.note(part, evidence)
+    if (reason := bench.follows(item.description, evidence)) is not None:
+        return ledger.note(part, reason)
+    decided = parse_date(item.date)
+    if decided is not None and decided < bench.first_date and not evidence.names_a_day:
+        return ledger.note(part, "is dated before the conversation, and its messages name no day")
+    if decided is None or decided > bench.last_date:
+        ledger.note(f"{part}.date", "is no date of this conversation; that of the cited message is taken")
+        decided = bench.local_date(evidence.messages[-1])
+    return DecisionItem(
+        id=bench.item_id("decision", evidence, item.description),
+        description=item.description.strip(),
+        date=decided,
+        importance=item.importance,
+        quote=evidence.quote,
+        message_ids=evidence.ids,
+    )
+
+
+def check_action_item(item: CandidateActionItem, part: str, bench: Bench, ledger: Ledger) -> ActionItem | None:
+    """P13, P17, P34."""
+    evidence = bench.evidence(item.numbers, item.quote)
+    if isinstance(evidence, str):
+        return ledger.note(part, evidence)
+    if (reason := bench.follows(item.description, evidence)) is not None:
+        return ledger.note(part, reason)
+    due = parse_date(item.due_date)
+    if due is not None and due < bench.first_date and not evidence.names_a_day:
+        return ledger.note(part, "is due before the conversation, and its messages name no day")
+    owned = owner_of(item, bench.source)
+    if isinstance(owned, str):
+        return ledger.note(part, owned)
+    owner, owner_entity_id = owned
+    return ActionItem(
+        id=bench.item_id("action_item", evidence, item.description),
+        description=item.description.strip(),
+        owner=owner,
+        status=item.status,
+        due_date=_due_date(item, part, bench, ledger),
+        closed_at=_closed_at(item, evidence, bench),
+        quote=evidence.quote,
+        message_ids=evidence.ids,
+        owner_entity_id=owner_entity_id,
+    )
+
+
+def check_fact(item: CandidateFact, part: str, bench: Bench, ledger: Ledger) -> FactCandidate | None:
+    """P13, P17. The value has to stand in the cited messages; passwords, keys and codes are never kept."""
+    evidence = bench.evidence(item.numbers, item.quote)
+    if isinstance(evidence, str):
+        return ledger.note(part, evidence)
+    if not 0.0 <= item.confidence <= 1.0 or not item.fact_type.strip():
+        return ledger.note(part, "its confidence or type is out of range")
+    value = _value_in(item.value, evidence, bench)
+    if value is None:
+        return ledger.note(part, "its value is not in the cited messages")
+    if is_credential(item.fact_type, value) or is_credential(item.fact_type, evidence.quote):
+        return ledger.note(part, "is a password, key or code")
+    if (reason := _type_reason(item.fact_type, evidence, bench)) is not None:
+        return ledger.note(part, reason)
+    if gives_orders(f"{item.fact_type}: {item.value}") or foreign(item.fact_type, bench.held) is not None:
+        return ledger.note(part, "gives orders to its reader or names what the conversation does not")
+    about = None
+    if item.about is not None and item.about.strip():
+        about = find_person(item.about, bench.source.participants)
+        if about is None:
+            return ledger.note(part, "is about nobody who took part")
+    return FactCandidate(
+        id=bench.item_id("fact", evidence, f"{item.fact_type} {value}"),
+        fact_type=" ".join(item.fact_type.split()),
+        value=value,
+        confidence=item.confidence,
+        quote=evidence.quote,
+        message_ids=evidence.ids,
+        entity_id=about.entity_id if about is not None else None,
+    )
+
+
+def _type_reason(fact_type: str, evidence: Evidence, bench: Bench) -> str | None:
+    """A type names a kind of value; what tells a story has no place there."""
+    if word_count(fact_type) > MAX_TYPE_WORDS:
+        return f"its type has more than {MAX_TYPE_WORDS} words"
+    others = [message.text for message in bench.source.messages if message not in evidence.messages]
+    if bench.speaks_for_another(fact_type, evidence, others):
+        return "its type says what a message says that it does not cite"
+    return None
+
+
+def parse_date(text: str | None) -> date | None:
+    """The day of an ISO date or time; None for anything else."""
+    match = _ISO_DATE.fullmatch((text or "").strip())
+    if match is None:
+        return None
+    try:
+        return date.fromisoformat(match.group(1))
+    except ValueError:
+        return None
+
+
+def owner_of(item: CandidateActionItem, source: SummaryInput) -> tuple[Owner, UUID | None] | str:
+    """Who has to do it (P34), or why that is unknown. Without a self, ``both`` is ``them``: owners are entities."""
+    named: Person | None = None
+    if item.owner_name is not None and item.owner_name.strip():
+        named = find_person(item.owner_name, source.participants)
+        if named is None:
+            return "its owner is nobody who took part"
+    has_self = source.self_person is not None
+    if item.owner == "self":
+        if not has_self:
+            return "its owner is self, and the owner of this memory did not take part"
+        return "its owner is self and names somebody else" if named and not named.is_self else ("self", None)
+    if named is not None and named.is_self:
+        return ("both", _only_other(source)) if item.owner == "both" else "its owner is another and names self"
+    entity_id = named.entity_id if named is not None else _only_other(source)
+    return ("both" if item.owner == "both" and has_self else "them", entity_id)
+
+
+def find_person(name: str, participants: Sequence[Person]) -> Person | None:
+    """The participant of that name: the whole name, or a part of it that fits exactly one."""
+    wanted = fold(name).text
+    exact = [person for person in participants if fold(person.name).text == wanted]
+    if len(exact) == 1:
+        return exact[0]
+    parts = set(wanted.split())
+    partial = [person for person in participants if parts and parts <= set(fold(person.name).text.split())]
+    return partial[0] if len(partial) == 1 and not exact else None
+
+
+def _only_other(source: SummaryInput) -> UUID | None:
+    others = source.others
+    return others[0].entity_id if len(others) == 1 else None
+
+
+def _due_date(item: CandidateActionItem, part: str, bench: Bench, ledger: Ledger) -> date | None:
+    if item.due_date is None or not item.due_date.strip():
+        return None
+    due = parse_date(item.due_date)
+    if due is None:
+        ledger.note(f"{part}.due_date", "is no ISO date")
+    elif not -LATEST_DUE < due - bench.last_date < LATEST_DUE:
+        ledger.note(f"{part}.due_date", "is out of reach")
+        due = None
+    return due
+
+
+def _closed_at(item: CandidateActionItem, evidence: Evidence, bench: Bench) -> date | None:
+    """When it was done: inside the conversation, else the day of its last evidence; None while open."""
+    if item.status == "open":
+        return None
+    closed = parse_date(item.closed_at)
+    return closed if closed is not None and closed <= bench.last_date else bench.local_date(evidence.messages[-1])
+
+
+def _value_in(value: str, evidence: Evidence, bench: Bench) -> str | None:
+    """The source's own spelling of a fact's value; phones and account numbers may differ in their spacing."""
+    for message in evidence.messages:
+        span = bench.folded(message).find(value)
+        if span is not None:
+            return span.strip()
+    wanted = digits(value)
+    is_number = len(wanted) >= _PHONE_DIGITS and not any(character.isalpha() for character in value)
+    if is_number and any(wanted in digits(message.text) for message in evidence.messages):
+        return value.strip()
+    return None

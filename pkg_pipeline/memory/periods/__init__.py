@@ -1,0 +1,1 @@
+"""Times in a question: which words name a period, and which UTC interval each means."""

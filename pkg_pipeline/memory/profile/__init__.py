@@ -1,0 +1,1 @@
+"""Relationship profiles: weeks, frequencies, topics, and their gate."""

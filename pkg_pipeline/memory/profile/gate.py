@@ -1,0 +1,310 @@
+"""The gate of profiles (B9, B15, P21): the worded part of one is a candidate until these checks pass.
+
+A text is judged as in a summary's gate (``gate_items.Bench``), against all that the synthesis was given: summaries with
+their decisions, confirmed facts, names, and what is counted. A summary or timeline that breaks a rule quarantines the
+answer as a whole, so that it is asked for again (P19); a milestone that does is dropped. Reasons hold none of the
+answer's words. What is counted is not judged here: no answer holds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Final, Literal, get_args
+from uuid import UUID
+
+from pkg_pipeline.memory.gate.bench import GROUNDED_MIN_STEMS, MAX_TEXT_CHARS, Bench, Ledger
+from pkg_pipeline.memory.gate.foreign import known
+from pkg_pipeline.memory.gate.grounding import content, does_not_follow
+from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.items import parse_date
+from pkg_pipeline.memory.gate.normalise import fold, sentences, stems, word_count
+from pkg_pipeline.memory.profile.records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
+from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
+
+MAX_SUMMARY_WORDS: Final = 150
+MAX_SUMMARY_SENTENCES: Final = 4
+MAX_TIMELINE_WORDS: Final = 250
+MAX_TITLE_WORDS: Final = 25
+"""The prompt asks for 15; what a person would still call a title passes."""
+MAX_MILESTONES: Final = 10
+MIN_WORDS: Final = 3
+
+_TYPES: Final = frozenset(get_args(RelationshipType))
+_ISO = r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})"
+_DAYS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?<!\d){_ISO}(?!\d)",
+        r"(?<!\d)(?P<d>\d{1,2})[./](?P<m>\d{1,2})[./](?P<y>\d{4})(?!\d)",
+        r"(?<!\d)(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})日",
+    )
+)
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateMilestone:
+    """A milestone as answered. ``date`` should be an ISO date; ``numbers`` are those of summaries in the prompt."""
+
+    date: str
+    title: str
+    importance: Literal["high", "medium"]
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateProfile:
+    """A whole answer about a relationship before the gate."""
+
+    relationship_type: str
+    summary: str
+    timeline: str
+    milestones: tuple[CandidateMilestone, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileGateResult:
+    """Either ``content`` may be published, or ``quarantine_reason`` says why nothing may.
+
+    ``dropped`` names what was taken out or corrected on the way, by its place in the answer, without its words.
+    """
+
+    content: ProfileContent | None
+    dropped: tuple[Quarantined, ...]
+    quarantine_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The input prepared for judging: a bench over all texts, and the days and years that may be named."""
+
+    bench: Bench
+    days: frozenset[date]
+    years: frozenset[int]
+
+
+def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileGateResult:
+    """The publishable part of an answer about ``source``, or the reason why nothing of it is."""
+    prepared = _prepared(source)
+    ledger = Ledger()
+    reason = _whole_reason(candidate, prepared)
+    if reason is not None:
+        return ProfileGateResult(None, (), reason)
+    milestones = _milestones(candidate.milestones, source, prepared, ledger)
+    content = ProfileContent(
+        relationship_type=_type(candidate.relationship_type) or "other",
+        summary=" ".join(candidate.summary.split()),
+        timeline=" ".join(candidate.timeline.split()),
+        milestones=milestones,
+    )
+    return ProfileGateResult(content, tuple(ledger.entries), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Publishable:
+    """Whether a text may stand in a profile, for those who word one themselves. Lengths apart."""
+
+    part: Callable[[str], bool]
+    """A part need not share a word with the input ("rarely in touch")."""
+    whole: Callable[[str], bool]
+
+
+def publishable(source: ProfileInput) -> Publishable:
+    """The gate's judgement of single texts about ``source``, prepared once."""
+    prepared = _prepared(source)
+    subjects = (source.entity.name, *(topic.name for topic in source.aggregate.top_topics))
+    subject = next((f"{name}: " for name in subjects if _words(name, prepared) is None), "")
+
+    def whole(text: str) -> bool:
+        return _words(text, prepared) is None
+
+    return Publishable(part=lambda text: whole(text) or whole(f"{subject}{text}"), whole=whole)
+
+
+def _type(answered: str) -> RelationshipType | None:
+    return next((known_type for known_type in get_args(RelationshipType) if known_type == answered), None)
+
+
+def _whole_reason(candidate: CandidateProfile, prepared: _Known) -> str | None:
+    """Why the answer as a whole may not be published, in words that name no content."""
+    if candidate.relationship_type not in _TYPES:
+        return "relationship_type: is none of the known ones"
+    limits = ((candidate.summary, "summary", MAX_SUMMARY_WORDS), (candidate.timeline, "timeline", MAX_TIMELINE_WORDS))
+    for text, part, most in limits:
+        if len(text) > MAX_TEXT_CHARS:
+            return f"{part}: has {len(text)} characters, at most {MAX_TEXT_CHARS} are allowed"
+        words = word_count(text)
+        if words < MIN_WORDS:
+            return f"{part}: is empty or says nothing"
+        if words > most:
+            return f"{part}: has {words} words, at most {most} are allowed"
+    count = len(sentences(candidate.summary))
+    if count > MAX_SUMMARY_SENTENCES:
+        return f"summary: has {count} sentences, at most {MAX_SUMMARY_SENTENCES} are allowed"
+    for text, part, _ in limits:
+        if (reason := _words(text, prepared)) is not None:
+            return f"{part}: {reason}"
+    return None
+
+
+def _words(text: str, prepared: _Known) -> str | None:
+    reason = prepared.bench.words(text)
+    if reason is not None:
+        return reason
+    if not _named_days(text) <= prepared.days:
+        return "holds a date that the conversations do not"
+    if not {int(year) for year in _YEAR.findall(text)} <= prepared.years:
+        return "holds a year that the conversations do not"
+    return None
+
+
+def _milestones(
+    answered: Sequence[CandidateMilestone], source: ProfileInput, prepared: _Known, ledger: Ledger
+) -> tuple[Milestone, ...]:
+    """At most ten, the important ones first to stay, by day; what is said twice is one."""
+    kept: dict[tuple[date, str], tuple[int, Milestone]] = {}
+    for index, item in enumerate(answered):
+        part = f"milestones[{index}]"
+        made = _milestone(item, part, source, prepared, ledger)
+        if made is None:
+            continue
+        key = (made.day, fold(made.title).text)
+        if key in kept:
+            ledger.note(part, "is said twice; the first is taken")
+        else:
+            kept[key] = (index, made)
+    by_weight = sorted(kept.values(), key=lambda pair: (pair[1].importance != "high", pair[0]))
+    for index, _ in by_weight[MAX_MILESTONES:]:
+        ledger.note(f"milestones[{index}]", f"is beyond the limit of {MAX_MILESTONES}")
+    chosen = [made for _, made in by_weight[:MAX_MILESTONES]]
+    return tuple(sorted(chosen, key=lambda made: (made.day, made.title)))
+
+
+def _milestone(
+    item: CandidateMilestone, part: str, source: ProfileInput, prepared: _Known, ledger: Ledger
+) -> Milestone | None:
+    by_number = {summary.number: summary for summary in source.summaries}
+    if not item.numbers:
+        return ledger.note(part, "cites no summary")
+    if any(number not in by_number for number in item.numbers):
+        return ledger.note(part, "cites a summary that does not exist")
+    cited = [by_number[number] for number in sorted(set(item.numbers)) if number not in prepared.bench.ordering]
+    if not cited:
+        return ledger.note(part, "rests on a summary that gives orders to its reader")
+    if word_count(item.title) > MAX_TITLE_WORDS:
+        return ledger.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
+    if (reason := _words(item.title, prepared)) is not None:
+        return ledger.note(part, reason)
+    reason = len(content(item.title)) >= GROUNDED_MIN_STEMS and does_not_follow(
+        item.title,
+        _told(cited, source),
+        [text for summary in source.summaries if summary not in cited for text in (summary.text, *summary.decisions)],
+        allowed=content(source.entity.name),
+    )
+    if reason:
+        return ledger.note(part, reason)
+    day = parse_date(item.date)
+    days = sorted(summary.day for summary in cited)
+    if day is None or not days[0] <= day <= days[-1]:
+        return ledger.note(part, "its date is not that of what it cites")
+    if day not in days:
+        ledger.note(f"{part}.date", "is no day of what it cites; the one before it is taken")
+        day = max(known_day for known_day in days if known_day < day)
+    return Milestone(day, " ".join(item.title.split()), item.importance, _distinct(one.interaction_id for one in cited))
+
+
+def _told(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
+    """What the cited conversations say, the HIGH decisions made in them among it."""
+    of_these = {summary.interaction_id for summary in cited}
+    made = [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
+    return [*made, *(text for summary in cited for text in (summary.text, *summary.decisions))]
+
+
+def _distinct(ids: Iterable[UUID]) -> tuple[UUID, ...]:
+    return tuple(dict.fromkeys(ids))
+
+
+# ── what the input holds ─────────────────────────────────────────────────────────────────────
+
+
+def _prepared(source: ProfileInput) -> _Known:
+    talk = _as_talk(source)
+    ordering = _ordering(talk.messages, {summary.number for summary in source.summaries})
+    counted = source.aggregate
+    moments = (counted.first_interaction_at, counted.last_interaction_at, counted.last_meaningful_contact_at)
+    bench = Bench(talk, held=known(talk), ordering=ordering)
+    days = {moment.astimezone(bench.zone).date() for moment in moments if moment is not None}
+    days |= {source.week} | {summary.day for summary in source.summaries}
+    days |= {topic.last_at.astimezone(bench.zone).date() for topic in counted.top_topics}
+    days |= {made.decided_on for made in counted.key_decisions}
+    days |= {day for item in counted.open_action_items for day in (item.since, item.due_date) if day is not None}
+    texts = "\n".join(message.text for message in talk.messages)
+    years = {day.year for day in days} | {int(year) for year in _YEAR.findall(texts)}
+    years |= set(range(min(days).year, source.week.year + 1))
+    return _Known(bench, frozenset(days) | _named_days(texts), frozenset(years))
+
+
+def _ordering(messages: Sequence[SourceMessage], told: set[int]) -> frozenset[int]:
+    """The texts that give orders, and what was drawn from those alone: a topic of one is its echo."""
+    alone = {message.number for message in messages if gives_orders(message.text)}
+    ordered = stems("\n".join(message.text for message in messages if message.number in alone))
+    heard = stems("\n".join(one.text for one in messages if one.number in told and one.number not in alone))
+    drawn = {
+        one.number
+        for one in messages
+        if one.number not in told and stems(one.text) & ordered and not stems(one.text) & heard
+    }
+    return frozenset(alone | drawn)
+
+
+def _named_days(text: str) -> set[date]:
+    """The days that a text names in full by numbers; a day that no calendar has is ``date.max``."""
+    found: set[date] = set()
+    for pattern in _DAYS:
+        for match in pattern.finditer(text):
+            try:
+                found.add(date(int(match["y"]), int(match["m"]), int(match["d"])))
+            except ValueError:
+                found.add(date.max)
+    return found
+
+
+def _as_talk(source: ProfileInput) -> SummaryInput:
+    """All texts of the input as one talk, so that they are judged as a conversation's are.
+
+    Summaries keep their numbers; what is counted and confirmed comes after them, and has no speaker of its own.
+    """
+    counted = source.aggregate
+    texts = {summary.number: "\n".join((summary.text, *summary.decisions)) for summary in source.summaries}
+    others = [
+        *source.facts,
+        *(topic.name for topic in counted.top_topics),
+        *(made.description for made in counted.key_decisions),
+        *(item.description for item in counted.open_action_items),
+        *(
+            str(count)
+            for count in (counted.total_interactions, counted.total_messages, counted.summarized_interactions)
+        ),
+    ]
+    first_free = max(texts, default=0) + 1
+    texts |= dict(enumerate(others, start=first_free))
+    people = tuple(person for person in (source.entity, source.self_person) if person is not None)
+    at = datetime.combine(source.week, time(), UTC)
+    return SummaryInput(
+        interaction_id=source.profile_id,
+        chat_key="",
+        started_at=counted.first_interaction_at,
+        ended_at=counted.last_interaction_at,
+        participants=people,
+        messages=tuple(_said(number, text, source.entity, at) for number, text in texts.items()),
+        language=source.language,
+        timezone=source.timezone,
+        input_hash=source.input_hash,
+    )
+
+
+def _said(number: int, text: str, person: Person, at: datetime) -> SourceMessage:
+    return SourceMessage(number=number, external_id=str(number), sender=person, sent_at=at, text=text)

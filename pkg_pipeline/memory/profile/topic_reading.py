@@ -1,0 +1,168 @@
+"""How a key point is read for its topics: its content words, their stems, and spellings common to two scripts.
+
+Here one word or name is looked at. Which words make a topic, and which topics are the same, is ``topics.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from pkg_pipeline.memory.text import name_forms
+from pkg_pipeline.memory.text.topic_words import (
+    FALSE_COGNATES,
+    SHORTEST_ALIKE,
+    STOPWORDS,
+    han_breaks,
+    is_cyrillic,
+    is_han,
+    is_verb,
+    skeleton,
+    stem,
+)
+
+LONG_HAN_NAME: Final = 3
+MOST_ELEMENTS: Final = 14
+"""So many content words of one key point are looked at."""
+
+_TOKEN: Final = re.compile(
+    r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)|(?P<word>[^\W_\u3400-\u4dbf\u4e00-\u9fff]+(?:[-'’.][^\W_\u3400-\u4dbf\u4e00-\u9fff]+)*)"
+    r"|(?P<mark>[,.;:!?()\"«»“”，。；：！？、（）…\n]|\s[-–—]\s)"
+)
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_SMALLEST_NUMBER_DIGITS: Final = 4
+
+
+class Element(NamedTuple):
+    """A content word, or a piece of Chinese, at its place in the text. ``run`` counts unbroken runs."""
+
+    word: str
+    stems: tuple[str, ...]
+    start: int
+    end: int
+    run: int
+    is_capital: bool = False
+    is_inside: bool = False
+    is_verb: bool = False
+
+
+def forms_of_names(names: Iterable[str]) -> frozenset[str]:
+    """Every form and stem in which these names may stand in a text."""
+    forms = {form for name in names for word in _words(name) for form in _forms(word)}
+    return frozenset(forms | {stem(form) for form in forms})
+
+
+def _words(text: str) -> list[str]:
+    return [_folded(match.group()) for match in _TOKEN.finditer(text) if match["mark"] is None]
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    """How a name of one word may stand in a text; of three Chinese characters the last two are the given name."""
+    if is_han(name):
+        return (name, name[1:]) if len(name) == LONG_HAN_NAME else (name,)
+    return name_forms.inflections(name)
+
+
+def _folded(word: str) -> str:
+    return word.casefold().replace("ё", "е").replace("’", "'")
+
+
+def elements_of(text: str, excluded: frozenset[str]) -> list[Element]:
+    """The content words of a key point; a stopword or a mark ends a run."""
+    found: list[Element] = []
+    run, is_inside = 0, False
+    for match in _TOKEN.finditer(text):
+        if match["mark"] is not None:
+            run, is_inside = run + 1, False
+            continue
+        if match["han"] is not None:
+            run = _han_elements(match, run, excluded, found)
+            is_inside = True
+            continue
+        word = _folded(match.group())
+        root = stem(word)
+        if word in STOPWORDS or root in excluded or len(word) < 2 or _is_small_number(word):
+            run += 1
+        else:
+            shown = match.group()
+            is_capital = shown[0].isupper() or any(letter.isupper() for letter in shown[1:])
+            place = (match.start(), match.end(), run)
+            found.append(Element(word, (root,), *place, is_capital, is_inside, is_verb(word)))
+        is_inside = True
+        if len(found) >= MOST_ELEMENTS:
+            break
+    return found
+
+
+def _is_small_number(word: str) -> bool:
+    """Counts, days and years name nothing; an order number or a model does."""
+    return word.isdigit() and (len(word) < _SMALLEST_NUMBER_DIGITS or _YEAR.fullmatch(word) is not None)
+
+
+def _han_elements(match: re.Match[str], run: int, excluded: frozenset[str], found: list[Element]) -> int:
+    """Pieces of a Chinese run of at least two characters, with pairs of characters as stems. Gives the next run."""
+    text, at = match.group(), match.start()
+    start = 0
+    for broken in (*han_breaks(text, excluded), None):
+        end = len(text) if broken is None else max(start, broken[0])
+        piece = text[start:end]
+        if len(piece) >= 2 and piece not in excluded:
+            pairs = tuple(piece[index : index + 2] for index in range(len(piece) - 1))
+            found.append(Element(piece, pairs, at + start, at + end, run))
+        if broken is not None:
+            start, run = max(start, broken[1]), run + 1
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Spellings:
+    """What is compared over scripts: sure names, cognates that occur in both scripts, and forms of Russian names."""
+
+    names: frozenset[str]
+    cognates: frozenset[str]
+    bases: dict[str, str]
+
+    def common(self, element: Element) -> Element:
+        """The element with the common spelling as its stem, marked @ for a name and ~ for a cognate."""
+        if len(element.stems) > 1 or not (element.word.isascii() or is_cyrillic(element.word)):
+            return element
+        is_long = len(element.word) >= SHORTEST_ALIKE
+        for spelling in self.variants(element):
+            if spelling in self.names and (element.is_capital or is_long):
+                return element._replace(stems=(f"@{spelling}",), is_verb=False)
+            if spelling in self.cognates and is_long:
+                return element._replace(stems=(f"~{spelling}",), is_verb=False)
+        return element
+
+    def variants(self, element: Element) -> tuple[str, ...]:
+        base = self.bases.get(element.word)
+        own = (skeleton(element.stems[0]),)
+        return own if base is None else (skeleton(base), *own)
+
+
+def spellings_of(read: Iterable[Sequence[Element]]) -> Spellings:
+    """From all key points: a capital inside a text or digits in a word make a name; two scripts make a cognate."""
+    words = {element for elements in read for element in elements if len(element.stems) == 1}
+    capitals = sorted({element.word for element in words if element.is_capital and is_cyrillic(element.word)})
+    known = set(capitals)
+    bases: dict[str, str] = {}
+    for word in capitals:
+        for form in name_forms.inflections(word):
+            if form != word and form in known:
+                bases.setdefault(form, word)
+    small = {element.stems[0] for element in words if not element.is_capital}
+    spelt = Spellings(frozenset(), frozenset(), bases)
+    names = {
+        spelling
+        for element in words
+        if element.is_capital
+        and element.stems[0] not in small
+        and (element.is_inside or any(sign.isdigit() for sign in element.word))
+        for spelling in spelt.variants(element)
+    }
+    long = [element for element in words if len(element.word) >= SHORTEST_ALIKE]
+    latin = {skeleton(element.stems[0]) for element in long if element.word.isascii() and element.word.isalpha()}
+    cyrillic = {skeleton(element.stems[0]) for element in long if is_cyrillic(element.word)}
+    return Spellings(frozenset(names), frozenset(latin & cyrillic) - FALSE_COGNATES, bases)

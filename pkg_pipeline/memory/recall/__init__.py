@@ -1,0 +1,1 @@
+"""Recall: chunks, term weights, vector codes, ranking, the printed block."""

@@ -1,0 +1,177 @@
+"""From ranked chunks to the block that fits a budget: what is taken, what would be said twice, how a line looks.
+
+Lines are taken best first and printed in order of time under one heading a day. Which chunk is better is not decided
+here, nor how a text becomes one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.recall.chunk_records import ChunkSource
+from pkg_pipeline.memory.recall.records import Candidate, Ranked, RecallBlock, RecallLine
+from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.text.lines import bullet, fit, one_line
+from pkg_pipeline.memory.text.marks import named
+from pkg_pipeline.memory.text.phrases import LABELS, in_language, phrases, source_name
+
+CountMany = Callable[[Sequence[str]], list[int]]
+
+SPOKEN: frozenset[ChunkSource] = frozenset({"message", "tool_result"})
+SAID_SHARE = 0.7
+"""A derived text is not printed where so much of its runs of three words stand in what is printed already."""
+RUN_WORDS = 3
+SHORTEST_REPEAT_CHARS = 20
+"""Two equal "ok" are two messages; two equal longer texts of one speaker are one, said or forwarded again."""
+SMALLEST_CUT_TOKENS = 24
+SMALLEST_LINE_TOKENS = 3
+"""A dash, a word and a newline: below this nothing is looked for any more."""
+FEW_MESSAGES = 3
+"""A derived text that rests on more than these tells more than any of them: it never stands for one message alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRules:
+    """How much may be printed: ``max_tokens`` of text, ``top_k`` lines (None: as many as fit)."""
+
+    max_tokens: int | None
+    top_k: int | None
+    zone: ZoneInfo
+    language: Language
+
+
+@dataclass(slots=True)
+class _Chosen:
+    line: RecallLine
+    heading: str
+
+
+def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: CountMany) -> RecallBlock:
+    """The block of at most ``max_tokens``. ``count_many`` counts printed lines, newline included: sums are exact."""
+    ranked = _in_their_own_words(ranked)
+    names_chats = len({_chat_key(entry.candidate) for entry in ranked}) > 1
+    said = _Said()
+    chosen: list[_Chosen] = []
+    headings: dict[str, int] = {}
+    tokens = 0
+    for entry in ranked:
+        left = None if rules.max_tokens is None else rules.max_tokens - tokens
+        if len(chosen) == rules.top_k or (left is not None and left < SMALLEST_LINE_TOKENS):
+            break
+        text = _line(entry.candidate, rules)
+        if not text or said.before(entry.candidate):
+            continue
+        heading = _heading(entry.candidate, rules, names_chats=names_chats)
+        new = [] if heading in headings else [heading]
+        size, *heading_size = count_many([bullet(text), *new])
+        is_short = left is not None and size + sum(heading_size) > left
+        if is_short:
+            if chosen or (shorter := _shortened(text, (left or 0) - sum(heading_size), count_many)) is None:
+                continue
+            text, size = shorter, count_many([bullet(shorter)])[0]
+        chosen.append(_Chosen(RecallLine(entry, text, is_shortened=is_short), heading))
+        headings[heading] = sum(heading_size) or headings.get(heading, 0)
+        tokens += size + sum(heading_size)
+        said.add(entry.candidate)
+    return RecallBlock(_printed(chosen), tokens, tuple(one.line for one in chosen))
+
+
+def _in_their_own_words(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Where a derived text only repeats the few messages it rests on, they take its place."""
+    spoken = {
+        key: one for one in reversed(ranked) if one.candidate.source in SPOKEN for key in one.candidate.message_ids
+    }
+    order: dict[UUID, Ranked] = {}
+    for entry in ranked:
+        one = entry.candidate
+        sources = [spoken[key] for key in one.message_ids if key in spoken]
+        if (
+            one.source not in SPOKEN
+            and 0 < len(one.message_ids) <= FEW_MESSAGES
+            and len(sources) == len(one.message_ids)
+        ):
+            said = {run for source in sources for run in _runs(source.candidate.text)}
+            runs = _runs(one.text)
+            if runs and len(runs & said) >= SAID_SHARE * len(runs):
+                for source in sources:
+                    order.setdefault(source.candidate.id, source)
+                continue
+        order.setdefault(one.id, entry)
+    return list(order.values())
+
+
+def _printed(chosen: Sequence[_Chosen]) -> str:
+    """Headings and lines in order of time; passages of one message in their order."""
+    order = sorted(chosen, key=lambda one: (one.line.ranked.candidate.at, one.line.ranked.candidate.no))
+    days: dict[str, list[str]] = {}
+    for one in order:
+        days.setdefault(one.heading, []).append(bullet(one.line.text))
+    return "".join("".join((heading, *lines)) for heading, lines in days.items())
+
+
+def _chat_key(candidate: Candidate) -> tuple[str, str]:
+    return candidate.chat.source, candidate.chat.external_id
+
+
+def _heading(candidate: Candidate, rules: RecallRules, *, names_chats: bool) -> str:
+    """The day, and where it was said if that is not the same for all."""
+    day = candidate.at.astimezone(rules.zone).date().isoformat()
+    if not names_chats:
+        return f"## {day}\n"
+    title = named(candidate.chat.title or "")
+    return f"## {day} · {title or source_name(candidate.chat.source)}\n"
+
+
+def _line(candidate: Candidate, rules: RecallRules) -> str:
+    text = one_line(candidate.text)
+    if not text:
+        return ""
+    words = phrases(rules.language)
+    if candidate.source in SPOKEN and candidate.source != "tool_result":
+        speaker = words.me if candidate.is_self else named(candidate.speaker or "") or words.unknown
+        return f"{speaker}{words.colon}{text}"
+    return f"{in_language(LABELS[candidate.source], rules.language)}{words.colon}{text}"
+
+
+def _shortened(text: str, limit: int, count_many: CountMany) -> str | None:
+    """The best hit alone is worth cutting; a scrap is not."""
+    if limit < SMALLEST_CUT_TOKENS:
+        return None
+    return fit(text, limit=limit, count=lambda line: count_many([line])[0])
+
+
+class _Said:
+    """What is in the block already, so that nothing is told twice."""
+
+    def __init__(self) -> None:
+        self._texts: set[tuple[str, str]] = set()
+        self._runs: set[tuple[str, ...]] = set()
+
+    def before(self, candidate: Candidate) -> bool:
+        if _same(candidate) in self._texts:
+            return True
+        if candidate.source in SPOKEN:
+            return False
+        runs = _runs(candidate.text)
+        return bool(runs) and len(runs & self._runs) >= SAID_SHARE * len(runs)
+
+    def add(self, candidate: Candidate) -> None:
+        text = _same(candidate)
+        if len(text[1]) >= SHORTEST_REPEAT_CHARS:
+            self._texts.add(text)
+        self._runs |= _runs(candidate.text)
+
+
+def _same(candidate: Candidate) -> tuple[str, str]:
+    return candidate.speaker or "", " ".join(candidate.text.casefold().split())
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Every three words in a row; of Chinese, whose words have no spaces, every three characters."""
+    words = re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+", text.casefold())
+    length = min(RUN_WORDS, len(words))
+    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)} if words else set()

@@ -1,0 +1,221 @@
+"""What is made searchable of one interaction: its messages in passages, and what was derived from it. Pure rules.
+
+Each passage is found by its own words and by a bounded piece of what stands before and behind it in the interaction; it
+is printed alone. Here: chunks, their ids and hashes. Not here: where to cut (``passages.py``), vectors, which rows
+exist.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Final
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION, Chunk, ChunkedMessage, ChunkSource, DerivedText
+from pkg_pipeline.memory.text.passages import first_words, last_words, passages
+
+REACH_PASSAGES: Final = 2
+"""So many passages before and behind lend their words."""
+LENT_WORDS: Final = 25
+"""So much each of them lends: its end if it stands before, its beginning if it stands behind."""
+_SPEAKER_WORDS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedInteraction:
+    """Which interaction the chunks are of. ``chat_source`` and ``chat_external_id`` are the chat's key for ever.
+
+    ``topics`` are those of the whole interaction: its messages carry them.
+    """
+
+    id: UUID
+    chat_id: UUID
+    chat_source: str
+    chat_external_id: str
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """One passage of a message. ``start`` and ``end`` are characters of the message.
+
+    ``first`` and ``last`` are what it lends, on one line; ``speaker`` goes before each.
+    """
+
+    message: ChunkedMessage
+    speaker: str
+    own: str
+    first: str
+    last: str
+    start: int
+    end: int
+    number: int
+    of: int
+
+
+def message_chunks(interaction: ChunkedInteraction, messages: Iterable[ChunkedMessage]) -> Iterator[Chunk]:
+    """The chunks of the live messages of one interaction, which come in order of ``(sent_at, id)``.
+
+    A generator: it holds ``REACH_PASSAGES`` on either side and the message being cut, however many messages there
+    are. A message without words has no chunk and lends nothing. Two equal messages are two chunks.
+    """
+    before: deque[_Passage] = deque(maxlen=REACH_PASSAGES)
+    ahead: deque[_Passage] = deque()
+    for passage in _passages(messages):
+        ahead.append(passage)
+        if len(ahead) > REACH_PASSAGES:
+            current = ahead.popleft()
+            yield _message_chunk(interaction, current, before, ahead)
+            before.append(current)
+    while ahead:
+        current = ahead.popleft()
+        yield _message_chunk(interaction, current, before, ahead)
+        before.append(current)
+
+
+def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedText]) -> Iterator[Chunk]:
+    """The chunks of an interaction's summary, decisions, action items, facts and folds, with their words in them.
+
+    What else they are found by stands for what is around them. A text longer than a passage becomes several, one
+    without words none.
+    """
+    for one in derived:
+        ranges = passages(one.text)
+        for number, (start, end) in enumerate(ranges):
+            own = one.text[start:end]
+            scopes = _scopes(one.entity_ids, interaction.chat_id)
+            around = one.found_by
+            indexed = f"{own}\n{around}" if around else own
+            yield _chunk(
+                interaction,
+                one.source,
+                str(one.subject_id),
+                own,
+                around=around,
+                indexed=indexed,
+                scopes=scopes,
+                at=one.at,
+                passage=(number, len(ranges)),
+                subject_id=one.subject_id,
+                message_ids=one.message_ids,
+                importance=one.importance,
+                is_withheld=one.is_withheld,
+                topics=one.topics,
+                content=own,
+            )
+
+
+def _passages(messages: Iterable[ChunkedMessage]) -> Iterator[_Passage]:
+    for message in messages:
+        speaker = _flat(first_words(message.speaker, _SPEAKER_WORDS))
+        speaker = f"{speaker}: " if speaker else ""
+        ranges = passages(message.text)
+        for number, (start, end) in enumerate(ranges):
+            own = message.text[start:end]
+            first, last = _flat(first_words(own, LENT_WORDS)), _flat(last_words(own, LENT_WORDS))
+            yield _Passage(message, speaker, own, first, last, start, end, number, len(ranges))
+
+
+def _message_chunk(
+    interaction: ChunkedInteraction, passage: _Passage, before: Iterable[_Passage], behind: Iterable[_Passage]
+) -> Chunk:
+    message, own = passage.message, passage.own
+    lent = [(one.speaker, one.last) for one in before], [(one.speaker, one.first) for one in behind]
+    around = "\n".join(words for _, words in chain(*lent))
+    indexed = "\n".join(speaker + words for speaker, words in (*lent[0], (passage.speaker, own), *lent[1]))
+    scopes = _scopes(message.entity_ids, interaction.chat_id)
+    source: ChunkSource = "tool_result" if message.is_tool_result else "message"
+    key = hashing.message_key(interaction.chat_source, interaction.chat_external_id, message.external_id)
+    return _chunk(
+        interaction,
+        source,
+        key,
+        own,
+        around=around,
+        indexed=indexed,
+        scopes=scopes,
+        at=message.sent_at,
+        passage=(passage.number, passage.of),
+        sender_entity_id=message.sender_entity_id,
+        message_ids=(message.id,),
+        range_chars=None if passage.of == 1 else (passage.start, passage.end),
+        importance=message.importance,
+        topics=interaction.topics,
+    )
+
+
+def _chunk(
+    interaction: ChunkedInteraction,
+    source: ChunkSource,
+    key: str,
+    own: str,
+    *,
+    around: str,
+    indexed: str,
+    scopes: tuple[UUID, ...],
+    at: datetime,
+    passage: tuple[int, int],
+    message_ids: tuple[int, ...],
+    importance: float,
+    topics: tuple[str, ...],
+    subject_id: UUID | None = None,
+    sender_entity_id: UUID | None = None,
+    range_chars: tuple[int, int] | None = None,
+    is_withheld: bool = False,
+    content: str | None = None,
+) -> Chunk:
+    """A chunk with its id and hashes. ``passage`` is its number and how many there are; ``key`` as in ``_chunk_id``."""
+    number, of = passage
+    start, end = range_chars or (None, None)
+    return Chunk(
+        id=_chunk_id(interaction, source, key, number, own),
+        source=source,
+        chat_id=interaction.chat_id,
+        interaction_id=interaction.id,
+        subject_id=subject_id,
+        sender_entity_id=sender_entity_id,
+        at=at,
+        scopes=scopes,
+        message_ids=message_ids,
+        start_char=start,
+        end_char=end,
+        passage=number,
+        passages=of,
+        importance=importance,
+        is_withheld=is_withheld,
+        topics=topics,
+        content=content,
+        content_hash=hashing.content_hash(own),
+        index_hash=_index_hash(indexed=indexed, own=own, around=around, scopes=scopes, at=at),
+        own=own,
+        around=around,
+        indexed=indexed,
+    )
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _scopes(entity_ids: Sequence[UUID], chat_id: UUID) -> tuple[UUID, ...]:
+    """Entities in order of their ids, whatever order they came in, then the chat."""
+    return (*sorted(set(entity_ids)), chat_id)
+
+
+def _chunk_id(interaction: ChunkedInteraction, source: ChunkSource, key: str, number: int, own: str) -> UUID:
+    """``key`` is a message's key or the id of what was derived: bigint ids differ from database to database.
+
+    The passage's number tells two equal passages of one text apart.
+    """
+    return hashing.chunk_id(f"{interaction.id}:{source}:{number}", [key], own)
+
+
+def _index_hash(*, indexed: str, own: str, around: str, scopes: Sequence[UUID], at: datetime) -> str:
+    return hashing.input_hash(
+        (), INDEX_VERSION, indexed, own, around, at.astimezone(UTC).isoformat(), *(str(scope) for scope in scopes)
+    )

@@ -1,0 +1,220 @@
+"""The gate of folds (B9, B15, T7) and of summaries told shorter (L3): nothing passes that what was asked about lacks.
+
+As strict as ``gate``, with its own pieces: a summary that breaks a rule quarantines the whole answer, an item that does
+is dropped with its reason. Whether a question was answered is the model's word, except where the answer itself says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from pkg_pipeline.memory.gate.bench import LANGUAGE_SHARE, Bench, Ledger, label_pattern
+from pkg_pipeline.memory.gate.foreign import Known, foreign, known, known_stems
+from pkg_pipeline.memory.gate.instructions import gives_orders, ordering_numbers
+from pkg_pipeline.memory.gate.items import check_decision, check_fact
+from pkg_pipeline.memory.gate.normalise import fold, script_share, stems, word_count
+from pkg_pipeline.memory.gate.records import CandidateFact
+from pkg_pipeline.memory.records import DecisionItem, FactCandidate, Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.session.fold_records import (
+    CandidateFold,
+    CandidateQuestion,
+    CompressGateResult,
+    CompressInput,
+    FoldGateResult,
+    FoldInput,
+    is_tool,
+)
+from pkg_pipeline.memory.session.records import FoldContent, OpenQuestion
+from pkg_pipeline.memory.summary.gate import checked, merged, same_decision, same_fact, summary_reason
+
+MAX_SENTENCES: Final = 6
+MAX_TOPICS: Final = 7
+MAX_TOPIC_CHARS: Final = 60
+"""A topic is a name to recall by, no statement."""
+
+MAX_QUESTION_CHARS: Final = 500
+
+OVER_TARGET: Final = 1.2
+"""A text told shorter may be so many times as long as was asked for."""
+
+KEPT_SHARE: Final = 0.3
+"""At least this share of its content words stands in the text it shortens; it adds nothing, so there is little else."""
+
+_LABEL: Final = re.compile(r"(?:^|(?<=[.!?…;。！？；])\s*)(\w[\w .'-]{0,40}?)\s?[:：]", re.MULTILINE)
+"""Who is said to say something."""
+
+_NOBODY: Final = Person(UUID(int=0), "", is_self=False)
+
+
+def check_fold(candidate: CandidateFold, source: FoldInput) -> FoldGateResult:
+    """The publishable part of an answer about ``source``, or the reason why nothing of it is.
+
+    Its words may take up what the earlier summaries say; evidence are the stretch's own messages only, and its summary
+    has to be about those.
+    """
+    bench = bench_of(source)
+    ledger = Ledger()
+    talked_of = known_stems(source.messages) | stems(" ".join(person.name for person in _speakers(source)))
+    reason = summary_reason(candidate.summary, bench, talked_of, most_sentences=MAX_SENTENCES)
+    if reason is not None:
+        return FoldGateResult(None, (), reason)
+    decisions = merged(checked(candidate.decisions, "decisions", check_decision, bench, ledger), same_decision, ledger)
+    content = FoldContent(
+        summary=" ".join(candidate.summary.split()),
+        facts=merged(checked(candidate.facts, "facts", _check_fact, bench, ledger), same_fact, ledger),
+        decisions=decisions,
+        open_questions=_open(
+            merged(
+                checked(candidate.open_questions, "open_questions", _check_question, bench, ledger),
+                same_question,
+                ledger,
+            ),
+            decisions,
+            ledger,
+        ),
+        topics=_topics(candidate.topics, bench, ledger),
+    )
+    return FoldGateResult(content, tuple(ledger.entries), None)
+
+
+def bench_of(source: FoldInput) -> Bench:
+    """The stretch, prepared for checking; an answer's words may be those of the earlier summaries too."""
+    conversation = source.conversation
+    return Bench(conversation, held=_held(source), ordering=ordering_numbers(conversation.messages))
+
+
+def same_question(first: OpenQuestion, second: OpenQuestion) -> OpenQuestion | None:
+    """The union of two that ask the same in the same words, else None."""
+    if fold(first.text).text != fold(second.text).text:
+        return None
+    return replace(first, message_ids=tuple(dict.fromkeys((*first.message_ids, *second.message_ids))))
+
+
+def check_compression(text: str, source: CompressInput, count: Callable[[str], int]) -> CompressGateResult:
+    """``text`` where it may stand for ``source.text``: short enough, of the same language, with nothing new in it.
+
+    ``count`` counts tokens.
+    """
+    reason = _compression_reason(text, source, count)
+    if reason is not None:
+        return CompressGateResult(None, (), reason)
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return CompressGateResult("\n".join(line for line in lines if line), (), None)
+
+
+def _compression_reason(text: str, source: CompressInput, count: Callable[[str], int]) -> str | None:
+    if word_count(text) == 0:
+        return "summary: is empty or says nothing"
+    tokens, most = count(text), int(source.target_tokens * OVER_TARGET)
+    if tokens > most:
+        return f"summary: has {tokens} tokens, at most {most} are allowed"
+    held = _known_of(source)
+    if (found := foreign(text, held)) is not None:
+        return f"summary: {found}"
+    labels = label_pattern(_LABEL.findall(source.text))
+    if gives_orders(labels.sub(r"\1", text) if labels else text):
+        return "summary: gives orders to its reader"
+    if script_share(text, source.language) < LANGUAGE_SHARE <= script_share(source.text, source.language):
+        return "summary: is not in the language of what it shortens"
+    content = stems(text)
+    if len(content & held.stems) < KEPT_SHARE * len(content):
+        return "summary: has almost no word in common with what it shortens"
+    return None
+
+
+def _held(source: FoldInput) -> Known:
+    conversation = source.conversation
+    first = conversation.messages[0]
+    spoken = tuple(SourceMessage(0, "", first.sender, first.sent_at, text) for text in source.earlier)
+    people = tuple(_speakers(source))
+    return known(replace(conversation, messages=(*conversation.messages, *spoken), participants=people))
+
+
+def _known_of(source: CompressInput) -> Known:
+    epoch = datetime.fromtimestamp(0, UTC)
+    message = SourceMessage(1, "", _NOBODY, epoch, source.text)
+    return known(
+        SummaryInput(
+            interaction_id=source.session_id,
+            chat_key="",
+            started_at=epoch,
+            ended_at=epoch,
+            participants=(),
+            messages=(message,),
+            language=source.language,
+            timezone="UTC",
+            input_hash="",
+        )
+    )
+
+
+def _check_fact(item: CandidateFact, part: str, bench: Bench, ledger: Ledger) -> FactCandidate | None:
+    """As everywhere; what is said about a tool is about nobody."""
+    is_about_tool = any(item.about == p.name and is_tool(p) for p in _speakers(bench.source))
+    return check_fact(replace(item, about=None) if is_about_tool else item, part, bench, ledger)
+
+
+def _speakers(source: FoldInput | SummaryInput) -> list[Person]:
+    """Who took part and the tools whose results are shown, each once."""
+    return list(dict.fromkeys((*source.participants, *(message.sender for message in source.messages))))
+
+
+def _check_question(item: CandidateQuestion, part: str, bench: Bench, ledger: Ledger) -> OpenQuestion | None:
+    evidence = bench.evidence(item.numbers, item.quote)
+    if isinstance(evidence, str):
+        return ledger.note(part, evidence)
+    if len(item.text) > MAX_QUESTION_CHARS:
+        return ledger.note(part, "is too long")
+    if (reason := bench.follows(item.text, evidence)) is not None:
+        return ledger.note(part, reason)
+    return OpenQuestion(
+        id=bench.item_id("open_question", evidence, item.text),
+        text=" ".join(item.text.split()),
+        quote=evidence.quote,
+        message_ids=evidence.ids,
+    )
+
+
+def _open(
+    questions: Sequence[OpenQuestion], decisions: Sequence[DecisionItem], ledger: Ledger
+) -> tuple[OpenQuestion, ...]:
+    """Without questions whose very words are a decision's evidence: what was settled is not open."""
+    kept: list[OpenQuestion] = []
+    for question in questions:
+        said = fold(question.quote).text
+        if any(said in fold(decision.quote).text for decision in decisions):
+            ledger.note("open_questions", "is settled by one of the decisions")
+        else:
+            kept.append(question)
+    return tuple(kept)
+
+
+def _topics(topics: Sequence[str], bench: Bench, ledger: Ledger) -> tuple[str, ...]:
+    kept: dict[str, str] = {}
+    for index, topic in enumerate(topics):
+        if (reason := _topic_reason(topic, bench)) is not None:
+            ledger.note(f"topics[{index}]", reason)
+        elif len(kept) < MAX_TOPICS:
+            kept.setdefault(fold(topic).text, " ".join(topic.split()))
+    return tuple(kept.values())
+
+
+def _topic_reason(topic: str, bench: Bench) -> str | None:
+    """Names of things may be in any language: "docker compose" is what a Russian talk is recalled by."""
+    if len(topic) > MAX_TOPIC_CHARS or any(mark in topic for mark in "\n[]{}"):
+        return "is no short name"
+    content = stems(topic)
+    if content and not content & bench.held.stems:
+        return "has no word in common with the conversation"
+    if not any(map(str.isalnum, topic)):
+        return "is empty"
+    if (reason := foreign(topic, bench.held)) is not None:
+        return reason
+    if gives_orders(topic) or bench.echoes_orders(topic):
+        return "gives orders to its reader"
+    return None

@@ -1,0 +1,64 @@
+"""What a fold is made of: its steps, what no model is shown of it, the hash of what it covers (H8, H12). Pure.
+
+Not here: whether to fold (``triggers``), up to where (``turns``), what a fold says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from itertools import accumulate
+
+from pkg_pipeline.memory.message import blocks as message_parts
+from pkg_pipeline.memory.message import turns
+from pkg_pipeline.memory.session.records import SessionMessage
+
+
+def steps(messages: Sequence[SessionMessage], *, most_messages: int, most_tokens: int) -> list[int]:
+    """Exclusive ends of the steps in which ``messages`` are folded, the last of them ``len(messages)``.
+
+    A step takes whole groups of ``turns`` while both limits hold; a group over a limit is a step of its own. It ends
+    before a turn of the user where one begins in its second half, so that no fold asks what the next one answers. What
+    the first steps leave is cut where it would have been: a worker may go on after another's death.
+    """
+    found = turns.groups(messages)
+    tokens = [0, *accumulate(message.token_count for message in messages)]
+    ends: list[int] = []
+    first = 0
+    while first < len(found):
+        start = found[first][0]
+        last = first
+        while last + 1 < len(found) and _fits(start, found[last + 1][1], tokens, most_messages, most_tokens):
+            last += 1
+        if last + 1 < len(found):
+            half = (start + found[last][1]) / 2
+            begins = (at for at in range(last + 1, first, -1) if turns.begins_turn(messages, found[at][0]))
+            at = next(begins, None)
+            last = at - 1 if at is not None and found[at][0] >= half else last
+        ends.append(found[last][1])
+        first = last + 1
+    return ends
+
+
+def _fits(start: int, end: int, tokens: Sequence[int], most_messages: int, most_tokens: int) -> bool:
+    return end - start <= most_messages and tokens[end] - tokens[start] <= most_tokens
+
+
+def is_noise(message: SessionMessage) -> bool:
+    """H12: covered by a fold, but nothing that a model could sum up: a service entry, a system message, or no letter
+    and no digit in what is said. What is asked of a tool is said.
+    """
+    if message.kind == "service" or message.role == "system":
+        return True
+    if message_parts.call_ids(message.parts):
+        return False
+    said = message.text or message_parts.text_of(message.parts or ())
+    return not any(character.isalnum() for character in said)
+
+
+def window_hash(messages: Sequence[SessionMessage]) -> str:
+    """H8: sha256 (hex) over ``id:content_hash;`` of every message that a fold covers, noise too, in order."""
+    digest = hashlib.sha256()
+    for message in messages:
+        digest.update(f"{message.id}:{message.content_hash};".encode())
+    return digest.hexdigest()

@@ -1,0 +1,155 @@
+"""The policy with two thresholds: any maximum and any minimum, or another topic (H1-H6). Pure.
+
+Every condition is a moment from which it holds if nothing more arrives: now, later, or never. A fold is made when the
+maximum, the minimum and the cooldown have all come; the latest of the three is also the moment to ask again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pkg_pipeline.memory.session.drift import NEWEST
+from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger, SessionState
+from pkg_pipeline.memory.session.thresholds import FoldRules, Load, after, counted, earliest, fold_now, latest, not_yet
+
+SHORT_MESSAGE_TOKENS = 20
+"""Messages are short below this mean: thirty such ones (H6) are less than the 600 tokens of the minimum (H2)."""
+
+MESSAGES_PER_LOOK = 3
+"""After so many new messages the topic is looked at again: as many as are compared with the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The thresholds that hold for one session now, with H6 applied, and what was raised in words."""
+
+    min_messages: float
+    min_tokens: float
+    min_minutes: float
+    max_messages: float
+    max_tokens: float
+    max_minutes: float
+    raised: str = ""
+
+
+def limits(state: SessionState, rules: FoldRules, load: Load) -> Limits:
+    """H6: a rising load raises all of them; short messages raise the maximum of messages to theirs, never lower it."""
+    factor = (100 + rules.adapt_percent) / 100 if load.is_rising else 1.0
+    raised: list[str] = []
+    if load.is_rising:
+        raised.append(f"all raised by {rules.adapt_percent:g} %: {load.reason or 'cost or load is rising'}")
+    most = _times(rules.max_messages, factor)
+    count = state.messages_since_hwm
+    if count > 0 and state.tokens_since_hwm < SHORT_MESSAGE_TOKENS * count and most < rules.short_max_messages:
+        most = rules.short_max_messages
+        raised.append(f"messages of {state.tokens_since_hwm / count:.0f} tokens on average: at most {most:g}")
+    return Limits(
+        min_messages=_times(rules.min_messages, factor),
+        min_tokens=_times(rules.min_tokens, factor),
+        min_minutes=_times(rules.min_minutes, factor),
+        max_messages=most,
+        max_tokens=_times(rules.max_tokens, factor),
+        max_minutes=_times(rules.max_minutes, factor),
+        raised=f" ({'; '.join(raised)})" if raised else "",
+    )
+
+
+def _times(value: float, factor: float) -> float:
+    return round(value * factor, 9)  # 20 * 1.15 is 23, not 22.999999999999996
+
+
+def hysteresis(
+    state: SessionState, rules: FoldRules, *, now: datetime, drift: float | None, has_embedder: bool, load: Load
+) -> FoldDecision:
+    """H4 and H5. ``state`` holds messages since the HWM. The order of reasons is tokens, turns, time, topic."""
+    bounds = limits(state, rules, load)
+    rest = _cooldown_end(state, rules, now)
+    reached: dict[FoldTrigger, datetime | None] = {
+        trigger: latest(moment, rest) for trigger, moment in _moments(state, bounds, now).items()
+    }
+    if drift is not None and drift >= rules.drift:
+        reached["topic_shift"] = rest
+    for trigger, moment in reached.items():
+        if moment is not None and moment <= now:
+            return fold_now(_why(trigger, state, bounds, now=now, drift=drift), trigger)
+    due_at = earliest(*reached.values())
+    look = rest if has_embedder and drift is None and _is_worth_a_look(state, bounds) else None
+    if look is not None and look <= now:
+        reason = f"below every maximum; {counted(state.messages_since_look, 'new message')} since the topic was seen"
+        return not_yet(reason, needs_drift=True, due_at=due_at)
+    return not_yet(_why_not(state, rules, bounds, now=now, drift=drift), due_at=earliest(due_at, look))
+
+
+def _moments(state: SessionState, bounds: Limits, now: datetime) -> dict[FoldTrigger, datetime | None]:
+    """From when on each maximum holds together with a minimum, whatever the cooldown says."""
+    since = state.first_since_at
+    has_counts = state.messages_since_hwm >= bounds.min_messages or state.tokens_since_hwm >= bounds.min_tokens
+    any_minimum = now if has_counts else _minutes_after(since, bounds.min_minutes)
+    return {
+        "tokens": any_minimum if state.tokens_since_hwm >= bounds.max_tokens else None,
+        "turns": any_minimum if state.messages_since_hwm >= bounds.max_messages else None,
+        # time alone is no minimum here: one lonely message never folds
+        "time": _minutes_after(since, bounds.max_minutes) if has_counts else None,
+    }
+
+
+def _minutes_after(moment: datetime | None, minutes: float) -> datetime | None:
+    return None if moment is None else after(moment, seconds=minutes * 60)
+
+
+def _cooldown_end(state: SessionState, rules: FoldRules, now: datetime) -> datetime | None:
+    """H5: when an automatic fold may follow the last one; None while too few messages have come since."""
+    if state.last_fold_at is None:
+        return now
+    if state.messages_since_fold < rules.cooldown_messages:
+        return None
+    return after(state.last_fold_at, seconds=rules.cooldown_seconds)
+
+
+def _is_worth_a_look(state: SessionState, bounds: Limits) -> bool:
+    """Something new to compare, and enough before it to be compared with."""
+    least = max(bounds.min_messages, NEWEST + 1)
+    return state.messages_since_look >= MESSAGES_PER_LOOK and state.messages_since_hwm >= least
+
+
+def _why(trigger: FoldTrigger, state: SessionState, bounds: Limits, *, now: datetime, drift: float | None) -> str:
+    match trigger:
+        case "tokens":
+            said = f"{counted(state.tokens_since_hwm, 'token')} since the last fold, of at most {bounds.max_tokens:g}"
+        case "turns":
+            count = counted(state.messages_since_hwm, "message")
+            said = f"{count} since the last fold, of at most {bounds.max_messages:g}"
+        case "time":
+            said = f"{_minutes(state, now)} minutes since the first message after the last fold, of at most"
+            said += f" {bounds.max_minutes:g}, and {_counts(state)}"
+        case _:
+            return f"the topic is another one: distance {drift or 0:.2f} of the newest {NEWEST} messages from the rest"
+    return said + bounds.raised
+
+
+def _why_not(state: SessionState, rules: FoldRules, bounds: Limits, *, now: datetime, drift: float | None) -> str:
+    reached: list[FoldTrigger] = [
+        trigger for trigger, moment in _moments(state, bounds, now).items() if moment and moment <= now
+    ]
+    if drift is not None and drift >= rules.drift:
+        reached.append("topic_shift")
+    if reached and state.last_fold_at is not None:
+        seconds = (now - state.last_fold_at).total_seconds()
+        return (
+            f"{_why(reached[0], state, bounds, now=now, drift=drift)}; but the last fold was {seconds:.0f} s ago (at"
+            f" least {rules.cooldown_seconds:g}) and {counted(state.messages_since_fold, 'message')} came since (at"
+            f" least {rules.cooldown_messages})"
+        )
+    most = f"{bounds.max_messages:g} messages, {bounds.max_tokens:g} tokens or {bounds.max_minutes:g} minutes"
+    least = f"{bounds.min_messages:g} messages or {bounds.min_tokens:g} tokens"
+    said = f"{_counts(state)} in {_minutes(state, now)} minutes: not yet {most} with at least {least}{bounds.raised}"
+    return said if drift is None else f"{said}; the topic is the same (distance {drift:.2f} of {rules.drift:g})"
+
+
+def _counts(state: SessionState) -> str:
+    return f"{counted(state.messages_since_hwm, 'message')} with {counted(state.tokens_since_hwm, 'token')}"
+
+
+def _minutes(state: SessionState, now: datetime) -> str:
+    return "0" if state.first_since_at is None else f"{(now - state.first_since_at).total_seconds() / 60:.0f}"

@@ -1,0 +1,78 @@
+"""Whether a session is folded now (H1-H9, W1-W3, T1, L2, L9): one question to its policy, one answer with its reason.
+
+Here: what holds for every policy (switched off, too short a thread, events), and which policy is asked. Not here: up to
+where is folded (``turns``), who holds the session, a fold that was decided and goes on, folds that were made dirty.
+No function here reads a clock or raises for any state.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pkg_pipeline.memory.session.counting_policies import interval, sliding, thread_size
+from pkg_pipeline.memory.session.hysteresis import hysteresis
+from pkg_pipeline.memory.session.records import FoldDecision, SessionEvent, SessionState
+from pkg_pipeline.memory.session.thresholds import FoldRules, Load, counted, fold_now, not_yet
+
+__all__ = ["LANGGRAPH", "FoldRules", "Load", "decide", "due_at"]
+
+LANGGRAPH = "langgraph"
+"""Source of chats that are threads of LangGraph (L1)."""
+
+_CALM = Load()
+
+
+def decide(
+    state: SessionState,
+    rules: FoldRules,
+    *,
+    now: datetime,
+    drift: float | None = None,
+    has_embedder: bool = False,
+    load: Load = _CALM,
+    source: str = "",
+) -> FoldDecision:
+    """Whether to fold at ``now`` (the memory's clock, aware), why, and when the answer changes by itself.
+
+    ``drift`` is the distance of topics where it was just looked at. ``needs_drift`` is only asked for with an embedder,
+    outside the cooldown and once something new has come. An event folds at once, whatever the minima and the cooldown
+    say, as long as a message is there that the policy lets go; one that finds none has been answered all the same.
+    """
+    if not rules.summaries_enabled:
+        return not_yet("summaries are switched off (enable_summary)")
+    if state.messages_since_hwm <= 0:
+        return not_yet("no message since the last fold")
+    if source == LANGGRAPH and state.message_count < rules.summary_threshold:
+        short = f"the thread has {counted(state.message_count, 'message')}"
+        return not_yet(f"{short}, no fold of one below {rules.summary_threshold}")
+    if state.event is not None:
+        return _at_once(state.event, state, rules)
+    match state.policy:
+        case "hysteresis":
+            return hysteresis(state, rules, now=now, drift=drift, has_embedder=has_embedder, load=load)
+        case "sliding":
+            return sliding(state, rules, now=now)
+        case "interval":
+            return interval(state, rules)
+        case "thread_size":
+            return thread_size(state, rules)
+
+
+def due_at(
+    state: SessionState, rules: FoldRules, *, now: datetime, has_embedder: bool = False, source: str = ""
+) -> datetime | None:
+    """When a worker should ask ``decide``: at once where it folds or wants a look, else when it changes by itself.
+
+    A rising load is not asked here: it only makes the worker say "not yet".
+    """
+    answer = decide(state, rules, now=now, has_embedder=has_embedder, source=source)
+    return now if answer.is_fold or answer.needs_drift else answer.due_at
+
+
+def _at_once(event: SessionEvent, state: SessionState, rules: FoldRules) -> FoldDecision:
+    """H7. Only the tail of a sliding window stays, since it is never folded (W1)."""
+    keep = rules.tail_keep_size if state.policy == "sliding" else 0
+    there = f"{event}: {counted(state.messages_since_hwm, 'message')} since the last fold"
+    if state.messages_since_hwm <= keep:
+        return not_yet(f"{there}, all in the tail of {keep} that stays", keep_tail=keep)
+    return fold_now(there, event, keep_tail=keep)

@@ -1,0 +1,224 @@
+"""The gate (B9, P17): an answer is a candidate until these checks pass. Deterministic; no model, clock or storage.
+
+Here is the verdict on a whole answer; single items are judged in ``gate_items.py``. An answer whose summary breaks a
+rule is quarantined as a whole and asked for again (P19); an item that does is dropped, and the rest is published.
+Whether something known got lost is decided where old and new are merged (P28).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from pkg_pipeline.memory.gate.bench import MAX_TEXT_CHARS, Bench, Ledger
+from pkg_pipeline.memory.gate.foreign import Known, known
+from pkg_pipeline.memory.gate.instructions import ordering_numbers
+from pkg_pipeline.memory.gate.items import check_action_item, check_decision, check_fact
+from pkg_pipeline.memory.gate.normalise import fold, sentences, stems, word_count
+from pkg_pipeline.memory.gate.records import CandidateSummary, GateResult
+from pkg_pipeline.memory.message.importance import IMPORTANT_FROM, important_reason
+from pkg_pipeline.memory.records import (
+    ActionItem,
+    DecisionItem,
+    FactCandidate,
+    ImportantMessage,
+    SummaryContent,
+    SummaryInput,
+)
+
+MAX_WORDS = 200
+"""P13."""
+
+MIN_WORDS = 3
+"""A summary of fewer words says nothing, whatever the talk."""
+
+MAX_SENTENCES = 4
+"""P13 asks for 2–4. One is let through: three short messages may hold no second."""
+
+MAX_KEY_POINTS = 7
+"""P13, in one answer."""
+
+GROUNDED_SHARE = 0.1
+"""At least this share of a summary's content words occurs in the conversation. Good ones reach a third or more even
+when they retell freely; a summary of something else reaches almost none."""
+
+GROUNDED_FROM_STEMS = 6
+"""Below this many content words a share says nothing."""
+
+_IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
+
+_Item = TypeVar("_Item")
+_Candidate = TypeVar("_Candidate")
+
+
+def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | None = None) -> GateResult:
+    """The publishable part of an answer about ``source``, or the reason why nothing of it is.
+
+    ``held`` is what its words may draw on where that is more than ``source`` shows: an update retells what is known.
+
+    Whatever the answer says: published items cite existing messages, their quotes stand letter by letter in one of
+    them, and no text brings in a link, long number, name or key that the conversation does not hold.
+    """
+    bench = Bench(source, held=known(source) if held is None else held, ordering=ordering_numbers(source.messages))
+    ledger = Ledger()
+    reason = _summary_reason(candidate, bench)
+    if reason is not None:
+        return GateResult(None, (), reason)
+    key_points = _key_points(candidate.key_points, bench, ledger)
+    if not key_points:
+        return GateResult(None, tuple(ledger.entries), "key_points: none is left that may be published")
+    content = SummaryContent(
+        summary=" ".join(candidate.summary.split()),
+        key_points=key_points,
+        tone=candidate.tone,
+        decisions=merged(
+            checked(candidate.decisions, "decisions", check_decision, bench, ledger), same_decision, ledger
+        ),
+        action_items=merged(
+            checked(candidate.action_items, "action_items", check_action_item, bench, ledger), _same_action, ledger
+        ),
+        extracted_facts=merged(checked(candidate.facts, "facts", check_fact, bench, ledger), same_fact, ledger),
+        important_messages=_important_messages(candidate.important_numbers, bench, ledger),
+    )
+    return GateResult(content, tuple(ledger.entries), None)
+
+
+def _summary_reason(candidate: CandidateSummary, bench: Bench) -> str | None:
+    """Why the answer as a whole may not be published, in words that name no content."""
+    if len(candidate.key_points) > MAX_KEY_POINTS:
+        return f"key_points: {len(candidate.key_points)}, at most {MAX_KEY_POINTS} are allowed"
+    return summary_reason(candidate.summary, bench, bench.held.stems)
+
+
+def summary_reason(
+    summary: str, bench: Bench, talked_of: frozenset[str], *, most_sentences: int = MAX_SENTENCES
+) -> str | None:
+    """Why a summary of what is ``talked_of`` (stems) may not be published, in words that name no content."""
+    if len(summary) > MAX_TEXT_CHARS:
+        return f"summary: has {len(summary)} characters, at most {MAX_TEXT_CHARS} are allowed"
+    words = word_count(summary)
+    if words < MIN_WORDS:
+        return "summary: is empty or says nothing"
+    if words > MAX_WORDS:
+        return f"summary: has {words} words, at most {MAX_WORDS} are allowed"
+    parts = sentences(summary)
+    if len(parts) > most_sentences:
+        return f"summary: has {len(parts)} sentences, at most {most_sentences} are allowed"
+    reason = bench.words(summary)
+    if reason is not None:
+        return f"summary: {reason}"
+    content = stems(summary)
+    if len(content) >= GROUNDED_FROM_STEMS and len(content & talked_of) < GROUNDED_SHARE * len(content):
+        return "summary: has almost no word in common with the conversation"
+    return None
+
+
+def _key_points(points: Sequence[str], bench: Bench, ledger: Ledger) -> tuple[str, ...]:
+    kept: dict[str, str] = {}
+    for index, point in enumerate(points):
+        reason = bench.words(point)
+        if reason is not None:
+            ledger.note(f"key_points[{index}]", reason)
+        else:
+            kept.setdefault(fold(point).text, " ".join(point.split()))
+    return tuple(kept.values())
+
+
+def checked(
+    items: Iterable[_Candidate],
+    name: str,
+    check_one: Callable[[_Candidate, str, Bench, Ledger], _Item | None],
+    bench: Bench,
+    ledger: Ledger,
+) -> list[tuple[str, _Item]]:
+    """The items of an answer's list ``name`` that pass, with their places."""
+    judged = [
+        (f"{name}[{index}]", check_one(item, f"{name}[{index}]", bench, ledger)) for index, item in enumerate(items)
+    ]
+    return [(part, item) for part, item in judged if item is not None]
+
+
+def merged(
+    items: list[tuple[str, _Item]], merge: Callable[[_Item, _Item], _Item | None], ledger: Ledger
+) -> tuple[_Item, ...]:
+    """Items said twice become one: ``merge`` gives the union, or None where two are different things."""
+    kept: list[_Item] = []
+    for part, item in items:
+        for index, earlier in enumerate(kept):
+            union = merge(earlier, item)
+            if union is not None:
+                kept[index] = union
+                ledger.note(part, "is said twice; the two were merged")
+                break
+        else:
+            kept.append(item)
+    return tuple(kept)
+
+
+def _union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*first, *second]))
+
+
+def same_decision(first: DecisionItem, second: DecisionItem) -> DecisionItem | None:
+    """For ``merged``."""
+    if fold(first.description).text != fold(second.description).text:
+        return None
+    return replace(
+        first,
+        importance=min(first.importance, second.importance, key=_IMPORTANCE_ORDER.__getitem__),
+        date=min(first.date, second.date),
+        message_ids=_union(first.message_ids, second.message_ids),
+    )
+
+
+def _same_action(first: ActionItem, second: ActionItem) -> ActionItem | None:
+    same_words = fold(first.description).text == fold(second.description).text
+    if not same_words or (first.owner, first.owner_entity_id) != (second.owner, second.owner_entity_id):
+        return None
+    closed = next((item for item in (first, second) if item.status == "closed"), first)
+    return replace(
+        first,
+        status=closed.status,
+        closed_at=closed.closed_at,
+        due_date=first.due_date or second.due_date,
+        message_ids=_union(first.message_ids, second.message_ids),
+    )
+
+
+def same_fact(first: FactCandidate, second: FactCandidate) -> FactCandidate | None:
+    """For ``merged``."""
+    same = (fold(first.fact_type).text, fold(first.value).text, first.entity_id) == (
+        fold(second.fact_type).text,
+        fold(second.value).text,
+        second.entity_id,
+    )
+    if not same:
+        return None
+    return replace(
+        first,
+        confidence=max(first.confidence, second.confidence),
+        message_ids=_union(first.message_ids, second.message_ids),
+    )
+
+
+def _important_messages(numbers: Sequence[int], bench: Bench, ledger: Ledger) -> tuple[ImportantMessage, ...]:
+    """P16: by score or by the model's choice, in order. What gives orders is kept by its score only."""
+    chosen: set[int] = set()
+    for index, number in enumerate(numbers):
+        if number not in bench.by_number:
+            ledger.note(f"important_message_ids[{index}]", "is no message of this conversation")
+        elif number in bench.ordering:
+            ledger.note(f"important_message_ids[{index}]", "gives orders to its reader")
+        else:
+            chosen.add(number)
+    return tuple(
+        ImportantMessage(
+            message_id=message.external_id,
+            content=message.text,
+            timestamp=message.sent_at,
+            reason=important_reason(message.importance_reason),
+        )
+        for message in bench.source.messages
+        if message.text.strip() and (message.importance_score >= IMPORTANT_FROM or message.number in chosen)
+    )

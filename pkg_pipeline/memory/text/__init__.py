@@ -1,0 +1,1 @@
+"""Text as characters: cleaning, language, lines, times, names, words."""

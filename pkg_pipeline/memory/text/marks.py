@@ -1,0 +1,96 @@
+"""What of ours stands before words of others, and how those are kept from looking like it.
+
+A line begins with a time, a name or a word of ours and a colon; a window's tiers begin with a word in brackets. Names
+that could be taken for one of these are printed in quotation marks, texts that begin like one are quoted or escaped,
+and further lines of a message are indented. Nothing else is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from pkg_pipeline.memory.gate.normalise import plain
+from pkg_pipeline.memory.text.lines import one_line
+from pkg_pipeline.memory.text.phrases import LABELS, LANGUAGES, phrases
+
+OWNER: Final = "me"
+"""How a window, which has no language of its own, marks what the owner said."""
+
+WINDOW_MARKS: Final = (
+    "Conversation Summary",
+    "Relevant Memory",
+    "Recallable Topics",
+    "The conversation goes on.",
+    "System",
+    "Tool",
+)
+"""What stands in brackets at the beginning of a line of a window that nobody said."""
+
+_MARKS: Final = tuple(
+    plain(mark)
+    for mark in (
+        OWNER,
+        "tool",
+        *(label for labels in LABELS.values() for label in labels),
+        *(
+            mark
+            for language in LANGUAGES
+            for words in (phrases(language),)
+            for mark in (words.me, words.both, words.unknown, words.decided, words.to_do)
+        ),
+    )
+)
+_COLON: Final = re.compile("[:：︓﹕∶꞉ː˸։]")
+_EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
+_PARTS: Final = re.compile(r"[()\[\]{}<>（）【】「」《》,，;；/|·—–]| - ")
+_TIME: Final = re.compile(r"\d{1,2}\s?:\s?\d{2}")
+_LONGEST_HEAD: Final = 80
+_BRACKETED: Final = tuple(f"[{plain(mark)}" for mark in WINDOW_MARKS)
+_LINE: Final = re.compile(r"^.*$", re.MULTILINE)
+_LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+def named(name: str) -> str:
+    """A person's or thing's name as it is printed before a colon; in quotation marks where it could be ours."""
+    shown = one_line(name)
+    return f'"{shown.replace(chr(34), chr(39))}"' if _is_like_ours(shown) else shown
+
+
+@lru_cache(maxsize=4096)
+def _is_like_ours(name: str) -> bool:
+    if _COLON.search(name) or name.startswith('"'):
+        return True
+    return any(_begins_with_mark(part) for part in (name, *_PARTS.split(name)))
+
+
+def _begins_with_mark(text: str) -> bool:
+    folded = _EDGES.sub("", plain(text))
+    return _TIME.match(folded) is not None or any(
+        folded.startswith(mark) and not folded[len(mark) : len(mark) + 1].isalnum() for mark in _MARKS
+    )
+
+
+def quoted(text: str) -> str:
+    """A text of one line that is printed without a word of ours before it; quoted where it begins like one of them."""
+    head = _COLON.split(text[:_LONGEST_HEAD], maxsplit=1)
+    is_like_ours = (len(head) > 1 and _begins_with_mark(head[0])) or _TIME.match(plain(text[:_LONGEST_HEAD]))
+    return f'"{text}"' if is_like_ours else text
+
+
+def continued(text: str) -> str:
+    """A text of several lines behind a name: none of its further lines can be taken for somebody else's."""
+    return _LINE_END.sub("\n  ", text)
+
+
+def unmarked(text: str) -> str:
+    """A text of a window: lines that begin like a mark of ours get a backslash before them."""
+    if not any(bracket in text for bracket in "[［"):
+        return text
+    return _LINE.sub(lambda match: _escaped(match.group()), text)
+
+
+def _escaped(line: str) -> str:
+    is_like_ours = plain(line[:_LONGEST_HEAD]).replace("[ ", "[").startswith(_BRACKETED)
+    return f"\\{line}" if is_like_ours else line

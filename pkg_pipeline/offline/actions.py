@@ -1,0 +1,279 @@
+"""Action items out of a conversation: who took on or was asked to do what, by when, and whether it is done (P13)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Literal
+
+from pkg_pipeline.memory.records import Owner, Person
+from pkg_pipeline.offline.dates import due_date
+from pkg_pipeline.offline.people import named_in, vocative
+from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.reading import Line, Reading, Sentence
+from pkg_pipeline.offline.weighing import (
+    Weighed,
+    addresses_you,
+    asks_for_facts,
+    is_question,
+    late_bonus,
+    weigh_action,
+)
+
+CHAT_THRESHOLD = 1.5
+MEETING_THRESHOLD = 2.0
+BULLETIN_THRESHOLD = 0.8
+BULLETIN_QUESTION_SCORE = 0.9
+"""A question to a reader who cannot answer in passing, as in a letter, is a request."""
+CAP_PER_DOUBLING = 0.9
+BULLETIN_SHARE = 0.6
+BULLETIN_MOST = 40
+ANSWER_REACH = 4
+DONE_REACH_WITHOUT_WORDS = 3
+ROOT_LETTERS = 5
+HAN_VERB = re.compile(r"[\u4e00-\u9fff](?<![了已经都刚才我好完过给你您])")
+LATE_WEIGHT = 3.5
+SPEECH_NAMED_SCORE = 0.8
+SPEECH_IMMEDIATE_SCORE = -1.0
+SPEECH_CONTINUED_SCORE = -1.0
+SPEECH_GENERAL_SCORE = -0.5
+SPEECH_QUESTION_SCORE = -1.0
+SPEECH_BROKEN_SCORE = -1.0
+_BROKEN = re.compile(r"\b(?:the|a|an|to|of|and|or|for|with|in|on|that|is|uh|um|в|на|с|и|для|что)\W*$", re.IGNORECASE)
+SHORT_ANSWER_CHARS = 60
+_FOR_NOW = ("imperative", "please", "can_you", "would_you_mind", "you_can", "let_us")
+_ENDED = re.compile(r"[.!?。！？…]\s*$")
+TAKEN_UP_SCORE = 1.0
+REFUSED_SCORE = -1.5
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAction:
+    """One action item. ``lines`` are message indices, the quoted one first."""
+
+    sentence: Sentence
+    score: float
+    owner: Owner
+    owner_person: Person | None
+    lines: tuple[int, ...]
+    due: date | None
+    closed_at: date | None = None
+    helper: Sentence | None = field(default=None)
+
+
+def _owner(reading: Reading, line: Line, weighed: Weighed) -> tuple[Owner, Person | None]:
+    giver = weighed.giver
+    person: Person | None = None
+    if giver == "both":
+        return "both", None
+    named = named_in(weighed.sentence.text, reading.others_than(line.speaker))
+    if giver == "speaker":
+        person = line.speaker
+    elif giver == "addressee":
+        person = vocative(line, reading.others_than(line.speaker)) or (
+            named if named and reading.addressee(line) is None else None
+        )
+        person = person or reading.addressee(line)
+    else:
+        person = named or line.speaker
+    if person is None:
+        return ("them" if line.speaker.is_self else "both"), None
+    return ("self", person) if person.is_self else ("them", person)
+
+
+def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
+    """In transcribed talk a request is mostly for now ("next slide, please"); a duty names a time or a product."""
+    text = weighed.sentence.text
+    table = phrases(weighed.sentence.language)
+    lasting = table.ahead.search(text) is not None or table.work_product.search(text) is not None
+    named = named_in(text, reading.others_than(line.speaker)) is not None
+    score = SPEECH_NAMED_SCORE * named
+    if not lasting and not named:
+        score += SPEECH_IMMEDIATE_SCORE * weighed.only(*_FOR_NOW)
+        score += SPEECH_GENERAL_SCORE * weighed.only("you_need", "we_will_do", "i_have_to", "imperative")
+    score += SPEECH_QUESTION_SCORE * (is_question(text) and not weighed.has("can_you", "would_you_mind"))
+    score += SPEECH_BROKEN_SCORE * (_BROKEN.search(text) is not None)
+    earlier = reading.lines[line.index - 1] if line.index else None
+    if earlier is not None and earlier.speaker == line.speaker and not _ENDED.search(earlier.message.text):
+        score += SPEECH_CONTINUED_SCORE * weighed.only("imperative", "you_can", "gonna_work")
+    return score
+
+
+def _threshold(reading: Reading) -> float:
+    if reading.is_bulletin:
+        return BULLETIN_THRESHOLD
+    return MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
+
+
+def most_items(reading: Reading, per_doubling: float = CAP_PER_DOUBLING) -> int:
+    """How many items a person would list at most: half of the lines of a short chat, slowly more for longer ones."""
+    if reading.is_bulletin:
+        return max(1, min(BULLETIN_MOST, round(BULLETIN_SHARE * len(reading.lines))))
+    if reading.is_meeting:
+        return max(2, round(per_doubling * math.log2(max(2.0, reading.words / 250))))
+    return max(2, min(len(reading.lines) // 2 + 1, 3 + round(1.5 * math.log2(max(1.0, len(reading.lines) / 8)))))
+
+
+def _question_to_you(sentence: Sentence, reading: Reading) -> Weighed | None:
+    """An unanswered question is a request for an answer."""
+    if not is_question(sentence.text) or sentence.words < 3 or not addresses_you(sentence.text):
+        return None
+    if reading.is_bulletin:
+        return Weighed(sentence, BULLETIN_QUESTION_SCORE, ())
+    return None
+
+
+def _answer(reading: Reading, line: Line) -> tuple[Line | None, float]:
+    """What the next lines of others say to a request: taken up, refused, or simply answered."""
+    for later in reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]:
+        if later.speaker.entity_id == line.speaker.entity_id or not later.sentences:
+            continue
+        table = phrases(later.language)
+        first = later.sentences[0].text
+        if table.refusal.search(first):
+            return later, REFUSED_SCORE
+        if table.acceptance.search(first):
+            return later, TAKEN_UP_SCORE
+        return None, 0.0
+    return None, 0.0
+
+
+def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
+    found: list[tuple[Weighed, Line]] = []
+    for line in reading.lines:
+        if line.is_data:
+            continue
+        best: Weighed | None = None
+        for sentence in line.sentences:
+            if asks_for_facts(sentence) and not reading.is_bulletin:
+                continue
+            weighed = weigh_action(sentence, line) or _question_to_you(sentence, reading)
+            if weighed is None:
+                continue
+            if is_question(sentence.text) and weighed.giver == "none":
+                continue
+            if best is None or weighed.score > best.score:
+                if best is not None and reading.is_bulletin is False and best.score >= _threshold(reading):
+                    found.append((best, line))
+                best = weighed
+            elif weighed.score >= _threshold(reading) and not reading.is_bulletin:
+                found.append((weighed, line))
+        if best is not None:
+            found.append((best, line))
+    return found
+
+
+def roots_of(terms: Iterable[str]) -> set[str]:
+    """Terms by their first letters: a noun and the verb made from it meet ("заказ", "заказала")."""
+    return {term[:ROOT_LETTERS] for term in terms}
+
+
+def _completion(reading: Reading, item: FoundAction) -> Line | None:
+    """The later line that says it is done: by words that recur, or by a bare "done" close by."""
+    roots = roots_of(item.sentence.terms) | (roots_of(item.helper.terms) if item.helper else set())
+    asked = item.lines[0]
+    for later in reading.lines[asked + 1 :]:
+        for sentence in later.sentences:
+            said = phrases(sentence.language).done.search(sentence.text)
+            if said is None or is_question(sentence.text):
+                continue
+            if item.owner_person is not None and later.speaker.entity_id != item.owner_person.entity_id:
+                continue
+            verbs = HAN_VERB.findall(said.group()) if sentence.language == "zh" else []
+            shared = roots & roots_of(sentence.terms) or any(v in item.sentence.text for v in verbs)
+            if shared or (len(sentence.terms) <= 2 and later.index - asked <= DONE_REACH_WITHOUT_WORDS):
+                return later
+    return None
+
+
+def _same_duty(reading: Reading, a: FoundAction, b: FoundAction) -> bool:
+    """Whether ``b``, said later, is the duty ``a`` again, or only the "I will" that answers it."""
+    if a.owner != b.owner or a.owner_person != b.owner_person or abs(a.lines[0] - b.lines[0]) > ANSWER_REACH:
+        return False
+    shared = roots_of(a.sentence.terms) & roots_of(b.sentence.terms)
+    if a.lines[0] == b.lines[0]:
+        return bool(shared) or not b.sentence.terms
+    if not reading.is_meeting and reading.lines[a.lines[0]].speaker == reading.lines[b.lines[0]].speaker:
+        return len(shared) >= 2
+    bare = len(b.sentence.terms) <= 1 or (reading.is_meeting and len(a.sentence.terms) <= 1)
+    return bool(shared) or bare or b.lines[0] in a.lines
+
+
+def _merged(reading: Reading, items: list[FoundAction]) -> list[FoundAction]:
+    """A request and the promise that answers it are one item, quoted by whichever says more."""
+    kept: list[FoundAction] = []
+    for item in sorted(items, key=lambda i: (i.lines[0], i.sentence.place)):
+        near = itertools.takewhile(lambda k, at=item.lines[0]: at - k.lines[0] <= ANSWER_REACH, reversed(kept))
+        twin = next((k for k in near if _same_duty(reading, k, item)), None)
+        if twin is None:
+            kept.append(item)
+            continue
+        first, second = (twin, item) if len(twin.sentence.terms) >= len(item.sentence.terms) else (item, twin)
+        united = replace(
+            first,
+            score=max(twin.score, item.score) + 0.5,
+            lines=tuple(dict.fromkeys((*first.lines, *second.lines))),
+            due=item.due or twin.due,
+            helper=second.sentence,
+        )
+        kept[kept.index(twin)] = united
+    return kept
+
+
+def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[FoundAction]:
+    """The action items of a conversation in the order in which they were said.
+
+    ``settled`` are the sentences of its decisions: what all agreed on is no task of anybody's besides.
+    """
+    items: list[FoundAction] = []
+    for weighed, line in _candidates(reading):
+        score = weighed.score + late_bonus(reading, line.index, LATE_WEIGHT)
+        if reading.is_meeting and not reading.is_bulletin:
+            score += _speech_score(reading, weighed, line)
+        taken_up: Line | None = None
+        change = 0.0
+        if weighed.giver in {"addressee", "both"} and not reading.is_bulletin:
+            taken_up, change = _answer(reading, line)
+            score += change
+        sentence = weighed.sentence
+        if score < _threshold(reading) or (weighed.giver == "both" and sentence in settled):
+            continue
+        owner, person = _owner(reading, line, weighed)
+        due = _due(line, sentence, taken_up)
+        lines = (line.index, taken_up.index) if taken_up is not None and change > 0 else (line.index,)
+        items.append(FoundAction(sentence, score, owner, person, lines, due))
+    kept = sorted(_merged(reading, items), key=lambda i: (-i.score, i.lines[0]))[: most_items(reading)]
+    done: list[FoundAction] = []
+    for item in kept:
+        closing = None if reading.is_bulletin else _completion(reading, item)
+        if closing is not None:
+            item = replace(item, closed_at=closing.day, lines=(*item.lines, closing.index))
+        done.append(item)
+    return sorted(done, key=lambda i: (i.lines[0], i.sentence.place))
+
+
+def _due(line: Line, sentence: Sentence, taken_up: Line | None) -> date | None:
+    """By when: what the one who took it up says goes before what was asked for."""
+    promised = None
+    if taken_up is not None:
+        text = taken_up.message.text[:200]
+        promised = due_date(text, taken_up.language, taken_up.day) if len(text) <= SHORT_ANSWER_CHARS else None
+    return promised or due_date(sentence.text, sentence.language, line.day) or _due_nearby(line, sentence)
+
+
+def _due_nearby(line: Line, sentence: Sentence) -> date | None:
+    """A date in a short sentence beside it: "I'll send the report. Tomorrow morning"."""
+    for other in line.sentences:
+        if abs(other.place - sentence.place) == 1 and other.words <= 6:
+            found = due_date(other.text, other.language, line.day)
+            if found is not None:
+                return found
+    return None
+
+
+def status_of(item: FoundAction) -> Literal["open", "closed"]:
+    return "open" if item.closed_at is None else "closed"

@@ -1,0 +1,244 @@
+"""Decisions of a conversation: what was settled, by a word that settles or by a proposal that was accepted (P13)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
+
+from pkg_pipeline.memory.records import Person
+from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.reading import Line, Reading, Sentence, words_of
+from pkg_pipeline.offline.weighing import (
+    Weighed,
+    asks_for_facts,
+    has_money,
+    is_question,
+    late_bonus,
+    plain,
+    weigh_decision,
+)
+
+CHAT_THRESHOLD = 2.0
+MEETING_THRESHOLD = 1.5
+PROPOSAL_SCORE = 0.9
+ACCEPTED_SCORE = 1.0
+CONSENT_SCORE = 1.8
+"""A word that binds ("deal", "договорились", "成交") against one that may only acknowledge ("ok")."""
+AGAIN_SCORE = 0.6
+PROMISED_SCORE = -0.5
+"""What is answered by "will do" is a task, not a decision."""
+CONCRETE_SCORE = 0.6
+CONSENTS_SCORE = 0.8
+OFFER_SCORE = 0.5
+ECHO_WORDS = 5
+REFUSED_SCORE = -2.0
+ANSWER_REACH = 3
+LOOK_BACK = 4
+BARE_TERMS = 1
+"""A sentence with this many content words or fewer says that something was settled, not what."""
+LATE_WEIGHT = 3.0
+CAP_PER_DOUBLING = 1.9
+
+
+_SUM = re.compile(r"(?<![\d:./-])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?!\d)|(?<![\d:./-])\d{3,}(?![\d:./-])")
+"""A number of three digits or more that is no date, time or year span: in talk mostly a price."""
+_INFORMATION = re.compile(
+    r"^(?:is|are|was|were|did|does|do|has|have|had)\b|\b(?:был[аои]?|есть|живой)\b|[了过有是]吗", re.IGNORECASE
+)
+
+Importance = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDecision:
+    """One decision. ``lines`` are message indices, the quoted one first; ``agreed_by`` accepted the proposal."""
+
+    sentence: Sentence
+    score: float
+    lines: tuple[int, ...]
+    day: date
+    importance: Importance
+    agreed_by: Person | None = None
+
+
+def most_decisions(reading: Reading) -> int:
+    if reading.is_bulletin:
+        return 2
+    if reading.is_meeting:
+        return max(2, round(CAP_PER_DOUBLING * math.log2(max(2.0, reading.words / 400))))
+    return max(1, min(len(reading.lines) // 3 + 1, 2 + round(math.log2(max(1.0, len(reading.lines) / 8)))))
+
+
+def _importance(sentence: Sentence, line: Line, around: str) -> Importance:
+    """P13: money, deadlines and obligations are high; small talk of two words is low; a mere date is ordinary."""
+    table = phrases(sentence.language)
+    text = f"{sentence.text} {around}"
+    deadline = any(d.is_deadline for d in find_dates(sentence.text, sentence.language, line.day))
+    if has_money(text) or _SUM.search(sentence.text) or deadline or table.obligation.search(text):
+        return "high"
+    return "low" if len(sentence.terms) <= 2 and not line.sentences[1:] else "medium"
+
+
+def _concrete(sentence: Sentence, line: Line) -> bool:
+    """A sum, a count or a day: something that one can be held to."""
+    return any(ch.isdigit() for ch in sentence.text) or bool(find_dates(sentence.text, sentence.language, line.day))
+
+
+def _numbers(text: str) -> set[str]:
+    return set(re.findall(r"\d+", text))
+
+
+def _answer(reading: Reading, line: Line, sentence: Sentence) -> tuple[Line | None, float]:
+    """Who settles what a sentence puts forward, and how clearly: by consent, or by saying it again."""
+    for later in reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]:
+        if later.speaker.entity_id == line.speaker.entity_id or not later.sentences or later.is_data:
+            continue
+        table = phrases(later.language)
+        first = later.sentences[0]
+        whole = " ".join(s.text for s in later.sentences[:2])
+        again = _says_again(first, whole, sentence)
+        if table.refusal.search(first.text):
+            return None, REFUSED_SCORE
+        if is_question(later.message.text) and not table.acceptance.search(first.text):
+            return None, 0.0
+        if table.promise.search(whole):
+            return None, PROMISED_SCORE
+        if table.consent.search(whole):
+            return later, CONSENT_SCORE + AGAIN_SCORE * again
+        if table.acceptance.search(first.text):
+            return later, ACCEPTED_SCORE + AGAIN_SCORE * again
+        echoes = first.words <= ECHO_WORDS * (2 if later.language == "zh" else 1) and set(first.terms) <= set(
+            sentence.terms
+        )
+        return (later, ACCEPTED_SCORE) if again and echoes and not reading.is_meeting else (None, 0.0)
+    return None, 0.0
+
+
+def _is_offer(sentence: Sentence) -> bool:
+    """A question that puts something forward rather than asks how things are."""
+    return is_question(sentence.text) and not _INFORMATION.search(plain(sentence.text, sentence.language))
+
+
+def _answers_somebody(reading: Reading, line: Line) -> bool:
+    return line.index > 0 and reading.lines[line.index - 1].speaker != line.speaker
+
+
+def _says_again(first: Sentence, whole: str, sentence: Sentence) -> bool:
+    """Whether an answer takes up a number or a content word, or is one word of what it answers ("… go?" "Go.")."""
+    if _numbers(whole) & _numbers(sentence.text) or set(first.terms) & set(sentence.terms):
+        return True
+    single = words_of(first.text, first.language)
+    return len(single) == 1 and len(single[0]) > 1 and single[0] in words_of(sentence.text, sentence.language)
+
+
+def _content_before(reading: Reading, line: Line) -> Sentence | None:
+    """What a bare "agreed" refers to: the proposal before it, else the richest sentence."""
+    near = [
+        s
+        for earlier in reading.lines[max(0, line.index - LOOK_BACK) : line.index]
+        if not earlier.is_data
+        for s in earlier.sentences
+    ]
+    rich = [s for s in near if len(s.terms) > BARE_TERMS]
+    proposals = [s for s in rich if phrases(s.language).proposal.search(s.text)]
+    if proposals:
+        return proposals[-1]
+    return max(rich, key=lambda s: (len(s.terms), s.line)) if rich else None
+
+
+def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision | None:
+    table = phrases(sentence.language)
+    weighed = weigh_decision(sentence, line)
+    proposes = table.proposal.search(sentence.text) is not None
+    concrete = _concrete(sentence, line)
+    if weighed is None and not proposes and reading.is_meeting:
+        return None
+    if asks_for_facts(sentence):
+        return None
+    accepter, answer = (None, 0.0) if reading.is_bulletin else _answer(reading, line, sentence)
+    if is_question(sentence.text) and accepter is None:
+        return None
+    if weighed is None and not proposes and not concrete and answer < CONSENT_SCORE + AGAIN_SCORE:
+        return None
+    score = (weighed.score if weighed else 0.0) + late_bonus(reading, line.index, LATE_WEIGHT)
+    if not reading.is_meeting:
+        score += CONSENTS_SCORE * (table.consent.search(sentence.text) is not None and _answers_somebody(reading, line))
+        score += OFFER_SCORE * (accepter is not None and _is_offer(sentence))
+    if proposes or (answer != 0 and not reading.is_meeting) or answer < 0:
+        score += answer
+    else:
+        score += 0.5 * (accepter is not None)
+    score += CONCRETE_SCORE * (concrete and not reading.is_meeting)
+    if proposes:
+        score += PROPOSAL_SCORE if accepter is not None else -PROPOSAL_SCORE
+    return _placed(reading, line, sentence, weighed, accepter, score)
+
+
+def _placed(
+    reading: Reading, line: Line, sentence: Sentence, weighed: Weighed | None, accepter: Line | None, score: float
+) -> FoundDecision | None:
+    """The decision with its quote: a bare "agreed" is quoted by what it refers to."""
+    lines, said = (line.index,), sentence
+    if len(sentence.terms) <= BARE_TERMS and not _concrete(sentence, line):
+        following = [s for s in line.sentences if s.place == sentence.place + 1 and len(s.terms) > BARE_TERMS]
+        content = following[0] if following else _content_before(reading, line)
+        if weighed is None or content is None:
+            return None
+        lines, said = tuple(dict.fromkeys((content.line, line.index))), content
+    elif accepter is not None:
+        lines = (line.index, accepter.index)
+    source = reading.lines[said.line]
+    around = " ".join(reading.lines[i].message.text[:300] for i in lines)
+    agreed_by = accepter.speaker if accepter and accepter.speaker != source.speaker else None
+    return FoundDecision(said, score, lines, line.day, _importance(said, source, around), agreed_by)
+
+
+def find_decisions(reading: Reading) -> list[FoundDecision]:
+    """The decisions of a conversation in the order in which they were made, none twice."""
+    threshold = MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
+    found: dict[tuple[int, int], FoundDecision] = {}
+    for line in reading.lines:
+        if line.is_data:
+            continue
+        for sentence in line.sentences:
+            judged = _judged(reading, line, sentence)
+            if judged is None or judged.score < threshold:
+                continue
+            key = (judged.sentence.line, judged.sentence.place)
+            old = found.get(key)
+            if old is None:
+                found[key] = judged
+            else:
+                lines = tuple(dict.fromkeys((*old.lines, *judged.lines)))
+                found[key] = replace(
+                    old,
+                    score=max(old.score, judged.score) + 0.3,
+                    lines=lines,
+                    agreed_by=old.agreed_by or judged.agreed_by,
+                )
+    kept = sorted(_distinct(list(found.values())), key=lambda d: (-d.score, d.lines[0]))[: most_decisions(reading)]
+    return sorted(kept, key=lambda d: (d.lines[0], d.sentence.place))
+
+
+def _same_matter(a: FoundDecision, b: FoundDecision) -> bool:
+    if abs(a.lines[0] - b.lines[0]) > 2 * ANSWER_REACH:
+        return False
+    first, second = set(a.sentence.terms), set(b.sentence.terms)
+    alike = len(first & second) >= 0.5 * max(1, min(len(first), len(second)))
+    return alike or bool(set(a.lines) & set(b.lines))
+
+
+def _distinct(decisions: list[FoundDecision]) -> list[FoundDecision]:
+    """Of decisions on the same matter close together, the last, since it holds; its predecessors add to its score."""
+    kept: list[FoundDecision] = []
+    for decision in sorted(decisions, key=lambda d: (-d.lines[0], -d.sentence.place)):
+        twin = next((k for k in kept if _same_matter(k, decision)), None)
+        if twin is None:
+            kept.append(decision)
+        else:
+            kept[kept.index(twin)] = replace(twin, score=max(twin.score, decision.score) + 0.2)
+    return kept

@@ -1,0 +1,181 @@
+"""The offline summariser behind the ``Llm`` port (B1): payload in, the answer's JSON out. Free and repeatable.
+
+How each part of the answer is found lives in the modules beside this one; here they are put together and held to the
+limits of ``prompts.interaction_summary.Answer``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from pkg_pipeline.memory.profile.records import ProfileInput
+from pkg_pipeline.memory.records import SummaryInput, Usage
+from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
+from pkg_pipeline.memory.summary.increments import UpdateInput
+from pkg_pipeline.memory.summary.merging import MergeInput
+from pkg_pipeline.offline.actions import FoundAction, find_actions, status_of
+from pkg_pipeline.offline.decisions import FoundDecision, find_decisions
+from pkg_pipeline.offline.facts import FoundFact, find_facts
+from pkg_pipeline.offline.folding import compress_answer, fold_answer
+from pkg_pipeline.offline.important import important_lines
+from pkg_pipeline.offline.keyphrases import key_phrases
+from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.profile import profile_answer
+from pkg_pipeline.offline.reading import Reading, Sentence, count_words, read
+from pkg_pipeline.offline.retelling import clipped, first_name, retell, sentence_of
+from pkg_pipeline.offline.summary import overview, summarise
+from pkg_pipeline.offline.tone import tone_of
+from pkg_pipeline.offline.updating import answer_merge, answer_update
+from pkg_pipeline.offline.version import MODEL
+from pkg_pipeline.prompts.interaction_summary import (
+    Answer,
+    AnswerActionItem,
+    AnswerDecision,
+    AnswerFact,
+)
+from pkg_pipeline.stages.ports import LlmRejected, LlmReply, LlmRequest, TokenCounter
+
+WINDOW_TOKENS = 10_000_000
+DESCRIPTION_WORDS = 60
+DESCRIPTION_CHARS = 480
+QUOTE_CHARS = 600
+TOKENS_PER_WORD = 1.4
+"""Rough count where no token counter was given."""
+
+
+def answer(source: SummaryInput) -> Answer:
+    """The answer to one interaction, within every limit of the schema. Pure: equal inputs give equal answers."""
+    reading = read(source)
+    decisions, facts = find_decisions(reading), find_facts(reading)
+    actions = find_actions(reading, settled=[d.sentence for d in decisions])
+    topics = key_phrases(reading)
+    cited = {line: d.score for d in decisions for line in d.lines} | {
+        line: a.score for a in actions for line in a.lines
+    }
+    held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
+    important = important_lines(reading, cited, held_to | {f.sentence.line for f in facts})
+    number = [line.message.number for line in reading.lines]
+    return Answer(
+        summary=summarise(reading, topics, cited),
+        key_points=topics or [clipped(overview(reading, []).rstrip(" .:：。"), 12)],
+        tone=tone_of(reading),
+        decisions=[_decision(reading, d) for d in decisions],
+        action_items=[_action(reading, a) for a in actions],
+        facts=[_fact(reading, f) for f in facts],
+        important_message_ids=[number[i] for i in important],
+    )
+
+
+def _described(reading: Reading, sentence: Sentence) -> str:
+    told = retell(sentence.text, sentence, reading, budget=DESCRIPTION_WORDS)
+    return sentence_of([told], reading)[:DESCRIPTION_CHARS]
+
+
+def _decision(reading: Reading, found: FoundDecision) -> AnswerDecision:
+    description = _described(reading, found.sentence)
+    if found.agreed_by is not None:
+        who = first_name(found.agreed_by, reading)
+        template = phrases(reading.language).templates["agreed_by"]
+        description = template.format(what=description.rstrip(".。"), who=who)
+    return AnswerDecision(
+        description=description,
+        date=found.day.isoformat(),
+        importance=found.importance,
+        quote=found.sentence.text[:QUOTE_CHARS],
+        message_ids=sorted(reading.lines[i].message.number for i in found.lines),
+    )
+
+
+def _action(reading: Reading, found: FoundAction) -> AnswerActionItem:
+    person = found.owner_person
+    return AnswerActionItem(
+        description=_described(reading, found.sentence),
+        owner=found.owner,
+        owner_name=person.name if person is not None and not person.is_self else None,
+        status=status_of(found),
+        due_date=found.due.isoformat() if found.due else None,
+        closed_at=found.closed_at.isoformat() if found.closed_at else None,
+        quote=found.sentence.text[:QUOTE_CHARS],
+        message_ids=sorted(reading.lines[i].message.number for i in found.lines),
+    )
+
+
+def _fact(reading: Reading, found: FoundFact) -> AnswerFact:
+    return AnswerFact(
+        fact_type=found.kind,
+        value=found.value[:300],
+        about=found.about.name if found.about else None,
+        confidence=round(found.confidence, 2),
+        quote=found.sentence.text[:QUOTE_CHARS],
+        message_ids=[reading.lines[found.sentence.line].message.number],
+    )
+
+
+def _summary(source: SummaryInput) -> Answer:
+    if not source.messages:
+        raise LlmRejected("the interaction has no messages")
+    return answer(source)
+
+
+_ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
+    SummaryInput: _summary,
+    UpdateInput: lambda update: answer_update(update, answer),
+    MergeInput: answer_merge,
+    ProfileInput: profile_answer,
+    FoldInput: lambda source: fold_answer(source, answer),
+    CompressInput: compress_answer,
+}
+"""What can be asked, by the type of ``LlmRequest.payload``."""
+
+
+class OfflineLlm:
+    """Implements ``stages.ports.Llm`` without a model. ``counter`` counts usage; without one it is estimated."""
+
+    def __init__(self, counter: TokenCounter | None = None) -> None:
+        self._counter = counter
+
+    @property
+    def model(self) -> str:
+        return MODEL
+
+    @property
+    def is_paid(self) -> bool:
+        return False
+
+    @property
+    def window_tokens(self) -> int:
+        return WINDOW_TOKENS
+
+    def price(self, usage: Usage) -> float:  # noqa: ARG002 - the port's signature
+        """Always 0.0: nothing is called."""
+        return 0.0
+
+    def complete(self, request: LlmRequest) -> LlmReply:
+        """Answers from ``request.payload`` alone; ``LlmRejected`` where that is none of ``_ANSWERS`` or has no text."""
+        source = request.payload
+        made = _ANSWERS.get(type(source))
+        if made is None:
+            known = ", ".join(kind.__name__ for kind in _ANSWERS)
+            raise LlmRejected(f"the offline model reads {known}, not {type(source).__name__}")
+        begun = time.perf_counter()
+        text = json.dumps(made(source).model_dump(mode="json"), ensure_ascii=False)
+        return LlmReply(
+            text=text,
+            model=MODEL,
+            usage=self._usage(request, text),
+            stop_reason="end_turn",
+            duration_seconds=time.perf_counter() - begun,
+        )
+
+    def _usage(self, request: LlmRequest, text: str) -> Usage:
+        prompt = f"{request.system}\n{request.user}"
+        if self._counter is not None:
+            return Usage(self._counter.count(prompt), self._counter.count(text), estimated=True)
+        return Usage(
+            round(TOKENS_PER_WORD * count_words(prompt)), round(TOKENS_PER_WORD * count_words(text)), estimated=True
+        )

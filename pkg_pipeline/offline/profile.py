@@ -1,0 +1,268 @@
+"""The offline synthesis of a relationship's profile (B1, P21): what a model would be asked for, by rule.
+
+Type, summary, timeline and milestones are put together from what is counted and from the summaries' own words; nothing
+is guessed. Each sentence is held against the gate's rules before it is used, so that an answer passes as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.normalise import fold, script_share, sentences, word_count
+from pkg_pipeline.memory.profile.gate import (
+    MAX_MILESTONES,
+    MAX_SUMMARY_SENTENCES,
+    MAX_SUMMARY_WORDS,
+    MIN_WORDS,
+    publishable,
+)
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
+from pkg_pipeline.memory.text.phrases import day as words_of_day
+from pkg_pipeline.offline.profile_type import relationship_type
+from pkg_pipeline.offline.profile_words import FREQUENCIES, TEMPLATES, TYPES
+from pkg_pipeline.offline.reading import count_words
+from pkg_pipeline.offline.retelling import clipped
+from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
+
+TOPICS_NAMED = 4
+DECISION_WORDS = 22
+ITEM_WORDS = 12
+ITEMS_NAMED = 2
+PHASE_WORDS = 14
+TITLE_WORDS = 12
+CHINESE_FACTOR = 1.5
+"""A Chinese character counts as a word here, and the gate takes two thirds of one for it."""
+FEW_WORDS = 3
+"""A first sentence of fewer says nothing by itself ("Deal!"): what follows it is told too."""
+MOST_PHASES = 6
+MOST_QUARTERS = 5
+"""A relationship of more quarters than this is told by years."""
+LONG_SILENCE_DAYS = 60
+SILENCE_TIMES_MEAN = 3.0
+"""A silence is a turning point if it is that long, and that many times the usual one."""
+
+_INNER_END = re.compile(r"[.!?…。！？]+[\"'»”」』)]*(?=\s|$)|[。！？]+")
+
+
+def profile_answer(source: ProfileInput) -> Answer:
+    """The worded part of one profile. Pure: equal inputs give equal answers, and the gate lets them pass."""
+    told = _Telling(source)
+    kind = relationship_type(source)
+    return Answer(
+        relationship_type=kind, summary=told.summary(kind), timeline=told.timeline(), milestones=told.milestones()
+    )
+
+
+class _Telling:
+    """One input with the words of its language at hand."""
+
+    def __init__(self, source: ProfileInput) -> None:
+        self.source = source
+        self.words = TEMPLATES[source.language]
+        self.zone = ZoneInfo(source.timezone)
+        allowed = publishable(source)
+        self.told_from = tuple(
+            one for one in source.summaries if not gives_orders("\n".join((one.text, *one.decisions)))
+        )
+        """What speaks to the model that reads it is counted, and nothing is told from it (B15)."""
+        self.may_say: Callable[[str], bool] = allowed.part
+        self.may_stand: Callable[[str], bool] = allowed.whole
+
+    def summary(self, kind: RelationshipType) -> str:
+        """Who it is and what it is about, since when and how often, what was decided last, what is open."""
+        parts = [self._about(kind), self._often(), self._decided(), self._open()]
+        kept = [part for part in parts if part and self.may_say(part)]
+        text = self._joined(kept)
+        is_fit = len(sentences(text)) <= MAX_SUMMARY_SENTENCES and MIN_WORDS <= word_count(text) <= MAX_SUMMARY_WORDS
+        return text if is_fit and self.may_stand(text) else self._least()
+
+    def timeline(self) -> str:
+        """First contact, phases with what was decided or talked of, last conversation."""
+        counted = self.source.aggregate
+        name, first = self._plain(self.source.entity.name), self._day(counted.first_interaction_at)
+        parts = [self.words["met"].format(name=name, first=first)]
+        parts += self._phases()
+        parts.append(self.words["now"].format(last=self._day(counted.last_interaction_at)))
+        text = self._joined([part for part in parts if self.may_say(part)])
+        return text if word_count(text) >= MIN_WORDS and self.may_stand(text) else self._least()
+
+    def milestones(self) -> list[AnswerMilestone]:
+        """The first conversation, a return after long silence, then HIGH decisions: the first and the newest."""
+        found = [*self._first(), *self._return(), *self._decisions()]
+        sound = {(one.date, fold(one.title).text): one for one in reversed(found) if self.may_stand(one.title)}
+        return list(reversed(sound.values()))[:MAX_MILESTONES]
+
+    # ── sentences of the summary ─────────────────────────────────────────────────────────────
+
+    def _about(self, kind: RelationshipType) -> str:
+        person, counted = self.source.entity, self.source.aggregate
+        name = self._plain(person.name)
+        if person.organization and (org := self._plain(person.organization)):
+            name = self.words["org"].format(name=name, org=org)
+        label = TYPES[self.source.language][kind]
+        said = self.words["bare"].format(name=name, kind=label)
+        named: list[str] = []
+        for topic in counted.top_topics:
+            shown = self._plain(topic.name)
+            tried = self.words["and"].join([*named, shown])
+            text = self.words["about"].format(name=name, kind=label, topics=tried)
+            if len(named) < TOPICS_NAMED and shown and self.may_say(shown) and self.may_say(text):
+                said = text
+                named.append(shown)
+        return said
+
+    def _often(self) -> str:
+        counted = self.source.aggregate
+        return self.words["often"].format(
+            first=self._day(counted.first_interaction_at),
+            last=self._day(counted.last_interaction_at),
+            often=FREQUENCIES[self.source.language][counted.frequency],
+            count=counted.total_interactions,
+        )
+
+    def _decided(self) -> str | None:
+        made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)), reverse=True)
+        for one in made:
+            what = self._told(one.description, DECISION_WORDS)
+            if what is not None:
+                return self.words["decided"].format(day=self._said(one.decided_on), what=what)
+        return None
+
+    def _open(self) -> str:
+        items = sorted(
+            self.source.aggregate.open_action_items,
+            key=lambda item: (item.due_date is None, item.due_date or item.since, str(item.id)),
+        )
+        named: list[str] = []
+        for item in items:
+            what = self._told(item.description, ITEM_WORDS)
+            if what is not None and len(named) < ITEMS_NAMED:
+                due = None if item.due_date is None else self._said(item.due_date)
+                named.append(what if due is None else self.words["due"].format(what=what, due=due))
+        if not named:
+            return self.words["nothing"] if not items else ""
+        return self.words["open"].format(count=len(items), what=self.words["and"].join(named))
+
+    def _least(self) -> str:
+        counted = self.source.aggregate
+        # as in the input: it may be all that the gate finds in common
+        first = counted.first_interaction_at.astimezone(self.zone).date().isoformat()
+        return self.words["least"].format(count=counted.total_interactions, first=first)
+
+    # ── phases and turning points ────────────────────────────────────────────────────────────
+
+    def _phases(self) -> list[str]:
+        """The most telling thing of every quarter, or of every year where there are many; what is older in one."""
+        quarters = {self._quarter(summary.day) for summary in self.told_from}
+        by_quarter = len(quarters) <= MOST_QUARTERS
+        phases: dict[tuple[int, int], list[DatedSummary]] = defaultdict(list)
+        for summary in self.told_from:
+            year, quarter = self._quarter(summary.day)
+            phases[(year, quarter if by_quarter else 0)].append(summary)
+        ordered = sorted(phases)
+        older, shown = ordered[:-MOST_PHASES], ordered[-MOST_PHASES:]
+        told: list[str] = []
+        if older and (what := self._gist([one for key in older for one in phases[key]])):
+            told.append(self.words["earlier"].format(year=older[-1][0], what=what))
+        for year, quarter in shown:
+            if what := self._gist(phases[(year, quarter)]):
+                form = "quarter" if by_quarter else "year"
+                told.append(self.words[form].format(year=year, quarter=quarter, what=what))
+        return told
+
+    @staticmethod
+    def _quarter(day: date) -> tuple[int, int]:
+        return day.year, (day.month - 1) // 3 + 1
+
+    def _gist(self, summaries: Sequence[DatedSummary]) -> str | None:
+        """The newest HIGH decision of these, else the newest decision, else what the longest talk was about."""
+        of_these = {summary.interaction_id for summary in summaries}
+        high = [made for made in self.source.aggregate.key_decisions if made.interaction_id in of_these]
+        high.sort(key=lambda made: (made.decided_on, str(made.id)), reverse=True)
+        texts = [made.description for made in high]
+        texts += [text for summary in reversed(summaries) for text in reversed(summary.decisions)]
+        longest = sorted(summaries, key=lambda summary: (-len(summary.text), summary.number))
+        texts += [summary.text for summary in longest]
+        return next((what for text in texts if (what := self._told(text, PHASE_WORDS)) is not None), None)
+
+    def _first(self) -> list[AnswerMilestone]:
+        """Only if the first conversation is among those that were given."""
+        summaries = self.source.summaries
+        if not summaries or self._said(summaries[0].day) != self._day(self.source.aggregate.first_interaction_at):
+            return []
+        return self._milestone(summaries[0], "first", {}, "medium")
+
+    def _return(self) -> list[AnswerMilestone]:
+        """The longest silence; it is known only where every conversation is given."""
+        counted, given = self.source.aggregate, self.source.summaries
+        if len(given) != counted.total_interactions or len(given) < 3:
+            return []
+        before, after = max(pairwise(given), key=lambda pair: ((pair[1].day - pair[0].day).days, -pair[0].number))
+        days = (after.day - before.day).days
+        if days < LONG_SILENCE_DAYS or days < SILENCE_TIMES_MEAN * (counted.mean_gap_days or 0.0):
+            return []
+        return self._milestone(after, "again", {"days": str(days)}, "medium")
+
+    def _milestone(
+        self, summary: DatedSummary, form: str, places: dict[str, str], importance: str
+    ) -> list[AnswerMilestone]:
+        what = self._told(summary.text, TITLE_WORDS)
+        if what is None or summary not in self.told_from:
+            return []
+        title = self.words[form].format(what=what, **places)
+        return [
+            AnswerMilestone(
+                date=summary.day.isoformat(),
+                title=title,
+                importance="high" if importance == "high" else "medium",
+                summary_numbers=[summary.number],
+            )
+        ]
+
+    def _decisions(self) -> list[AnswerMilestone]:
+        by_interaction = {summary.interaction_id: summary for summary in self.told_from}
+        made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)))
+        found: list[AnswerMilestone] = []
+        for one in [*made[:1], *reversed(made[1:])]:
+            summary = by_interaction.get(one.interaction_id)
+            title = self._told(one.description, TITLE_WORDS) if summary is not None else None
+            if summary is not None and title is not None:
+                day, numbers = summary.day.isoformat(), [summary.number]
+                found.append(AnswerMilestone(date=day, title=title, importance="high", summary_numbers=numbers))
+        return found
+
+    # ── words ────────────────────────────────────────────────────────────────────────────────
+
+    def _told(self, text: str, words: int) -> str | None:
+        """The beginning of a text as a part of a sentence; None where it may not be said here."""
+        budget = round(words * CHINESE_FACTOR) if self.source.language == "zh" else words
+        first = next(iter(sentences(text)), "")
+        whole = self._plain(first if count_words(first) >= FEW_WORDS else text)
+        shown = clipped(whole, budget)
+        return shown if shown and self._is_own_language(shown) and self.may_say(shown) else None
+
+    def _joined(self, parts: Sequence[str]) -> str:
+        ended = "。" if self.source.language == "zh" else "."
+        return self.words["joint"].join(part.replace(f"…{ended}", "…") for part in parts)
+
+    def _plain(self, text: str) -> str:
+        """Without marks that would end a sentence in the middle of ours."""
+        between = "；" if self.source.language == "zh" else "; "
+        joined = _INNER_END.sub(between, " ".join(text.split()))
+        return re.sub(r"\s*([;；])\s*(?:[;；]\s*)*", between, joined).strip(" ;；.。,，:：")
+
+    def _is_own_language(self, text: str) -> bool:
+        return script_share(text, self.source.language) >= 0.5
+
+    def _day(self, moment: datetime) -> str:
+        return self._said(moment.astimezone(self.zone).date())
+
+    def _said(self, day: date) -> str:
+        """As the context words days."""
+        return words_of_day(day, self.source.language)

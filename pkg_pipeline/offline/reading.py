@@ -1,0 +1,219 @@
+"""A conversation as the offline summariser reads it: lines, sentences, terms and the properties that steer the rest.
+
+No judgement of what matters lives here. Every sentence is a verbatim piece of its message, so that it can be quoted.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from dataclasses import dataclass, replace
+from datetime import UTC, date
+from functools import cache, cached_property, lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pkg_pipeline.memory.gate.instructions import ordering_numbers
+from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
+from pkg_pipeline.offline.phrases import phrases
+
+MAX_MESSAGE_CHARS = 20_000
+"""How much of one message is read; what lies behind is a pasted file rather than speech."""
+MAX_SENTENCE_CHARS = 600
+"""The longest quote an answer may hold (``prompts.interaction_summary``); longer pieces are cut at a space."""
+FRAGMENT_WORDS = 12
+"""Messages that are shorter than this on average are pieces of sentences."""
+MOST_NAMED = 50
+"""More than this many names are not looked for in every sentence (P34: a larger group is not summarised anyway)."""
+
+_CJK = r"\u3040-\u30ff\u3400-\u9fff"
+_COUNTED = re.compile(rf"[{_CJK}]|[^\W_]+(?:['’-][^\W_]+)*")
+_LATIN_OR_CYRILLIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*\d|\d")
+_URL = re.compile(r"(?:https?://|www\.)\S+")
+
+
+@lru_cache(maxsize=4096)
+def language_of(text: str, fallback: Language) -> Language:
+    """The language of one text by its script; Latin text in a Chinese or Russian chat is English."""
+    chinese = len(re.findall(rf"[{_CJK}]", text))
+    russian = len(re.findall(r"[а-яёА-ЯЁ]", text))
+    latin = len(re.findall(r"[a-zA-Z]", text))
+    if not chinese + russian + latin:
+        return fallback
+    if chinese * 2 >= latin / 2 and chinese * 2 >= russian and chinese:
+        return "zh"
+    return "ru" if russian * 2 >= latin else "en"
+
+
+def count_words(text: str) -> int:
+    """Words of a text in any script; a CJK character counts as one (P13: at most 200)."""
+    return len(_COUNTED.findall(text))
+
+
+@cache
+def _stemmer(language: str):
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("russian" if language == "ru" else "english")
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str, language: Language) -> str:
+    return str(_stemmer(language).stemWord(word))
+
+
+def words_of(text: str, language: Language) -> list[str]:
+    """Words in lower case; Chinese is cut by rjieba."""
+    text = _URL.sub(" ", text.lower().replace("’", "'").replace("_", " "))
+    if language != "zh":
+        return _LATIN_OR_CYRILLIC.findall(text)
+    import rjieba
+
+    return [word for word in rjieba.cut(text) if re.search(r"[^\W_]", word)]
+
+
+def terms_of(text: str, language: Language) -> tuple[str, ...]:
+    """The content words of a text as stems, without stopwords and single letters, in order."""
+    stop = phrases(language).stopwords
+    kept = (word for word in words_of(text, language) if word not in stop)
+    if language == "zh":
+        return tuple(word for word in kept if len(word) > 1 or not re.match(rf"[{_CJK}]", word))
+    return tuple(_stem(word, language) for word in kept if len(word) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A verbatim piece of one message. ``line`` is the message's index, ``place`` the sentence's inside it."""
+
+    line: int
+    place: int
+    text: str
+    language: Language
+    terms: tuple[str, ...]
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message with its sentences. ``is_data`` marks what gives orders to its reader (B15): never repeated."""
+
+    index: int
+    message: SourceMessage
+    language: Language
+    sentences: tuple[Sentence, ...]
+    day: date
+    is_data: bool
+
+    @property
+    def speaker(self) -> Person:
+        return self.message.sender
+
+
+def _segment(language: str, paragraph: str) -> list[str]:
+    import sentencex
+
+    return list(sentencex.segment(language, paragraph))  # pyright: ignore[reportAttributeAccessIssue]  (native module)
+
+
+def _pieces(text: str, language: Language) -> list[str]:
+    found: list[str] = []
+    for paragraph in text[:MAX_MESSAGE_CHARS].split("\n"):
+        if not paragraph.strip():
+            continue
+        for piece in _segment(language, paragraph) if len(paragraph) > 1 else [paragraph]:
+            rest = piece.strip()
+            while len(rest) > MAX_SENTENCE_CHARS:
+                cut = max(rest.rfind(mark, 200, MAX_SENTENCE_CHARS) for mark in " ，。,;；") + 1 or MAX_SENTENCE_CHARS
+                found.append(rest[:cut].strip())
+                rest = rest[cut:].strip()
+            if rest:
+                found.append(rest)
+    return [piece for piece in found if piece]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The whole conversation, read once. All properties are of its form, never of its subject."""
+
+    source: SummaryInput
+    lines: tuple[Line, ...]
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        return tuple(sentence for line in self.lines for sentence in line.sentences)
+
+    @property
+    def language(self) -> Language:
+        return self.source.language
+
+    @cached_property
+    def words(self) -> int:
+        return sum(sentence.words for sentence in self.sentences)
+
+    @cached_property
+    def speakers(self) -> tuple[Person, ...]:
+        """Who speaks, by how much they say, most first."""
+        said: dict[Person, int] = {}
+        for line in self.lines:
+            said[line.speaker] = said.get(line.speaker, 0) + sum(s.words for s in line.sentences)
+        return tuple(sorted(said, key=lambda person: -said[person]))
+
+    @cached_property
+    def is_bulletin(self) -> bool:
+        """Many senders who say one thing each and answer nobody, as letters in a pile: nobody takes up anything."""
+        return len(self.lines) >= 4 and len(self.speakers) >= 0.7 * len(self.lines)
+
+    @cached_property
+    def is_meeting(self) -> bool:
+        """A long talk of three or more: transcribed speech or a busy group, in which most lines are not to be kept."""
+        return len(self.speakers) >= 3 and self.words >= 1500
+
+    @cached_property
+    def is_fragmentary(self) -> bool:
+        """Messages are pieces of sentences, as a recogniser or a hurried typist sends them."""
+        lengths = [sum(s.words for s in line.sentences) for line in self.lines] or [0]
+        return len(self.lines) > 100 and statistics.fmean(lengths) <= FRAGMENT_WORDS
+
+    def position(self, line: int) -> float:
+        """Where a line stands, 0 to 1."""
+        return line / max(1, len(self.lines) - 1)
+
+    @cached_property
+    def _known(self) -> tuple[Person, ...]:
+        """Who is looked for by name: all, or in a crowd those who speak most."""
+        return self.source.participants if len(self.source.participants) <= MOST_NAMED else self.speakers[:MOST_NAMED]
+
+    def others_than(self, person: Person) -> tuple[Person, ...]:
+        return tuple(p for p in self._known if p.entity_id != person.entity_id)
+
+    def addressee(self, line: Line) -> Person | None:
+        """Who a line speaks to: the only other, or whoever spoke just before somebody took the word."""
+        others = self.others_than(line.speaker)
+        if len(others) == 1:
+            return others[0]
+        for earlier in reversed(self.lines[max(0, line.index - 4) : line.index]):
+            if earlier.speaker.entity_id != line.speaker.entity_id:
+                return earlier.speaker
+        return None
+
+
+def _zone(name: str) -> ZoneInfo | type(UTC):  # type: ignore[valid-type]
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC  # type: ignore[return-value]
+
+
+def read(source: SummaryInput) -> Reading:
+    """Cuts a conversation into lines and sentences. Linear in its length."""
+    zone = _zone(source.timezone)
+    lines: list[Line] = []
+    ordering = ordering_numbers([replace(m, text=m.text[:MAX_MESSAGE_CHARS]) for m in source.messages])
+    for index, message in enumerate(source.messages):
+        language = language_of(message.text[:2000], source.language)
+        is_data = message.number in ordering
+        sentences = tuple(
+            Sentence(index, place, text, language, terms_of(text, language), count_words(text))
+            for place, text in enumerate(_pieces(message.text, language))
+        )
+        lines.append(Line(index, message, language, sentences, message.sent_at.astimezone(zone).date(), is_data))
+    return Reading(source, tuple(lines))

@@ -1,0 +1,224 @@
+"""The summary text: two to four sentences in the conversation's language, at most 200 words (P13).
+
+Which pieces of speech are told is decided here by coverage, centrality and importance; how is ``retelling``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from pkg_pipeline.memory.gate.foreign import foreign, known
+from pkg_pipeline.memory.gate.normalise import sentences, word_count
+from pkg_pipeline.memory.records import Language
+from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
+from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.reading import Reading, Sentence, count_words, terms_of
+from pkg_pipeline.offline.retelling import Told, clipped, first_name, retell, sentence_of
+from pkg_pipeline.offline.weighing import has_money, is_question, plain
+
+MOST_WORDS = 190
+"""Below the limit of 200, since a gate may count a hyphen differently."""
+MOST_CHARACTERS = 270
+"""The same in Chinese, where the gate takes one and a half characters for a word."""
+MOST_SENTENCES = 4
+WORDS_AT_LEAST = 16
+WORDS_PER_ROOT = 1.85
+CHINESE_FACTOR = 3.2
+"""A Chinese character counts as a word; the same content takes more of them."""
+MOST_PIECES = 7
+"""Pieces of one speaker that follow one another are told in one sentence."""
+MEETING_PIECE_WORDS = 7
+UNIT_WORDS = 45
+UNIT_CHARACTERS = 80
+QUESTION_GAIN = 0.6
+CITED_GAIN = 1.5
+MONEY_GAIN = 1.15
+IDLE_GAIN = 0.4
+"""Greetings, thanks and the like carry little."""
+TOLD_GAIN = 1.6
+"""What can be told in the third person reads as a summary should."""
+CENTRALITY_GAIN = 1.0
+SHORTNESS_POWER = 0.6
+CHAT_SHORTNESS_POWER = 0.2
+CHINESE_SHORTNESS_POWER = 1.0
+"""Chinese talk runs on in long sentences, of which the dense ones say as much; from this many characters on."""
+CHINESE_TALK_CHARACTERS = 400
+"""0 takes the longest pieces, 1 the densest per word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece of speech that may be told: one sentence, or neighbouring fragments of one speaker."""
+
+    sentence: Sentence
+    text: str
+    terms: tuple[str, ...]
+    words: int
+
+
+def budget_words(reading: Reading) -> int:
+    """How long a summary should be: it grows with the root of what was said."""
+    factor = CHINESE_FACTOR if reading.language == "zh" else 1.0
+    most = MOST_CHARACTERS if reading.language == "zh" else MOST_WORDS
+    return min(most, round(WORDS_AT_LEAST + factor * WORDS_PER_ROOT * math.sqrt(reading.words)))
+
+
+def _cleaned(text: str, language: Language) -> str:
+    """Without fillers, opening words, words said twice and beginnings of words that were broken off."""
+    text = re.sub(r"\s+", " ", plain(text, language))
+    text = re.sub(r"\b(\w+(?:'\w+)?)(?:[ ,]+\1\b)+", r"\1", text, flags=re.IGNORECASE)
+    stop = phrases(language).stopwords
+
+    def broken_off(m: re.Match[str]) -> str:
+        return m.group() if m[1].lower() in stop else ""
+
+    return re.sub(r"\b([^\W\d_]{1,4})[ ,]+(?=\1[^\W\d_]+)", broken_off, text, flags=re.IGNORECASE)
+
+
+def _unit(sentence: Sentence, text: str) -> Unit:
+    return Unit(sentence, text, terms_of(text, sentence.language), count_words(text))
+
+
+def units_of(reading: Reading) -> list[Unit]:
+    """Sentences, or in fragmentary speech runs of one speaker's fragments of up to ``UNIT_WORDS`` words."""
+    out: list[Unit] = []
+    if not reading.is_fragmentary:
+        heard = (s for s in reading.sentences if not reading.lines[s.line].is_data)
+        return _telling([_unit(s, _cleaned(s.text, s.language)) for s in heard], reading)
+    head: Sentence | None = None
+    text = ""
+    for s in reading.sentences:
+        if reading.lines[s.line].is_data:
+            continue
+        piece = _cleaned(s.text, s.language)
+        same = head is not None and reading.lines[head.line].speaker == reading.lines[s.line].speaker
+        if head is not None and same and not re.search(r"[.!?]$", text) and count_words(text + piece) <= UNIT_WORDS:
+            text = f"{text}{'' if text.endswith((',', ';', ':')) else ','} {piece}"
+            continue
+        if head is not None:
+            out.append(_unit(head, text))
+        head, text = s, piece
+    if head is not None:
+        out.append(_unit(head, text))
+    return _telling(out, reading)
+
+
+def _telling(units: list[Unit], reading: Reading) -> list[Unit]:
+    """Without what is too short to tell anything; everything that has content, where nothing is longer."""
+    least = MEETING_PIECE_WORDS if reading.is_meeting else 3
+    own = [u for u in units if u.terms and u.sentence.language == reading.language]
+    units = own or units  # a summary is in the conversation's language (B9)
+    telling = [u for u in units if u.terms and u.words >= least and not _is_idle(u)]
+    return telling or [u for u in units if u.terms]
+
+
+def _is_idle(unit: Unit) -> bool:
+    return len(unit.terms) <= 2 and phrases(unit.sentence.language).idle.search(unit.text) is not None
+
+
+def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited: Mapping[int, float]) -> list[float]:
+    central = lexrank([u.terms for u in units])
+    gains: list[float] = []
+    for i, unit in enumerate(units):
+        message = reading.lines[unit.sentence.line].message
+        gain = 0.4 + CENTRALITY_GAIN * float(central[i]) + 0.5 * message.importance_score
+        gain *= QUESTION_GAIN if is_question(unit.text) else 1.0
+        gain *= IDLE_GAIN if phrases(unit.sentence.language).idle.search(unit.text) else 1.0
+        gain *= TOLD_GAIN if told[i].is_told else 1.0
+        gain *= MONEY_GAIN if has_money(unit.text) else 1.0
+        gain *= CITED_GAIN if unit.sentence.line in cited and not reading.is_meeting else 1.0
+        gains.append(gain)
+    return gains
+
+
+def _names(reading: Reading) -> str:
+    table = phrases(reading.language).templates
+    names = [first_name(p, reading) for p in reading.speakers]
+    if len(names) <= 4:
+        comma = "、" if reading.language == "zh" else ", "
+        return table["and"].join([comma.join(names[:-1]), names[-1]]) if len(names) > 1 else (names or ["?"])[0]
+    comma = "、" if reading.language == "zh" else ", "
+    n = len(names) if reading.language == "zh" else len(names) - 3
+    return table["others"].format(who=comma.join(names[:3]), n=n)
+
+
+def overview(reading: Reading, topics: Sequence[str]) -> str:
+    """Who talked about what, in one sentence."""
+    table = phrases(reading.language).templates
+    comma = "、" if reading.language == "zh" else ", "
+    listed = table["and"].join([comma.join(topics[:-1]), topics[-1]]) if len(topics) > 1 else "".join(topics)
+    text = table["discussed"].format(who=_names(reading), topics=listed)
+    return text[0].upper() + text[1:]
+
+
+def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float]) -> str:
+    """The summary; never empty. ``cited`` are line indices on which decisions and duties rest, with their scores."""
+    units = units_of(reading)
+    table = phrases(reading.language).templates
+    if not units:
+        return table["empty"].format(who=_names(reading))
+    budget = budget_words(reading)
+    parts: list[str] = []
+    at_most = MOST_SENTENCES
+    if reading.is_meeting and topics:
+        parts.append(overview(reading, topics))
+        at_most -= 1
+    left = max(WORDS_AT_LEAST, budget - count_words(" ".join(parts)))
+    limit = _piece_limit(reading, left)
+    told = [retell(u.text, u.sentence, reading, budget=limit) for u in units]
+    held = known(reading.source)
+
+    @cache
+    def sound(i: int) -> bool:
+        return foreign(sentence_of([told[i]], reading), held) is None
+
+    gains = _gains(reading, units, told, cited)
+    pieces = [Piece(u.terms, min(u.words, limit) + 1, gain) for u, gain in zip(units, gains, strict=True)]
+    order = coverage_order(
+        pieces,
+        budget=left,
+        at_most=MOST_PIECES,
+        power=_power(reading),
+        fits=lambda chosen: len(_runs([told[i] for i in chosen])) <= at_most and all(map(sound, chosen)),
+    )
+    if not order:
+        order = [min(range(len(units)), key=lambda i: pieces[i].cost)]
+    parts += [sentence_of(run, reading) for run in _runs([told[i] for i in sorted(order)])]
+    return _joined(parts, reading)
+
+
+def _power(reading: Reading) -> float:
+    if reading.language == "zh" and reading.words >= CHINESE_TALK_CHARACTERS:
+        return CHINESE_SHORTNESS_POWER
+    return SHORTNESS_POWER if reading.is_meeting else CHAT_SHORTNESS_POWER
+
+
+def _piece_limit(reading: Reading, left: int) -> int:
+    if reading.language == "zh":
+        return UNIT_CHARACTERS
+    return UNIT_WORDS if reading.is_meeting else max(WORDS_AT_LEAST, round(left * 0.8))
+
+
+def _runs(told: Sequence[Told]) -> list[list[Told]]:
+    """Pieces in order, those of one speaker and one kind that follow one another together: each run is one sentence."""
+    runs: list[list[Told]] = []
+    for piece in told:
+        if runs and (runs[-1][-1].speaker, runs[-1][-1].is_told) == (piece.speaker, piece.is_told):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return runs
+
+
+def _joined(parts: list[str], reading: Reading) -> str:
+    """As many whole parts as the gate's own counts of words and sentences allow, at least one."""
+    glue = "" if reading.language == "zh" else " "
+    while len(parts) > 1 and (
+        len(sentences(glue.join(parts))) > MOST_SENTENCES or word_count(glue.join(parts)) > MOST_WORDS
+    ):
+        parts = parts[:-1]
+    return clipped(glue.join(parts), MOST_CHARACTERS if reading.language == "zh" else MOST_WORDS)

@@ -1,0 +1,168 @@
+"""Updates and merges without a model: what new messages add, which open duties they say are done, many texts as one.
+
+How a single conversation is read and answered is in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from pkg_pipeline.memory.gate.normalise import fold, sentences, word_count
+from pkg_pipeline.memory.records import ActionItem, Language, SummaryInput
+from pkg_pipeline.memory.summary.increments import UpdateInput
+from pkg_pipeline.memory.summary.merging import MergeInput
+from pkg_pipeline.offline.actions import HAN_VERB, roots_of
+from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
+from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.reading import Line, Reading, Sentence, count_words, read, terms_of
+from pkg_pipeline.offline.retelling import clipped
+from pkg_pipeline.offline.summary import MOST_CHARACTERS, MOST_SENTENCES, MOST_WORDS
+from pkg_pipeline.offline.weighing import is_question
+from pkg_pipeline.prompts.interaction_summary import Answer
+from pkg_pipeline.prompts.interaction_summary_merge import MergeAnswer
+from pkg_pipeline.prompts.interaction_summary_update import AnswerKnown, UpdateAnswer
+
+NEW_POINTS = 3
+"""So many key points a handful of new messages adds at most."""
+
+BARE_TERMS = 2
+"""A "done" with no more content words than this says nothing of what is done."""
+
+MERGED_POINTS = 7
+SHORTNESS_POWER = 0.2
+QUOTE_CHARS = 600
+
+
+def answer_update(update: UpdateInput, answered: Callable[[SummaryInput], Answer]) -> UpdateAnswer:
+    """The known items kept or closed, and what the new messages add. ``answered`` reads a conversation as always."""
+    shown = answered(update.source)
+    fresh = answered(replace(update.source, messages=update.new_messages))
+    new = update.new_numbers
+    return UpdateAnswer(
+        summary=_with(update.known.summary, fresh.summary, update.source.language),
+        key_points=fresh.key_points[:NEW_POINTS],
+        tone=update.known.tone,
+        decisions=[item for item in shown.decisions if new & {*item.message_ids}],
+        action_items=[item for item in shown.action_items if new & {*item.message_ids}],
+        facts=[item for item in shown.facts if new & {*item.message_ids}],
+        important_message_ids=[number for number in shown.important_message_ids if number in new],
+        known=_known(update),
+    )
+
+
+def _with(known: str, fresh: str, language: Language) -> str:
+    """What was told, and the first sentence about the new: at most four sentences and the usual length."""
+    told, added = sentences(known), sentences(fresh)[:1]
+    if fold(added[0]).text in {fold(sentence).text for sentence in told}:
+        return known
+    glue = "" if language == "zh" else " "
+    kept = told[: MOST_SENTENCES - 1]
+    while kept and not _fits(glue.join((*kept, *added))):
+        kept.pop()
+    return glue.join((*kept, *added))
+
+
+def _fits(text: str) -> bool:
+    return word_count(text) <= MOST_WORDS and len(sentences(text)) <= MOST_SENTENCES
+
+
+def _known(update: UpdateInput) -> list[AnswerKnown]:
+    reading = read(update.source)
+    still_open = {
+        ref: item for ref, item in update.shown.items() if isinstance(item, ActionItem) and item.status == "open"
+    }
+    closed: dict[str, AnswerKnown] = {}
+    for line in reading.lines:
+        if line.message.number not in update.new_numbers or line.is_data:
+            continue
+        for sentence in line.sentences:
+            for ref in _finished(sentence, line, still_open, reading):
+                closed[ref] = AnswerKnown(
+                    id=ref,
+                    state="closed",
+                    closed_at=line.day.isoformat(),
+                    quote=sentence.text[:QUOTE_CHARS],
+                    message_ids=[line.message.number],
+                )
+                del still_open[ref]
+    return [closed.get(ref) or AnswerKnown(id=ref, state="kept") for ref in update.shown]
+
+
+def _finished(sentence: Sentence, line: Line, still_open: dict[str, ActionItem], reading: Reading) -> list[str]:
+    """Which open duties a sentence says are done: by words that recur, or the speaker's only one by a bare "done"."""
+    said = phrases(sentence.language).done.search(sentence.text)
+    if said is None or is_question(sentence.text):
+        return []
+    mine = {ref: item for ref, item in still_open.items() if _is_owner(item, line, reading)}
+    names = {term for person in reading.source.participants for term in terms_of(person.name, sentence.language)}
+    spoken = roots_of(term for term in sentence.terms if term not in names)
+    verbs = HAN_VERB.findall(said.group()) if sentence.language == "zh" else []
+    found = [
+        ref
+        for ref, item in mine.items()
+        if spoken & roots_of(term for term in terms_of(item.quote, sentence.language) if term not in names)
+        or any(verb in item.quote for verb in verbs)
+    ]
+    if not found and len(mine) == 1 and len(sentence.terms) <= BARE_TERMS:
+        return list(mine)
+    return found[:1]
+
+
+def _is_owner(item: ActionItem, line: Line, reading: Reading) -> bool:
+    if item.owner == "both":
+        return True
+    own = reading.source.self_person
+    wanted: UUID | None = own.entity_id if item.owner == "self" and own is not None else item.owner_entity_id
+    return line.speaker.entity_id == wanted if wanted is not None else not line.speaker.is_self
+
+
+def answer_merge(merge: MergeInput) -> MergeAnswer:
+    """One text of many: of each quarter the sentence that together say most, and the points that most parts name."""
+    language = merge.source.language
+    told = [
+        (index * MOST_SENTENCES // len(merge.parts), sentence)
+        for index, part in enumerate(merge.parts)
+        for sentence in sentences(part.content.summary)
+    ]
+    glue = "" if language == "zh" else " "
+    most = MOST_CHARACTERS if language == "zh" else MOST_WORDS
+
+    def fits(chosen: Sequence[int]) -> bool:
+        quarters = [told[index][0] for index in chosen]
+        return len({*quarters}) == len(quarters) and _fits(glue.join(told[index][1] for index in chosen))
+
+    order = coverage_order(
+        _pieces([sentence for _, sentence in told], language),
+        budget=most,
+        at_most=MOST_SENTENCES,
+        power=SHORTNESS_POWER,
+        fits=fits,
+    )
+    chosen = [told[index][1] for index in sorted(order)] or [clipped(told[0][1], most)]
+    tones = [part.content.tone for part in merge.parts]
+    tone = max(merge.parts, key=lambda part: tones.count(part.content.tone)).content.tone
+    return MergeAnswer(summary=glue.join(chosen), key_points=_points(merge), tone=tone)
+
+
+def _pieces(texts: Sequence[str], language: Language) -> list[Piece]:
+    bags = [terms_of(text, language) for text in texts]
+    central = lexrank(bags)
+    return [
+        Piece(bag, count_words(text), 0.4 + float(weight))
+        for text, bag, weight in zip(texts, bags, central, strict=True)
+    ]
+
+
+def _points(merge: MergeInput) -> list[str]:
+    """What most parts name, in the order in which it was first named."""
+    shown: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for part in merge.parts:
+        for point in part.content.key_points:
+            shown.setdefault(fold(point).text, point)
+            counts[fold(point).text] += 1
+    best = {key for key, _ in counts.most_common(MERGED_POINTS)}
+    return [point for key, point in shown.items() if key in best]

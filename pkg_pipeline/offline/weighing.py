@@ -1,0 +1,169 @@
+# ruff: noqa: E501 - a turn of phrase stays on its line
+"""How much a sentence speaks like a duty or a decision: a hand-weighted linear model over general features.
+
+Only single sentences are weighed here; who answers whom, and how many items a conversation may hold, is decided in
+``actions`` and ``decisions``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.phrases import Giver, Signal, phrases
+from pkg_pipeline.offline.reading import Line, Reading, Sentence
+
+_MONEY = re.compile(
+    r"(?:[$€£₽¥￥]\s?\d[\d\s.,]*\d?|\d[\d\s.,]*\s?(?:[$€£₽¥￥]|k\b|usd|eur|euros?|dollars?|bucks|pounds|rub|руб\w*|р\.|тыс\w*|млн|"
+    r"миллион\w*|тысяч\w*|долл\w*|евро|元|块钱?|万|人民币|美元|欧元|亿))",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"^(?:if|unless|когда бы|если бы|要是|如果)\b|\b(?:would have|could have|should have)\b", re.IGNORECASE
+)
+_HEDGE = re.compile(
+    r"\b(?:maybe|perhaps|might|probably|i guess|not sure|wonder|может быть|возможно|наверное|вдруг|не знаю|вряд ли)\b|也许|可能|不一定|不知道",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:won'?t|not going to|can'?t|cannot|couldn'?t|didn'?t|don'?t (?:have|need|want)|unable|не (?:буду|смогу|могу|успе\w+|надо|нужно|стоит))\b"
+    r"|不(?:用|会|能|要|想|必|需要)|没(?:有|法|办法)",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:was|were|did|had|went|said|told|asked|yesterday|last (?:week|night|month|year)|ago|был[аои]?|вчера|прошл\w+|назад)\b|昨天|上周|上次|之前就|去年",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?？]\s*\W*$|吗\W*$")
+_SECOND_PERSON = re.compile(r"\b(?:you|your|u|ты|тебе|тебя|вы|вам|вас|ваш\w*|тво\w+)\b|[你您]", re.IGNORECASE)
+_STATISTIC = re.compile(r"\b(?:percent|per cent|процент\w*)\b|%|％", re.IGNORECASE)
+
+_WH_QUESTION = re.compile(
+    r"^(?:(?:and|so|а|и|ну)\s+)?(?:when|what(?! about| if)|where|who|why(?! don'?t)|how(?! about)|which|когда|что(?! если)|где|кто|"
+    r"почему|зачем|сколько|как(?!\s+насч[её]т|\s+смотр)|какой|какая|какие|чем|куда)\b|什么|多少|几点|几个|哪|怎么(?!样)|为什么|谁",
+    re.IGNORECASE,
+)
+
+# Features beside the phrase tables, in log-odds. Set by hand on general grounds, checked by benchmarks/extraction_quality.
+DATE_WEIGHT = 0.8
+DEADLINE_WEIGHT = 0.6
+MONEY_WEIGHT = 0.4
+SHORT_WEIGHT = -1.2
+EMPTY_WEIGHT = -1.0
+LONG_WEIGHT = -0.5
+CONDITION_WEIGHT = -0.7
+HEDGE_WEIGHT = -0.5
+NEGATION_WEIGHT = -0.9
+PAST_WEIGHT = -0.8
+AHEAD_WEIGHT = 0.8
+DONE_WEIGHT = -1.5
+"""What is reported as done is no duty any more."""
+WORK_PRODUCT_WEIGHT = 0.4
+SECOND_SIGNAL_SHARE = 0.5
+"""The strongest signal counts in full, each further one by this share: turns of phrase that overlap are no double proof."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What a sentence scored and which turns of phrase fired, strongest first."""
+
+    sentence: Sentence
+    score: float
+    signals: tuple[Signal, ...]
+
+    @property
+    def giver(self) -> Giver:
+        bearers: list[Giver] = [signal.who for signal in self.signals if signal.who != "none"]
+        return bearers[0] if bearers else "none"
+
+    def only(self, *names: str) -> bool:
+        return all(signal.name in names for signal in self.signals)
+
+    def has(self, *names: str) -> bool:
+        return any(signal.name in names for signal in self.signals)
+
+
+def is_question(text: str) -> bool:
+    return _QUESTION.search(text) is not None
+
+
+def asks_for_facts(sentence: Sentence) -> bool:
+    """A question for when, what or who: it neither proposes nor requests anything but its answer."""
+    return is_question(sentence.text) and _WH_QUESTION.search(plain(sentence.text, sentence.language)) is not None
+
+
+def has_money(text: str) -> bool:
+    return _MONEY.search(text) is not None
+
+
+def has_statistic(text: str) -> bool:
+    return _STATISTIC.search(text) is not None
+
+
+def addresses_you(text: str) -> bool:
+    return _SECOND_PERSON.search(text) is not None
+
+
+def _strength(signals: list[Signal]) -> float:
+    signals.sort(key=lambda s: -s.weight)
+    return sum(s.weight * (1.0 if i == 0 else SECOND_SIGNAL_SHARE) for i, s in enumerate(signals))
+
+
+def _emptiness(sentence: Sentence) -> float:
+    short = 4 if sentence.language == "zh" else 3
+    return SHORT_WEIGHT * (sentence.words < short) + EMPTY_WEIGHT * (not sentence.terms)
+
+
+def _form(sentence: Sentence) -> float:
+    """Features of a sentence's form that count alike for duties and decisions."""
+    text = sentence.text
+    return (
+        LONG_WEIGHT * (sentence.words > (90 if sentence.language == "zh" else 50))
+        + CONDITION_WEIGHT * (_CONDITION.search(text) is not None)
+        + HEDGE_WEIGHT * (_HEDGE.search(text) is not None)
+        + PAST_WEIGHT * (_PAST.search(text) is not None)
+        + MONEY_WEIGHT * has_money(text)
+    )
+
+
+def plain(text: str, language: str) -> str:
+    """A sentence without its fillers and its opening words, for matching and for showing."""
+    table = phrases(language)  # type: ignore[arg-type]
+    return table.opener.sub("", table.filler.sub("", text)).strip(" ,，、-–—")
+
+
+def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
+    """How much a sentence hands out or takes on a duty; None where nothing speaks for it."""
+    table = phrases(sentence.language)
+    text = plain(sentence.text, sentence.language)
+    fired = [signal for signal, pattern in table.actions if pattern.search(text)]
+    if not fired:
+        return None
+    dates = [d for d in find_dates(sentence.text, sentence.language, line.day) if d.day >= line.day]
+    score = _strength(fired) + _form(sentence) + _emptiness(sentence)
+    score += DATE_WEIGHT * bool(dates) + DEADLINE_WEIGHT * any(d.is_deadline for d in dates)
+    score += DONE_WEIGHT * (table.done.search(text) is not None)
+    score += AHEAD_WEIGHT * (table.ahead.search(text) is not None)
+    score += WORK_PRODUCT_WEIGHT * (table.work_product.search(text) is not None)
+    if _NEGATION.search(text) and not is_question(text) and not any(s.name == "do_not_forget" for s in fired):
+        score += NEGATION_WEIGHT
+    return Weighed(sentence, score, tuple(fired))
+
+
+def weigh_decision(sentence: Sentence, line: Line) -> Weighed | None:
+    """How much a sentence states what was settled; a question settles nothing by itself."""
+    table = phrases(sentence.language)
+    fired = [signal for signal, pattern in table.decisions if pattern.search(sentence.text)]
+    if not fired:
+        return None
+    score = _strength(fired) + _form(sentence) - 1.2 * is_question(sentence.text)
+    score += 0.5 * any(d.day >= line.day for d in find_dates(sentence.text, sentence.language, line.day))
+    return Weighed(sentence, score, tuple(fired))
+
+
+def late_bonus(reading: Reading, line: int, weight: float) -> float:
+    """Long talks settle and assign near their end: grows with the square of the position, and with the length."""
+    size = min(1.0, max(0.0, math.log2(max(1, len(reading.lines)) / 40) / 3))
+    return weight * size * reading.position(line) ** 3

@@ -1,0 +1,1 @@
+"""Old texts → the archive and back; erasing a chat."""

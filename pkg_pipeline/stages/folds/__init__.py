@@ -1,0 +1,1 @@
+"""Live sessions → folds and running summaries."""

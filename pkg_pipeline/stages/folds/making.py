@@ -1,0 +1,298 @@
+"""One claimed session: what is dirty is made anew, then the policy is asked, then it is folded step by step (H, W).
+
+Which sessions are claimed, in what order, and the caps are ``folding``; how a row comes about is ``fold_rows``. No
+transaction is open while a model answers: each step is read, made, and published in one transaction with the HWM.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from pkg_pipeline.memory.message import turns
+from pkg_pipeline.memory.session import folding, triggers
+from pkg_pipeline.memory.session.drift import drift
+from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger, SessionMessage, SessionState
+from pkg_pipeline.stages.folds.rows import FoldMaking, Stretch, Wording, is_unchanged, pairs
+from pkg_pipeline.stages.folds.stores import ClaimedSession, DirtyFold, Due, Ending, FoldRow, Look, SessionView
+from pkg_pipeline.stages.llm.answer_validation import NOTHING_PASSED, failure_of
+from pkg_pipeline.stages.llm.reports import Effort
+from pkg_pipeline.stages.ports import EmbedderError, LlmMisconfigured
+from pkg_pipeline.stages.summaries.stores import Failure
+
+DRIFT_MESSAGES = 64
+"""The newest so many of those since the HWM are compared; policies fold long before there are more."""
+
+TAIL_MESSAGES = 200
+"""Read from the end to find where the last complete turn ends; more, if it is not among them."""
+
+MOST_DOUBLINGS = 16
+MOST_REST_SECONDS = 3_600.0
+"""A session that fails again and again is tried once an hour."""
+
+KEPT_EVENTS = ("handoff", "tool_done")
+"""They come before their turn is complete: then they wait for its end. Whoever asks by hand or by the clock is answered
+with what there is.
+"""
+
+
+class Lost(Exception):
+    """Another worker has the session by now: what it does counts."""
+
+
+@dataclass(slots=True, kw_only=True)
+class MadeFolds(Effort):
+    """What became of one session. ``is_deferred`` was put off, ``is_failed`` counts as an attempt.
+
+    ``warnings`` are for people and hold no words of the conversation.
+    """
+
+    session_id: UUID
+    folds: int = 0
+    refolds: int = 0
+    messages: int = 0
+    is_deferred: bool = False
+    is_failed: bool = False
+    warnings: list[str] = field(default_factory=list[str])
+
+    @property
+    def is_progress(self) -> bool:
+        """Something was published, so that another look may find more."""
+        return self.folds + self.refolds > 0
+
+
+def work_on(claimed: ClaimedSession, *, making: FoldMaking) -> MadeFolds:
+    """Whatever there is to do in one session. Raises ``LlmMisconfigured`` only.
+
+    All that is written gives the lease back with it, failures too; the caller releases the rest.
+    """
+    made = MadeFolds(session_id=claimed.session_id)
+    started = time.perf_counter()
+    session = _Session(claimed, making, made)
+    try:
+        session.work_off()
+    except Lost:
+        made.reason = "another worker had taken it over"
+    except NOTHING_PASSED as error:
+        _give_back(claimed, error, making, made)
+        if isinstance(error, LlmMisconfigured):
+            raise
+    made.warnings += session.wording.notes
+    made.seconds = time.perf_counter() - started
+    return made
+
+
+def _give_back(claimed: ClaimedSession, error: Exception, making: FoldMaking, made: MadeFolds) -> None:
+    view = making.deps.reads.view(claimed.session_id)
+    failure = failure_of(
+        error,
+        run=making.run,
+        attempts=min(view.attempts, MOST_DOUBLINGS) if view else 0,
+        deferrals=0,
+        backoff_seconds=making.params.backoff_seconds,
+        tally=made,
+    )
+    wait = failure.retry_after_seconds
+    made.reason, made.is_failed, made.is_deferred = failure.error, failure.counts, not failure.counts
+    rest = min(wait, MOST_REST_SECONDS) if failure.counts else wait
+    making.deps.writes.fail(claimed, Failure(failure.error, rest, failure.counts))
+
+
+class _Session:
+    """One session under its lease."""
+
+    def __init__(self, claimed: ClaimedSession, making: FoldMaking, made: MadeFolds) -> None:
+        self._claimed, self._making, self._made = claimed, making, made
+        self._reads, self._writes = making.deps.reads, making.deps.writes
+        self._rules = making.params.rules
+        self._id = claimed.session_id
+        self.wording = Wording(claimed.session_id, making, made)
+
+    def work_off(self) -> None:
+        """Raises ``Lost``, or one of ``judging.NOTHING_PASSED``."""
+        view = self._reads.view(self._id)
+        if view is None:
+            return
+        if self._rules.summaries_enabled:
+            while (dirty := self._reads.next_dirty(self._id)) is not None:
+                self._fold_anew(view, dirty)
+                view = self._reads.view(self._id) or view
+        state = view.state
+        if state.folding_to_id is not None and state.folding_trigger is not None and self._rules.summaries_enabled:
+            self._fold(view, state.folding_to_id, state.folding_trigger)
+        else:
+            self._ask(view)
+
+    def _ask(self, view: SessionView) -> None:
+        """The policy's word, and what follows from it."""
+        state = view.state
+        decision, is_of_drift = self._decide(view)
+        self._made.reason = decision.reason
+        if not decision.is_fold or decision.trigger is None:
+            due = _unless_new(state, decision.due_at, self._due(view))
+            self._leave(view, due, is_of_drift=is_of_drift, keeps_event=False)
+            return
+        to_id = self._last_foldable(state, decision)
+        if to_id is None:
+            self._made.reason += "; but no turn is complete yet"
+            due = _unless_new(state, None, self._due(view))
+            self._leave(view, due, is_of_drift=is_of_drift, keeps_event=True)
+            return
+        self._check(self._writes.begin(self._claimed, to_id=to_id, trigger=decision.trigger, event=state.event))
+        self._fold(view, to_id, decision.trigger)
+
+    # ── whether, and up to where ──────────────────────────────────────────────────────────────────
+
+    def _decide(self, view: SessionView) -> tuple[FoldDecision, bool]:
+        """What the policy says, and whether the drift of topics was looked at for it."""
+
+        def asked(distance: float | None) -> FoldDecision:
+            return triggers.decide(
+                view.state,
+                self._rules,
+                now=self._now,
+                drift=distance,
+                has_embedder=self._making.deps.has_embedder,
+                load=self._making.load,
+                source=view.chat_source,
+            )
+
+        decision = asked(None)
+        return (asked(self._drift(view.state)), True) if decision.needs_drift else (decision, False)
+
+    def _drift(self, state: SessionState) -> float:
+        """H4; an embedder that gives nothing is said and folds nothing (L10)."""
+        messages = self._reads.tail(self._id, after_id=state.hwm_message_id, limit=DRIFT_MESSAGES)
+        texts = [message.text for message in messages if message.text and not folding.is_noise(message)]
+        try:
+            embedder = self._making.deps.embedder()
+            return 0.0 if embedder is None or not texts else drift(embedder.embed(texts))
+        except EmbedderError as error:
+            self._made.warnings.append(f"no drift of topics, it is taken as 0: {error}")
+            return 0.0
+
+    def _last_foldable(self, state: SessionState, decision: FoldDecision) -> int | None:
+        """The last message that may be folded, looked for from the end; None where none is."""
+        limit = decision.keep_tail + TAIL_MESSAGES
+        while True:
+            tail = self._reads.tail(self._id, after_id=state.hwm_message_id, limit=limit)
+            end = turns.cutoff(tail, keep_tail=decision.keep_tail)
+            if end > 0:
+                return tail[end - 1].id
+            if len(tail) < limit:
+                return None
+            limit *= 4
+
+    # ── step by step ──────────────────────────────────────────────────────────────────────────────
+
+    def _fold(self, view: SessionView, to_id: int, trigger: FoldTrigger) -> None:
+        """From the HWM to ``to_id``; each step stands by itself."""
+        hwm, running = view.state.hwm_message_id, view.running
+        is_last = False
+        while not is_last:
+            messages, is_last = self._step(hwm, to_id)
+            if not messages:
+                self._leave(view, self._due(view), is_of_drift=False, keeps_event=True)
+                return
+            row = self.wording.row(view, Stretch(messages, hwm, messages[-1].id, trigger))
+            running = self.wording.with_fold(running, row)
+            ending = Ending(self._now, self._due(view)) if is_last else None
+            published = self._writes.publish(row, claimed=self._claimed, running=running, now=self._now, ending=ending)
+            self._check(published)
+            self._count(row)
+            self._made.folds += 1
+            hwm = row.to_id
+
+    def _step(self, hwm: int, to_id: int) -> tuple[list[SessionMessage], bool]:
+        """The messages of the next step, and whether nothing is left after them. Read in pages, so that a session of
+        any length takes the same memory; a page grows until a step ends in it.
+        """
+        params = self._making.params
+        limit = 2 * params.step_messages
+        while True:
+            page = self._reads.page(self._id, after_id=hwm, to_id=to_id, limit=limit)
+            ends = folding.steps(page, most_messages=params.step_messages, most_tokens=params.step_tokens)
+            is_whole = len(page) < limit
+            if len(ends) > 1 or is_whole:
+                return page[: ends[0]] if ends else [], len(ends) <= 1
+            limit *= 2
+
+    # ── what is dirty ─────────────────────────────────────────────────────────────────────────────
+
+    def _fold_anew(self, view: SessionView, dirty: DirtyFold) -> None:
+        """H15: the same range with what is there of it now, which may be nothing. The running summary is told anew with
+        the last of several.
+        """
+        messages = self._whole_range(dirty)
+        is_last = view.state.dirty_folds <= 1
+        if is_unchanged(messages, dirty):
+            running = self.wording.rebuilt(view, None) if is_last else None
+            kept = self._writes.confirm(dirty, messages=pairs(messages), claimed=self._claimed, running=running)
+            self._check(kept)
+        else:
+            row = self.wording.row(view, Stretch(messages, dirty.after_id, dirty.to_id, dirty.trigger, dirty))
+            running = self.wording.rebuilt(view, row) if is_last else None
+            self._check(self._writes.replace(row, claimed=self._claimed, running=running))
+            self._count(row)
+        self._made.refolds += 1
+
+    def _whole_range(self, fold: DirtyFold) -> list[SessionMessage]:
+        """What was one step once: a few hundred messages at most, as a rule."""
+        limit, after_id = 4 * self._making.params.step_messages, fold.after_id
+        found: list[SessionMessage] = []
+        while True:
+            page = self._reads.page(self._id, after_id=after_id, to_id=fold.to_id, limit=limit)
+            found += page
+            if len(page) < limit:
+                return found
+            after_id = page[-1].id
+
+    # ── endings ───────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _now(self) -> datetime:
+        return self._making.deps.clock.now()
+
+    def _due(self, view: SessionView) -> Due:
+        """When to ask again, of the state as it will be stored. What is dirty is mended at once."""
+        rules, now, has_embedder = self._rules, self._now, self._making.deps.has_embedder
+
+        def due(state: SessionState) -> datetime | None:
+            if state.dirty_folds > 0 and rules.summaries_enabled:
+                return now
+            return triggers.due_at(state, rules, now=now, has_embedder=has_embedder, source=view.chat_source)
+
+        return due
+
+    def _leave(self, view: SessionView, due: Due, *, is_of_drift: bool, keeps_event: bool) -> None:
+        event = view.state.event
+        answered = None if keeps_event and event in KEPT_EVENTS else event
+        look = Look(event=answered, is_of_drift=is_of_drift)
+        self._check(self._writes.leave(self._claimed, look, ending=Ending(self._now, due)))
+
+    def _check(self, is_ours: bool) -> None:
+        if not is_ours:
+            raise Lost
+
+    def _count(self, row: FoldRow) -> None:
+        self._made.messages += len(row.messages)
+        self._made.source_tokens += row.source_tokens
+        self._made.summary_tokens += row.summary_tokens
+
+
+def _unless_new(seen: SessionState, due_at: datetime | None, due: Due) -> Due:
+    """``due_at``, which is the answer to ``seen``; where something else stands there by then, the policy is asked."""
+
+    def at(state: SessionState) -> datetime | None:
+        is_same = (
+            state.last_message_id == seen.last_message_id
+            and state.messages_since_hwm == seen.messages_since_hwm
+            and state.tokens_since_hwm == seen.tokens_since_hwm
+            and state.event in (None, seen.event)
+            and state.dirty_folds == 0
+        )
+        return due_at if is_same else due(state)
+
+    return at

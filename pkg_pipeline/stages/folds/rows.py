@@ -1,0 +1,216 @@
+"""From a stretch of a session to the row that stands for it, and to the running summary with it (H13, H15, L3).
+
+A model is asked here, by ``fold_call``; nothing is written. Which stretch it is, and what becomes of the row, is
+``fold_making``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.records import Language, Quarantined
+from pkg_pipeline.memory.session import folding, running_summary
+from pkg_pipeline.memory.session.fold_records import FoldInput
+from pkg_pipeline.memory.session.records import FoldContent, FoldTrigger, SessionMessage
+from pkg_pipeline.memory.session.triggers import FoldRules, Load
+from pkg_pipeline.prompts import session_fold as prompt
+from pkg_pipeline.stages.folds import call as fold_call
+from pkg_pipeline.stages.folds.call import FoldAsking
+from pkg_pipeline.stages.folds.input import fold_input
+from pkg_pipeline.stages.folds.stores import DirtyFold, FoldReads, FoldRow, FoldWrites, Running, SessionView
+from pkg_pipeline.stages.llm.reports import Effort
+from pkg_pipeline.stages.llm.run import Run
+from pkg_pipeline.stages.ports import Clock, Embedder, Llm, TokenCounter
+from pkg_pipeline.stages.summaries.stores import LedgerStore
+
+EARLIER_SUMMARIES = 3
+"""H13: so many of the last summaries stand before the stretch."""
+
+RETOLD_FOLDS = 20
+"""A running summary that is made anew asks a model about the last so many folds; older ones are shortened by rule."""
+
+UNMADE = "none"
+"""Prompt and model of a fold over nothing but noise: nobody was asked."""
+
+NOTHING = FoldContent("", (), (), (), ())
+"""What such a fold says."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldParams:
+    """L3, P19, P32, the size of a step, and the lease. ``calls_cap`` is a day's; None does not apply."""
+
+    rules: FoldRules
+    step_messages: int
+    step_tokens: int
+    max_summary_tokens: int
+    backoff_seconds: float
+    lease_seconds: float
+    timezone: str
+    calls_cap: int | None
+    usd_cap: float
+    concurrency: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FoldDeps:
+    """The ports this stage works with. ``embedder`` gives None where none is set up, and raises like any embedder."""
+
+    reads: FoldReads
+    writes: FoldWrites
+    ledger: LedgerStore
+    llm: Llm
+    counter: TokenCounter
+    clock: Clock
+    has_embedder: bool
+    embedder: Callable[[], Embedder | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldMaking:
+    """What one run works with: whom it asks on whose account, and what load lies on the memory (H6)."""
+
+    deps: FoldDeps
+    params: FoldParams
+    run: Run
+    compress_run: Run
+    load: Load
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one fold covers: ``messages`` of (``after_id``, ``to_id``]. ``parent`` is the fold that it stands for."""
+
+    messages: Sequence[SessionMessage]
+    after_id: int
+    to_id: int
+    trigger: FoldTrigger
+    parent: DirtyFold | None = None
+
+
+class Wording:
+    """Asks for the words of one session's folds; ``effort`` sums up what that takes."""
+
+    def __init__(self, session_id: UUID, making: FoldMaking, effort: Effort) -> None:
+        self._id, self._making, self._effort = session_id, making, effort
+        self._deps, self._params = making.deps, making.params
+        self.notes: list[str] = []
+
+    def row(self, view: SessionView, stretch: Stretch) -> FoldRow:
+        """The fold over it. Only noise, or what stands folded already, asks nobody (H8, H12). Raises one of
+        ``judging.NOTHING_PASSED``.
+        """
+        began, spent = time.perf_counter(), self._effort.cost_usd
+        source = self._input(view, stretch)
+        is_asked = bool(source.messages) and not self._is_known(stretch, source)
+        content, dropped = self._content(source) if is_asked else (NOTHING, ())
+        model = self._deps.llm.model if is_asked else UNMADE
+        parent, messages = stretch.parent, stretch.messages
+        parent_id = None if parent is None else parent.id
+        live = [message for message in messages if message.kind == "message"]
+        shown = {message.external_id for message in source.messages} if is_asked else set[str]()
+        return FoldRow(
+            id=hashing.fold_id(self._id, stretch.to_id, source.input_hash, model=model, parent_id=parent_id),
+            session_id=self._id,
+            parent=parent,
+            after_id=stretch.after_id,
+            to_id=stretch.to_id,
+            to_at=_said_at(live or messages, parent),
+            trigger=stretch.trigger,
+            input_hash=source.input_hash,
+            prompt_version=prompt.VERSION if is_asked else UNMADE,
+            model=model,
+            language=source.language,
+            content=content,
+            names={person.entity_id: person.name for person in source.participants},
+            messages=pairs(messages),
+            noise_ids=tuple(message.id for message in messages if message.external_id not in shown),
+            message_count=len(live),
+            source_tokens=sum(message.token_count for message in live),
+            summary_tokens=self._deps.counter.count(content.summary),
+            quarantined=dropped,
+            cost_usd=self._effort.cost_usd - spent,
+            seconds=time.perf_counter() - began,
+        )
+
+    def with_fold(self, running: Running, row: FoldRow) -> Running:
+        """L3: what all folds say, with the new one after it."""
+        if not row.content.summary:
+            return Running(running.text, running.tokens, row.id)
+        told = running_summary.append(
+            running.text,
+            row.content.summary,
+            limit_tokens=self._params.max_summary_tokens,
+            count=self._deps.counter.count,
+            compress=self._compressor(row.language),
+        )
+        return self._told(told, row.id)
+
+    def rebuilt(self, view: SessionView, row: FoldRow | None) -> Running:
+        """What all folds say, told once more, with ``row`` in the place of the one that it stands for."""
+        said = dict(self._deps.reads.summaries(self._id))
+        if row is not None:
+            said[row.to_id] = row.content.summary
+        summaries = [text for _, text in sorted(said.items()) if text]
+        limit, count = self._params.max_summary_tokens, self._deps.counter.count
+        old = running_summary.rebuild(
+            summaries[:-RETOLD_FOLDS], limit_tokens=limit, count=count, compress=lambda _text, _tokens: None
+        )
+        told = running_summary.rebuild(
+            [old.text, *summaries[-RETOLD_FOLDS:]],
+            limit_tokens=limit,
+            count=count,
+            compress=self._compressor("en" if row is None else row.language),
+        )
+        return self._told(told, view.running.fold_id)
+
+    def _input(self, view: SessionView, stretch: Stretch) -> FoldInput:
+        return fold_input(
+            self._id,
+            hashing.chat_key(view.chat_source, view.chat_external_id),
+            stretch.messages,
+            earlier=self._deps.reads.earlier(self._id, before_id=stretch.after_id + 1, limit=EARLIER_SUMMARIES),
+            timezone=self._params.timezone,
+        )
+
+    def _is_known(self, stretch: Stretch, source: FoldInput) -> bool:
+        is_new = stretch.parent is None
+        return is_new and self._deps.reads.is_folded(self._id, to_id=stretch.to_id, input_hash=source.input_hash)
+
+    def _content(self, source: FoldInput) -> tuple[FoldContent, tuple[Quarantined, ...]]:
+        return fold_call.make_fold(source, asking=self._asking(self._making.run))
+
+    def _compressor(self, language: Language) -> fold_call.Compress:
+        return fold_call.compressor(self._id, language, asking=self._asking(self._making.compress_run))
+
+    def _asking(self, run: Run) -> FoldAsking:
+        deps = self._deps
+        return FoldAsking(ledger=deps.ledger, llm=deps.llm, counter=deps.counter, run=run, tally=self._effort)
+
+    def _told(self, told: running_summary.RunningSummary, fold_id: UUID | None) -> Running:
+        if told.reason is not None:
+            self.notes.append(f"running summary: {told.reason}")
+        return Running(told.text, self._deps.counter.count(told.text), fold_id)
+
+
+def pairs(messages: Sequence[SessionMessage]) -> tuple[tuple[int, str], ...]:
+    """Ids with content hashes, as they were read."""
+    return tuple((message.id, message.content_hash) for message in messages)
+
+
+def is_unchanged(messages: Sequence[SessionMessage], fold: DirtyFold) -> bool:
+    """Whether a dirty fold was made from exactly this and nothing that is gone (H8)."""
+    return not fold.rests_on_deleted and folding.window_hash(messages) == fold.input_hash
+
+
+def _said_at(messages: Sequence[SessionMessage], parent: DirtyFold | None) -> datetime:
+    """Event time of the last of them; of a range of which nothing is left, what it was."""
+    if messages:
+        return messages[-1].sent_at
+    assert parent is not None, "a step has a message"
+    return parent.to_at

@@ -1,0 +1,1 @@
+"""Export files and agent threads → chats, entities, messages."""

@@ -1,0 +1,153 @@
+"""From a parsed message to the row that is stored: what is cleaned, what is refused and why.
+
+Pure rules of the first hop; batching and the report are in ``ingest``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.message.blocks import WrongPart, checked_parts, prompt_text
+from pkg_pipeline.memory.message.importance import REASONS, score_many
+from pkg_pipeline.memory.records import MessageKind, MessageRole
+from pkg_pipeline.memory.text.cleaning import clean_json, clean_name, clean_text, text_refusal
+from pkg_pipeline.stages.ingest.stores import MessageRow
+from pkg_pipeline.stages.ports import TokenCounter
+
+LONGEST_ID = 500
+"""Characters of an external id; longer ones could not be indexed."""
+
+LONGEST_KEY_BYTES = 2_400
+"""Of source and external id together, in UTF-8: an index of PostgreSQL takes no more."""
+
+LONGEST_NAME = 300
+"""Characters kept of a name, title or topic; no chat program allows as many."""
+
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+"""A time outside is a fault of the export; kept, it would stretch every reckoning of age and due dates."""
+
+
+class Told(Protocol):
+    """A message as these rules look at it: ``ParsedMessage``, or what is appended to a session."""
+
+    @property
+    def external_id(self) -> str: ...
+    @property
+    def sent_at(self) -> datetime: ...
+    @property
+    def sender_external_id(self) -> str | None: ...
+    @property
+    def kind(self) -> MessageKind: ...
+    @property
+    def role(self) -> MessageRole | None: ...
+    @property
+    def parts(self) -> list[Any] | None: ...
+    @property
+    def reply_to(self) -> str | None: ...
+    @property
+    def topic(self) -> str | None: ...
+    @property
+    def forwarded_from(self) -> str | None: ...
+    @property
+    def edited_at(self) -> datetime | None: ...
+    @property
+    def is_deleted(self) -> bool: ...
+    @property
+    def time_assumed(self) -> bool: ...
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...
+
+
+def key_refusal(source: str, external_id: str) -> str | None:
+    """Why nothing under this key can be stored, or None."""
+    if not source or ":" in source:
+        return f"the source {source[:60]!r} is empty or has a colon in it"
+    if len(external_id) > LONGEST_ID:
+        return f"an id is longer than {LONGEST_ID} characters"
+    if 4 * (len(source) + len(external_id)) > LONGEST_KEY_BYTES:  # only then can it be too long
+        bytes_long = len((source + external_id).encode("utf-8", "surrogatepass"))
+        if bytes_long > LONGEST_KEY_BYTES:
+            return f"source and id together are longer than {LONGEST_KEY_BYTES} bytes"
+    return None
+
+
+def refusal_of(message: Told, source: str, text: str) -> str | None:
+    """Why a message with this cleaned text is not taken, or None."""
+    if len(message.external_id) > LONGEST_ID or len(message.reply_to or "") > LONGEST_ID:
+        return f"an id is longer than {LONGEST_ID} characters"
+    if message.sender_external_id and (refusal := key_refusal(source, message.sender_external_id)) is not None:
+        return refusal
+    if not EARLIEST <= message.sent_at < LATEST:
+        return f"it was sent in the year {message.sent_at.year}, not between {EARLIEST.year} and {LATEST.year}"
+    if message.edited_at is not None and not EARLIEST <= message.edited_at < LATEST:
+        return f"it was edited in the year {message.edited_at.year}, not between {EARLIEST.year} and {LATEST.year}"
+    return text_refusal(text)
+
+
+def shown(name: str | None) -> str:
+    """A name as it is kept: clean, without white space around it, not endless; "" for none."""
+    return clean_name(name).strip()[:LONGEST_NAME] if name else ""
+
+
+Taken = tuple[Told, str, UUID, UUID | None]
+"""A message that goes in, its cleaned text, its chat and its sender."""
+
+
+def rows_of(taken: Sequence[Taken], counter: TokenCounter) -> list[MessageRow]:
+    """The rows of messages, in their order: scored by their text, tokens counted over all their parts."""
+    texts = [entry[1] for entry in taken]
+    scores = score_many(texts)
+    tokens = counter.count_many([_counted(text, message.parts) for message, text, _, _ in taken])
+    codes: list[int] = scores.reasons.tolist()
+    return [
+        row_of(*entry, count, value, REASONS[code])
+        for entry, count, value, code in zip(taken, tokens, scores.values.tolist(), codes, strict=True)
+    ]
+
+
+def _counted(text: str, parts: list[Any] | None) -> str:
+    """What a message takes in a prompt. Parts of a form that nobody knows are kept, but a prompt shows the text."""
+    if not parts:
+        return text
+    try:
+        return prompt_text(text, checked_parts(clean_json(parts)[0]))
+    except WrongPart:
+        return text
+
+
+def row_of(
+    message: Told,
+    text: str,
+    chat_id: UUID,
+    sender: UUID | None,
+    tokens: int,
+    score: float,
+    reason: str | None,
+) -> MessageRow:
+    """The row of a message with its cleaned ``text``; a service entry is no speech and has no importance."""
+    is_service = message.kind == "service"
+    return MessageRow(
+        chat_id,
+        sender,
+        message.sent_at,
+        message.edited_at,
+        tokens,
+        0.0 if is_service else round(score, 2),
+        message.is_deleted,
+        message.time_assumed,
+        message.kind,
+        message.role,
+        None if is_service else reason,
+        clean_text(message.external_id),
+        text,
+        hashing.content_hash(text),
+        clean_text(message.reply_to) if message.reply_to else None,
+        (shown(message.topic) or None) if message.topic else None,
+        (shown(message.forwarded_from) or None) if message.forwarded_from else None,
+        clean_json(message.parts)[0] if message.parts else None,
+        clean_json(dict(message.metadata))[0] if message.metadata else None,
+    )

@@ -1,0 +1,211 @@
+"""Threads of agents: into the memory as every import goes (L1), and out of their running state once they are safe (L2).
+
+The order of pruning is fixed: messages in, interactions, folds with topics, chunks with embeddings, a look whether all
+of it is there, and only then the thread's state. Killed anywhere it is run again and ends alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.message import turns
+from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, Rejected
+from pkg_pipeline.stages.ingest.stores import ExportItem, ExportSource
+from pkg_pipeline.stages.ingest.thread_stores import (
+    KnownThread,
+    ThreadHistory,
+    ThreadMemory,
+    ThreadMessage,
+    Threads,
+    ThreadState,
+    ThreadUnknown,
+    ThreadUnreadable,
+)
+from pkg_pipeline.stages.sessions.parsing import NAMES
+
+SOURCE = "langgraph"
+MOST_TRIES = 3
+"""A thread that somebody writes to meanwhile is looked at again so often."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneRules:
+    """L2: more than ``most_messages`` in a thread's state → the oldest, so that ``buffer`` fewer than that are left."""
+
+    most_messages: int = 200
+    buffer: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PruneParts:
+    """What pruning works with. ``take_in`` imports a thread. ``fold`` folds it as its policy says, or by hand all that
+    may be; it and ``make_chunks`` (for the days on which interactions began) say why they did not finish.
+    """
+
+    threads: Threads
+    memory: ThreadMemory
+    take_in: Callable[[str], None]
+    build: Callable[[], None]
+    fold: Callable[[UUID, bool], str | None]
+    make_chunks: Callable[[tuple[date, date]], str | None]
+    rules: PruneRules
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """What became of one thread. ``reason`` says why nothing, or less, was taken out; ``is_refused``: it cannot be."""
+
+    thread: str
+    messages: int
+    removed: int = 0
+    would_remove: int = 0
+    is_refused: bool = False
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class ThreadExport:
+    """Implements ``ExportSource`` over one thread: the import stage takes it as it takes a file."""
+
+    def __init__(self, history: ThreadHistory, known: KnownThread) -> None:
+        state = history.state
+        self.name = f"{SOURCE}:{state.thread_id}"
+        self.format = SOURCE
+        self.exported_at = state.at
+        self._history = history
+        self._known = known
+        self._read = 0
+
+    @property
+    def bytes_read(self) -> int:
+        return self._read
+
+    @property
+    def bytes_total(self) -> int:
+        return len(self._history.messages)
+
+    @property
+    def sha256(self) -> str | None:
+        return hashlib.sha256(self._history.state.checkpoint_id.encode()).hexdigest()
+
+    def items(self) -> Iterator[ExportItem]:
+        thread = self._history.state.thread_id
+        yield ParsedChat(
+            source=SOURCE,
+            external_id=thread,
+            kind="thread",
+            metadata={"checkpoint_id": self._history.state.checkpoint_id},
+        )
+        for where, reason in self._history.rejected:
+            yield Rejected(where, reason)
+        for number, message in enumerate(self._history.messages, 1):
+            self._read = number
+            yield self._parsed(thread, message, number)
+
+    def _parsed(self, thread: str, message: ThreadMessage, number: int) -> ParsedMessage:
+        """A message that is known keeps its time: checkpoints that said it may be gone by now."""
+        known_at = self._known.times.get(message.external_id)
+        return ParsedMessage(
+            chat_external_id=thread,
+            external_id=message.external_id,
+            sent_at=message.at if known_at is None else min(message.at, known_at),
+            text=message.text,
+            sender_external_id=message.role,
+            sender_name=NAMES[message.role],
+            is_self=message.role == "user",
+            kind=message.kind,
+            role=message.role,
+            parts=None if message.parts is None else list(message.parts),
+            edited_at=message.edited_at,
+            metadata=message.metadata,
+            where=f"message {number}",
+        )
+
+
+def export_of(threads: Threads, memory: ThreadMemory, thread_id: str) -> tuple[ExportSource, tuple[str, ...]]:
+    """The thread as an export, and what is less of it than could be. Raises ThreadUnknown, ThreadUnreadable."""
+    known = memory.known(chat_of(thread_id))
+    history = threads.history(thread_id, since=known.checkpoint_id)
+    return ThreadExport(history, known), history.notes
+
+
+def chat_of(thread_id: str) -> UUID:
+    """The chat, and session, that a thread is in the memory."""
+    return hashing.chat_id(SOURCE, thread_id)
+
+
+# ── pruning ──────────────────────────────────────────────────────────────────────────────────
+
+
+def prune(parts: PruneParts, thread_id: str, *, dry_run: bool = False) -> PruneResult:
+    """One thread. What cannot be pruned is said with its reason, and never raised; nothing is removed then."""
+    result = PruneResult(thread_id, 0)
+    for _ in range(MOST_TRIES):
+        try:
+            state = parts.threads.state(thread_id)
+        except (ThreadUnreadable, ThreadUnknown) as error:
+            return PruneResult(thread_id, 0, is_refused=True, reason=str(error))
+        result = _looked_at(state, parts.rules)
+        if result.is_refused or not result.would_remove or dry_run:
+            return result
+        oldest = [message.external_id for message in state.messages[: result.would_remove]]
+        reason = _save(parts, thread_id, oldest)
+        if reason is not None:
+            return replace(result, is_refused=True, reason=reason)
+        if parts.threads.remove(state, oldest):
+            return replace(result, removed=len(oldest))
+    return replace(result, is_refused=True, reason="somebody writes to it all the time; try again later")
+
+
+def _looked_at(state: ThreadState, rules: PruneRules) -> PruneResult:
+    count = len(state.messages)
+    result = PruneResult(state.thread_id, count)
+    if count <= rules.most_messages:
+        return replace(result, reason=f"{count} messages, at most {rules.most_messages}")
+    if state.refusal is not None:
+        return replace(result, is_refused=True, reason=state.refusal)
+    cut = safe_cut(state.messages, count - rules.most_messages + rules.buffer)
+    if cut == 0:
+        return replace(result, is_refused=True, reason="it cannot be cut: its oldest messages wait for results")
+    return replace(result, would_remove=cut)
+
+
+def safe_cut(messages: Sequence[ThreadMessage], wanted: int) -> int:
+    """How many of the oldest: at most ``wanted``, never between a call and its results, nor into the live turn.
+
+    One group that is longer than that goes as a whole.
+    """
+    most = turns.live_turn(messages)
+    ends = [end for _, end in turns.groups(messages) if end <= most and end < len(messages)]
+    return max((end for end in ends if end <= wanted), default=min(ends, default=0))
+
+
+def _save(parts: PruneParts, thread_id: str, oldest: Sequence[str]) -> str | None:
+    """All that has to be in the memory before anything goes; why it is not, or None."""
+    chat_id = chat_of(thread_id)
+    try:
+        parts.take_in(thread_id)
+    except (ThreadUnreadable, ThreadUnknown) as error:
+        return str(error)
+    parts.build()
+    reason = None
+    for by_hand in (False, True):
+        if not parts.memory.coverage(chat_id, oldest).missing:
+            break
+        reason = parts.fold(chat_id, by_hand)
+    if missing := parts.memory.coverage(chat_id, oldest).missing:
+        return f"{len(missing)} of them are in no summary yet: {reason or 'try again later'}"
+    days = parts.memory.coverage(chat_id, oldest).days
+    reason = "they are in no interaction" if days is None else parts.make_chunks(days)
+    unsearchable = parts.memory.coverage(chat_id, oldest).unsearchable
+    if unsearchable or reason is not None:
+        return f"{len(unsearchable or oldest)} of them cannot be searched yet: {reason or 'try again later'}"
+    return None

@@ -1,0 +1,1 @@
+"""Messages → interactions with participants."""

@@ -1,0 +1,263 @@
+"""The second hop: touched chats → interactions with participants, and the marks of the days that need a summary.
+
+Only the stretch around what changed is read, in chunks; where interactions begin is ``memory.sessionise``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.message.attribution import named_in, with_neighbours
+from pkg_pipeline.memory.message.sessionise import is_completed, stretches
+from pkg_pipeline.memory.text.language import detect
+from pkg_pipeline.stages.ingest.stores import (
+    Belongings,
+    ChatBatch,
+    ChatInfo,
+    InteractionRow,
+    InteractionStore,
+    ParticipantRow,
+    SegmentMessage,
+)
+from pkg_pipeline.stages.ports import Clock
+
+SAVED_AT_ONCE = 500
+SAVED_MESSAGES = 50_000
+"""Interactions a statement, and messages in them: a chat of a million messages is saved in bounded pieces."""
+
+OTHERS_AT_MOST = 500
+"""Chats of others that who builds only some takes along: half a second's work."""
+
+LANGUAGE_MESSAGES = 2_000
+"""So many of an interaction's first messages tell its language."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+NOBODY = UUID(int=0)
+
+_Read = tuple[SegmentMessage, Sequence[UUID]]
+"""A message and the members that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionParams:
+    """P11 and P34. ``due_after_seconds`` is the summary's minimum age, at least the gap."""
+
+    gap_seconds: float
+    due_after_seconds: float
+    minimum_messages: int
+    mass_senders: int
+    timezone: str
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionsReport:
+    """``chats`` looked at, ``interactions`` that changed, ``completed`` by silence, ``messages`` read."""
+
+    chats: int
+    interactions: int
+    completed: int
+    messages: int
+
+    def __add__(self, other: InteractionsReport) -> InteractionsReport:
+        return InteractionsReport(
+            self.chats + other.chats,
+            self.interactions + other.interactions,
+            self.completed + other.completed,
+            self.messages + other.messages,
+        )
+
+
+def build_interactions(
+    store: InteractionStore, *, clock: Clock, params: InteractionParams, chats: Collection[UUID] | None = None
+) -> InteractionsReport:
+    """Bring the interactions of touched chats up to date; one transaction a batch, so it may be killed anywhere.
+
+    With ``chats`` it is those, then a few of what else waits and nobody is at work on: whoever took in one chat does
+    not wait for another's backlog, and what little their import touched elsewhere (names, who is me) is done too.
+    """
+    now = clock.now()
+    made = _build(store, store.dirty_chats(chats), now=now, params=params, waits=True)
+    if chats is not None:
+        others = store.dirty_chats(limit=OTHERS_AT_MOST)
+        made += _build(store, others, now=now, params=params, waits=False)
+        chats = {*chats, *others}
+    store.refresh_totals(chats)
+    silent = store.complete_silent(before=now - timedelta(seconds=params.gap_seconds))
+    return made + InteractionsReport(0, 0, silent, 0)
+
+
+def _build(
+    store: InteractionStore, chats: Sequence[UUID], *, now: datetime, params: InteractionParams, waits: bool
+) -> InteractionsReport:
+    at = built = changed = messages = 0
+    while at < len(chats):
+        with store.open_batch(
+            chats[at:], gap_seconds=params.gap_seconds, mass_senders=params.mass_senders, waits=waits
+        ) as batch:
+            messages += _build_batch(batch, now=now, params=params)
+            changed += batch.finish()
+        at += batch.asked
+        built += batch.built
+    return InteractionsReport(chats=built, interactions=changed, completed=0, messages=messages)
+
+
+def _build_batch(batch: ChatBatch, *, now: datetime, params: InteractionParams) -> int:
+    """Save the interactions of the chats in pieces; returns how many messages they have."""
+    rows: list[InteractionRow] = []
+    messages = unsaved = 0
+    gap = timedelta(seconds=params.gap_seconds)
+
+    def save() -> None:
+        batch.save(rows, due_after_seconds=params.due_after_seconds, minimum_messages=params.minimum_messages)
+
+    for chat, chunks in batch.chats():
+        for stretch in stretches(_read(chat, chunks), sent_at=lambda read: read[0].sent_at, gap=gap):
+            tally = _Tally(chat)
+            rows.append(_interaction(tally, stretch, now=now, params=params))
+            messages += tally.seen
+            unsaved += tally.seen
+            if len(rows) == SAVED_AT_ONCE or unsaved >= SAVED_MESSAGES:
+                save()
+                rows, unsaved = [], 0
+    save()
+    return messages
+
+
+def _is_group(chat: ChatInfo) -> bool:
+    """Whether P34 decides message by message whose they are."""
+    return chat.kind != "direct" and chat.category != "mass"
+
+
+def _read(chat: ChatInfo, chunks: Iterable[Sequence[SegmentMessage]]) -> Iterator[_Read]:
+    """The messages of the stretch, each with the members that it names. A chunk is searched at once: making the names
+    ready costs as much as searching hundreds of messages.
+    """
+    names = {entity: names for entity, (names, _) in chat.members.items()} if _is_group(chat) else {}
+    for chunk in chunks:
+        named: dict[int, list[UUID]] = {}
+        if names:
+            for entity, indexes in named_in([message.content for message in chunk], names).items():
+                for index in indexes.tolist():
+                    named.setdefault(index, []).append(entity)
+        for index, message in enumerate(chunk):
+            yield message, named.get(index, ())
+
+
+class _Tally:
+    """What adds up while the messages of one interaction pass by. Of a group it keeps 20 bytes a message, else none."""
+
+    def __init__(self, chat: ChatInfo) -> None:
+        self.chat = chat
+        self.seen = self.live = self.tokens = self.important = 0
+        self.first: SegmentMessage | None = None
+        self.last: SegmentMessage | None = None
+        self.wrote: Counter[UUID] = Counter()
+        self.texts: list[str] = []
+        self.ids, self.sent_at_us, self.token_counts = array("q"), array("q"), array("i")
+        self.marks: dict[UUID, array[int]] = {entity: array("q") for entity in chat.members} if _is_group(chat) else {}
+        self.answers: list[tuple[int, UUID, datetime]] = []
+
+    def pairs(self, messages: Iterable[_Read]) -> Iterator[tuple[str, str]]:
+        """Takes each message in and passes on what the input hash is made of."""
+        is_group = _is_group(self.chat)
+        for message, named in messages:
+            self.seen += 1
+            if self.first is None:
+                self.first = message
+            self.last = message
+            if message.is_deleted:
+                continue
+            self.live += 1
+            self.tokens += message.token_count
+            self.important += message.is_important
+            if len(self.texts) < LANGUAGE_MESSAGES:
+                self.texts.append(message.content)
+            if message.sender_entity_id is not None:
+                self.wrote[message.sender_entity_id] += 1
+            if is_group:
+                self._mark(message, named)
+            yield message.external_id, message.content_hash
+
+    def _mark(self, message: SegmentMessage, named: Iterable[UUID]) -> None:
+        place = len(self.ids)
+        self.ids.append(message.id)
+        self.sent_at_us.append((message.sent_at - EPOCH) // MICROSECOND)
+        self.token_counts.append(message.token_count)
+        if (mine := self.marks.get(message.sender_entity_id or NOBODY)) is not None:
+            mine.append(place)
+        for entity in named:
+            self.marks[entity].append(place)
+        if message.answers is not None and message.answers in self.marks and message.answered_at is not None:
+            self.answers.append((place, message.answers, message.answered_at))
+
+    def owned(self) -> dict[UUID, NDArray[np.int64]]:
+        """For each member the places of the messages that belong to it (P34), its neighbours among them.
+
+        An answer counts where what it answers was said in this interaction: then nothing outside changes whose it is.
+        """
+        assert self.first is not None, "there is no interaction without a message"
+        assert self.last is not None, "there is no interaction without a message"
+        for place, entity, answered_at in self.answers:
+            if self.first.sent_at <= answered_at <= self.last.sent_at:
+                self.marks[entity].append(place)
+        return {entity: with_neighbours(places, len(self.ids)) for entity, places in self.marks.items()}
+
+
+def _interaction(
+    tally: _Tally, messages: Iterable[_Read], *, now: datetime, params: InteractionParams
+) -> InteractionRow:
+    input_hash = hashing.input_hash(tally.pairs(messages))
+    chat, first, last = tally.chat, tally.first, tally.last
+    assert first is not None, "there is no interaction without a message"
+    assert last is not None, "there is no interaction without a message"
+    is_silent = is_completed(last.sent_at, now, timedelta(seconds=params.gap_seconds))
+    participants, belongings = _participants(tally)
+    return InteractionRow(
+        id=hashing.interaction_id(hashing.chat_key(chat.source, chat.external_id), first.external_id),
+        chat_id=chat.id,
+        day=first.sent_at.astimezone(ZoneInfo(params.timezone)).date(),
+        started_at=first.sent_at,
+        ended_at=last.sent_at,
+        status="completed" if is_silent else "active",
+        message_count=tally.live,
+        token_count=tally.tokens,
+        important_count=tally.important,
+        language=detect(tally.texts),
+        first_external_id=first.external_id,
+        input_hash=input_hash,
+        participants=participants,
+        belongings=belongings,
+    )
+
+
+def _participants(tally: _Tally) -> tuple[tuple[ParticipantRow, ...], tuple[Belongings, ...]]:
+    """Who took part. In a direct chat everything belongs to both; in a group P34 decides per entity."""
+    members = tally.chat.members
+    roles: dict[UUID, Literal["self", "other"]] = {
+        entity: "self" if is_self else "other" for entity, (_, is_self) in members.items()
+    }
+    if tally.chat.kind == "direct":
+        return tuple(ParticipantRow(one, roles[one], tally.live, tally.tokens) for one in sorted(members)), ()
+    if tally.chat.category == "mass":
+        # nobody's context draws on mass chats; who wrote is kept for the record
+        wrote = sorted(tally.wrote.items())
+        return tuple(ParticipantRow(one, roles[one], count, 0) for one, count in wrote if one in members), ()
+    ids, sent_at_us = np.array(tally.ids, np.int64), np.array(tally.sent_at_us, np.int64)
+    tokens = np.array(tally.token_counts, np.int64)
+    owned = {entity: places for entity, places in sorted(tally.owned().items()) if len(places)}
+    return (
+        tuple(ParticipantRow(one, roles[one], len(at), int(tokens[at].sum())) for one, at in owned.items()),
+        tuple(Belongings(one, ids[at], sent_at_us[at]) for one, at in owned.items() if roles[one] == "other"),
+    )

@@ -1,0 +1,1 @@
+"""Asking a model: replay, budget, call, validation, ledger, leases."""

@@ -1,0 +1,1 @@
+"""Figures, the queue report, and the checks of each asset."""

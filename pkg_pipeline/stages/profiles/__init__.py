@@ -1,0 +1,1 @@
+"""Published summaries → relationship profiles, one a week."""

@@ -1,0 +1,130 @@
+"""From what is stored to what one profile is made from: the counted part of the row, and the input of its words.
+
+The two are not the same. The row counts up to the week's end (P22); the words are made as of the newest summary that
+goes in. So a week in which nothing new was summarised has the input of the week before, and its words are carried over
+although the totals grew (P23); and a week built a year later has the very input that it had then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.profile import rules as rules
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput, Topic
+from pkg_pipeline.memory.profile.rules import SummarySize, Week
+from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
+from pkg_pipeline.memory.records import Language, Person
+from pkg_pipeline.stages.profiles.stores import Extent, Material, ProfileReads
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """One person in one week, ready to be worded. ``based_on`` and ``items`` are what the row rests on."""
+
+    aggregate: ProfileAggregate
+    source: ProfileInput
+    source_tokens: int
+    is_dirty: bool
+    based_on: tuple[UUID, ...]
+    items: tuple[UUID, ...]
+
+    @property
+    def language(self) -> Language:
+        return self.source.language
+
+
+def prepare(reads: ProfileReads, entity: Person, week: Week, *, profile_id: UUID, zone: ZoneInfo) -> Prepared | None:
+    """None where nothing is summarised by then."""
+    material = reads.material(entity.entity_id, week)
+    if material is None:
+        return None
+    chosen = rules.fitting(_sizes(material))
+    return prepared_from(material, reads.texts(chosen), entity=entity, profile_id=profile_id, chosen=chosen, zone=zone)
+
+
+def prepared_from(
+    material: Material,
+    texts: Mapping[UUID, tuple[str, str | None]],
+    *,
+    entity: Person,
+    profile_id: UUID,
+    chosen: tuple[UUID, ...],
+    zone: ZoneInfo,
+) -> Prepared:
+    """Row and input out of what was read. Pure."""
+    topics = _topics(material, entity)
+    dated = _dated(material, texts, chosen)
+    source = ProfileInput(
+        profile_id=profile_id,
+        entity=entity,
+        self_person=material.self_person,
+        week=rules.week_of(material.at_newest.last_ended_at, zone),
+        aggregate=rules.shortened(_aggregate(material, material.at_newest, topics)),
+        summaries=dated,
+        omitted_summaries=len(material.covered) - len(dated),
+        facts=material.facts,
+        language=rules.language_of([(one.language, one.messages) for one in material.covered]),
+        timezone=zone.key,
+        input_hash="",
+    )
+    return Prepared(
+        aggregate=_aggregate(material, material.at_end, topics),
+        source=replace(source, input_hash=rules.words_hash(source)),
+        source_tokens=sum(one.tokens for one in material.covered),
+        is_dirty=any(one.is_dirty for one in material.covered),
+        based_on=tuple(one.summary_id for one in material.covered),
+        items=tuple(one.id for one in (*material.decisions, *material.open_items)),
+    )
+
+
+def _sizes(material: Material) -> list[SummarySize]:
+    decided = {decision.interaction_id for decision in material.decisions}
+    return [SummarySize(one.summary_id, one.tokens, one.interaction_id in decided) for one in material.covered]
+
+
+def _topics(material: Material, entity: Person) -> tuple[Topic, ...]:
+    people = [person.name for person in (entity, material.self_person) if person is not None]
+    mentions = (TopicMention(point, one.ended_at) for one in material.covered for point in one.key_points)
+    return merge_topics(mentions, besides=people)
+
+
+def _dated(
+    material: Material, texts: Mapping[UUID, tuple[str, str | None]], chosen: tuple[UUID, ...]
+) -> tuple[DatedSummary, ...]:
+    """Oldest first, numbered from 1. One that was erased meanwhile is left out."""
+    decided: dict[UUID, list[str]] = {}
+    for decision in material.decisions:
+        decided.setdefault(decision.interaction_id, []).append(decision.description)
+    wanted = set(chosen)
+    found = [one for one in reversed(material.covered) if one.summary_id in wanted and one.summary_id in texts]
+    return tuple(
+        DatedSummary(
+            number=number,
+            interaction_id=one.interaction_id,
+            day=one.day,
+            text=texts[one.summary_id][0],
+            tone=texts[one.summary_id][1],
+            decisions=tuple(decided.get(one.interaction_id, ())),
+        )
+        for number, one in enumerate(found, 1)
+    )
+
+
+def _aggregate(material: Material, extent: Extent, topics: tuple[Topic, ...]) -> ProfileAggregate:
+    gap = rules.mean_gap_days(extent.first_started_at, extent.last_started_at, extent.interactions)
+    return ProfileAggregate(
+        first_interaction_at=extent.first_started_at,
+        last_interaction_at=extent.last_ended_at,
+        last_meaningful_contact_at=extent.last_meaningful_at,
+        total_interactions=extent.interactions,
+        total_messages=extent.messages,
+        summarized_interactions=len(material.covered),
+        frequency=rules.frequency_of_gap(gap),
+        mean_gap_days=gap,
+        top_topics=topics,
+        key_decisions=tuple(decision.key_decision for decision in material.decisions if decision.is_high),
+        open_action_items=material.open_items,
+    )

@@ -1,0 +1,224 @@
+"""What the profiles stage needs from storage, as Protocols it owns: who is due, what is known of them, what is kept.
+
+Budgets, ledger and partitions are in ``stores``; the rules over these records are in ``memory.profile``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, Protocol
+from uuid import UUID
+
+from pkg_pipeline.memory.profile.records import KeyDecision, OpenItem, ProfileAggregate, ProfileContent
+from pkg_pipeline.memory.profile.rules import Week
+from pkg_pipeline.memory.records import Language, Person, Quarantined
+from pkg_pipeline.stages.summaries.stores import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePrompt:
+    """What the words are made with besides their input: another one of these makes other words (B5)."""
+
+    version: str
+    model: str
+    schema_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedProfile:
+    """One person of one week under a lease. ``token`` is the fencing token the result is saved with."""
+
+    profile_id: UUID
+    entity: Person
+    token: int
+
+    @property
+    def lease_id(self) -> UUID:
+        return self.profile_id
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much there was up to a moment; of interactions that ended by then, whether summarised or not."""
+
+    interactions: int
+    messages: int
+    first_started_at: datetime
+    last_started_at: datetime
+    last_ended_at: datetime
+    last_meaningful_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredSummary:
+    """One summary that goes in, before its text is loaded. ``messages`` are the person's own share of a group (P34)."""
+
+    summary_id: UUID
+    interaction_id: UUID
+    day: date
+    ended_at: datetime
+    language: Language
+    messages: int
+    tokens: int
+    key_points: tuple[str, ...]
+    is_dirty: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MadeDecision:
+    """A decision of any importance in a covered interaction, with its day."""
+
+    id: UUID
+    interaction_id: UUID
+    decided_on: date
+    is_high: bool
+    description: str
+
+    @property
+    def key_decision(self) -> KeyDecision:
+        return KeyDecision(self.id, self.interaction_id, self.decided_on, self.description)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All that one profile is made from, in one snapshot. ``at_end`` reaches to the week's end, ``at_newest`` to the
+    end of the newest covered interaction. Summaries and decisions are newest first, open items by due date.
+    """
+
+    self_person: Person | None
+    at_end: Extent
+    at_newest: Extent
+    covered: tuple[CoveredSummary, ...]
+    decisions: tuple[MadeDecision, ...]
+    open_items: tuple[OpenItem, ...]
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The worded part of a row with what it took. ``is_own`` False: they stand in the row of another week."""
+
+    content: ProfileContent
+    quarantined: tuple[Quarantined, ...]
+    summary_tokens: int
+    cost_usd: float
+    seconds: float
+    is_carried_over: bool
+    is_own: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PastAttempt:
+    """What was tried before with this very input, prompt and model (P19). ``is_due``: by the database's clock."""
+
+    attempts: int
+    deferrals: int
+    is_failed: bool
+    is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """One row as it is to stand. ``based_on`` and ``items`` are ids of the summaries and items it rests on."""
+
+    profile_id: UUID
+    entity_id: UUID
+    week: Week
+    aggregate: ProfileAggregate
+    words: Words
+    input_hash: str
+    prompt: ProfilePrompt
+    language: Language
+    source_tokens: int
+    is_dirty: bool
+    based_on: tuple[UUID, ...]
+    items: tuple[UUID, ...]
+
+
+Saved = Literal["written", "unchanged", "lost"]
+
+
+class ProfileReads(Protocol):
+    """What goes into profiles."""
+
+    def persons(self, week: Week) -> list[Person]:
+        """Whom the week's profiles are about (P20), the most important first: nobody's failures before another's first
+        try, those without any profile, then by the most recent contact up to the week's end.
+        """
+        ...
+
+    def material(self, entity_id: UUID, week: Week) -> Material | None:
+        """None where nothing is summarised by then."""
+        ...
+
+    def texts(self, summary_ids: Sequence[UUID]) -> Mapping[UUID, tuple[str, str | None]]:
+        """(summary, tone) by id."""
+        ...
+
+    def words(self, entity_id: UUID, week: Week, *, input_hash: str, prompt: ProfilePrompt) -> Words | None:
+        """Words made from this input: the week's own, else those of another week (P23)."""
+        ...
+
+    def attempt(self, entity_id: UUID, week: Week, *, input_hash: str, prompt: ProfilePrompt) -> PastAttempt | None: ...
+
+
+class ProfileWrites(Protocol):
+    """Leases, rows and attempts."""
+
+    def claim(
+        self, persons: Sequence[tuple[UUID, Person]], *, holder: str, lease_seconds: float
+    ) -> list[ClaimedProfile]:
+        """Those of (profile id, person) that nobody else works on, in the order given."""
+        ...
+
+    def renew(self, claimed: Sequence[ClaimedProfile], *, lease_seconds: float) -> None: ...
+
+    def release(self, claimed: Sequence[ClaimedProfile]) -> None:
+        """Gives back what was not saved; leases that are no longer ours stay with their new holder."""
+        ...
+
+    def save(self, row: ProfileRow, *, token: int) -> Saved:
+        """Row and release of the lease in one transaction; nothing is written where nothing is new. ``lost``, and
+        nothing saved, when another worker has it.
+        """
+        ...
+
+    def fail(
+        self,
+        claimed: ClaimedProfile,
+        failure: Failure,
+        *,
+        week: Week,
+        input_hash: str,
+        prompt: ProfilePrompt,
+        past: PastAttempt | None,
+        attempt_limit: int,
+    ) -> bool:
+        """Record an attempt (P19), or with ``counts`` False only put it off; release the lease. Whether that was it."""
+        ...
+
+
+class WeekStore(Protocol):
+    """The weeks as partitions, beyond what ``PartitionStore`` knows."""
+
+    def begin(self, week: Week) -> bool:
+        """Everything committed by now will be seen by the run that begins; what comes later marks the week anew.
+        Whether the week was attempted before.
+        """
+        ...
+
+    def drop_marks(self, marks: Sequence[int]) -> None:
+        """Takes marks away where nothing else is to be written down."""
+        ...
+
+    def is_attempted(self, sunday: date) -> bool: ...
+
+    def revive(self, prompt: ProfilePrompt) -> int:
+        """What was given up under another prompt or model is due again (P19); how many profiles."""
+        ...
+
+    def resume_at(self, week: Week, profiles: Mapping[UUID, UUID]) -> datetime | None:
+        """The earliest moment, by the database's clock, at which one of (profile id → entity) can go on."""
+        ...

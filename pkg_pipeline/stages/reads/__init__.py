@@ -1,0 +1,1 @@
+"""Reads for people and agents: contexts, entities, lists."""

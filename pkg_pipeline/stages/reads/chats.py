@@ -1,0 +1,33 @@
+"""Which chat is meant: by id, by its key however it is spelt, or by the key of whom it is with. Reads only."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from pkg_pipeline.memory.hashing import chat_key, key_spellings, parse_chat_key
+from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatKeyStore, ChatUnknown
+
+
+def find_chat(store: ChatKeyStore, asked: str) -> tuple[str, str]:
+    """``(source, external_id)`` of a chat that is there.
+
+    ``asked`` is its id, its key with or without percent-encoding, or an identity's key with whom there is one direct
+    chat. Raises ChatUnknown, ChatAmbiguous; ``ValueError`` for what is no id and no key.
+    """
+    asked = asked.replace("\0", "").strip()
+    try:
+        identity = UUID(asked)
+    except ValueError:
+        parse_chat_key(asked)
+    else:
+        if (found := store.chat_of_id(identity)) is None:
+            raise ChatUnknown(asked)
+        return found
+    for source, external_id in key_spellings(asked):
+        chats = store.chats_of_key(source, external_id)
+        if len(chats) > 1:
+            keys = ", ".join(chat_key(*one) for one in chats)
+            raise ChatAmbiguous(f"{asked!r} is in {len(chats)} direct chats: {keys}. Ask again with one of them")
+        if chats:
+            return chats[0]
+    raise ChatUnknown(asked)

@@ -1,0 +1,225 @@
+"""The read of one entity's context (section 2): rows from the store, the block from the rules, a receipt.
+
+Here: the moment asked for, the edges of the tiers, the last count, the answer's JSON. Not here: SQL, HTTP, wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.context.assembly import assemble
+from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, ContextRows, LeftOut
+from pkg_pipeline.memory.recall.records import Ranked
+from pkg_pipeline.memory.records import Tier
+from pkg_pipeline.memory.text.cleaning import clean_name
+from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.stages.ports import TokenCounter
+from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, ContextStore, EntityUnknown, Receipt, ReceiptSink
+
+LARGEST_CHARS_PER_TOKEN = 12
+"""More than this of one message is not read: prose has four letters to a token, and the line would be cut anyway."""
+
+FEWEST_TEXT_CHARS = 400
+MOST_TEXT_CHARS = 16_000
+RECOUNTED_CHARS = 18_000
+MOST_RECOUNTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """Defaults of the read: time zone, edges and limits of the tiers (P1, P2), shares (P6)."""
+
+    zone: ZoneInfo
+    max_tokens: int
+    hot_days: float
+    hot_messages: int
+    warm_days: float
+    warm_summaries: int
+    shares: Mapping[Tier, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """One question. ``now`` is the clock's time; ``as_of`` (P9) and ``max_tokens`` default to now and the setting.
+
+    ``hint`` is the task at hand, in words: what it brings stands in a tier of its own (P5).
+    """
+
+    entity_id: UUID
+    now: datetime
+    as_of: datetime | None = None
+    max_tokens: int | None = None
+    hint: str | None = None
+
+
+Relevant = Callable[["ContextRequest"], tuple[Ranked, ...]]
+"""What a hint brings, best first: recall within the entity, as of the moment asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityContext:
+    """The answer (P8). ``receipt_id`` is None where receipts are switched off."""
+
+    receipt_id: UUID | None
+    entity_id: UUID
+    entity_name: str
+    entity_type: str
+    as_of: datetime
+    max_tokens: int
+    hypothetical_tokens: int
+    block: Block
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape ``context`` of the interface."""
+        return {
+            "receipt_id": None if self.receipt_id is None else str(self.receipt_id),
+            "entity": {"id": str(self.entity_id), "name": clean_name(self.entity_name), "type": self.entity_type},
+            "as_of": iso(self.as_of),
+            "text": self.block.text,
+            "tokens": self.block.tokens,
+            "max_tokens": self.max_tokens,
+            "hypothetical_tokens": self.hypothetical_tokens,
+            "tiers": [
+                {"tier": tier.tier, "tokens": tier.tokens, "items": [_item_json(item) for item in tier.items]}
+                for tier in self.block.tiers
+            ],
+            "left_out": [_left_out_json(entry) for entry in self.block.left_out],
+            "brief": None,
+        }
+
+
+def entity_context(
+    store: ContextStore,
+    counter: TokenCounter,
+    request: ContextRequest,
+    *,
+    settings: ContextSettings,
+    receipts: ReceiptSink | None = None,
+    relevant: Relevant | None = None,
+) -> EntityContext:
+    """The context of one entity. Raises EntityUnknown; BadRequest for a budget below one token or a time to come.
+
+    ``relevant`` is asked where the request has a hint; without it a hint changes nothing.
+    """
+    max_tokens = settings.max_tokens if request.max_tokens is None else request.max_tokens
+    if max_tokens < 1:
+        raise BadRequest("max_tokens", "max_tokens must be at least 1")
+    if request.as_of is not None and request.as_of > request.now:
+        raise BadRequest("as_of", f"as_of lies in the future: it is {iso(request.now)} now")
+    rules = _rules(request, settings, max_tokens)
+    rows = store.read_context(
+        ContextQuery(
+            entity_id=request.entity_id,
+            as_of=rules.as_of,
+            today=rules.today,
+            hot_from=rules.hot_from,
+            warm_from=rules.warm_from,
+            hot_limit=rules.hot_limit,
+            summary_limit=rules.summary_limit,
+            text_chars=min(max(LARGEST_CHARS_PER_TOKEN * max_tokens, FEWEST_TEXT_CHARS), MOST_TEXT_CHARS),
+        )
+    )
+    if rows is None:
+        raise EntityUnknown(str(request.entity_id))
+    if request.hint is not None and relevant is not None:
+        rows = replace(rows, relevant=relevant(request))
+    answer = EntityContext(
+        receipt_id=None if receipts is None else uuid4(),
+        entity_id=rows.entity.id,
+        entity_name=rows.entity.name,
+        entity_type=rows.entity.type,
+        as_of=rules.as_of,
+        max_tokens=max_tokens,
+        hypothetical_tokens=rows.entity.hypothetical_tokens,
+        block=within_budget(rows, rules, counter),
+    )
+    if receipts is not None:
+        receipts.put(receipt_of(answer, request, counter.name))
+    return answer
+
+
+def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -> Block:
+    """The block, its finished text counted once more (P6). A tokenizer whose lines do not add up gets less to fill."""
+    allowed = rules.max_tokens
+    for _ in range(MOST_RECOUNTS):
+        block = assemble(rows, replace(rules, max_tokens=allowed), counter.count_many)
+        counted = count_block(block.text, counter)
+        if counted <= rules.max_tokens:
+            return block if counted == block.tokens else replace(block, tokens=counted)
+        allowed = max(allowed - (counted - rules.max_tokens), 0)
+    return assemble(rows, replace(rules, max_tokens=0), counter.count_many)
+
+
+def count_block(text: str, counter: TokenCounter) -> int:
+    """Tokens of a finished block, in stretches of whole lines: a counter may count a very long text inexactly."""
+    stretches: list[str] = []
+    start = 0
+    while len(text) - start > RECOUNTED_CHARS:
+        end = text.rfind("\n", start, start + RECOUNTED_CHARS) + 1
+        end = end or text.find("\n", start) + 1 or len(text)
+        stretches.append(text[start:end])
+        start = end
+    return sum(counter.count_many([*stretches, text[start:]]))
+
+
+def _rules(request: ContextRequest, settings: ContextSettings, max_tokens: int) -> BlockRules:
+    as_of = request.now if request.as_of is None else request.as_of
+    return BlockRules(
+        as_of=as_of,
+        zone=settings.zone,
+        max_tokens=max_tokens,
+        shares=settings.shares,
+        hot_days=settings.hot_days,
+        hot_limit=settings.hot_messages,
+        summary_limit=settings.warm_summaries,
+        hot_from=as_of - timedelta(days=settings.hot_days),
+        warm_from=as_of - timedelta(days=settings.warm_days),
+    )
+
+
+def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str) -> Receipt:
+    """What was served, without its text (B11)."""
+    assert answer.receipt_id is not None
+    return Receipt(
+        id=answer.receipt_id,
+        entity_id=answer.entity_id,
+        request={
+            "as_of": iso(answer.as_of),
+            "asked_as_of": None if request.as_of is None else iso(request.as_of),
+            "max_tokens": answer.max_tokens,
+            "hint": request.hint,
+            "counter": counter_name,
+        },
+        tiers=[
+            {
+                "tier": tier.tier,
+                "tokens": tier.tokens,
+                "items": [{"kind": item.kind, "id": item.id, "marks": list(item.marks)} for item in tier.items],
+            }
+            for tier in answer.block.tiers
+        ],
+        left_out=[_left_out_json(entry) for entry in answer.block.left_out],
+        tokens=answer.block.tokens,
+        hypothetical_tokens=answer.hypothetical_tokens,
+    )
+
+
+def _item_json(item: BlockItem) -> dict[str, Any]:
+    return {
+        "kind": item.kind,
+        "id": item.id,
+        "text": item.text,
+        "at": iso(item.at),
+        "message_ids": list(item.message_ids),
+        "marks": list(item.marks),
+    }
+
+
+def _left_out_json(entry: LeftOut) -> dict[str, Any]:
+    given: dict[str, Any] = {"kind": entry.kind, "id": entry.id, "reason": entry.reason}
+    return given if entry.count == 1 else {**given, "count": entry.count}

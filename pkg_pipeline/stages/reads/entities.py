@@ -1,0 +1,143 @@
+"""Whom a question is about: by id, by a name that fits exactly one, or from the list of all. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from pkg_pipeline.memory.hashing import key_spellings
+from pkg_pipeline.memory.text.cleaning import clean_name
+from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.stages.reads.paging import Page, cursor_of, name_position
+from pkg_pipeline.stages.reads.stores import EntityStore, EntityUnknown, ListedEntity
+
+MOST_CANDIDATES = 20
+MOST_NAMES = 20_000
+"""Names that a misspelt one is compared with; beyond this only the first ones by alphabet are."""
+
+
+class EntityNotFound(EntityUnknown):
+    """Nobody of that name. ``candidates`` have names that look or sound like it, ``nearest`` are these names."""
+
+    def __init__(self, asked: str, candidates: tuple[ListedEntity, ...] = ()) -> None:
+        near = [f"{one.name} ({contact(one)})" for one in candidates]
+        hint = f"; did you mean {_listed(near)}?" if near else ""
+        super().__init__(f"nobody here is called {asked!r}{hint}")
+        self.asked = asked
+        self.nearest = tuple(one.name for one in candidates)
+        self.candidates = candidates
+
+
+class EntityAmbiguous(Exception):
+    """Several fit. ``candidates`` lists them, ``is_complete`` whether these are all."""
+
+    def __init__(self, asked: str, candidates: tuple[ListedEntity, ...], *, is_complete: bool) -> None:
+        lines = "; ".join(f"{one.name} ({one.id}, {contact(one)})" for one in candidates)
+        count = f"{len(candidates)}" if is_complete else f"more than {len(candidates)}"
+        super().__init__(f"{asked!r} fits {count}: {lines}. Ask again with one of these ids")
+        self.asked = asked
+        self.candidates = candidates
+        self.is_complete = is_complete
+
+
+def entity_id(store: EntityStore, asked: str) -> UUID:
+    """The id of an id or name. An id is taken as it is: the read itself finds out whether it exists, a round trip less.
+
+    Raises EntityNotFound, EntityAmbiguous for a name.
+    """
+    try:
+        return UUID(asked)
+    except ValueError:
+        return find_entity(store, asked).id
+
+
+def find_entity(store: EntityStore, asked: str) -> ListedEntity:
+    """The entity of that id, key or name. Raises EntityNotFound, EntityAmbiguous.
+
+    A key is one of its identities, or its direct chat. Letter case is ignored. A name that is exactly the asked one
+    wins over names that contain it, these over one that sounds so in another script; others are only suggested.
+    """
+    asked = clean_name(asked.replace("\0", "")).strip()
+    if (identity := _as_uuid(asked)) is not None:
+        found = store.entity(identity)
+        if found is None:
+            raise EntityNotFound(asked)
+        return found
+    if not asked:
+        raise EntityNotFound(asked)
+    if (owner := _of_key(store, asked)) is not None:
+        return owner
+    for exact in (True, False):
+        fitting = store.entities_named(asked, exact=exact, limit=MOST_CANDIDATES + 1)
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            is_complete = len(fitting) <= MOST_CANDIDATES
+            raise EntityAmbiguous(asked, tuple(fitting[:MOST_CANDIDATES]), is_complete=is_complete)
+    return _by_sound(store, asked)
+
+
+def list_entities(store: EntityStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
+    """Entities by name; ``query`` keeps names that contain it. Raises BadCursor."""
+    found = store.entities_page(query=query, after=name_position(cursor), limit=limit + 1)
+    shown = found[:limit]
+    following = cursor_of(shown[-1].name, shown[-1].id) if len(found) > limit else None
+    return Page(tuple(entity_json(one) for one in shown), following)
+
+
+def entity_json(one: ListedEntity) -> dict[str, Any]:
+    """The shape of one row of ``entities``."""
+    return {
+        "id": str(one.id),
+        "name": clean_name(one.name),
+        "type": one.type,
+        "is_self": one.is_self,
+        "identities": list(one.identities),
+        "messages": one.messages,
+        "first_contact": None if one.first_contact is None else iso(one.first_contact),
+        "last_contact": None if one.last_contact is None else iso(one.last_contact),
+    }
+
+
+def contact(one: ListedEntity) -> str:
+    """What tells two people of one name apart: where they write, when last."""
+    where = ", ".join(one.identities) or "no identity"
+    when = f"last contact {one.last_contact.date().isoformat()}" if one.last_contact else "no contact"
+    return f"{where}, {when}"
+
+
+def _of_key(store: EntityStore, asked: str) -> ListedEntity | None:
+    """Whose identity, or direct chat, has this key."""
+    for source, external_id in key_spellings(asked):
+        if (found := store.entity_of_key(source, external_id)) is not None:
+            return store.entity(found)
+    return None
+
+
+def _by_sound(store: EntityStore, asked: str) -> ListedEntity:
+    """The one whose name sounds so in another script. Raises EntityAmbiguous, EntityNotFound with who is near."""
+    from pkg_pipeline.stages.reads.near_names import Named, nearest, of_another_script
+
+    names = [Named(*one) for one in store.entity_names(limit=MOST_NAMES)]
+    ids = of_another_script(asked, names)
+    found = [one for one in map(store.entity, ids[: MOST_CANDIDATES + 1]) if one is not None]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        is_complete = len(ids) <= MOST_CANDIDATES
+        raise EntityAmbiguous(asked, tuple(found[:MOST_CANDIDATES]), is_complete=is_complete)
+    near = (store.entity(one) for one in nearest(asked, names))
+    raise EntityNotFound(asked, tuple(one for one in near if one is not None))
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _as_uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

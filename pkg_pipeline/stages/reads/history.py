@@ -1,0 +1,120 @@
+"""Lists over what happened: an entity's interactions, and the summaries with all that was extracted. Reads only.
+
+What rests on a message deleted at its source is withheld here as in the context (P29).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from pkg_pipeline.memory.hashing import chat_key, message_key
+from pkg_pipeline.memory.text.lines import one_line
+from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.stages.reads.paging import Page, cursor_of, time_position
+from pkg_pipeline.stages.reads.stores import HistoryStore, Position, StoredSummary, SummaryFilter, TimelineRow
+
+MOST_READS_A_PAGE = 25
+"""A list of a rare status looks at many interactions that have none of it; then the page ends early, with a cursor."""
+
+
+def list_summaries(store: HistoryStore, wanted: SummaryFilter, *, limit: int, cursor: str | None) -> Page:
+    """Summaries, newest interaction first, in the shape ``summaries``. Raises BadCursor.
+
+    Versions of one interaction stay on one page, so it may hold a few more than ``limit``.
+    """
+    after: Position | None = time_position(cursor)
+    items: list[dict[str, Any]] = []
+    for _ in range(MOST_READS_A_PAGE):
+        found, after = store.summaries_page(wanted, after=after, limit=limit - len(items))
+        items += [summary_json(one) for one in found]
+        if after is None or len(items) >= limit:
+            break
+    return Page(tuple(items), None if after is None else cursor_of(*after))
+
+
+def timeline(store: HistoryStore, entity_id: UUID, *, limit: int, cursor: str | None) -> Page:
+    """Interactions of an entity, newest start first, each with one line of its summary. Raises BadCursor."""
+    found = store.timeline_page(entity_id, after=time_position(cursor), limit=limit + 1)
+    shown = found[:limit]
+    following = cursor_of(shown[-1].started_at, shown[-1].interaction_id) if len(found) > limit else None
+    return Page(tuple(_timeline_json(row) for row in shown), following)
+
+
+KEYED = ("message_ids", "closed_by")
+"""Fields of stored items that hold external ids of messages."""
+
+SERVED = ("completed", "dirty")
+"""Statuses of the summary that stands. What it says besides its items is withheld as a whole, an item by what it cites;
+of any other version, whose items nobody keeps in step with deletions, nothing is shown at all.
+"""
+
+
+def summary_json(one: StoredSummary) -> dict[str, Any]:
+    """One row of ``summaries``. ``withheld``: its text rests on a deleted message and is not shown (P29)."""
+    is_withheld = one.is_withheld
+    return {
+        "id": str(one.id),
+        "interaction_id": str(one.interaction_id),
+        "chat": chat_key(one.source, one.chat_external_id),
+        "started_at": iso(one.started_at),
+        "ended_at": iso(one.ended_at),
+        "status": one.status,
+        "revision": one.revision,
+        "summary": None if is_withheld else one.summary,
+        "key_points": [] if is_withheld else list(one.key_points),
+        "tone": one.tone,
+        "decisions": _items(one, one.decisions),
+        "action_items": _items(one, one.action_items),
+        "extracted_facts": [] if is_withheld else _items(one, one.extracted_facts),
+        "important_messages": [] if is_withheld else [_important(one, given) for given in one.important_messages],
+        "model_version": one.model_version,
+        "cost_usd": one.cost_usd,
+        "withheld": is_withheld,
+    }
+
+
+def _items(one: StoredSummary, stored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Stored objects with message keys instead of external ids, without what is withheld or kept for checks only."""
+    if one.is_withheld and one.status not in SERVED:
+        return []
+    shown = [
+        given
+        for given in stored
+        if one.deleted_messages.isdisjoint(key for name in KEYED for key in given.get(name, ()))
+    ]
+    return [
+        {
+            **{name: value for name, value in given.items() if name != "text_hashes"},
+            **{name: [_key(one, key) for key in given.get(name, ())] for name in KEYED if name in given},
+        }
+        for given in shown
+    ]
+
+
+def _important(one: StoredSummary, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**given, "message_id": _key(one, given["message_id"])}
+
+
+def _key(one: StoredSummary, external_id: str) -> str:
+    return message_key(one.source, one.chat_external_id, external_id)
+
+
+def _timeline_json(row: TimelineRow) -> dict[str, Any]:
+    summary = None
+    if row.summary_id is not None:
+        text = None if row.is_withheld else one_line(row.summary or "")
+        summary = {"id": str(row.summary_id), "status": row.summary_status, "text": text}
+    return {
+        "interaction_id": str(row.interaction_id),
+        "chat": chat_key(row.source, row.chat_external_id),
+        "chat_kind": row.chat_kind,
+        "chat_title": row.chat_title,
+        "started_at": iso(row.started_at),
+        "ended_at": iso(row.ended_at),
+        "status": row.status,
+        "language": row.language,
+        "messages": row.messages,
+        "summary": summary,
+    }

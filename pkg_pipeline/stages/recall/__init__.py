@@ -1,0 +1,1 @@
+"""Chunks with their words and vectors, and the search over them."""

@@ -1,0 +1,272 @@
+"""The hop to what recall searches: interactions → chunks with their words and vectors, day by day (L7).
+
+One interaction is outdated when what its chunks were made from is another than now; only these are made anew. No
+transaction is open while a model reads. Where a killed run ended the next one goes on: every step may be repeated, and
+that an interaction is done is written last. What a chunk is: ``memory.chunking``; vectors: ``vector_stores``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from itertools import chain, groupby, islice
+from typing import TypeVar
+from uuid import UUID
+
+from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
+from pkg_pipeline.memory.recall.chunk_records import Chunk, ChunkedMessage
+from pkg_pipeline.memory.recall.chunking import derived_chunks, message_chunks
+from pkg_pipeline.memory.recall.lexical import document_vector, term_number
+from pkg_pipeline.memory.text.name_forms import across_scripts, inflections
+from pkg_pipeline.stages.llm.reports import PartitionReport
+from pkg_pipeline.stages.ports import Clock, TermAnalyzer
+from pkg_pipeline.stages.recall.chunk_stores import Built, ChunkRow, ChunkStore, DueInteraction, HeldInteractions
+from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
+from pkg_pipeline.stages.recall.vector_stores import NO_SPACE
+from pkg_pipeline.stages.summaries.stores import FinishedPartition, PartitionStore
+
+ASSET = "memory_chunks"
+
+BATCH_CHUNKS = 500
+"""Saved by one transaction."""
+
+GROUP_MESSAGES = 500
+"""Short interactions are worked off together up to about this many messages: a transaction costs more than a row."""
+
+STALE_AT_ONCE = 1_000
+
+BUSY_SECONDS = 60.0
+"""By the database's clock: when what another run works on is looked at again."""
+
+ONE_TALK = datetime(1970, 1, 1, tzinfo=UTC)
+"""Key points of the same moment are of one talk."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkDeps:
+    """The ports this stage works with. ``vectorising`` None: words alone."""
+
+    store: ChunkStore
+    partitions: PartitionStore
+    analyzer: TermAnalyzer
+    clock: Clock
+    vectorising: Vectorising | None
+
+
+@dataclass(slots=True)
+class DayReport(PartitionReport):
+    """What an attempt at one day did. ``chunks`` its outdated ``interactions`` have now: ``kept`` as they were, the
+    others new or with other words; ``embedded`` got a vector, ``refused`` got none; ``removed`` are no longer derived.
+    """
+
+    day: date
+    interactions: int = 0
+    chunks: int = 0
+    kept: int = 0
+    embedded: int = 0
+    refused: int = 0
+    removed: int = 0
+
+
+def build_days(
+    days: tuple[date, date], *, deps: ChunkDeps, on_day: Callable[[DayReport], None] = lambda _: None
+) -> list[DayReport]:
+    """Bring the chunks of each day of the closed range up to date, oldest first; ``on_day`` hears of each when done.
+
+    An interaction that another run holds stays pending, and so do vectors that the embedder cannot give now: its words
+    are found meanwhile. A day without marks, leftovers and work is not written to.
+    """
+    keys = _keys(days)
+    marks = deps.partitions.begin(ASSET, keys, now=deps.clock.now())
+    remove_unwanted(deps)
+    space_id = deps.vectorising.space_id if deps.vectorising else NO_SPACE
+    due = deps.store.due(days, space_id=space_id)
+    reports = {date.fromisoformat(key): DayReport(date.fromisoformat(key)) for key in keys}
+    for one in due:
+        reports[one.day].pending += 1
+    work = _Work(deps, reports, space_id)
+    waiting = deque(reports.values())
+    groups = [*_groups(due)]
+    for group, following in zip(groups, chain((one[0].day for one in groups[1:]), [None]), strict=False):
+        work.off(group)
+        while waiting and following is not None and waiting[0].day < following:
+            _finish(waiting.popleft(), deps=deps, marks=marks, on_day=on_day)
+    while waiting:
+        _finish(waiting.popleft(), deps=deps, marks=marks, on_day=on_day)
+    if deps.vectorising is not None:
+        deps.vectorising.keep_indexes()
+    return list(reports.values())
+
+
+def remove_unwanted(deps: ChunkDeps) -> int:
+    """Chunks of interactions that were joined to others, and of chats that became mass, go; how many interactions."""
+    removed = 0
+    for ids in batched(deps.store.unwanted(), GROUP_MESSAGES):
+        with deps.store.hold(ids) as held:
+            still = set(deps.store.unwanted()) if held.ids else set[UUID]()
+            gone = [one for one in held.ids if one in still]
+            _remove_stale(held, gone)
+            held.forget(gone)
+            removed += len(gone)
+    return removed
+
+
+class _Work:
+    """Makes the chunks of groups of interactions, and counts them into their days."""
+
+    def __init__(self, deps: ChunkDeps, reports: Mapping[date, DayReport], space_id: int) -> None:
+        self._deps, self._reports, self._space_id = deps, reports, space_id
+
+    def off(self, group: Sequence[DueInteraction]) -> None:
+        begun = time.perf_counter()
+        with self._deps.store.hold([one.id for one in group]) as held:
+            # once the embedder has failed only words are looked at, else each of what waits would be derived in vain
+            taken = held.outdated(NO_SPACE if self._has_stopped else self._space_id)
+            if taken:
+                self._make(held, taken)
+            left = {one.id for one in group} - set(held.ids)
+        seconds = time.perf_counter() - begun
+        messages = sum(one.messages for one in group) or len(group)
+        for one in group:
+            report = self._reports[one.day]
+            report.seconds += seconds * (one.messages or 1) / messages
+            if one.id in left:
+                report.add_reason("another run works on some of it")
+            elif not self._has_stopped:
+                report.pending -= 1
+            elif self._deps.vectorising is not None:
+                report.add_reason(self._deps.vectorising.stop_reason)
+
+    @property
+    def _has_stopped(self) -> bool:
+        vectorising = self._deps.vectorising
+        return vectorising is not None and vectorising.stop_reason is not None
+
+    def _make(self, held: HeldInteractions, taken: Sequence[DueInteraction]) -> None:
+        """Words, vectors, what is stale, the state: in this order, so that a kill only repeats work."""
+        day_of = {one.id: one.day for one in taken}
+        speakers = held.speakers(list(day_of))
+        chunks, refused = Counter[UUID](), Counter[UUID]()
+        for batch in batched(self._chunks(held, taken, speakers), BATCH_CHUNKS):
+            kept = held.save([self._row(chunk) for chunk in batch])
+            given = self._deps.vectorising.give(batch, kept) if self._deps.vectorising else None
+            for chunk, row in zip(batch, kept, strict=True):
+                interaction = _of(chunk)
+                chunks[interaction] += 1
+                report = self._reports[day_of[interaction]]
+                report.chunks += 1
+                report.kept += not row.is_changed
+                if given is not None:
+                    report.embedded += row.no in given.embedded
+                    report.refused += row.no in given.refused
+                    refused[interaction] += row.no in given.refused
+        ids = list(day_of)
+        self._reports[taken[0].day].removed += _remove_stale(held, ids)
+        held.name_speakers(self._names(speakers.values()))
+        built = [Built(one.id, one.input_hash, chunks[one.id], refused[one.id]) for one in taken]
+        spaces = {NO_SPACE} if self._has_stopped else {NO_SPACE, self._space_id}
+        held.finish(built, spaces=sorted(spaces))
+        for one in taken:
+            self._reports[one.day].interactions += 1
+
+    def _chunks(
+        self, held: HeldInteractions, taken: Sequence[DueInteraction], speakers: Mapping[UUID, Mapping[UUID, str]]
+    ) -> Iterator[Chunk]:
+        """Of one after the other; of a long one never more than a few passages and a page of messages at once."""
+        sources = {one.id: one.interaction for one in taken}
+        for interaction, points in held.key_points(list(sources)).items():
+            topics = topics_of(points, besides=speakers[interaction].values())
+            sources[interaction] = replace(sources[interaction], topics=topics)
+        for interaction, said in groupby(held.messages(list(sources)), key=lambda pair: pair[0]):
+            yield from message_chunks(sources[interaction], _messages(said))
+        for interaction, texts in held.derived(list(sources)).items():
+            source = sources[interaction]
+            yield from derived_chunks(source, (replace(text, topics=text.topics or source.topics) for text in texts))
+
+    def _row(self, chunk: Chunk) -> ChunkRow:
+        analyzer = self._deps.analyzer
+        return ChunkRow(chunk, document_vector(analyzer.terms(chunk.own), analyzer.terms(chunk.around)))
+
+    def _names(self, speakers: Iterable[Mapping[UUID, str]]) -> dict[UUID, list[int]]:
+        """The words by which a question may mean somebody: each part of a name in all its forms."""
+        found: dict[UUID, list[int]] = {}
+        for entity, name in {entity: name for some in speakers for entity, name in some.items()}.items():
+            parts = name.casefold().replace("ё", "е").split()
+            forms = list(chain.from_iterable(inflections(part) for part in parts))
+            terms = {term for form in forms for term in self._deps.analyzer.terms(form)}
+            keys = {key for part in parts for key in across_scripts(part)}
+            found[entity] = sorted(map(term_number, terms | keys))
+        return found
+
+
+def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str, ...]:
+    """What one conversation is about (P21), case-folded, by name. ``besides`` are names of those who speak."""
+    mentions = [TopicMention(point, ONE_TALK) for point in key_points]
+    return tuple(sorted({topic.name.casefold() for topic in merge_topics(mentions, besides=besides)}))
+
+
+def _remove_stale(held: HeldInteractions, interactions: Sequence[UUID]) -> int:
+    removed = 0
+    while places := held.stale(interactions, STALE_AT_ONCE):
+        held.delete(places)
+        removed += len(places)
+    return removed
+
+
+def _finish(
+    report: DayReport,
+    *,
+    deps: ChunkDeps,
+    marks: Mapping[str, tuple[int, ...]],
+    on_day: Callable[[DayReport], None],
+) -> None:
+    """Writes down what a day left, and when it can go on by the database's clock."""
+    key = report.day.isoformat()
+    if key in marks or report.interactions or report.pending:
+        rest = 0.0
+        if report.pending:
+            stopped = deps.vectorising.rest_seconds if deps.vectorising else 0.0
+            rest = max(BUSY_SECONDS, stopped)
+        done = FinishedPartition(key, marks.get(key, ()), report.pending, None, rest_seconds=rest)
+        deps.partitions.finish(ASSET, [done])
+    on_day(report)
+
+
+def _groups(due: Iterable[DueInteraction]) -> Iterator[list[DueInteraction]]:
+    """Consecutive short interactions together, a long one alone."""
+    group: list[DueInteraction] = []
+    messages = 0
+    for one in due:
+        if group and messages + one.messages > GROUP_MESSAGES:
+            yield group
+            group, messages = [], 0
+        group.append(one)
+        messages += max(one.messages, 1)
+    if group:
+        yield group
+
+
+def _messages(said: Iterable[tuple[UUID, ChunkedMessage]]) -> Iterator[ChunkedMessage]:
+    return (message for _, message in said)
+
+
+def _of(chunk: Chunk) -> UUID:
+    assert chunk.interaction_id is not None, "what this stage derives belongs to an interaction"
+    return chunk.interaction_id
+
+
+def _keys(days: tuple[date, date]) -> list[str]:
+    count = (days[1] - days[0]).days + 1
+    return [(days[0] + timedelta(days=index)).isoformat() for index in range(count)]
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Lists of at most ``size``, as they come."""
+    left = iter(items)
+    while batch := list(islice(left, size)):
+        yield batch

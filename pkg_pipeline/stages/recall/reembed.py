@@ -1,0 +1,261 @@
+"""Another model for the vectors (B4): a space is filled beside the one that is asked, then the two change places.
+
+What a chunk is and how it gets its vector is not said here: ``Fill`` does that for all interactions, and what has its
+vector is not embedded again. So a run that was killed goes on where it was, and the switch is refused while a vector is
+missing: what came in meanwhile is caught up with first. No transaction is open while a model reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from pkg_pipeline.stages.ports import TokenCounter
+from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch, SpaceState, SpaceStore, VectorStore
+
+ROUNDS_WITHOUT_PROGRESS = 3
+"""Passes that bring nothing before it is given up: what still lacks a vector then will not get one by repeating."""
+
+WAIT_SECONDS = 1.0
+PATIENCE_SECONDS = 600.0
+"""How long another run may hold conversations that are needed for the switch."""
+
+SAMPLE_CHUNKS = 300
+AROUND_PIECES, AROUND_TOKENS = 4, 35
+"""A message is embedded with the ends of up to four others: of each no more than about so many tokens."""
+
+
+class ReembedStopped(Exception):
+    """It cannot go on now; what is saved stays. ``done`` of ``total`` chunks have their vector."""
+
+    def __init__(self, reason: str, *, done: int, total: int) -> None:
+        super().__init__(reason)
+        self.done, self.total = done, total
+
+
+class ReembedBusy(Exception):
+    """Another process fills or drops a space now."""
+
+
+class SpaceUnknown(Exception):
+    """No space of that model is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What one pass did. ``pending`` interactions are held by another run; ``stop_reason`` says why no more came."""
+
+    embedded: int
+    refused: int
+    pending: int
+    stop_reason: str | None
+
+
+class Fill(Protocol):
+    def __call__(self, space: Space, on_saved: Callable[[int], None]) -> Filled:
+        """Give every interaction that is outdated for the space its chunks and vectors there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSize:
+    """One space as a person looks at it. ``missing`` chunks have no vector of their words in it."""
+
+    model: str
+    state: SpaceState
+    dimensions: int | None
+    vectors: int
+    missing: int
+    indexes: int
+
+
+class FilledSpaces(SpaceStore, Protocol):
+    """What only the filling of a space asks of the store of spaces."""
+
+    def filling(self) -> AbstractContextManager[bool]:
+        """Whether nobody else fills or drops a space meanwhile."""
+        ...
+
+    def missing(self, space_id: int) -> tuple[int, int]:
+        """Interactions and chunks that lack a vector in the space, the refused left out."""
+        ...
+
+    def forget_incomplete(self, space_id: int) -> int:
+        """Interactions that are marked complete and lack vectors are due again; how many."""
+        ...
+
+    def sizes(self) -> list[SpaceSize]: ...
+
+    def chunks(self) -> int: ...
+
+    def sample(self, space_id: int, limit: int) -> list[tuple[bool, str]]:
+        """Some of what lacks a vector: whether it is a message, and its words."""
+        ...
+
+    def unread(self) -> int:
+        """Interactions with messages that were never cut into chunks."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReembedDeps:
+    """The ports this stage works with. ``wait`` lets another run go on for so many seconds."""
+
+    spaces: FilledSpaces
+    vectors: VectorStore
+    fill: Fill
+    wait: Callable[[float], None]
+
+
+@dataclass(slots=True)
+class ReembedReport:
+    """What was done. ``switched_from`` is the model that was asked before, None where nothing changed places."""
+
+    model: str
+    chunks: int = 0
+    embedded: int = 0
+    refused: int = 0
+    indexes: list[str] = field(default_factory=list[str])
+    switched_from: str | None = None
+    dropped: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReembedForecast:
+    """What it would take. ``tokens`` are estimated from a sample; ``unread`` interactions are not in the figures."""
+
+    model: str
+    chunks: int
+    tokens: int
+    unread: int
+    is_switch: bool
+
+
+Phase = Literal["embedding", "indexing", "dropping"]
+Progress = Callable[[Phase, int, int], None]
+"""Told what is done now, how many chunks have their vector, and how many there are."""
+
+
+def untold(phase: Phase, done: int, total: int) -> None:
+    """For who does not watch."""
+    del phase, done, total
+
+
+def reembed(model: str, *, deps: ReembedDeps, drop_old: bool = False, on_progress: Progress = untold) -> ReembedReport:
+    """Fill the space of ``model``, switch to it, and with ``drop_old`` take all retired spaces away.
+
+    Raises ReembedStopped, ReembedBusy. Repeating it goes on; repeating it when all is done changes nothing.
+    """
+    begun = time.monotonic()
+    with deps.spaces.filling() as is_mine:
+        if not is_mine:
+            raise ReembedBusy("another re-embedding runs already; it goes on by itself")
+        before = deps.spaces.active()
+        space = deps.spaces.open(model)
+        report = ReembedReport(model)
+        _Filling(deps, space, report, on_progress).to_the_end()
+        if before is not None and before.id != space.id:
+            report.switched_from = before.model
+        if drop_old:
+            for one in deps.spaces.spaces():
+                if one.state == "retired":
+                    on_progress("dropping", report.chunks, report.chunks)
+                    report.dropped[one.model] = deps.spaces.drop(one.id)
+    report.seconds = time.monotonic() - begun
+    return report
+
+
+class _Filling:
+    """Passes over what lacks a vector until the switch succeeds."""
+
+    def __init__(self, deps: ReembedDeps, space: Space, report: ReembedReport, on_progress: Progress) -> None:
+        self._deps, self._space, self._report, self._on_progress = deps, space, report, on_progress
+        self._done = self._total = 0
+
+    def to_the_end(self) -> None:
+        idle, waited = 0, 0.0
+        while True:
+            filled = self._pass()
+            self._report.indexes += self._indexed()
+            try:
+                self._deps.spaces.activate(self._space.id)
+            except SpaceMismatch as mismatch:
+                if filled.pending and waited < PATIENCE_SECONDS:
+                    self._deps.wait(WAIT_SECONDS)
+                    waited += WAIT_SECONDS
+                    continue
+                idle = 0 if filled.embedded or self._deps.spaces.forget_incomplete(self._space.id) else idle + 1
+                if idle == ROUNDS_WITHOUT_PROGRESS:
+                    raise self._stopped(str(mismatch)) from mismatch
+            else:
+                self._report.chunks = self._deps.spaces.chunks()
+                return
+
+    def _pass(self) -> Filled:
+        self._measure()
+        filled = self._deps.fill(self._space, self._saved)
+        self._report.embedded += filled.embedded
+        self._report.refused += filled.refused
+        if filled.stop_reason is not None:
+            self._measure()
+            raise self._stopped(filled.stop_reason)
+        return filled
+
+    def _measure(self) -> None:
+        missing = self._deps.spaces.missing(self._space.id)[1]
+        self._total = self._deps.spaces.chunks()
+        self._done = self._total - missing
+        self._on_progress("embedding", self._done, self._total)
+
+    def _saved(self, count: int) -> None:
+        self._done += count
+        self._total = max(self._total, self._done)
+        self._on_progress("embedding", self._done, self._total)
+
+    def _indexed(self) -> list[str]:
+        self._on_progress("indexing", self._done, self._total)
+        return self._deps.vectors.keep_indexes(self._space.id)
+
+    def _stopped(self, reason: str) -> ReembedStopped:
+        return ReembedStopped(reason, done=self._done, total=self._total)
+
+
+def drop(model: str, *, deps: ReembedDeps) -> int:
+    """Take the space of a model away; how many vectors it had. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
+    with deps.spaces.filling() as is_mine:
+        if not is_mine:
+            raise ReembedBusy("a re-embedding runs; drop when it has ended")
+        for one in deps.spaces.spaces():
+            if one.model == model:
+                return deps.spaces.drop(one.id)
+    raise SpaceUnknown(model)
+
+
+def foretell(model: str, *, spaces: FilledSpaces, counter: TokenCounter) -> ReembedForecast:
+    """What ``reembed`` would have to do now. Writes nothing."""
+    known = next((one for one in spaces.spaces() if one.model == model), None)
+    space_id = known.id if known else 0
+    chunks = spaces.missing(space_id)[1]
+    return ReembedForecast(
+        model=model,
+        chunks=chunks,
+        tokens=_tokens(spaces.sample(space_id, SAMPLE_CHUNKS), chunks, counter=counter),
+        unread=spaces.unread(),
+        is_switch=known is None or known.state != "active",
+    )
+
+
+def _tokens(sample: Sequence[tuple[bool, str]], chunks: int, *, counter: TokenCounter) -> int:
+    """A message is read together with the ends of its neighbours, which are as long as messages are."""
+    if not sample:
+        return 0
+    counts = counter.count_many([words for _, words in sample])
+    read = sum(
+        count + (AROUND_PIECES * min(count, AROUND_TOKENS) if is_message else 0)
+        for count, (is_message, _) in zip(counts, sample, strict=True)
+    )
+    return round(read / len(sample) * chunks)

@@ -1,0 +1,214 @@
+"""Other words for a question that recall is asked, by the model (off unless the settings say otherwise).
+
+Here: whether and how the model is asked, and that whatever goes wrong costs the read nothing but a bounded wait (L10).
+What passes is the gate's business (``memory.rewrite_gate``), what is searched for with it is recall's.
+
+A call goes the way of every other: replay, budget, ledger (B6, B8, P32), on the live lane. It runs beside the read:
+one that is not there in time is still paid for, kept, and there for the next who asks. The question's words are kept
+nowhere; the ledger has their hash, and the model's phrasings as its answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.hashing import question_id
+from pkg_pipeline.memory.recall.rewrite_gate import Question, check_rewrite, no_rewrite_reason
+from pkg_pipeline.memory.records import Language
+from pkg_pipeline.prompts import question_rewrite as prompt
+from pkg_pipeline.stages.llm.answer_validation import NotPublishable, ask_and_judge, request_of
+from pkg_pipeline.stages.llm.ask import Tally, rest_after
+from pkg_pipeline.stages.llm.run import OutOfBudget, Run
+from pkg_pipeline.stages.llm.stores import BudgetStore, PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.ports import (
+    Llm,
+    LlmError,
+    LlmMisconfigured,
+    LlmRefused,
+    LlmTask,
+    LlmUnavailable,
+    TokenCounter,
+)
+from pkg_pipeline.stages.summaries.stores import LedgerStore, Subject
+
+TASK: Final[LlmTask] = "question_rewrite"
+
+DEADLINE_SECONDS: Final = 4.0
+"""So long a read waits for other words at most."""
+
+SLOW_REST_SECONDS: Final = 60.0
+MISCONFIGURED_REST_SECONDS: Final = 600.0
+"""Every read would wait in vain for a model that is away: after trouble it is let alone for a while."""
+
+OFFLINE: Final = "the offline model does not rewrite"
+
+
+class Rewritten(NamedTuple):
+    """What to search for: the question as it was asked first, then up to three other phrasings of it.
+
+    ``reason`` says why there are none; None where there are.
+    """
+
+    queries: tuple[str, ...]
+    reason: str | None = None
+
+
+class Asker:
+    """The model with its ledger and budget, shared by all reads of a process. Close it.
+
+    ``usd_cap`` is the live lane's of a day over all tasks, ``calls_cap`` that of rewrites alone. The same question
+    asked by several at once is one call. ``languages`` tells those of the memory's texts on a day: phrasings in them
+    are wanted besides the question's own. ``llm`` should give up by itself soon after ``deadline_seconds``.
+    """
+
+    def __init__(
+        self,
+        *,
+        ledger: LedgerStore,
+        llm: Llm,
+        counter: TokenCounter,
+        budgets: BudgetStore,
+        usd_cap: float,
+        calls_cap: int | None = None,
+        languages: Callable[[date], Sequence[Language]] = lambda _: (),
+        concurrency: int = 4,
+        deadline_seconds: float = DEADLINE_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ledger, self._llm, self._counter, self._budgets = ledger, llm, counter, budgets
+        self._usd_cap, self._calls_cap, self._languages = usd_cap, calls_cap, languages
+        self._deadline_seconds, self._monotonic = deadline_seconds, monotonic
+        self._rests_until = float("-inf")
+        self._lock = threading.Lock()
+        self._asked: dict[Question, Future[tuple[str, ...]]] = {}
+        self._threads = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix=TASK)
+
+    @property
+    def is_offline(self) -> bool:
+        return not self._llm.is_paid
+
+    def close(self) -> None:
+        """Waits for calls that are under way, so that what they cost is written down."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def phrasings(self, question: Question) -> tuple[str, ...]:
+        """What passed of the model's answer; may be empty.
+
+        Raises ``TimeoutError`` after the deadline, an ``LlmError``, ``OutOfBudget``, ``NotPublishable``, or what the
+        stores raise.
+        """
+        future = self._begun(question)
+        try:
+            return future.result(timeout=self._deadline_seconds)
+        except TimeoutError:
+            if not future.cancel():  # it waited for the model, not for a thread
+                self._rest(SLOW_REST_SECONDS)
+            raise
+
+    def _begun(self, question: Question) -> Future[tuple[str, ...]]:
+        """The call for this question, the one under way where there is one."""
+        with self._lock:
+            under_way = self._asked.get(question)
+            if under_way is not None and not under_way.cancelled():
+                return under_way
+            future = self._asked[question] = self._threads.submit(self._ask, question)
+        future.add_done_callback(lambda done: self._forget(question, done))
+        return future
+
+    def _forget(self, question: Question, done: Future[tuple[str, ...]]) -> None:
+        with self._lock:
+            if self._asked.get(question) is done:
+                del self._asked[question]
+
+    def _ask(self, question: Question) -> tuple[str, ...]:
+        question = replace(question, languages=tuple(self._languages(question.asked_on)))
+        subject = Subject("question", question_id(question.text))
+        request = request_of(prompt, prompt.render(question), task=TASK, payload=question, subject=subject)
+        run = _LiveRun(self._budgets, self._left_of_rest, usd_cap=self._usd_cap, calls_cap=self._calls_cap)
+        try:
+            content, _ = ask_and_judge(
+                request,
+                lambda text: check_rewrite(prompt.parse(text).queries, question.text),
+                subject=subject,
+                ledger=self._ledger,
+                llm=self._llm,
+                counter=self._counter,
+                run=run,
+                tally=Tally(),
+            )
+        except LlmUnavailable as away:
+            self._rest(rest_after(away, 0))
+            raise
+        except LlmMisconfigured:
+            self._rest(MISCONFIGURED_REST_SECONDS)
+            raise
+        return content
+
+    def _rest(self, seconds: float) -> None:
+        with self._lock:
+            self._rests_until = max(self._rests_until, self._monotonic() + seconds)
+
+    def _left_of_rest(self) -> float:
+        with self._lock:
+            return self._rests_until - self._monotonic()
+
+
+class _LiveRun(Run):
+    """One question's run: it takes nothing while the model rests. What was answered before is replayed all the same."""
+
+    def __init__(
+        self, budgets: BudgetStore, left_of_rest: Callable[[], float], *, usd_cap: float, calls_cap: int | None
+    ) -> None:
+        super().__init__(budgets, lane="live", task=TASK, usd_cap=usd_cap, calls_cap=calls_cap)
+        self.tries_unanswered = 1  # nobody waits for a second try of a better question
+        self._left_of_rest = left_of_rest
+
+    def take(self, usd: float, call: PlannedCall) -> Reservation:
+        left = self._left_of_rest()
+        if left > 0:
+            raise OutOfBudget(Refusal("the model did not answer a moment ago", left))
+        return super().take(usd, call)
+
+
+def rewritten(question: str, *, asked_at: datetime, zone: ZoneInfo, ask: Asker) -> Rewritten:
+    """``question`` and what else to search for. Never raises (L10); takes ``ask``'s deadline at most.
+
+    ``asked_at`` (aware) is what "last month" is reckoned from.
+    """
+    reason = OFFLINE if ask.is_offline else no_rewrite_reason(question)
+    if reason is not None:
+        return Rewritten((question,), reason)
+    day = asked_at.astimezone(zone).date()
+    try:
+        found = ask.phrasings(Question(question, day, zone.key))
+    except Exception as error:  # noqa: BLE001 - a read is never stopped by what was to make it better (L10)
+        return Rewritten((question,), _reason_of(error))
+    return Rewritten((question, *found), None if found else "the model knows no other words for it")
+
+
+def _reason_of(error: Exception) -> str:
+    """In our words: what a service says may repeat the question."""
+    match error:
+        case TimeoutError() | CancelledError():
+            return "the model did not answer in time"
+        case OutOfBudget():
+            return error.refusal.reason
+        case NotPublishable():
+            return f"the model's answer cannot be used: {error.problem}"
+        case LlmUnavailable():
+            return "the model is unavailable"
+        case LlmMisconfigured():
+            return "the model is not set up rightly"
+        case LlmRefused():
+            return "the model declined"
+        case LlmError():
+            return f"the model gave no answer ({type(error).__name__})"
+        case _:
+            return f"it could not be asked ({type(error).__name__})"

@@ -1,0 +1,310 @@
+"""The read of recall: a question in, the chunks that answer it out, as a block within a budget (P5, L7).
+
+Here: what the question says of time and people, its vector, the search, the order, the block. Not here: SQL, HTTP, how
+texts become chunks. Nothing on this way writes, and no language model is asked unless a rewrite was set up (L10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.periods.questions import QuestionTime, read_time
+from pkg_pipeline.memory.recall.block import RecallRules, recall_block
+from pkg_pipeline.memory.recall.chunk_records import ChunkSource
+from pkg_pipeline.memory.recall.lexical import term_number
+from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
+from pkg_pipeline.memory.recall.records import Candidate, Ranked, RecallBlock, RecallMode
+from pkg_pipeline.memory.recall.vector_codes import codes
+from pkg_pipeline.memory.text.cleaning import clean_name
+from pkg_pipeline.memory.text.language import detect
+from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.stages.ports import Embedder, EmbedderError, TermAnalyzer, TokenCounter, Vectors
+from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown
+from pkg_pipeline.stages.recall.stores import CANDIDATES, FactsQuery, QuestionFacts, RecallStore, SearchQuery
+from pkg_pipeline.stages.recall.words import Words, foreign_names
+
+MOST_QUERY_CHARS = 2_000
+MOST_TOP_K = 200
+FEWEST_CANDIDATES, STEP, CHOICE = 60, 20, 4
+"""At least so many are fetched, in steps so that few statements differ, and so many for each line that is wanted."""
+TOKENS_PER_LINE = 20
+"""A budget holds about one line for so many tokens: what will not be printed is not fetched. Measured: with 60, 120 and
+200 candidates at 1000, 2000 and 4100 tokens nothing is lost, with 60 at 4100 tokens 1.7 points."""
+ASKED_SHARE = 0.5
+"""Of the vector that is searched for, what the question as it was asked counts; other phrasings share the rest."""
+
+
+class Embedders(Protocol):
+    def __call__(self, model: str) -> Embedder | None:
+        """The embedder of a vector space, None where this installation has none for it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """Defaults of the read. ``top_k`` holds where a question asks for neither lines nor tokens."""
+
+    zone: ZoneInfo
+    top_k: int = 5
+    ranking: RankingRules = field(default_factory=RankingRules)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """One question. A session is its chat. ``at_from``/``at_to`` are half-open."""
+
+    query: str
+    now: datetime
+    entity_id: UUID | None = None
+    chat_id: UUID | None = None
+    topics: tuple[str, ...] = ()
+    sources: frozenset[ChunkSource] = frozenset()
+    top_k: int | None = None
+    max_tokens: int | None = None
+    as_of: datetime | None = None
+    at_from: datetime | None = None
+    at_to: datetime | None = None
+
+    @property
+    def moment(self) -> datetime:
+        """What is asked about: ``as_of``, by default now."""
+        return self.now if self.as_of is None else self.as_of
+
+
+@dataclass(frozen=True, slots=True)
+class RecallAnswer:
+    """The answer. ``warnings`` say why it is less than it could be (keywords only, a rewrite that failed)."""
+
+    query: str
+    mode: RecallMode
+    as_of: datetime
+    block: RecallBlock
+    model: str | None
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape ``recall`` of the interface."""
+        return {
+            "query": self.query,
+            "mode": self.mode,
+            "as_of": iso(self.as_of),
+            "text": self.block.text,
+            "tokens": self.block.tokens,
+            "results": [_result_json(line.ranked, line.text) for line in self.block.lines],
+            "embedding_model": self.model,
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RecallParts:
+    """What recall works with."""
+
+    store: RecallStore
+    analyzer: TermAnalyzer
+    embedders: Embedders
+    counter: TokenCounter
+    settings: RecallSettings
+    rewrite: Callable[[str, datetime], tuple[tuple[str, ...], str | None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question brought, in order, before anything is printed."""
+
+    ranked: tuple[Ranked, ...]
+    mode: RecallMode
+    model: str | None
+    warnings: tuple[str, ...]
+
+
+def recall(parts: RecallParts, request: RecallRequest) -> RecallAnswer:
+    """The block that answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
+    found = find(parts, request)
+    rules = RecallRules(
+        max_tokens=request.max_tokens,
+        top_k=_top_k(request, parts.settings),
+        zone=parts.settings.zone,
+        language=detect([request.query]),
+    )
+    block = recall_block(found.ranked, rules, parts.counter.count_many)
+    return RecallAnswer(request.query, found.mode, request.moment, block, found.model, found.warnings)
+
+
+def find(parts: RecallParts, request: RecallRequest) -> Found:
+    """The candidates of a question, best first: what ``recall`` prints and a context with a hint draws on."""
+    _checked(request)
+    queries, note = ((request.query,), None) if parts.rewrite is None else parts.rewrite(request.query, request.moment)
+    time = read_time(request.query, asked_at=request.moment, zone=parts.settings.zone)
+    words = Words.of(parts.analyzer, time.rest, queries[1:])
+    facts = parts.store.question_facts(
+        FactsQuery(
+            terms=_numbers((*words.asked, *words.others)),
+            names=_numbers((*parts.analyzer.terms(request.query), *foreign_names(request.query))),
+            entity_id=request.entity_id,
+            chat_id=request.chat_id,
+            at_from=request.at_from,
+            at_to=request.at_to,
+        )
+    )
+    if facts.unknown == "entity":
+        raise EntityUnknown(str(request.entity_id))
+    if facts.unknown == "chat":
+        raise ChatUnknown(str(request.chat_id))
+    vector, warning = _embedded(parts, facts, list(queries))
+    query = _search_query(request, facts, words, vector, settings=parts.settings)
+    candidates = _searched(parts, query, time)
+    asked = _asked_for(parts, candidates, facts, time)
+    mode: RecallMode = "keyword" if vector is None else "hybrid" if query.words else "vector"
+    model = None if vector is None or facts.space is None else facts.space.model
+    warnings = tuple(one for one in (warning, note and f"searched for as it was asked: {note}") if one)
+    return Found(tuple(ranked(candidates, asked, parts.settings.ranking)), mode, model, warnings)
+
+
+def _checked(request: RecallRequest) -> None:
+    if not request.query.strip():
+        raise BadRequest("query", "query must have words")
+    if len(request.query) > MOST_QUERY_CHARS:
+        raise BadRequest("query", f"query may have at most {MOST_QUERY_CHARS:,} characters")
+    if request.top_k is not None and not 1 <= request.top_k <= MOST_TOP_K:
+        raise BadRequest("top_k", f"top_k must be from 1 to {MOST_TOP_K}")
+    if request.max_tokens is not None and request.max_tokens < 1:
+        raise BadRequest("max_tokens", "max_tokens must be at least 1")
+    if request.as_of is not None and request.as_of > request.now:
+        raise BadRequest("as_of", f"as_of lies in the future: it is {iso(request.now)} now")
+
+
+def _numbers(terms: Iterable[str]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(map(term_number, terms)))
+
+
+def _embedded(parts: RecallParts, facts: QuestionFacts, queries: list[str]) -> tuple[Vectors | None, str | None]:
+    """The question's vector in the active space, or why there is none: then words alone are searched (L10)."""
+    space = facts.space
+    if space is None or all(scope.chunks == 0 for scope in facts.scopes):
+        return None, "nothing that was asked for has a vector yet: keywords only"
+    embedder = parts.embedders(space.model)
+    if embedder is None:
+        return None, f"no embedder for {space.model} is set up: keywords only"
+    try:
+        vectors = embedder.embed(queries)
+    except EmbedderError as error:
+        return None, f"the embedder failed ({error}): keywords only"
+    except Exception as error:  # noqa: BLE001 - a damaged installation stops no read either; its words may be the text's
+        return None, f"the embedder failed ({type(error).__name__}): keywords only"
+    vector = _together(vectors)
+    if vector is None:
+        return None, f"{space.model} sees nothing in the question: keywords only"
+    if space.dimensions is not None and len(vector) != space.dimensions:
+        return None, f"{space.model} gives {len(vector)} dimensions, not {space.dimensions}: keywords only"
+    return vector, None
+
+
+def _together(vectors: Vectors) -> Vectors | None:
+    """One vector of length 1 for the question (the first row) and its other phrasings; None where there is no length.
+
+    Phrasings that have no vector count for nothing; a question without one is searched for by its phrasings.
+    """
+    others = vectors[1:][vectors[1:].any(axis=1)]
+    whole = vectors[0] if not len(others) else ASKED_SHARE * vectors[0] + (1 - ASKED_SHARE) * others.mean(axis=0)
+    length = float(np.linalg.norm(whole))
+    return np.asarray(whole / length, np.float32) if length > 0 else None
+
+
+def _search_query(
+    request: RecallRequest,
+    facts: QuestionFacts,
+    words: Words,
+    vector: Vectors | None,
+    *,
+    settings: RecallSettings,
+) -> SearchQuery:
+    return SearchQuery(
+        facts=facts,
+        as_of=request.moment,
+        words=words.weighed(facts),
+        fetch_terms=words.fetched(facts, is_needed=vector is None),
+        vector=vector,
+        code=None if vector is None else codes(vector[None, :])[0].tobytes(),
+        entity_id=request.entity_id,
+        chat_id=request.chat_id,
+        topics=tuple(topic.casefold() for topic in request.topics),
+        sources=request.sources,
+        at_from=request.at_from,
+        at_to=request.at_to,
+        limit=_candidates(request, settings),
+    )
+
+
+def _candidates(request: RecallRequest, settings: RecallSettings) -> int:
+    """How many of either list may be printed, with some to choose from."""
+    lines = CANDIDATES if request.max_tokens is None else request.max_tokens // TOKENS_PER_LINE
+    top_k = _top_k(request, settings)
+    if top_k is not None:
+        lines = min(lines, CHOICE * top_k)
+    return min(max(-(-lines // STEP) * STEP, FEWEST_CANDIDATES), CANDIDATES)
+
+
+def _top_k(request: RecallRequest, settings: RecallSettings) -> int | None:
+    """At most how many lines; the setting where neither lines nor tokens are asked for."""
+    return settings.top_k if request.top_k is None and request.max_tokens is None else request.top_k
+
+
+def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
+    """The candidates; where the question names a time, those of that time as well, which may be far down else."""
+    found = {one.no: one for one in parts.store.search(query)}
+    is_open = query.at_from is None and query.at_to is None
+    for period in time.periods[:2] if is_open else ():
+        for one in parts.store.search(replace(query, at_from=period.start, at_to=period.end)):
+            found.setdefault(one.no, one)
+    return [found[no] for no in sorted(found)]
+
+
+def _asked_for(
+    parts: RecallParts, candidates: Sequence[Candidate], facts: QuestionFacts, time: QuestionTime
+) -> AskedFor:
+    """Who and when is meant. A named event is where its words are found best: its time divides before from after."""
+    sides: list[tuple[datetime | None, datetime | None]] = []
+    for relation in time.relations:
+        if relation.direction == "during":
+            continue  # its time is that of what is found, whichever side
+        wanted = set(parts.analyzer.terms(relation.event))
+        best: tuple[int, float, Candidate] | None = None
+        for one in candidates:
+            shared = len(wanted.intersection(parts.analyzer.terms(one.text)))
+            if shared and (best is None or (shared, one.lexical) > best[:2]):
+                best = (shared, one.lexical, one)
+        if best is not None:
+            at = best[2].at
+            sides.append((None, at) if relation.direction == "before" else (at, None))
+    return AskedFor(
+        speakers=frozenset(facts.meant),
+        periods=tuple((period.start, period.end) for period in time.periods),
+        sides=tuple(sides),
+        asks_when=time.asks_when,
+    )
+
+
+def _result_json(entry: Ranked, text: str) -> dict[str, Any]:
+    one = entry.candidate
+    return {
+        "id": str(one.id),
+        "source": one.source,
+        "text": text,
+        "score": round(entry.score, 4),
+        "at": iso(one.at),
+        "topics": list(one.topics),
+        "message_ids": list(one.message_ids),
+        "chat": hashing.chat_key(one.chat.source, one.chat.external_id),
+        "speaker": None if one.speaker is None else clean_name(one.speaker),
+        "interaction_id": None if one.interaction_id is None else str(one.interaction_id),
+        "passage": [one.passage + 1, one.passages],
+    }

@@ -1,0 +1,1 @@
+"""Appending to live sessions and reading them."""

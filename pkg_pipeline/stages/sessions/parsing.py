@@ -1,0 +1,212 @@
+"""What an agent loop or a line of JSONL says of one message of a session → ``NewMessage``, or why not. Pure rules.
+
+What is refused after cleaning, and what becomes a row, are the rules of imports (``parsed_rows``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, cast
+
+from pkg_pipeline.memory.message.blocks import Part, WrongPart, checked_parts, text_of
+from pkg_pipeline.memory.records import MessageRole, Rejected, Usage
+from pkg_pipeline.memory.text.cleaning import clean_json, clean_text
+from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso_or_unix
+from pkg_pipeline.stages.ingest.parsed_rows import LONGEST_ID
+
+NAMES: Final[Mapping[str, str]] = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Tool"}
+"""Roles, and what a sender is called of whom only the role is known."""
+
+MOST_AHEAD = timedelta(days=1)
+"""Clocks differ; what is said to come from later than this did not happen yet."""
+
+_USAGE: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_MOST_TOKENS: Final = 2**31 - 1  # what a column of counts holds
+_TYPES: Final[Mapping[str, tuple[type, str]]] = {
+    "sender_name": (str, "a text"),
+    "is_self": (bool, "true or false"),
+    "deleted": (bool, "true or false"),
+    "metadata": (dict, "an object"),
+}
+
+
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class WrongMessage(ValueError):
+    """A message that is not taken in: ``where`` it stands and the ``reason``, which repeats none of its words."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        super().__init__(f"{where}: {reason}" if where else reason)
+        self.where = where
+        self.reason = reason
+
+
+class NewMessage(NamedTuple):
+    """One message to append; a tuple, since many are made. ``sender_id`` and ``sender_name`` None: what the role says.
+
+    ``parts`` are content blocks in the form of ``message_parts``; ``text`` is what they say where nothing else is
+    given. ``usage`` is what the model reported for the call that this message answers. ``where`` is for reports.
+    ``is_time_told`` False: ``sent_at`` is the clock's, which says something of a message that is new alone.
+    """
+
+    external_id: str
+    role: MessageRole | None
+    text: str
+    parts: Sequence[Part] | None
+    sent_at: datetime
+    sender_id: str | None = None
+    sender_name: str | None = None
+    is_self: bool | None = None
+    reply_to: str | None = None
+    edited_at: datetime | None = None
+    is_deleted: bool = False
+    metadata: Mapping[str, Any] = NOTHING
+    usage: Usage | None = None
+    where: str = ""
+    is_time_assumed: bool = False
+    is_time_told: bool = True
+
+
+def parse_many(
+    given: Iterable[tuple[str, Any]], *, now: datetime, zone: tzinfo
+) -> tuple[list[NewMessage], list[Rejected]]:
+    """Messages of (where, JSON value) pairs, and what of them is refused: one wrong message holds back no other."""
+    messages, rejected = list[NewMessage](), list[Rejected]()
+    for where, value in given:
+        try:
+            if not isinstance(value, Mapping):
+                raise WrongMessage(where, "it is not an object")
+            messages.append(parse_message(cast("Mapping[str, Any]", value), where=where, now=now, zone=zone))
+        except WrongMessage as wrong:
+            rejected.append(Rejected(wrong.where, wrong.reason))
+    return messages, rejected
+
+
+def parse_message(fields: Mapping[str, Any], *, where: str, now: datetime, zone: tzinfo) -> NewMessage:
+    """One message from its JSON object. ``now`` is when it was said if it does not say and is new; ``zone`` that of
+    times without an offset. Raises WrongMessage.
+
+    Fields: ``id`` or ``message_id``; ``text``, ``content`` (a text or blocks) or ``parts``; ``role``, ``sender_id`` or
+    both; ``sent_at`` or ``created_at`` (ISO 8601 or unix); ``sender_name``, ``is_self``, ``reply_to``, ``edited_at``,
+    ``deleted``, ``metadata``, ``usage``. Others are left alone.
+    """
+    try:
+        return _parsed(fields, where, now, zone)
+    except (UnreadableTime, WrongPart) as error:
+        raise WrongMessage(where, str(error)) from None
+
+
+def _parsed(fields: Mapping[str, Any], where: str, now: datetime, zone: tzinfo) -> NewMessage:
+    """Every check stands in line, and names are positions below: this runs for every message."""
+    get = fields.get
+    role, sender_id, name, is_self = get("role"), get("sender_id"), get("sender_name"), get("is_self")
+    deleted, metadata, reply_to, edited_at = get("deleted"), get("metadata"), get("reply_to"), get("edited_at")
+    usage = get("usage")
+    if (
+        (name is not None and type(name) is not str)
+        or (is_self is not None and type(is_self) is not bool)
+        or (deleted is not None and type(deleted) is not bool)
+        or (metadata is not None and type(metadata) is not dict)
+    ):
+        raise WrongMessage(where, _wrong_type(fields))
+    if role is not None and (type(role) is not str or role not in NAMES):
+        raise WrongMessage(where, f"role is not one of {', '.join(NAMES)}")
+    if sender_id is not None:
+        sender_id = _id(fields, "sender_id", where)
+    elif role is None:
+        raise WrongMessage(where, "it has neither role nor sender_id")
+    elif is_self is None and role == "user":
+        is_self = True  # whose words a named sender's are only the caller knows
+    text, parts = _said(fields, where)
+    value = get("created_at") if get("sent_at") is None else get("sent_at")
+    moment, is_assumed = (now, False) if value is None else _moment(value, where, now, zone)
+    return NewMessage(
+        _id(fields, "id" if get("message_id") is None else "message_id", where),
+        cast("MessageRole | None", role),
+        text,
+        parts,
+        moment,
+        sender_id,
+        name,
+        is_self,
+        None if reply_to is None else _id(fields, "reply_to", where),
+        None if edited_at is None else from_iso_or_unix(edited_at, zone)[0],
+        deleted is True,
+        metadata or NOTHING,
+        None if usage is None else _usage(usage, where),
+        where,
+        is_assumed,
+        value is not None,
+    )
+
+
+def _wrong_type(fields: Mapping[str, Any]) -> str:
+    for name, (kind, expected) in _TYPES.items():
+        value = fields.get(name)
+        if value is not None and type(value) is not kind:
+            return f"{name} is not {expected}"
+    return "a field is not of its type"
+
+
+def _id(fields: Mapping[str, Any], name: str, where: str) -> str:
+    value = fields.get(name)
+    if type(value) is str and 0 < len(value) <= LONGEST_ID and value.isprintable():
+        return value  # a lone surrogate is not printable, nor is NUL
+    if type(value) is int:
+        value = str(value) if abs(value) < 10**LONGEST_ID else "9" * (LONGEST_ID + 1)
+    if value is None:
+        raise WrongMessage(where, f"{name} is missing")
+    if type(value) is not str:
+        raise WrongMessage(where, f"{name} is neither a text nor an integer")
+    if not value or len(value) > LONGEST_ID:
+        raise WrongMessage(where, f"{name} is empty" if not value else f"{name} is longer than {LONGEST_ID} characters")
+    if clean_text(value) is not value:
+        raise WrongMessage(where, f"{name} has characters that cannot be stored")
+    return value
+
+
+def _said(fields: Mapping[str, Any], where: str) -> tuple[str, list[Part] | None]:
+    """(text, parts). ``content`` is a text or the blocks themselves."""
+    text, content, parts = fields.get("text"), fields.get("content"), fields.get("parts")
+    if content is not None:
+        if isinstance(content, str):
+            if text is not None:
+                raise WrongMessage(where, "text and content are both texts; give one of them")
+            text = content
+        elif isinstance(content, list):
+            if parts is not None:
+                raise WrongMessage(where, "content and parts are both blocks; give one of them")
+            parts = cast("list[Any]", content)
+        else:
+            raise WrongMessage(where, "content is neither a text nor a list of blocks")
+    if parts is not None and type(parts) is not list:
+        raise WrongMessage(where, "parts is not a list")
+    if text is not None and type(text) is not str:
+        raise WrongMessage(where, "text is not a text")
+    if not parts:
+        if text is None:
+            raise WrongMessage(where, "it has neither text nor content nor parts")
+        return text, None
+    blocks = checked_parts(clean_json(parts)[0])
+    return (text_of(blocks) if text is None else text), blocks
+
+
+def _moment(value: object, where: str, now: datetime, zone: tzinfo) -> tuple[datetime, bool]:
+    moment, is_assumed = from_iso_or_unix(value, zone)
+    if moment > now + MOST_AHEAD:
+        raise WrongMessage(where, f"it was sent at {moment.isoformat()}, which is still to come")
+    return moment, is_assumed
+
+
+def _usage(given: object, where: str) -> Usage:
+    if not isinstance(given, dict):
+        raise WrongMessage(where, "usage is not an object")
+    told = cast("dict[str, Any]", given)
+    counts = [told.get(name) or 0 for name in _USAGE]
+    for name, count in zip(_USAGE, counts, strict=True):
+        if type(count) is not int or not 0 <= count <= _MOST_TOKENS:
+            raise WrongMessage(where, f"usage.{name} is no number of tokens")
+    return Usage(counts[0], counts[1], cache_read_tokens=counts[2], cache_write_tokens=counts[3])

@@ -1,0 +1,155 @@
+"""Who speaks in the chats that one process appends to, and which of their messages go in. No storage here.
+
+What a process remembers only saves work: the store says so where it is no longer true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.records import MessageKind, MessageRole, Rejected
+from pkg_pipeline.memory.text.cleaning import clean_text, clean_text_counted
+from pkg_pipeline.stages.ingest.parsed_rows import Taken, refusal_of, shown
+from pkg_pipeline.stages.ingest.stores import EntityRow
+from pkg_pipeline.stages.sessions.parsing import NAMES, NewMessage
+from pkg_pipeline.stages.sessions.reports import AppendReport
+from pkg_pipeline.stages.sessions.stores import Appended, MessageTimes, SessionChat
+
+NAME_LAG = timedelta(hours=1)
+"""How far what is stored of when a name was last borne may lie behind: else each call would write to every sender."""
+
+UNNAMED = datetime(1, 1, 1, tzinfo=UTC)
+LONGEST_SHOWN = 200
+
+
+@dataclass(slots=True)
+class Sender:
+    """A sender in one chat as this process knows them: the latest name, with the message's time that carried it.
+
+    ``stored`` is what the memory knows of it; ``is_stored``: they are a member of the chat, and me if they are.
+    """
+
+    id: UUID
+    external_id: str
+    is_self: bool
+    name: str = ""
+    name_at: datetime = UNNAMED
+    is_stored: bool = False
+    stored: tuple[datetime, str] = (UNNAMED, "")
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether the memory has to be told of them."""
+        return not self.is_stored or self.name != self.stored[1] or self.name_at - self.stored[0] > NAME_LAG
+
+
+@dataclass(slots=True)
+class KnownChat:
+    """A chat that is appended to, and who spoke in it. ``is_there``: the chat and its session are stored.
+
+    ``last`` is what the last append of this process left.
+    """
+
+    chat: SessionChat
+    is_there: bool = False
+    people: dict[str, Sender] = field(default_factory=dict[str, Sender])
+    last: Appended | None = None
+
+    def learns_from(self, message: NewMessage) -> bool:
+        """Whether the memory may have to be told something of who sent it."""
+        person = self.people.get(message.sender_id or message.role or "")
+        return (
+            person is None
+            or not person.is_stored
+            or (message.sender_name is not None and message.sender_name != person.stored[1])
+            or message.sent_at - person.stored[0] > NAME_LAG
+        )
+
+    def person(self, message: NewMessage) -> Sender:
+        """Who sent it, by the name they bear now."""
+        sender_id = message.sender_id or message.role or ""
+        person = self.people.get(sender_id)
+        if person is None:
+            clean_id = clean_text(sender_id)
+            person = Sender(hashing.entity_id(self.chat.source, clean_id), clean_id, message.is_self is True)
+            self.people[sender_id] = person
+        elif message.is_self and not person.is_self:
+            person.is_self, person.is_stored = True, False
+        name = message.sender_name
+        if name is None and message.sender_id is None:
+            name = NAMES.get(sender_id)
+        if name and message.sent_at >= person.name_at:
+            called = name if name == person.name else shown(name)
+            if called and (message.sent_at, called) > (person.name_at, person.name):
+                person.name, person.name_at = called, message.sent_at
+        return person
+
+
+def dated(messages: Sequence[NewMessage], times: MessageTimes) -> Sequence[NewMessage]:
+    """The messages, with ``times`` for those that do not say when they were said."""
+    if not times:
+        return messages
+    return [
+        message
+        if message.is_time_told or (known := times.get(message.external_id)) is None
+        else message._replace(sent_at=known[0], is_time_assumed=known[1])
+        for message in messages
+    ]
+
+
+class Said(NamedTuple):
+    """A message of a session as the rules of imports look at it: see ``memory.records.ParsedMessage``."""
+
+    external_id: str
+    sent_at: datetime
+    sender_external_id: str | None
+    role: MessageRole | None
+    parts: list[Any] | None
+    reply_to: str | None
+    edited_at: datetime | None
+    is_deleted: bool
+    time_assumed: bool
+    metadata: Mapping[str, Any]
+    kind: MessageKind = "message"
+    topic: str | None = None
+    forwarded_from: str | None = None
+
+
+def taken_of(
+    known: KnownChat, messages: Sequence[NewMessage], report: AppendReport
+) -> tuple[list[Taken], dict[UUID, Sender]]:
+    """What goes in, and who sent it; the rest is in the report."""
+    taken, people = list[Taken](), dict[UUID, Sender]()
+    chat = known.chat
+    for message in messages:
+        text, replaced = clean_text_counted(message.text)
+        said = Said(
+            message.external_id,
+            message.sent_at,
+            message.sender_id or message.role,
+            message.role,
+            None if message.parts is None else [*message.parts],
+            message.reply_to,
+            message.edited_at,
+            message.is_deleted,
+            message.is_time_assumed,
+            message.metadata,
+        )
+        if (refusal := refusal_of(said, chat.source, text)) is not None:
+            report.rejected.append(Rejected(message.where or message.external_id[:LONGEST_SHOWN], refusal))
+            continue
+        report.replaced_characters += replaced
+        person = known.person(message)
+        people[person.id] = person
+        taken.append((said, text, chat.id, person.id))
+    return taken, people
+
+
+def entity_of(source: str, person: Sender) -> EntityRow:
+    called = person.name or shown(person.external_id)
+    return EntityRow(person.id, source, person.external_id, called, UNNAMED, person.is_self)

@@ -1,0 +1,307 @@
+"""Live sessions: appending to a chat, its events and settings, reading what it holds. Folds and windows are elsewhere.
+
+A session is its chat. Messages go in by the rules of imports (``parsed_rows``); what an upsert means and how counters
+move is the store's. Here: which chat is meant, who speaks, what this process knows already, and the reports.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, get_args
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionState, Strategy
+from pkg_pipeline.memory.text.cleaning import clean_text
+from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, rows_of, shown
+from pkg_pipeline.stages.ports import TokenCounter
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page, activity_position, cursor_of, number_position
+from pkg_pipeline.stages.reads.stores import BadRequest
+from pkg_pipeline.stages.sessions.parsing import NewMessage, WrongMessage, parse_many, parse_message
+from pkg_pipeline.stages.sessions.reports import AppendReport, chat_key, message_json, row_json, source_json
+from pkg_pipeline.stages.sessions.senders import LONGEST_SHOWN, KnownChat, Sender, dated, entity_of, taken_of
+from pkg_pipeline.stages.sessions.stores import (
+    AppendBatch,
+    Appended,
+    AppendStore,
+    Newcomers,
+    RecordUsage,
+    SessionChange,
+    SessionChat,
+    SessionStart,
+    SessionStore,
+    SessionUnknown,
+)
+
+__all__ = [
+    "AppendReport",
+    "NewMessage",
+    "SessionUnknown",
+    "Sessions",
+    "WrongMessage",
+    "parse_many",
+    "parse_message",
+]
+
+KNOWN_CHATS = 4_096
+"""Chats whose senders one process remembers; the least lately used are looked up again."""
+
+RECENT_MESSAGES = 12
+"""H16."""
+
+LONGEST_INTERVAL = 1_000_000
+
+
+class Sessions:
+    """What is done with live sessions. One a process, for all its threads.
+
+    ``session`` is everywhere an id or a chat key ``source:external-id``. Raises SessionUnknown for an id that no chat
+    has; a key makes its chat (a ``thread``) where it is appended to, set or ensured.
+    """
+
+    def __init__(
+        self,
+        appending: AppendStore,
+        store: SessionStore,
+        *,
+        counter: TokenCounter,
+        policy: Policy,
+        strategy: Strategy,
+        record_usage: RecordUsage | None = None,
+    ) -> None:
+        self.store = store
+        self.record_usage = record_usage
+        self._appending = appending
+        self._counter = counter
+        self._policy: Policy = policy
+        self._strategy: Strategy = strategy
+        self._lock = threading.Lock()
+        self._known: OrderedDict[UUID, KnownChat] = OrderedDict()
+
+    # ── writing ───────────────────────────────────────────────────────────────────────────────
+
+    def append(
+        self, session: str, messages: Sequence[NewMessage], *, now: datetime, rejected: Sequence[Rejected] = ()
+    ) -> AppendReport:
+        """Take messages in, in their order, once each by id; a known id with another text is an edit (H15).
+
+        ``rejected`` are those that were refused before, for the report. One transaction; it may be repeated at any
+        time: a known message that does not say when it was said keeps its time, and so does the name it carries.
+        """
+        known = self._known_chat(self._named(session))
+        report = AppendReport(known.chat, list(rejected))
+        messages, untimed = self._dated(known, messages)
+        taken, people = taken_of(known, messages, report)
+        done = self._append(known, taken, people, untimed, now)
+        if done is None:  # the chat or somebody in it was forgotten since
+            known.is_there = False
+            known.people.clear()
+            known.last = None
+            taken, people = taken_of(known, messages, AppendReport(known.chat))
+            done = self._append(known, taken, people, untimed, now)
+        if done is None:
+            raise SessionUnknown(f"{report.chat_key} is being removed")
+        report.counts, report.state, report.next_due_at = done.counts, done.state, done.next_due_at
+        self._report_usage(known.chat.id, messages, done.new_ids)
+        return report
+
+    def _dated(self, known: KnownChat, messages: Sequence[NewMessage]) -> tuple[Sequence[NewMessage], frozenset[str]]:
+        """The messages, and the ids of those that say no time. Only whose names may be news is worth a look: the times
+        of all others are looked up where they turn out to be known.
+        """
+        told = {one.external_id: (one.sent_at, one.is_time_assumed) for one in messages if one.is_time_told}
+        untold = [one for one in messages if not one.is_time_told and one.external_id not in told]
+        if len(told) + len(untold) < len(messages):
+            messages = dated(messages, told)
+        untimed = frozenset(one.external_id for one in untold)
+        if any(map(known.learns_from, untold)):
+            messages = dated(messages, self._appending.times(known.chat.id, untimed))
+        return messages, untimed
+
+    def _append(
+        self,
+        known: KnownChat,
+        taken: Sequence[Taken],
+        people: Mapping[UUID, Sender],
+        untimed: frozenset[str],
+        now: datetime,
+    ) -> Appended | None:
+        strangers = [person for person in people.values() if person.is_stranger]
+        newcomers = None
+        if strangers or not known.is_there:
+            newcomers = Newcomers(
+                start=self._start(known.chat, now),
+                entities=[entity_of(known.chat.source, person) for person in strangers],
+                names={person.id: (person.name_at, person.name) for person in strangers if person.name},
+            )
+        batch = AppendBatch(known.chat, rows_of(taken, self._counter), now, newcomers, known.last, untimed)
+        done = self._appending.append(batch)
+        known.last = done
+        if done is not None and newcomers is not None:
+            for person in strangers:
+                person.is_stored, person.stored = True, newcomers.names.get(person.id, person.stored)
+            self._remember(known)
+        return done
+
+    def _report_usage(self, session_id: UUID, messages: Sequence[NewMessage], new_ids: frozenset[str] | None) -> None:
+        """Once a message: an append that is repeated reports nothing again."""
+        if self.record_usage is None:
+            return
+        for message in messages:
+            is_new = new_ids is None or message.external_id in new_ids
+            if message.usage is not None and message.role == "assistant" and is_new:
+                self.record_usage(session_id, message.usage)
+
+    def ensure(
+        self, session: str, *, now: datetime, policy: Policy | None = None, strategy: Strategy | None = None
+    ) -> SessionState:
+        """The session's state; it is made if need be, and then with this policy and strategy (or the settings')."""
+        return self._ensured(self._named(session), now=now, policy=policy, strategy=strategy)
+
+    def event(self, session: str, event: SessionEvent, *, now: datetime) -> SessionState:
+        """H7: a fold is asked for at once, whatever the policy. Raises SessionUnknown for a key without a chat."""
+        chat = self._there(session)
+        state = self.store.event(chat.id, event, source=chat.source, now=now)
+        if state is None:
+            self._ensured(chat, now=now)
+            state = self.store.event(chat.id, event, source=chat.source, now=now)
+        return _still_there(state, chat)
+
+    def set(
+        self,
+        session: str,
+        *,
+        now: datetime,
+        policy: Policy | None = None,
+        strategy: Strategy | None = None,
+        summary_interval: int | None = None,
+        label: str | None = None,
+    ) -> SessionState:
+        """Change what is given; the next look at the session is reckoned anew.
+
+        ``summary_interval`` 0 is that of the settings again, an empty ``label`` none. Raises BadRequest.
+        """
+        _check(policy, strategy, summary_interval)
+        called = None if label is None else shown(label)
+        change = SessionChange(policy, strategy, summary_interval, called)
+        chat = self._named(session)
+        self._ensured(chat, now=now)
+        return _still_there(self.store.change(chat.id, change, source=chat.source, now=now), chat)
+
+    # ── reading ───────────────────────────────────────────────────────────────────────────────
+
+    def list(self, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> Page:
+        """Sessions, those with the latest activity first. Raises BadCursor."""
+        found = self.store.page(after=activity_position(cursor), limit=limit + 1)
+        following = None
+        if len(found) > limit:
+            last = found[limit - 1].state
+            following = cursor_of("" if last.last_message_at is None else last.last_message_at, last.id)
+        return Page(tuple(row_json(row) for row in found[:limit]), following)
+
+    def show(self, session: str) -> dict[str, Any]:
+        """One session: its counters, settings and last messages (H16). Raises SessionUnknown."""
+        chat = self._there(session)
+        found = self.store.recent(chat.id, limit=RECENT_MESSAGES)
+        if found is None:
+            raise SessionUnknown(f"{chat_key(chat)} is no session yet: append to it or set its policy")
+        row, recent = found
+        return {**row_json(row), "recent": [message_json(message, chat) for message in recent]}
+
+    def messages(self, session: str, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> Page:
+        """Messages of any chat, newest first, with their parts. Raises SessionUnknown, BadCursor."""
+        chat = self._there(session)
+        found = self.store.messages(chat.id, before_id=number_position(cursor), limit=limit + 1)
+        following = cursor_of(str(found[limit - 1].id), chat.id) if len(found) > limit else None
+        return Page(tuple(message_json(message, chat) for message in found[:limit]), following)
+
+    def sources(self, session: str, fold_id: UUID) -> tuple[dict[str, Any], ...] | None:
+        """T6: the messages that a fold of the session covers, archived ones among them; None: it has no such fold."""
+        chat = self._there(session)
+        found = self.store.sources(chat.id, fold_id)
+        return None if found is None else tuple(source_json(one, chat) for one in found)
+
+    def state(self, session: str) -> SessionState | None:
+        """The counters, or None where the chat is no session yet. Raises SessionUnknown."""
+        return self.store.state(self._there(session).id)
+
+    # ── what this process knows ───────────────────────────────────────────────────────────────
+
+    def _known_chat(self, chat: SessionChat) -> KnownChat:
+        with self._lock:
+            known = self._known.get(chat.id)
+            if known is not None:
+                self._known.move_to_end(chat.id)
+                return known
+        return KnownChat(chat)
+
+    def _named(self, session: str) -> SessionChat:
+        """The chat that is meant; of a key whether or not there is one. Raises SessionUnknown."""
+        try:
+            given = UUID(session)
+        except ValueError:
+            return _of_key(session)
+        with self._lock:
+            known = self._known.get(given)
+        chat = known.chat if known is not None else self.store.chat(given)
+        if chat is None:
+            raise SessionUnknown(f"there is no chat {given}")
+        return chat
+
+    def _there(self, session: str) -> SessionChat:
+        """The chat, which is there. Raises SessionUnknown."""
+        chat = self._named(session)
+        if self.store.chat(chat.id) is None:
+            raise SessionUnknown(f"there is no chat {chat_key(chat)}")
+        return chat
+
+    def _start(
+        self, chat: SessionChat, now: datetime, policy: Policy | None = None, strategy: Strategy | None = None
+    ) -> SessionStart:
+        return SessionStart(chat, policy or self._policy, strategy or self._strategy, now)
+
+    def _ensured(
+        self, chat: SessionChat, *, now: datetime, policy: Policy | None = None, strategy: Strategy | None = None
+    ) -> SessionState:
+        return self.store.ensure(self._start(chat, now, policy, strategy))
+
+    def _remember(self, known: KnownChat) -> None:
+        known.is_there = True
+        with self._lock:
+            self._known[known.chat.id] = known
+            self._known.move_to_end(known.chat.id)
+            while len(self._known) > KNOWN_CHATS:
+                self._known.popitem(last=False)
+
+
+def _of_key(session: str) -> SessionChat:
+    try:
+        source, external_id = hashing.parse_chat_key(session)
+    except ValueError:
+        raise SessionUnknown(
+            f"{session[:LONGEST_SHOWN]!r} is neither an id nor a chat key (source:external-id)"
+        ) from None
+    refusal = key_refusal(source, external_id)
+    if clean_text(session) is not session:
+        refusal = "it has characters that cannot be stored"
+    if refusal is not None:
+        raise SessionUnknown(f"{session[:LONGEST_SHOWN]!r} can be no chat: {refusal}")
+    return SessionChat(hashing.chat_id(source, external_id), source, external_id)
+
+
+def _check(policy: str | None, strategy: str | None, summary_interval: int | None) -> None:
+    for name, value, allowed in (("policy", policy, get_args(Policy)), ("strategy", strategy, get_args(Strategy))):
+        if value is not None and value not in allowed:
+            raise BadRequest(name, f"{name} is one of {', '.join(allowed)}")
+    if summary_interval is not None and summary_interval != 0 and not 2 <= summary_interval <= LONGEST_INTERVAL:
+        raise BadRequest("summary_interval", "summary_interval is at least 2 messages, or 0 for that of the settings")
+
+
+def _still_there(state: SessionState | None, chat: SessionChat) -> SessionState:
+    if state is None:
+        raise SessionUnknown(f"{chat_key(chat)} is being removed")
+    return state

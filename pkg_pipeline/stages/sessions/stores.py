@@ -1,0 +1,172 @@
+"""What sessions need from storage, as Protocols they own, and the records that pass between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from pkg_pipeline.memory.records import ChatKind, Usage
+from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionMessage, SessionState, Strategy
+from pkg_pipeline.stages.ingest.stores import EntityRow, IngestCounts, MessageRow
+
+MessageTimes = Mapping[str, tuple[datetime, bool]]
+"""By external id when a message was said, and whether that is a wall time whose zone was assumed."""
+
+DueAt = Callable[[SessionState, str, datetime], datetime | None]
+"""(state, source of its chat, now) → when the policy is asked next: now, later, or None for with the next message."""
+
+
+class SessionUnknown(Exception):
+    """There is no such chat, or what is given is no name of one; the message is one line."""
+
+
+class RecordUsage(Protocol):
+    def __call__(self, session_id: UUID, usage: Usage) -> None:
+        """What a model reported for the answer that was appended (T3)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChat:
+    """The chat that a session is."""
+
+    id: UUID
+    source: str
+    external_id: str
+    kind: ChatKind = "thread"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """What a session is given when it is made; ``now`` is the memory's clock."""
+
+    chat: SessionChat
+    policy: Policy
+    strategy: Strategy
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomers:
+    """What has to be there before messages are: the chat, the session, senders that this process has not seen in it.
+
+    ``names`` maps an entity to the latest message's time that carried its name, and the name.
+    """
+
+    start: SessionStart
+    entities: Sequence[EntityRow]
+    names: Mapping[UUID, tuple[datetime, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of a batch, the session's state after it, and when its policy is asked next.
+
+    ``version`` is that of the session's row; whoever changes it leaves another one. ``new_ids`` are those of the
+    messages that were not there before, None: of all.
+    """
+
+    counts: IngestCounts
+    state: SessionState
+    next_due_at: datetime | None
+    version: int
+    new_ids: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AppendBatch:
+    """Messages of one chat in their order of arrival. ``newcomers`` None: chat, session and senders are known.
+
+    ``last`` is what the last append of this process left: where nobody else was there since, it saves looking.
+    ``untimed`` are the ids of messages that did not say when they were said: one that is there keeps its time.
+    """
+
+    chat: SessionChat
+    rows: Sequence[MessageRow]
+    now: datetime
+    newcomers: Newcomers | None = None
+    last: Appended | None = None
+    untimed: frozenset[str] = frozenset()
+
+
+class AppendStore(Protocol):
+    def times(self, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
+        """Of those of these messages that are there."""
+        ...
+
+    def append(self, batch: AppendBatch) -> Appended | None:
+        """Messages and counters in one transaction, which may be repeated.
+
+        None, and nothing written: somebody in a batch without newcomers is not known in this chat (any more).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChange:
+    """What ``set`` changes; None leaves it. An empty label takes it away, an interval of 0 is that of the settings."""
+
+    policy: Policy | None = None
+    strategy: Strategy | None = None
+    summary_interval: int | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session in a list: its state and what else is known of it."""
+
+    state: SessionState
+    source: str
+    external_id: str
+    title: str | None
+    next_due_at: datetime | None
+    folds: int
+    running_token_count: int
+    attempts: int
+    retry_at: datetime | None
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldSource:
+    """T6: a message that a fold covers. ``is_archived``: its text comes from the archive."""
+
+    message: SessionMessage
+    is_archived: bool
+    is_deleted: bool
+
+
+class SessionStore(Protocol):
+    def chat(self, chat_id: UUID) -> SessionChat | None: ...
+
+    def state(self, session_id: UUID) -> SessionState | None: ...
+
+    def ensure(self, start: SessionStart) -> SessionState:
+        """The session, made with its chat where there is none; of a chat that was there the counters are counted."""
+        ...
+
+    def event(self, session_id: UUID, event: SessionEvent, *, source: str, now: datetime) -> SessionState | None:
+        """Asks for a fold at once; None where there is no such session."""
+        ...
+
+    def change(self, session_id: UUID, change: SessionChange, *, source: str, now: datetime) -> SessionState | None: ...
+
+    def page(self, *, after: tuple[datetime | None, UUID] | None, limit: int) -> list[SessionRow]:
+        """Latest activity first, those without any last."""
+        ...
+
+    def recent(self, session_id: UUID, *, limit: int) -> tuple[SessionRow, list[SessionMessage]] | None:
+        """H16: the counters and the last live messages, oldest first, in one bounded statement."""
+        ...
+
+    def messages(self, session_id: UUID, *, before_id: int | None, limit: int) -> list[SessionMessage]:
+        """Live messages of a chat, newest first; archived texts are read from the archive."""
+        ...
+
+    def sources(self, session_id: UUID, fold_id: UUID) -> list[FoldSource] | None:
+        """T6: all that a fold covers, in order; None where there is no such fold."""
+        ...

@@ -1,0 +1,242 @@
+"""What backfills are made of, and what they need from storage, as a Protocol that the stage owns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal, Protocol
+from uuid import UUID
+
+from pkg_pipeline.stages.summaries.stores import Eligibility, Waiting
+
+BackfillState = Literal["requested", "running", "done", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillRequest:
+    """What is asked for (P31, B5): interactions that ended at least so many days ago, oldest first, at most ``limit``.
+
+    Without ``stale`` those that were never summarised or are dirty, with it those whose summary another prompt, model
+    or schema made. Given-up ones are left out, unless ``failed`` asks for them and nothing else. Days are those on
+    which an interaction began; both ends are included.
+    """
+
+    older_than_days: float
+    limit: int
+    first_day: date | None = None
+    last_day: date | None = None
+    stale: bool = False
+    failed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "older_than_days": self.older_than_days,
+            "from": self.first_day.isoformat() if self.first_day else None,
+            "to": self.last_day.isoformat() if self.last_day else None,
+            "limit": self.limit,
+            "stale": self.stale,
+            "failed": self.failed,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> BackfillRequest:
+        """What ``to_json`` wrote."""
+        return cls(
+            older_than_days=float(given["older_than_days"]),
+            limit=int(given["limit"]),
+            first_day=date.fromisoformat(given["from"]) if given["from"] else None,
+            last_day=date.fromisoformat(given["to"]) if given["to"] else None,
+            stale=bool(given["stale"]),
+            failed=bool(given["failed"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a backfill will take. ``tokens`` in and out together; ``usd`` by today's prices; ``usd_per_day`` is the cap
+    of the backfill lane.
+    """
+
+    interactions: int = 0
+    messages: int = 0
+    days: int = 0
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    usd_per_day: float = 0.0
+
+    @property
+    def lasts_days(self) -> int | None:
+        """Budget days until it is done; None where the cap lets nothing through."""
+        if self.usd <= 0:
+            return min(1, self.interactions)
+        return math.ceil(self.usd / self.usd_per_day) if self.usd_per_day > 0 else None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "interactions": self.interactions,
+            "messages": self.messages,
+            "days": self.days,
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "usd": round(self.usd, 4),
+            "usd_per_day": self.usd_per_day,
+            "lasts_days": self.lasts_days,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Forecast:
+        """What ``to_json`` wrote."""
+        return cls(**{name: value for name, value in given.items() if name != "lasts_days"})
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Interactions by what became of them. ``dropped`` are those that are not there any more, or went on since."""
+
+    summarized: int
+    failed: int
+    dropped: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Actual:
+    """What a backfill took so far, by the ledger."""
+
+    calls: int
+    tokens: int
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """One request, what was foretold and what came of it. ``resume_at``: by the database's clock, not before."""
+
+    id: UUID
+    state: BackfillState
+    request: BackfillRequest
+    forecast: Forecast
+    requested_by: str
+    requested_at: datetime
+    finished_at: datetime | None
+    resume_at: datetime | None
+    waits_for: str | None
+    progress: Progress
+    actual: Actual
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in ("requested", "running")
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape of ``backfill --json`` and of the API."""
+        done = self.progress
+        return {
+            "id": str(self.id),
+            "state": self.state,
+            "request": self.request.to_json(),
+            "requested_by": self.requested_by,
+            "requested_at": self.requested_at.isoformat(),
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
+            "forecast": self.forecast.to_json(),
+            "actual": {
+                "interactions": done.summarized,
+                "calls": self.actual.calls,
+                "tokens": self.actual.tokens,
+                "usd": round(self.actual.usd, 4),
+            },
+            "left": done.left,
+            "failed": done.failed,
+            "dropped": done.dropped,
+            "waits_for": self.waits_for,
+            "resume_at": self.resume_at.isoformat() if self.resume_at else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One interaction that fits a request; ``prompts`` are those it takes (P18)."""
+
+    id: UUID
+    day: date
+    messages: int
+    message_tokens: int
+    prompts: int
+
+
+def waiting_of(chosen: Sequence[Chosen]) -> Waiting:
+    """Their sums, for the price."""
+    return Waiting(
+        interactions=len(chosen),
+        prompts=sum(one.prompts for one in chosen),
+        messages=sum(one.messages for one in chosen),
+        message_tokens=sum(one.message_tokens for one in chosen),
+    )
+
+
+Price = Callable[[Waiting], tuple[int, float]]
+"""Tokens and USD that so much takes."""
+
+
+class BackfillStore(Protocol):
+    """Requests and the interactions that they chose. ``eligibility`` tells what is current, failed and complete."""
+
+    def choose(self, request: BackfillRequest, *, eligibility: Eligibility, window_messages: int) -> Sequence[Chosen]:
+        """Oldest first, at most the limit; nothing is written."""
+        ...
+
+    def create(
+        self,
+        request: BackfillRequest,
+        forecast: Forecast,
+        chosen: Sequence[Chosen],
+        *,
+        ended_before: datetime,
+        requested_by: str,
+    ) -> tuple[UUID, bool]:
+        """The new backfill, or the open one with the very same request (then False), in one transaction.
+
+        All of ``chosen`` ended by ``ended_before``: one that ends later has gone on since.
+        """
+        ...
+
+    def same(self, request: BackfillRequest) -> UUID | None:
+        """The open backfill with this request."""
+        ...
+
+    def request_of(self, backfill_id: UUID) -> tuple[BackfillRequest, BackfillState] | None: ...
+
+    def settle(self, backfill_id: UUID, *, eligibility: Eligibility, days: tuple[date, date] | None = None) -> int:
+        """Ticks off what needs nothing more; ends the backfill when that is all. Returns how many are left."""
+        ...
+
+    def begin(self, backfill_id: UUID) -> None:
+        """It is being worked on: nothing waited for any more."""
+        ...
+
+    def rest(self, backfill_id: UUID, *, seconds: float, reason: str) -> None:
+        """Why it stopped, and how long from now it is not asked for again."""
+        ...
+
+    def cancel(self, backfill_id: UUID) -> bool:
+        """Ends an open one as it is; False where it is not open."""
+        ...
+
+    def ready_days(self, backfill_id: UUID, *, eligibility: Eligibility) -> Sequence[date]:
+        """Days with interactions of it that can be worked on now, oldest first."""
+        ...
+
+    def open_ids(self) -> Sequence[tuple[UUID, datetime | None]]:
+        """Open backfills, oldest request first, each with the moment before which it rests, if that is to come."""
+        ...
+
+    def listed(self, *, limit: int, only: UUID | None = None) -> Sequence[Backfill]:
+        """Newest request first."""
+        ...
+
+    def stale_count(self, *, eligibility: Eligibility) -> int:
+        """Served summaries that another prompt, model or schema made."""
+        ...

@@ -1,0 +1,1 @@
+"""The read of a session's window."""

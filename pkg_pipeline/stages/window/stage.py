@@ -1,0 +1,307 @@
+"""The read of a session's window (L4-L6, T1-T3): rows from the store, messages from the rules, a receipt.
+
+Here: the budget, what is recalled and for which words, the form, the answer's JSON. Not here: SQL, HTTP, how a session
+is folded. Nothing that fails beside the database stops the read: the answer says what it lacks (L10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from pkg_pipeline.memory.message.blocks import text_of
+from pkg_pipeline.memory.message.turns import groups, live_turn
+from pkg_pipeline.memory.session.records import Strategy
+from pkg_pipeline.memory.text.marks import unmarked
+from pkg_pipeline.memory.window.formats import in_form
+from pkg_pipeline.memory.window.records import (
+    Budget,
+    LiveTurnTooLong,
+    Window,
+    WindowHistory,
+    WindowLeftOut,
+    WindowMessage,
+    WindowRules,
+)
+from pkg_pipeline.memory.window.rendering import OPENING, Form, prepared
+from pkg_pipeline.memory.window.selection import assemble, budget_of, calibration_of
+from pkg_pipeline.stages.ports import TokenCounter
+from pkg_pipeline.stages.reads.stores import BadRequest, StoreUnavailable
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.window.answer import WindowAnswer, bounded, served_of
+from pkg_pipeline.stages.window.stores import (
+    Piece,
+    Question,
+    Recalled,
+    Recaller,
+    WindowQuery,
+    WindowRows,
+    WindowSink,
+    WindowStore,
+)
+
+__all__ = [
+    "Form",
+    "LiveTurnTooLong",
+    "SessionUnknown",
+    "WindowAnswer",
+    "WindowParts",
+    "WindowRequest",
+    "WindowSettings",
+    "window",
+]
+
+MOST_LIVE_MESSAGES = 2_000
+"""A turn of an agent may be longer than the history that is read: so far its beginning is looked for."""
+
+MOST_QUERY_CHARS = 400
+"""Of a longer text its beginning is searched by: every further word costs, and says less of what is wanted."""
+
+SPARE_MESSAGES = 10
+"""Read beyond the last ones that are shown, so that a tool's result comes with its call."""
+
+RECALLED_PIECES = 5
+SHOWN_TOPICS = 20
+NOT_FOLDED = "the last fold failed and is tried again: the summary is an older one, what came since is unfolded"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """Defaults of the read. ``model_window`` is the model's in tokens, ``relevant_tokens`` the room for recall."""
+
+    model_window: int
+    output_tokens: int = 16_000
+    margin_percent: float = 10
+    raw_history_limit: int = 100
+    context_size: int = 75
+    thread_messages: int = 200
+    full_recent_count: int = 10
+    condensed_tool_max: int = 200
+    max_summaries: int = 5
+    relevant_tokens: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRequest:
+    """One question. ``model`` is the one that will be asked, by its name in reported usage.
+
+    ``query`` is what to recall by; by default the user's words that wait for an answer.
+    """
+
+    session_id: UUID
+    now: datetime
+    model_window: int | None = None
+    system_tokens: int = 0
+    strategy: Strategy | None = None
+    form: Form = "anthropic"
+    model: str | None = None
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowParts:
+    """What the read works with. Without ``recall`` nothing is recalled; without ``served`` nothing is recorded."""
+
+    store: WindowStore
+    counter: TokenCounter
+    settings: WindowSettings
+    recall: Recaller | None = None
+    served: WindowSink | None = None
+
+
+def window(parts: WindowParts, request: WindowRequest) -> WindowAnswer:
+    """The next prompt of a session. Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable."""
+    _checked(request)
+    settings = parts.settings
+    rows = _rows(parts, request)
+    budget = budget_of(
+        request.model_window or settings.model_window,
+        margin_percent=settings.margin_percent,
+        output_tokens=settings.output_tokens,
+        system_tokens=request.system_tokens,
+        calibration=calibration_of(rows.calibration),
+    )
+    if budget.available < 1:
+        field_name = "system_tokens" if request.system_tokens else "model_window"
+        raise BadRequest(field_name, f"nothing is left of the window for messages: {_said(budget)}")
+    strategy = request.strategy or rows.strategy
+    recalled, warnings = _recalled(parts, request, rows, strategy)
+    history = WindowHistory(
+        messages=tuple(prepared(message, request.form) for message in rows.messages),
+        summaries=() if strategy == "retrieval" else tuple(unmarked(fold.text) for fold in rows.folds),
+        running="" if strategy == "retrieval" else unmarked(rows.running),
+        topics=rows.topics,
+        recalled=tuple(piece.text for piece in recalled),
+    )
+    made = assemble(history, budget, _rules(settings, rows, request.form), parts.counter.count_many)
+    answer = _answer(parts, request, rows, strategy, made, recalled, warnings)
+    if parts.served is not None and answer.receipt_id is not None:
+        parts.served.put(served_of(answer, request.model))
+    return answer
+
+
+def _checked(request: WindowRequest) -> None:
+    if request.model_window is not None and request.model_window < 1:
+        raise BadRequest("model_window", "model_window must be at least 1")
+    if request.system_tokens < 0:
+        raise BadRequest("system_tokens", "system_tokens must not be negative")
+
+
+def _rows(parts: WindowParts, request: WindowRequest) -> WindowRows:
+    settings = parts.settings
+    query = WindowQuery(
+        session_id=request.session_id,
+        history_limit=max(settings.raw_history_limit, settings.thread_messages),
+        recent_limit=settings.full_recent_count + SPARE_MESSAGES,
+        fold_limit=settings.max_summaries,
+        topic_limit=SHOWN_TOPICS,
+        model=request.model,
+    )
+    rows = parts.store.read_window(query)
+    if rows is None:
+        raise SessionUnknown(f"no session {request.session_id}")
+    roles = {message.role for message in rows.messages}
+    if len(rows.messages) >= query.history_limit and roles - {None, "system"} and "user" not in roles:
+        rows = parts.store.read_window(replace(query, history_limit=MOST_LIVE_MESSAGES)) or rows
+    return replace(rows, messages=_without_spare(rows.messages, settings.full_recent_count))
+
+
+def _without_spare(messages: tuple[WindowMessage, ...], recent_count: int) -> tuple[WindowMessage, ...]:
+    """Of the folded messages those that are among the last ones, with their tool calls."""
+    for start, end in groups(messages):
+        if len(messages) - start <= recent_count or not all(message.is_folded for message in messages[start:end]):
+            return messages[start:]
+    return ()
+
+
+def _rules(settings: WindowSettings, rows: WindowRows, form: Form) -> WindowRules:
+    """T2, W1: how many messages of history at most, which is a matter of the session's policy."""
+    given = WindowRules(
+        full_recent_count=settings.full_recent_count,
+        condensed_tool_max=settings.condensed_tool_max,
+        most_messages=settings.raw_history_limit,
+        opening=OPENING if form == "anthropic" else "",
+    )
+    if rows.policy == "sliding":
+        return replace(given, most_messages=settings.context_size, limit_reason="context_size")
+    if rows.policy == "thread_size":
+        return replace(given, most_messages=max(settings.thread_messages, settings.raw_history_limit))
+    return given
+
+
+# ── recall ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _recalled(
+    parts: WindowParts, request: WindowRequest, rows: WindowRows, strategy: Strategy
+) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
+    """T1: what answers the live question, of what is folded and not in the window anyway; and the warnings."""
+    warnings = (*_stale(rows, strategy), *((NOT_FOLDED,) if rows.has_failed else ()))
+    query = (request.query or _live_words(rows.messages)).strip()[:MOST_QUERY_CHARS]
+    if strategy == "rolling" or rows.hwm_message_id == 0 or parts.recall is None or not query:
+        return (), warnings
+    try:
+        folded = (
+            rows.hwm_message_id,
+            rows.message_count - rows.messages_since_hwm,
+            rows.folded_tokens,
+            rows.dirty_folds,
+        )
+        found = parts.recall(Question(request.session_id, query, request.now, folded))
+    except StoreUnavailable:
+        found = Recalled((), ("recall failed: the database did not answer",))
+    except Exception as error:  # noqa: BLE001 - a window without it is better than none (L10); its words may be the text's
+        found = Recalled((), (f"recall failed ({type(error).__name__})",))
+    shown = {message.key for message in rows.messages}
+    told = set[UUID]() if strategy == "retrieval" else {fold.id for fold in rows.folds}
+    fresh = [
+        piece
+        for piece in found.pieces
+        if piece.subject_id not in told and not (piece.message_ids and shown.issuperset(piece.message_ids))
+    ]
+    return _within(fresh, parts.settings.relevant_tokens, parts.counter), (*warnings, *found.warnings)
+
+
+def _stale(rows: WindowRows, strategy: Strategy) -> tuple[str, ...]:
+    if strategy == "retrieval":
+        return ()
+    if rows.is_withheld:
+        return ("the running summary rests on a deleted message and is not served until it is made anew",)
+    if any(fold.is_stale for fold in rows.folds):
+        return ("a message that the summary stands for was edited since",)
+    return ()
+
+
+def _live_words(messages: Sequence[WindowMessage]) -> str:
+    """What the user waits for; where nobody waits, what was said last."""
+    live_at = live_turn(messages)
+    asked = messages[live_at:] if live_at < len(messages) else messages[::-1]
+    return next((words for message in asked if (words := _words(message))), "")
+
+
+def _words(message: WindowMessage) -> str:
+    if message.role == "tool":
+        return ""
+    return (message.text or text_of(message.parts or ())).strip()
+
+
+def _within(pieces: Sequence[Piece], most_tokens: int, counter: TokenCounter) -> tuple[Piece, ...]:
+    """The first ones, each text once, as long as the next fits."""
+    chosen: dict[str, Piece] = {}
+    counts = counter.count_many([piece.text for piece in pieces])
+    for piece, tokens in zip(pieces, counts, strict=True):
+        if len(chosen) == RECALLED_PIECES:
+            break
+        if tokens <= most_tokens and piece.text not in chosen:
+            chosen[piece.text] = piece
+            most_tokens -= tokens
+    return tuple(chosen.values())
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────
+
+
+def _answer(
+    parts: WindowParts,
+    request: WindowRequest,
+    rows: WindowRows,
+    strategy: Strategy,
+    made: Window,
+    recalled: Sequence[Piece],
+    warnings: tuple[str, ...],
+) -> WindowAnswer:
+    summaries = rows.folds if rows.running else rows.folds[len(rows.folds) - made.summaries :]
+    return WindowAnswer(
+        receipt_id=None if parts.served is None else uuid4(),
+        session=rows.chat_key,
+        session_id=request.session_id,
+        strategy=strategy,
+        form=request.form,
+        window=made,
+        messages=in_form(made.messages, request.form),
+        hypothetical_tokens=rows.token_count,
+        left_out=bounded((*made.left_out, *_unread(rows, strategy))),
+        topics=rows.topics[: made.topics],
+        summaries=tuple(fold.id for fold in summaries) if made.has_summary else (),
+        recalled=tuple(piece.id for piece in recalled[: made.recalled]),
+        warnings=warnings,
+    )
+
+
+def _unread(rows: WindowRows, strategy: Strategy) -> list[WindowLeftOut]:
+    """What was not even read: messages beyond the limit, a summary that may not be served."""
+    found: list[WindowLeftOut] = []
+    unfolded = sum(not message.is_folded for message in rows.messages)
+    if rows.messages_since_hwm > unfolded:
+        found.append(WindowLeftOut("message", None, "raw_history_limit", rows.messages_since_hwm - unfolded))
+    if rows.is_withheld and strategy != "retrieval":
+        found.append(WindowLeftOut("summary", None, "withheld"))
+    return found
+
+
+def _said(budget: Budget) -> str:
+    return (
+        f"{budget.window:,} less {budget.margin:,} margin, {budget.output:,} answer and {budget.system:,} system prompt"
+    )

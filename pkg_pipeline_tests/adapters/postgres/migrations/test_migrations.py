@@ -1,0 +1,207 @@
+"""Every revision goes up and down on a database of its own, and the version names what is there."""
+
+from pathlib import Path
+
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.migrations import migrate
+
+
+def test_a_migrated_database_is_at_head(database_url: str) -> None:
+    assert migrate.current(database_url) == migrate.head()
+
+
+def test_revision_0001_goes_down_to_an_empty_schema_and_up_again(database_url: str) -> None:
+    migrate.downgrade(database_url, "base")
+    with engine.connect(database_url) as connection:
+        left = connection.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'pkg' ORDER BY 1"
+        ).fetchall()
+    assert left == [("alembic_version",)]
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+
+
+def test_revision_0002_goes_down_and_up_and_puts_archived_texts_back(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'direct', now());
+            INSERT INTO messages (id, chat_id, sent_at, exported_at, token_count, importance_score, is_outgoing,
+                external_id, content, content_hash, is_archived, archived_at, archived_month)
+            VALUES (7, '00000000-0000-0000-0000-000000000001', '2020-01-05', now(), 1, 0, false, 'm', '[archived]', 'h',
+                true, now(), '2020-01-01');
+            CREATE TABLE archived_messages_2020_01 PARTITION OF archived_messages
+                FOR VALUES FROM ('2020-01-01') TO ('2020-02-01');
+            INSERT INTO archived_messages (month, message_id, chat_id, interaction_id, external_id, sent_at, content,
+                content_hash)
+            VALUES ('2020-01-01', 7, '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002',
+                'm', '2020-01-05', 'what was said', 'h')
+            """
+        )
+        assert connection.execute("SELECT content FROM message_texts").fetchall() == [("what was said",)]
+    migrate.downgrade(database_url, "0001")
+    with engine.connect(database_url, autocommit=True) as connection:
+        assert connection.execute("SELECT content, is_archived FROM messages").fetchall() == [("what was said", False)]
+        assert connection.execute("SELECT to_regclass('pkg.archived_messages')").fetchone() == (None,)
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+
+
+def test_revision_0003_goes_down_and_up_and_marks_every_day_that_is_there(database_url: str) -> None:
+    migrate.downgrade(database_url, "0002")
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'direct', now());
+            INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count,
+                language, first_external_id, input_hash)
+            VALUES ('00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', '2020-01-05',
+                '2020-01-05', '2020-01-05', 'completed', 3, 9, 'en', 'm', 'h');
+            INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, input_tokens,
+                output_tokens, cost_usd, duration_seconds, created_at)
+            VALUES ('h', 't', 'm', 'p', 'live', 'ok', 1, 1, 0, 0, '2020-02-01T10:59:59.5Z')
+            """
+        )
+        assert connection.execute("SELECT to_regproc('pkg.count_days')").fetchone() == (None,)
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT day::text FROM day_statistics_marks").fetchall() == [("2020-01-05",)]
+        found = connection.execute("SELECT hour::text FROM ledger_statistics_marks").fetchall()
+        assert found == [("2020-02-01 10:00:00+00",)]
+
+
+def test_revision_0004_goes_down_and_up_and_marks_every_day_as_not_searchable(database_url: str) -> None:
+    migrate.downgrade(database_url, "0003")
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'direct', now());
+            INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count,
+                language, first_external_id, input_hash)
+            VALUES ('00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', '2020-01-05',
+                '2020-01-05', '2020-01-05', 'completed', 3, 9, 'en', 'm', 'h');
+            """
+        )
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        found = connection.execute("SELECT asset, partition_key FROM dirty_partitions WHERE asset = 'memory_chunks'")
+        assert found.fetchall() == [("memory_chunks", "2020-01-05")]
+
+
+def test_revision_0005_goes_down_and_up_and_leaves_the_messages(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'thread', now());
+            INSERT INTO messages (chat_id, sent_at, exported_at, token_count, importance_score, is_outgoing,
+                external_id, content, content_hash)
+            VALUES ('00000000-0000-0000-0000-000000000001', now(), now(), 1, 0, false, 'm', 'hello', 'h');
+            INSERT INTO conversation_sessions (id, policy, strategy)
+            VALUES ('00000000-0000-0000-0000-000000000001', 'hysteresis', 'hybrid');
+            INSERT INTO leases (kind, subject_id, token, holder, expires_at)
+            VALUES ('session', '00000000-0000-0000-0000-000000000001', 1, 'me', now());
+            """
+        )
+    migrate.downgrade(database_url, "0004")
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM conversation_sessions),"
+            " (SELECT count(*) FROM leases)"
+        )
+        assert found.fetchone() == (1, 0, 0)
+
+
+def test_revision_0006_goes_down_and_up_and_leaves_the_ledger(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, input_tokens,
+                output_tokens, cost_usd, duration_seconds)
+            VALUES ('h', 't', 'm', 'p', 'live', 'unknown', 0, 0, 0.01, 1);
+            INSERT INTO budget_reservations (day, lane, task, asked_task, usd, subject_kind, subject_id, request_hash,
+                model, prompt_version, expires_at)
+            VALUES (now(), 'live', 't', 't', 0.01, 'interaction', gen_random_uuid(), 'h', 'm', 'p', now());
+            """
+        )
+    migrate.downgrade(database_url, "0005")
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT (SELECT count(*) FROM budget_reservations),"
+            " (SELECT calls FROM unanswered_calls WHERE lane = 'live')"
+        )
+        assert found.fetchone() == (0, 1)
+
+
+def test_revision_0007_goes_down_and_up_and_hides_what_was_deleted(database_url: str) -> None:
+    shown = "SELECT external_id, content, parts FROM message_texts ORDER BY 1"
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 's', 'c', 'thread', now());
+            INSERT INTO messages (chat_id, sent_at, exported_at, deleted_at, token_count, importance_score, is_outgoing,
+                external_id, content, content_hash, parts)
+            SELECT '00000000-0000-0000-0000-000000000001', now(), now(), CASE name WHEN 'gone' THEN now() END, 1, 0,
+                false, name, 'hello', 'h', '[]'
+            FROM unnest('{here,gone}'::text[]) AS g (name)
+            """
+        )
+        assert connection.execute(shown).fetchall() == [("gone", "", None), ("here", "hello", [])]
+    migrate.downgrade(database_url, "0006")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(shown).fetchall() == [("gone", "hello", []), ("here", "hello", [])]
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        assert connection.execute(shown).fetchall() == [("gone", "", None), ("here", "hello", [])]
+        assert connection.execute("SELECT bool_or(is_blanked) FROM messages").fetchone() == (False,)
+
+
+def test_revision_0008_goes_down_and_up_and_knows_what_was_imported_before(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute(
+            """
+            INSERT INTO chats (id, source, external_id, kind, title_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 'telegram', 'user:5', 'direct', now()),
+                   ('00000000-0000-0000-0000-000000000002', 'jsonl', 'c', 'direct', now());
+            INSERT INTO messages (chat_id, sent_at, exported_at, edited_at, token_count, importance_score, is_outgoing,
+                external_id, content, content_hash)
+            SELECT id, '2026-01-01Z', now(), CASE name WHEN '7' THEN '2026-02-01Z'::timestamptz END, 1, 0, false,
+                name, 'x', 'h'
+            FROM chats CROSS JOIN unnest('{-3,7,derived-0,12}'::text[]) AS g (name)
+            """
+        )
+    migrate.downgrade(database_url, "0007")
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        assert connection.execute(
+            "SELECT right(chat_id::text, 1), first_number, last_number, evidence_at = '2026-02-01Z', is_whole"
+            " FROM chat_exports"
+        ).fetchall() == [("1", -3, 12, True, False)]
+        assert connection.execute("SELECT bool_or(is_missing) FROM messages").fetchone() == (False,)
+
+
+def test_revision_0009_goes_down_and_up(database_url: str) -> None:
+    with engine.connect(database_url, autocommit=True) as connection:
+        connection.execute("INSERT INTO unreported_work (asset, counts) VALUES ('messages', '{}')")
+    migrate.downgrade(database_url, "0008")
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM unreported_work").fetchone() == (0,)
+
+
+def test_every_revision_has_a_test_that_names_it() -> None:
+    here = Path(__file__).read_text(encoding="utf-8")
+    for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):
+        number = revision.name[:4]
+        assert f"revision_{number}" in here, f"write test_revision_{number}_… in {Path(__file__).name}"

@@ -1,0 +1,250 @@
+"""What the checks find in real tables: nothing in a sound memory, and each planted fault where it was planted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
+from pkg_pipeline.memory.verdicts import Coverage, Found
+from pkg_pipeline.stages.monitoring.verification import EVER
+from pkg_pipeline.stages.ports import LlmRequest
+from pkg_pipeline_tests.stages.summaries.summary_rig import NOW, OLD, ScriptedLlm, SummaryRig, good_answer
+
+DAY = (OLD.date(), OLD.date())
+NEXT_DAY = (OLD.date() + timedelta(days=1),) * 2
+DUE = {"now": NOW, "due_after_seconds": 7 * 86_400, "minimum_messages": 3}
+
+
+def with_items(request: LlmRequest) -> object:
+    """A decision, a duty and a fact."""
+    decision = {
+        "description": "They meet on Friday at noon",
+        "date": "2026-02-02",
+        "importance": "high",
+        "quote": "agreed: Friday at noon for 300 EUR",
+        "message_ids": [2],
+    }
+    duty = {
+        "description": "The contract is sent",
+        "owner": "them",
+        "owner_name": None,
+        "status": "open",
+        "due_date": None,
+        "closed_at": None,
+        "quote": "I will send the contract",
+        "message_ids": [3],
+    }
+    price = {
+        "fact_type": "price",
+        "value": "300 EUR",
+        "about": "Anna",
+        "confidence": 0.95,
+        "quote": "300 EUR",
+        "message_ids": [2],
+    }
+    return good_answer(request.payload, decisions=[decision], action_items=[duty], facts=[price])
+
+
+@pytest.fixture
+def rig(database_url: str, tmp_path: Path) -> Iterator[SummaryRig]:
+    """Two dialogs of a day, one of the next, all summarised."""
+    made = SummaryRig(database_url, tmp_path)
+    made.say("anna")
+    made.say("bob", senders=("Bob", "Me"))
+    made.say("carl", at=OLD + timedelta(days=1), senders=("Carl", "Me"))
+    made.load()
+    made.summarize(ScriptedLlm(with_items))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def store(rig: SummaryRig) -> PostgresCheckStore:
+    return PostgresCheckStore(rig.connections, timezone="UTC")
+
+
+def test_a_sound_memory_passes_every_check(rig: SummaryRig, store: PostgresCheckStore) -> None:
+    assert store.coverage(EVER, **DUE) == Coverage(due=3, summarized=3, outdated=0)
+    grounded = store.ungrounded(EVER)
+    # each a decision, a duty and an important message, Anna also a fact; rows of their own count once: 3 × 3 + 1
+    assert (grounded.checked, grounded.total) == (10, 0)
+    assert store.lost(EVER) == Found(0, {"lost": 0})
+    orphans = store.summary_orphans()
+    assert (orphans.checked, orphans.total) == (3 * 2 + 1 + 3, 0)  # items, facts, summaries
+    assert store.interaction_orphans().total == 0
+    assert store.misfiled_days() == Found(3, {"on_another_day": 0})
+    assert store.miscounted(EVER).total == store.misfiled_months(EVER).total == 0
+
+
+FAULTS = [
+    # what is planted, which check finds it, how often, whether it has a day
+    (
+        "UPDATE interaction_summaries SET decisions = jsonb_set(decisions, '{0,quote}', '\"we never said this\"')",
+        "ungrounded",
+        {"without_message": 0, "without_quote": 1},
+    ),
+    (
+        "UPDATE interaction_summaries SET action_items = jsonb_set(action_items, '{0,message_ids}', '[\"no-such\"]')",
+        "ungrounded",
+        {"without_message": 1, "without_quote": 0},
+    ),
+    (
+        "UPDATE interaction_summaries SET extracted_facts = jsonb_set(extracted_facts, '{0,message_ids}', '[]')",
+        "ungrounded",
+        {"without_message": 1, "without_quote": 0},
+    ),
+    (
+        "UPDATE summary_items SET quote = 'nor this' WHERE kind = 'decision' AND true",
+        "ungrounded",
+        {"without_message": 0, "without_quote": 1},
+    ),
+]
+
+
+@pytest.mark.parametrize(("planted", "check", "wrong"), FAULTS)
+def test_one_item_that_does_not_stand_is_found_on_its_day_and_on_no_other(
+    rig: SummaryRig, store: PostgresCheckStore, planted: str, check: str, wrong: dict[str, int]
+) -> None:
+    (interaction,) = rig.rows("SELECT id FROM interactions WHERE day = %s ORDER BY id LIMIT 1", OLD.date())[0]
+    where = "AND" if "WHERE" in planted else "WHERE"
+    rig.run(f"{planted} {where} interaction_id = %s", interaction)
+    found = getattr(store, check)(EVER)
+    assert dict(found.wrong) == wrong
+    assert found.examples == (str(interaction),)
+    assert (found.first_day, found.last_day) == DAY
+    assert getattr(store, check)(DAY).total == 1
+    assert getattr(store, check)(NEXT_DAY).total == 0
+
+
+def test_a_quote_that_differs_in_marks_alone_stands(rig: SummaryRig, store: PostgresCheckStore) -> None:
+    """As at the gate: white space and typographic marks do not make it another one."""
+    rig.run(
+        "UPDATE interaction_summaries SET decisions = jsonb_set(decisions, '{0,quote}', %s::text::jsonb)",
+        '"Agreed:  friday at noon"',
+    )
+    assert store.ungrounded(EVER).total == 0
+
+
+def test_an_archived_text_is_read_in_the_archive_and_a_dropped_one_asked_no_more(
+    rig: SummaryRig, store: PostgresCheckStore
+) -> None:
+    rig.run(
+        "CREATE TABLE archived_2026_02 PARTITION OF archived_messages FOR VALUES FROM ('2026-02-01') TO ('2026-03-01')"
+    )
+    rig.run(
+        "INSERT INTO archived_messages (month, message_id, chat_id, interaction_id, external_id, sent_at, content,"
+        " content_hash)"
+        " SELECT '2026-02-01', id, chat_id, interaction_id, external_id, sent_at, content, content_hash FROM messages"
+    )
+    rig.run("UPDATE messages SET content = '[archived]', is_archived = true, archived_month = '2026-02-01'")
+    assert (store.ungrounded(EVER).checked, store.ungrounded(EVER).total) == (10, 0)
+    assert store.misfiled_months(EVER) == Found(9, {"in_another_month": 0, "without_interaction": 0})
+    rig.run("UPDATE interactions SET day = '2026-01-31' WHERE day = %s", OLD.date())
+    moved = store.misfiled_months(EVER)
+    assert (moved.wrong["in_another_month"], moved.first_day) == (6, date(2026, 2, 1))
+    rig.run("DELETE FROM archived_messages")
+    assert store.ungrounded(EVER).total == 0
+
+
+def remade(rig: SummaryRig, answer: Callable[[LlmRequest], object]) -> None:
+    """The dialog with Anna is made again after more was said."""
+    rig.say("anna", ["One more thing.", "Which?", "Never mind it."], at=OLD + timedelta(minutes=30))
+    rig.load()
+    rig.summarize(ScriptedLlm(answer), update_messages=0)
+
+
+def test_an_item_that_its_successor_neither_states_nor_explains_is_lost(
+    rig: SummaryRig, store: PostgresCheckStore
+) -> None:
+    remade(rig, with_items)
+    kept = store.lost(EVER)
+    assert (kept.checked, kept.total) == (3, 0)
+    live = "status = 'completed' AND parent_summary_id IS NOT NULL"
+    ((summary, interaction, decision),) = rig.rows(
+        f"SELECT id, interaction_id, decisions->0->>'id' FROM interaction_summaries WHERE {live}"
+    )
+    rig.run("UPDATE interaction_summaries SET decisions = '[]' WHERE id = %s", summary)
+    lost = store.lost(EVER)
+    assert (lost.total, lost.examples, lost.first_day) == (1, (str(interaction),), OLD.date())
+    assert store.lost(NEXT_DAY).total == 0
+    rig.run(
+        "UPDATE interaction_summaries SET quarantined = %s::text::jsonb WHERE id = %s",
+        json.dumps([{"part": f"known decision {decision}", "reason": "is gone"}]),
+        summary,
+    )
+    assert store.lost(EVER).total == 0
+
+
+def orphan_items(rig: SummaryRig) -> None:
+    rig.run("DELETE FROM interactions WHERE day = %s", OLD.date() + timedelta(days=1))
+
+
+def test_what_points_to_nothing_is_counted_by_kind(rig: SummaryRig, store: PostgresCheckStore) -> None:
+    """One interaction of three goes, with its participants, which the database takes along."""
+    orphan_items(rig)
+    found = store.summary_orphans()
+    assert dict(found.wrong) == {"orphaned_items": 2, "orphaned_facts": 0, "orphaned_summaries": 1}
+    assert 1 <= len(found.examples) <= 5
+    assert dict(store.interaction_orphans().wrong) == {"orphaned_messages": 3, "orphaned_belongings": 0}
+
+
+def test_coverage_counts_what_is_due_and_nothing_younger(rig: SummaryRig, store: PostgresCheckStore) -> None:
+    rig.say("late", at=NOW - timedelta(days=6))
+    rig.say("new", at=OLD + timedelta(days=2), senders=("Dora", "Me"))
+    rig.load()
+    assert store.coverage(EVER, **DUE) == Coverage(due=4, summarized=3, outdated=0)
+    assert store.coverage(DAY, **DUE) == Coverage(due=2, summarized=2, outdated=0)
+    rig.run(
+        "UPDATE interaction_summaries SET status = 'dirty', dirty_reason = 'edited' WHERE interaction_id IN"
+        " (SELECT id FROM interactions WHERE day = %s)",
+        OLD.date(),
+    )
+    assert store.coverage(EVER, **DUE) == Coverage(due=4, summarized=3, outdated=2)
+
+
+@pytest.mark.parametrize(
+    ("zone", "started_at", "day", "is_wrong"),
+    [
+        ("UTC", "2026-02-02T10:00Z", "2026-02-02", False),
+        ("UTC", "2026-02-02T10:00Z", "2026-02-03", True),
+        ("Europe/Berlin", "2026-02-02T23:30Z", "2026-02-03", False),  # 00:30 the next day
+        ("America/New_York", "2026-02-02T04:59Z", "2026-02-01", False),  # 23:59 the day before
+        ("Australia/Lord_Howe", "2026-04-04T13:15Z", "2026-04-05", False),  # 00:15 at +11
+        ("Asia/Kolkata", "2026-02-02T18:29Z", "2026-02-03", True),  # 23:59 of the second
+    ],
+)
+def test_an_interaction_belongs_to_the_local_day_of_its_start(
+    rig: SummaryRig, zone: str, started_at: str, day: str, is_wrong: bool
+) -> None:
+    rig.run("UPDATE interactions SET started_at = %s, day = %s", datetime.fromisoformat(started_at), day)
+    found = PostgresCheckStore(rig.connections, timezone=zone).misfiled_days()
+    assert found.wrong == {"on_another_day": 3 if is_wrong else 0}
+
+
+def test_totals_of_a_profile_are_those_of_a_recount(rig: SummaryRig, store: PostgresCheckStore) -> None:
+    (work,) = [rig.memory.profiles]
+    rig.memory.__dict__["llm"] = offline(rig)
+    rig.run("UPDATE interactions SET started_at = started_at - interval '120 days'")
+    rig.run("UPDATE interaction_participants SET started_at = started_at - interval '120 days'")
+    (report,) = work.build_weeks([date(2026, 3, 1)], lane="backfill")
+    assert report.profiled == 3
+    assert store.miscounted(EVER) == Found(3, {"miscounted": 0})
+    rig.run(
+        "UPDATE entity_relationship_profiles SET total_messages = total_messages + 1 WHERE entity_id ="
+        " (SELECT entity_id FROM entity_relationship_profiles ORDER BY 1 LIMIT 1)"
+    )
+    found = store.miscounted(EVER)
+    assert (found.total, found.first_day) == (1, date(2026, 3, 1))
+    assert store.miscounted((date(2026, 3, 8),) * 2).checked == 0
+
+
+def offline(rig: SummaryRig) -> Any:
+    from pkg_pipeline.offline.llm import OfflineLlm
+
+    return OfflineLlm(rig.memory.counter)

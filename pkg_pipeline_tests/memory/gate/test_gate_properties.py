@@ -1,0 +1,114 @@
+"""Whatever an answer says, what the gate publishes rests on the conversation (B9, P17)."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pkg_pipeline.memory.gate.normalise import fold
+from pkg_pipeline.memory.gate.records import (
+    CandidateActionItem,
+    CandidateDecision,
+    CandidateFact,
+    CandidateSummary,
+)
+from pkg_pipeline.memory.records import SummaryInput
+from pkg_pipeline.memory.summary import gate
+from pkg_pipeline_tests.memory.conversations import CHINESE, ENGLISH, RUSSIAN
+
+SOURCES = st.sampled_from([RUSSIAN, ENGLISH, CHINESE])
+TEXTS = [message.text for source in (RUSSIAN, ENGLISH, CHINESE) for message in source.messages]
+
+
+@st.composite
+def words(draw: st.DrawFn) -> str:
+    """Anything: noise, a true text, a piece of one, a piece in other letters' case, two pieces glued."""
+    text = draw(st.sampled_from(TEXTS))
+    start, end = sorted((draw(st.integers(0, len(text))), draw(st.integers(0, len(text)))))
+    piece = text[start:end]
+    return draw(
+        st.sampled_from([text, piece, piece.upper(), f"{piece} {piece}", unicodedata.normalize("NFD", piece)])
+        | st.text(max_size=40)
+    )
+
+
+NUMBERS = st.lists(st.integers(-1, 6), max_size=3).map(tuple)
+DATES = st.sampled_from(["2024-03-14", "2024-03-20", "", "soon", "2024-13-01"]) | st.none()
+DECISIONS = st.builds(
+    CandidateDecision,
+    description=words(),
+    date=DATES.map(lambda value: value or ""),
+    importance=st.sampled_from(["high", "medium", "low"]),
+    quote=words(),
+    numbers=NUMBERS,
+)
+ACTIONS = st.builds(
+    CandidateActionItem,
+    description=words(),
+    owner=st.sampled_from(["self", "them", "both"]),
+    owner_name=st.none() | st.sampled_from(["Анна", "Ben Carter", "Mallory", ""]),
+    status=st.sampled_from(["open", "closed"]),
+    due_date=DATES,
+    closed_at=DATES,
+    quote=words(),
+    numbers=NUMBERS,
+)
+FACTS = st.builds(
+    CandidateFact,
+    fact_type=st.sampled_from(["email", "phone", "city"]),
+    value=words(),
+    about=st.none() | st.sampled_from(["Анна", "Ben Carter", "Mallory"]),
+    confidence=st.floats(allow_nan=True),
+    quote=words(),
+    numbers=NUMBERS,
+)
+ANSWERS = st.builds(
+    CandidateSummary,
+    summary=words(),
+    key_points=st.lists(words(), min_size=1, max_size=8).map(tuple),
+    tone=st.just("neutral"),
+    decisions=st.lists(DECISIONS, max_size=3).map(tuple),
+    action_items=st.lists(ACTIONS, max_size=3).map(tuple),
+    facts=st.lists(FACTS, max_size=3).map(tuple),
+    important_numbers=NUMBERS,
+)
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(answer=ANSWERS, source=SOURCES)
+def test_published_items_always_quote_an_existing_cited_message_verbatim(
+    answer: CandidateSummary, source: SummaryInput
+) -> None:
+    result = gate.check(answer, source)
+    assert (result.content is None) is (result.quarantine_reason is not None)
+    if result.content is None:
+        return
+    texts = {message.external_id: message.text for message in source.messages}
+    content = result.content
+    for item in (*content.decisions, *content.action_items, *content.extracted_facts):
+        assert item.message_ids
+        assert set(item.message_ids) <= set(texts)
+        assert item.quote
+        assert any(item.quote in texts[message_id] for message_id in item.message_ids)
+    for message in content.important_messages:
+        assert message.content == texts[message.message_id]
+    assert 1 <= len(content.key_points) <= gate.MAX_KEY_POINTS
+    assert gate.check(answer, source) == result
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(text=words(), quote=words())
+def test_a_found_span_is_in_the_source_and_folds_to_the_same(text: str, quote: str) -> None:
+    found = fold(text).find(quote)
+    if found is not None:
+        assert found in text
+        assert fold(found).text == fold(quote).text
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(st.text(max_size=60))
+def test_folding_twice_changes_nothing(text: str) -> None:
+    once = fold(text).text
+    assert fold(once).text.strip() == once.strip()

@@ -1,0 +1,208 @@
+"""P18, P28: windows lose no message, merging loses nothing known."""
+
+from __future__ import annotations
+
+from datetime import date
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkg_pipeline.memory.gate.normalise import word_count
+from pkg_pipeline.memory.records import (
+    ActionItem,
+    DecisionItem,
+    FactCandidate,
+    ImportantMessage,
+    SummaryContent,
+    SummaryInput,
+)
+from pkg_pipeline.memory.summary.merging import MAX_KEY_POINTS, MAX_WORDS, merge_windows
+from pkg_pipeline.memory.summary.splitting import halves, windows
+from pkg_pipeline_tests.memory.conversations import ANNA, ENGLISH, ME, RUSSIAN, START, conversation
+
+
+def talk(*texts: str) -> SummaryInput:
+    return conversation(*((ANNA if index % 2 else ME, text) for index, text in enumerate(texts)), language="en")
+
+
+def content(summary: str = "They talked.", **parts: object) -> SummaryContent:
+    empty: dict[str, object] = {
+        "key_points": (),
+        "tone": "neutral",
+        "decisions": (),
+        "action_items": (),
+        "extracted_facts": (),
+        "important_messages": (),
+    }
+    return SummaryContent(summary=summary, **{**empty, **parts})  # type: ignore[arg-type]
+
+
+def action(status: str = "open", *ids: str, number: int = 1, due: date | None = None, **fields: object) -> ActionItem:
+    closed = date(2024, 3, 16) if status == "closed" else None
+    given_fields = {"owner_entity_id": None, "owner": "them", **fields}
+    return ActionItem(
+        id=UUID(int=number), description="Send the list", status=status, due_date=due, closed_at=closed,
+        quote="send the list", message_ids=ids or ("m1",), **given_fields,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def decision(importance: str, day: int, *ids: str) -> DecisionItem:
+    return DecisionItem(UUID(int=1), "Meet on Friday", date(2024, 3, day), importance, "Friday", ids)  # type: ignore[arg-type]
+
+
+# sizes of the windows of n messages, at most k each
+CUTS = [
+    (3, 5, [3]),
+    (5, 5, [5]),
+    (6, 5, [3, 3]),
+    (11, 5, [5, 3, 3]),
+    (12, 5, [5, 5, 2]),
+    (1203, 500, [500, 500, 203]),
+    (501, 500, [251, 250]),
+]
+
+
+@pytest.mark.parametrize(("count", "most", "sizes"), CUTS)
+def test_windows_are_filled_from_the_start_and_a_short_last_one_is_evened(count, most, sizes) -> None:
+    source = talk(*(f"text {index}" for index in range(count)))
+    cut = windows(source, most_messages=most, most_tokens=10**6, tokens=[1] * count)
+    assert [len(part.messages) for part in cut] == sizes
+
+
+@given(
+    st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=40),
+    st.integers(1, 12),
+    st.integers(1, 50),
+)
+def test_windows_hold_every_message_whole_and_in_order(texts: list[str], most_messages: int, most_tokens: int) -> None:
+    source = talk(*texts)
+    tokens = [len(text) for text in texts]
+    cut = windows(source, most_messages=most_messages, most_tokens=most_tokens, tokens=tokens)
+    pieces = [message for part in cut for message in part.messages]
+    assert "".join(message.text for message in pieces) == "".join(texts)
+    for message in source.messages:
+        assert "".join(piece.text for piece in pieces if piece.external_id == message.external_id) == message.text
+    if len(cut) > 1:
+        assert all(len(part.messages) <= most_messages + 1 for part in cut)
+        assert all([m.number for m in part.messages] == list(range(1, len(part.messages) + 1)) for part in cut)
+        assert all(part.started_at <= part.ended_at for part in cut)
+
+
+def test_a_message_more_leaves_the_names_of_earlier_windows_alone() -> None:
+    """Their answers were paid for and are replayed (B8)."""
+    texts = [f"text {index}" for index in range(25)]
+
+    def names(count: int) -> list[str]:
+        cut = windows(talk(*texts[:count]), most_messages=10, most_tokens=999, tokens=[1] * count)
+        return [part.input_hash for part in cut]
+
+    assert names(24)[:2] == names(25)[:2]
+    assert len(set(names(25))) == 3
+
+
+def test_halves_cut_a_long_message_and_leave_a_short_one() -> None:
+    assert [len(part.messages) for part in halves(talk("a", "b", "c"))] == [2, 1]
+    assert len(halves(talk("short"))) == 1
+    long = talk("word " * 1000)
+    assert "".join(message.text for part in halves(long) for message in part.messages) == long.messages[0].text
+
+
+def test_one_part_stays_as_it_is() -> None:
+    assert merge_windows([only := content()], ENGLISH) is only
+
+
+NAMES = ("alpha", "beta", "gamma")
+
+
+def test_texts_and_points_take_from_all_windows_in_turn() -> None:
+    parts = [content(f"First of {n}. Second of {n}.", key_points=tuple(f"{n}-{i}" for i in range(7))) for n in NAMES]
+    merged = merge_windows(parts, ENGLISH)
+    assert merged.summary == "First of alpha. Second of alpha. First of beta. First of gamma."
+    assert len(merged.key_points) == MAX_KEY_POINTS
+    assert [sum(point.startswith(n) for point in merged.key_points) for n in NAMES] == [5, 5, 5]
+
+
+# (earlier, later) → (status, due day)
+STATES = [
+    (action("open"), action("open"), ("open", None)),
+    (action("open"), action("closed"), ("closed", None)),
+    (action("closed"), action("open"), ("closed", None)),
+    (action("open", due=date(2024, 3, 20)), action("open"), ("open", 20)),
+    (action("open", due=date(2024, 3, 20)), action("closed", due=date(2024, 3, 22)), ("closed", 22)),
+]
+
+
+@pytest.mark.parametrize(("earlier", "later", "expected"), STATES)
+def test_an_action_item_seen_again_is_updated(earlier, later, expected) -> None:
+    [item] = merge_windows([content(action_items=(earlier,)), content(action_items=(later,))], ENGLISH).action_items
+    assert (item.status, item.due_date.day if item.due_date else None) == expected
+    assert (item.closed_at is not None) is (item.status == "closed")
+
+
+def test_the_same_words_about_other_people_stay_two() -> None:
+    mine, theirs = action(owner="self"), action(owner="them", number=2)
+    merged = merge_windows([content(action_items=(mine,)), content(action_items=(theirs,))], ENGLISH)
+    assert len(merged.action_items) == 2
+    facts = [
+        FactCandidate(UUID(int=n), "phone", "+1 555", 0.8, "+1 555", ("m1",), entity_id=UUID(int=n)) for n in (1, 2)
+    ]
+    merged = merge_windows([content(extracted_facts=(one,)) for one in facts], ENGLISH)
+    assert len(merged.extracted_facts) == 2
+
+
+def test_a_decision_said_twice_keeps_its_evidence_first_day_and_weight() -> None:
+    parts = [content(decisions=(decision("low", 15, "m1"),)), content(decisions=(decision("high", 18, "m1", "m4"),))]
+    [item] = merge_windows(parts, ENGLISH).decisions
+    assert (item.importance, item.date.day, item.message_ids) == ("high", 15, ("m1", "m4"))
+
+
+def test_an_important_message_that_was_cut_keeps_its_whole_text() -> None:
+    piece = ImportantMessage("m1", RUSSIAN.messages[0].text[:10], START, "agreement")
+    merged = merge_windows([content(important_messages=(piece,)), content(important_messages=(piece,))], RUSSIAN)
+    assert [message.content for message in merged.important_messages] == [RUSSIAN.messages[0].text]
+
+
+_WORDS = st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "omega"]), min_size=1, max_size=60)
+_PARTS = st.builds(
+    lambda words, points, items, tone: content(
+        " ".join(words).capitalize() + ".", key_points=tuple(points), action_items=tuple(items), tone=tone
+    ),
+    _WORDS,
+    st.lists(st.text("abc ", min_size=1, max_size=5), max_size=7),
+    st.lists(
+        st.builds(
+            lambda status, ids, owner: action(status, *ids, owner=owner),
+            st.sampled_from(["open", "closed"]),
+            st.lists(st.sampled_from(["m1", "m2", "m3"]), min_size=1, max_size=3),
+            st.sampled_from(["self", "them", "both"]),
+        ),
+        max_size=4,
+    ),
+    st.sampled_from(["positive", "neutral", "formal"]),
+)
+
+
+@given(st.lists(_PARTS, min_size=1, max_size=6))
+def test_nothing_known_is_lost(parts: list[SummaryContent]) -> None:
+    merged = merge_windows(parts, ENGLISH)
+    assert word_count(merged.summary) <= MAX_WORDS
+    assert len(merged.key_points) <= MAX_KEY_POINTS
+    assert merged.tone in {part.tone for part in parts}
+    if len(parts) == 1:
+        return
+    for owner in ("self", "them", "both"):
+        said = [item for part in parts for item in part.action_items if item.owner == owner]
+        kept = [item for item in merged.action_items if item.owner == owner]
+        assert len(kept) == (1 if said else 0)
+        if said:
+            assert set(kept[0].message_ids) == {key for item in said for key in item.message_ids}
+            assert (kept[0].status == "closed") == any(item.status == "closed" for item in said)
+
+
+@given(st.lists(_PARTS, min_size=1, max_size=4))
+def test_merging_with_itself_adds_nothing(parts: list[SummaryContent]) -> None:
+    once = merge_windows([*parts, *parts], ENGLISH)
+    assert merge_windows([once, once], ENGLISH).action_items == once.action_items
+    assert set(merge_windows([once, once], ENGLISH).key_points) == set(once.key_points)

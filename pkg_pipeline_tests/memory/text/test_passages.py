@@ -1,0 +1,153 @@
+"""Where long texts are cut: nothing is lost, nothing is doubled, nothing is torn that need not be."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pkg_pipeline.memory.text.passages import WHOLE_WORDS, first_words, last_words, passages
+
+WORDS = st.sampled_from(
+    [
+        "a",
+        "word",
+        "Привет,",
+        "end.",
+        "конец!",
+        "\n",
+        "\n\n",
+        "  ",
+        "我们",
+        "。",
+        "「好」",
+        "サーバー",
+        "か\u3099",
+        "서울",
+        "👨\u200d👩\u200d👧",
+        "x" * 13,
+        "y" * 599,
+        "z" * 1300,
+        "a\u0301",
+        "\u200d",
+        "\u3000",
+        "https://example.com/" + "p/" * 40,
+        "\x00",
+        "\ud800",
+    ]
+)
+TEXTS = st.builds(
+    lambda words, gaps: "".join(word + gap for word, gap in zip(words, gaps, strict=False)),
+    st.lists(WORDS, max_size=600),
+    st.lists(st.sampled_from(["", " ", " ", "\n", "\t"]), min_size=600, max_size=600),
+) | st.text(max_size=900)
+
+
+def cut(text: str) -> list[str]:
+    return [text[start:end] for start, end in passages(text)]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS)
+def test_every_character_but_space_lies_in_exactly_one_passage(text: str) -> None:
+    ranges = passages(text)
+    assert all(start < end for start, end in ranges)
+    assert all(first[1] <= second[0] for first, second in pairwise(ranges))
+    assert "".join("".join(cut(text)).split()) == "".join(text.split())
+    assert all(piece == piece.strip() for piece in cut(text))
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS)
+def test_a_passage_is_bounded_and_stays_whole_when_cut_again(text: str) -> None:
+    for piece in cut(text):
+        assert words(piece) <= WHOLE_WORDS
+        assert len("".join(piece.split())) <= WHOLE_WORDS * 12
+        assert passages(piece) == [(0, len(piece))]
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS)
+def test_no_word_is_torn_that_fits_into_a_passage(text: str) -> None:
+    for (_, end), (start, _) in pairwise(passages(text)):
+        if end == start and not re.search("[\u200d\u0300-\u036f\u2e80-\u9fff]", text[end - 1 : end + 1]):
+            word = re.search(r"[^\s\u2e80-\u9fff]*\Z", text[:end])
+            assert word is not None
+            assert len(word.group()) >= 590
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS, st.integers(0, 60))
+def test_the_first_and_last_words_are_a_bounded_beginning_and_end(text: str, count: int) -> None:
+    first, last = first_words(text, count), last_words(text, count)
+    assert text.lstrip().startswith(first)
+    assert text.rstrip().endswith(last)
+    assert max(words(first), words(last)) <= count
+    assert max(len("".join(first.split())), len("".join(last.split()))) <= count * 12
+    assert (first, last) == (first.strip(), last.strip())
+
+
+SIZES = [
+    # (text, words or characters of each passage)
+    ("", []),
+    (" \n\u3000\t", []),
+    ("ok", [1]),
+    ("word " * 145, [145]),  # a rest up to 145 stays whole
+    ("word " * 146, [100, 46]),
+    ("word " * 250, [100, 100, 50]),
+    ("word " * 345, [100, 100, 145]),
+    ("слово " * 110 + "конец. " + "слово " * 60, [111, 60]),  # the sentence ends within 60 … 120
+    ("слово " * 69 + "конец.\n" + "слово " * 20 + "конец. " + "слово " * 100, [70, 121]),  # a line before a sentence
+    ("word " * 30 + "end.\n" + "word " * 130, [100, 61]),  # 31 words are too few
+]
+
+
+@pytest.mark.parametrize(("text", "sizes"), SIZES)
+def test_words_of_passages(text: str, sizes: list[int]) -> None:
+    assert [words(piece) for piece in cut(text)] == sizes
+
+
+CHARACTERS = [
+    # (text, characters of each passage)
+    ("x" * 870, [870]),  # 870 / 6 = 145 words
+    ("x" * 871, [600, 271]),  # a word has 600 letters at most; its halves 100 and 45.1 words
+    ("字" * 241, [241]),  # 241 x 0.6 = 144.6 words
+    ("字" * 400, [167, 233]),  # 167 x 0.6 = 100.2 words, the nearest to 100
+    ("字" * 150 + "。" + "字" * 149, [151, 149]),
+    ("字" * 166 + "，" + "字" * 200, [167, 200]),  # no passage begins with a comma
+    ("字" * 149 + "。」" + "字" * 149, [151, 149]),
+]
+
+
+@pytest.mark.parametrize(("text", "sizes"), CHARACTERS)
+def test_characters_of_passages(text: str, sizes: list[int]) -> None:
+    assert [len(piece) for piece in cut(text)] == sizes
+
+
+def test_a_megabyte_of_letters_is_cut_like_any_text() -> None:
+    assert {len(piece) for piece in cut("x" * 1_000_000)} == {600, 400}
+
+
+BOUNDED = [
+    # (text, words, first, last)
+    ("", 5, "", ""),
+    ("  one two  three ", 2, "one two", "two  three"),
+    ("one two", 5, "one two", "one two"),
+    ("one", 0, "", ""),
+    ("我们讨论合同", 3, "我们讨论合", "们讨论合同"),  # 3 / 0.6 = 5 characters
+    ("用React写前端", 2, "用React", "写前端"),  # 0.6 + 1, then 0.6 would be 2.2; from the end 3 x 0.6 = 1.8
+    ("a" * 100 + "z" * 100, 5, "a" * 30, "z" * 30),  # a word longer than asked for is cut: 5 x 6 letters
+    ("hi " + "z" * 100, 5, "hi", "z" * 30),
+]
+
+
+@pytest.mark.parametrize(("text", "count", "first", "last"), BOUNDED)
+def test_first_and_last_words(text: str, count: int, first: str, last: str) -> None:
+    assert (first_words(text, count), last_words(text, count)) == (first, last)

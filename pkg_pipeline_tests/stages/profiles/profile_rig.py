@@ -1,0 +1,199 @@
+"""Profiles over a memory built by the real import, interactions and summaries, by any model over a real database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
+from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
+from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, PostgresWeekStore
+from pkg_pipeline.memory.profile.records import ProfileInput
+from pkg_pipeline.stages.ports import Llm, LlmRequest
+from pkg_pipeline.stages.profiles import stage as profiles
+from pkg_pipeline.stages.profiles.stage import ProfileDeps, ProfileParams, WeekReport
+from pkg_pipeline.stages.summaries.stores import Lane
+from pkg_pipeline.wiring import PinnedClock
+from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
+from pkg_pipeline_tests.stages.summaries.summary_rig import ScriptedLlm, SummaryRig, good_answer
+
+FIRST = datetime(2026, 3, 3, 10, 0, tzinfo=UTC)
+"""A Tuesday; the first talk of everybody."""
+
+WEEK = date(2026, 6, 14)
+"""A Sunday more than ninety days later; the week ends on the 21st and covers what ended before the 14th."""
+
+NOW = datetime(2026, 6, 21, 4, 0, tzinfo=UTC)
+"""Sunday morning, when the week is over."""
+
+PARAMS = ProfileParams(
+    min_age_days=90,
+    lag_days=7,
+    attempt_limit=3,
+    backoff_seconds=60,
+    lease_seconds=300,
+    timezone="UTC",
+    calls_cap=None,
+    usd_cap=5.0,
+)
+DEAL = ("Shall we order the shelves?", "Yes, agreed: 12 shelves for 300 EUR.", "I will send the contract by Friday.")
+CHAT = ("Hello, how was the trip?", "Very long, but the lake was fine.", "Then we go there in summer.")
+
+
+def good_profile(source: ProfileInput, **changes: Any) -> dict[str, Any]:
+    """An answer that passes the gate: everything in it stands in the summaries."""
+    said = " ".join(source.summaries[-1].text.split()[:20]).rstrip(".?!")
+    first = source.summaries[0]
+    return {
+        "relationship_type": "friend",
+        "summary": f"The last talk was about this: {said}.",
+        "timeline": f"It began with this: {' '.join(first.text.split()[:20]).rstrip('.?!')}.",
+        "milestones": [
+            {
+                "date": first.day.isoformat(),
+                "title": " ".join(first.text.split()[:8]).rstrip(".?!"),
+                "importance": "high",
+                "summary_numbers": [first.number],
+            }
+        ],
+        **changes,
+    }
+
+
+def profile_llm(
+    answer: Callable[[LlmRequest], object] = lambda request: good_profile(request.payload), **options: Any
+) -> ScriptedLlm:
+    return ScriptedLlm(answer, **options)
+
+
+def summary_of(request: LlmRequest) -> dict[str, Any]:
+    """A summary with a HIGH decision and an open item where the conversation is the deal."""
+    texts = {message.number: message.text for message in request.payload.messages}
+    if "300 EUR" not in texts.get(2, ""):
+        return good_answer(request.payload)
+    day = request.payload.started_at.date()
+    decision = {
+        "description": "They order 12 shelves for 300 EUR",
+        "date": day.isoformat(),
+        "importance": "high",
+        "quote": "agreed: 12 shelves for 300 EUR",
+        "message_ids": [2],
+    }
+    action = {
+        "description": "Send the contract by Friday",
+        "owner": "them",
+        "owner_name": None,
+        "status": "open",
+        "due_date": None,
+        "closed_at": None,
+        "quote": "I will send the contract by Friday.",
+        "message_ids": [3],
+    }
+    return good_answer(request.payload, decisions=[decision], action_items=[action])
+
+
+class ProfileRig(SummaryRig):
+    """``talk`` imports and summarises; ``build`` makes profiles. Everything happens at ``now``."""
+
+    def __init__(self, url: str, folder: Path, *, now: datetime = NOW, timezone: str = "UTC", size: int = 6) -> None:
+        super().__init__(url, folder, now=now, timezone=timezone, size=size)
+        self.reads = PostgresProfileReads(self.connections, timezone=timezone)
+        self.writes = PostgresProfileStore(self.connections)
+        self.weeks = PostgresWeekStore(self.connections)
+
+    def meet(self, name: str, days: Sequence[float], texts: Sequence[str] = CHAT, *, first: datetime = FIRST) -> None:
+        """A dialog with ``name`` on each of these days after ``first``."""
+        for day in days:
+            self.say(name.lower(), texts, at=first + timedelta(days=day), senders=(name, "Me"))
+
+    def settle(self, llm: Llm | None = None) -> None:
+        """Import what was said, cut it, summarise what is due."""
+        if self._lines:
+            self.take_in()
+        self.memory.build_interactions()
+        self.summarize(llm or ScriptedLlm(summary_of), days=(date(2026, 1, 1), self.now.date()))
+
+    def at(self, now: datetime) -> None:
+        """Another day of the memory's clock."""
+        self.now = now
+
+    def profile_deps(self, llm: Llm, **ports: Any) -> ProfileDeps:
+        given = ProfileDeps(
+            reads=self.reads,
+            writes=self.writes,
+            weeks=self.weeks,
+            ledger=PostgresLedgerStore(self.connections),
+            partitions=self.partitions,
+            budgets=self.budgets,
+            llm=llm,
+            counter=LetterCounter(),
+            clock=PinnedClock(self.now),
+        )
+        return replace(given, **ports)
+
+    def build(
+        self,
+        llm: Llm | None = None,
+        *,
+        weeks: Sequence[date] = (WEEK,),
+        lane: Lane = "backfill",
+        deps: ProfileDeps | None = None,
+        holder: str = "test",
+        retry_failed: bool = False,
+        **params: Any,
+    ) -> list[WeekReport]:
+        return profiles.build_weeks(
+            weeks,
+            deps=deps or self.profile_deps(llm or profile_llm()),
+            params=replace(PARAMS, timezone=self.timezone, **params),
+            lane=lane,
+            holder=holder,
+            retry_failed=retry_failed,
+        )
+
+    def due(self, model: str = "scripted-1") -> list[date]:
+        return profiles.due_weeks(
+            self.weeks,
+            self.partitions,
+            now=self.now,
+            zone=replace(PARAMS, timezone=self.timezone).zone,
+            model=model,
+        )
+
+    def profile(self, name: str, week: date = WEEK) -> dict[str, Any]:
+        """The row as JSON, so that it can be compared and read."""
+        found = self.rows(
+            "SELECT to_jsonb(p)::text FROM entity_relationship_profiles p JOIN entities e ON e.id = p.entity_id"
+            " WHERE e.name = %s AND p.week = %s",
+            name,
+            week,
+        )
+        return json.loads(found[0][0]) if found else {}
+
+    def said_then(self, week: date = WEEK) -> list[tuple[Any, ...]]:
+        """All rows of a week, without when they were made and what they cost."""
+        return self.rows(
+            "SELECT to_jsonb(p) - '{generated_at,generation_seconds,cost_usd,is_carried_over}'::text[]"
+            " FROM entity_relationship_profiles p WHERE week = %s ORDER BY entity_id",
+            week,
+        )
+
+    def profile_retries_are_due(self) -> None:
+        self.run("UPDATE profile_attempts SET retry_at = clock_timestamp()")
+
+    def profile_digest(self) -> list[tuple[Any, ...]]:
+        """What profiles leave behind, without clocks, costs and serial ids."""
+        return [
+            *self.rows(
+                "SELECT to_jsonb(p) - '{generated_at,generation_seconds,cost_usd}'::text[]"
+                " FROM entity_relationship_profiles p ORDER BY entity_id, week"
+            ),
+            *self.rows("SELECT entity_id, week, state, attempts FROM profile_attempts ORDER BY 1, 2"),
+            *self.rows("SELECT asset, partition_key, pending FROM partition_states ORDER BY 1, 2"),
+            *self.rows("SELECT asset, partition_key, reason FROM dirty_partitions ORDER BY 1, 2, 3"),
+            *self.rows("SELECT count(*) FROM leases"),
+        ]

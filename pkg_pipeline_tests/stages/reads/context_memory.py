@@ -1,0 +1,118 @@
+"""A memory of one friendship and the means to ask for its context: what the tests of the read begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from tiktoken import Encoding
+
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter, load_encoding
+from pkg_pipeline.memory.records import Tier
+from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, entity_context
+from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
+
+NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
+SHARES: dict[Tier, int] = {"permanent": 300, "hot": 2000, "warm": 1000, "cold": 300, "relevant": 500}
+
+
+@cache
+def counter() -> TiktokenCounter:
+    """The real one, loaded once a process."""
+    return TiktokenCounter()
+
+
+@cache
+def _encoding() -> Encoding:
+    return load_encoding()
+
+
+def exact_tokens(text: str) -> int:
+    """By the tokenizer itself, the text in one piece: what a reader with tiktoken would count."""
+    return len(_encoding().encode_ordinary(text))
+
+
+def settings(zone: str = "UTC", **changes: Any) -> ContextSettings:
+    given: dict[str, Any] = {
+        "zone": ZoneInfo(zone),
+        "max_tokens": 4000,
+        "hot_days": 7,
+        "hot_messages": 50,
+        "warm_days": 90,
+        "warm_summaries": 10,
+        "shares": SHARES,
+    }
+    return ContextSettings(**{**given, **changes})
+
+
+@dataclass
+class Remembered:
+    """A memory under construction (``build``) that can be asked."""
+
+    build: MemoryBuilder
+    store: PostgresReadStore
+
+    def ask(
+        self, name: str = "Anna", *, zone: str = "UTC", with_settings: dict[str, Any] | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """The answer's JSON, after the checks that hold for every answer."""
+        self.build.totals()
+        entity: UUID = self.build.people[name]
+        request = ContextRequest(entity_id=entity, now=NOW, **more)
+        answer = entity_context(
+            self.store, counter(), request, settings=settings(zone, **(with_settings or {}))
+        ).to_json()
+        check(answer)
+        return answer
+
+
+def check(answer: dict[str, Any]) -> None:
+    """What every context promises, whatever is in it."""
+    text = answer["text"]
+    assert exact_tokens(text) == answer["tokens"] <= answer["max_tokens"]
+    assert sum(tier["tokens"] for tier in answer["tiers"]) == answer["tokens"]
+    assert [tier["tier"] for tier in answer["tiers"]] == ["permanent", "hot", "warm", "cold", "relevant"]
+    assert text == "" or text.endswith("\n")
+    assert all(line.startswith(("- ", "#")) for line in text.splitlines())
+    assert text.count("\n") == len(text.splitlines())
+    for tier in answer["tiers"]:
+        assert all(f"- {item['text']}\n" in text for item in tier["items"])
+    printed = [(item["kind"], item["id"]) for tier in answer["tiers"] for item in tier["items"]]
+    assert len(printed) == len(set(printed)), "nothing is said twice"
+    missing = {(one["kind"], one["id"]) for one in answer["left_out"] if one["reason"] != "shortened"}
+    assert not missing & set(printed)
+
+
+def tier(answer: dict[str, Any], name: str) -> list[str]:
+    """The texts of one tier in print order."""
+    return [item["text"] for one in answer["tiers"] if one["tier"] == name for item in one["items"]]
+
+
+def items(answer: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [item for one in answer["tiers"] if one["tier"] == name for item in one["items"]]
+
+
+def reasons(answer: dict[str, Any]) -> dict[str, str]:
+    """Why each thing was left out, by id."""
+    return {one["id"]: one["reason"] for one in answer["left_out"]}
+
+
+def remembered(database_url: str) -> Iterator[Remembered]:
+    """Me and Anna and their dialog, empty; closes everything behind the test."""
+    build = MemoryBuilder(database_url)
+    pool = engine.pool(database_url, size=2, readonly=True)
+    try:
+        build.person("Me", is_self=True)
+        build.person("Anna")
+        build.chat("Anna", ["Me", "Anna"])
+        yield Remembered(build, PostgresReadStore(pool, zone=ZoneInfo("UTC")))
+    finally:
+        pool.close()
+        build.close()

@@ -1,0 +1,259 @@
+"""A memory built by the real import and the real interactions hop, summarised by any model over a real database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
+from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
+from pkg_pipeline.memory.records import SummaryInput, Usage
+from pkg_pipeline.memory.summary.increments import UpdateInput
+from pkg_pipeline.memory.summary.merging import MergeInput
+from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Llm, LlmAttempt, LlmError, LlmReply, LlmRequest
+from pkg_pipeline.stages.summaries import stage as summaries
+from pkg_pipeline.stages.summaries.stage import DayReport, SummaryDeps, SummaryParams
+from pkg_pipeline.stages.summaries.stores import Lane, LedgerRow, Scope
+from pkg_pipeline.wiring import Memory, PinnedClock
+from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
+
+NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
+OLD = datetime(2026, 2, 2, 10, 0, tzinfo=UTC)
+"""Well over seven days before ``NOW``."""
+
+ALL_DAYS = (date(2026, 1, 1), date(2026, 3, 15))
+PARAMS = SummaryParams(
+    due_after_seconds=7 * 86_400,
+    minimum_messages=3,
+    attempt_limit=3,
+    backoff_seconds=60,
+    lease_seconds=300,
+    window_messages=500,
+    fact_confidence=0.9,
+    timezone="UTC",
+    calls_cap=None,
+    usd_cap=5.0,
+    gap_seconds=6 * 3600,
+)
+USUAL = ("Hello, shall we meet on Friday?", "Yes, agreed: Friday at noon for 300 EUR.", "I will send the contract.")
+
+
+def good_answer(asked: SummaryInput | UpdateInput | MergeInput, **changes: Any) -> dict[str, Any]:
+    """An answer that passes the gate: everything in it stands in the conversation; an update keeps what is known."""
+    source = asked if isinstance(asked, SummaryInput) else asked.source
+    if isinstance(asked, UpdateInput):
+        changes = {"known": [{"id": ref, "state": "kept"} for ref in asked.shown], **changes}
+    if isinstance(asked, MergeInput):
+        return {"summary": source.messages[0].text.split("\n")[0], "key_points": ["They talked"], "tone": "neutral"}
+    said = next(message for message in source.messages if message.text.strip())
+    words = " ".join(said.text.split()[:30])
+    return {
+        "summary": f"They talked about this: {words.rstrip('.?!')}. The tone was even.",
+        "key_points": [words],
+        "tone": "neutral",
+        "decisions": [],
+        "action_items": [],
+        "facts": [],
+        "important_message_ids": [],
+        **changes,
+    }
+
+
+class ScriptedLlm:
+    """A paid model whose answers a function gives: a dict becomes JSON, a string stays, an error is raised."""
+
+    is_paid = True
+
+    def __init__(
+        self,
+        answer: Callable[[LlmRequest], object] = lambda request: good_answer(request.payload),
+        *,
+        model: str = "scripted-1",
+        window_tokens: int = 200_000,
+        usd_per_call: float = 0.001,
+        is_paid: bool = True,
+    ) -> None:
+        self.model, self.window_tokens, self.is_paid = model, window_tokens, is_paid
+        self._answer, self._usd = answer, usd_per_call
+        self.requests: list[LlmRequest] = []
+
+    def price(self, usage: Usage) -> float:
+        return self._usd
+
+    def complete(self, request: LlmRequest) -> LlmReply:
+        self.requests.append(request)
+        answer = self._answer(request)
+        if isinstance(answer, LlmError):
+            raise answer
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+        return LlmReply(text=text, model=self.model, usage=Usage(100, 50), stop_reason="end_turn")
+
+    def calls_about(self, words: str) -> int:
+        return sum(words in request.user for request in self.requests)
+
+
+class SummaryRig:
+    """One database, one owner. ``say`` collects lines, ``load`` imports them and builds interactions."""
+
+    def __init__(self, url: str, folder: Path, *, now: datetime = NOW, timezone: str = "UTC", size: int = 6) -> None:
+        self.url, self.folder, self.now, self.timezone = url, folder, now, timezone
+        self.connections = engine.pool(url, size=size)
+        settings = Settings(home=folder / "home", database_url=SecretStr(url), now=now, timezone=timezone)
+        self.memory = Memory(settings, url=url, connections=self.connections, clock=PinnedClock(now))
+        self.memory.counter = LetterCounter()
+        self.store = PostgresSummaryStore(self.connections, timezone=timezone)
+        self.partitions = PostgresPartitionStore(self.connections)
+        self.budgets = PostgresBudgetStore(self.connections, timezone=timezone)
+        self._lines: list[dict[str, Any]] = []
+        self._files = 0
+
+    def close(self) -> None:
+        self.connections.close()
+
+    def say(
+        self,
+        chat: str,
+        texts: Sequence[str] = USUAL,
+        *,
+        at: datetime = OLD,
+        minutes: float = 1.0,
+        senders: Sequence[str] = ("Anna", "Me"),
+        **fields: Any,
+    ) -> None:
+        """A conversation: senders take turns, one message every ``minutes``; ids go by chat and start."""
+        for index, text in enumerate(texts):
+            sender = senders[index % len(senders)]
+            self.line(
+                chat, f"{at:%Y%m%d%H%M}-{index:05}", text, at + timedelta(minutes=index * minutes), sender, **fields
+            )
+
+    def line(self, chat: str, message: str, text: str, at: datetime, sender: str, **fields: Any) -> None:
+        self._lines.append(
+            {
+                "chat_id": chat,
+                "message_id": message,
+                "sender_id": sender.lower(),
+                "sender_name": sender,
+                "sent_at": at.isoformat(),
+                "text": text,
+                "chat_kind": "direct",
+                "is_self": sender == "Me",
+                **fields,
+            }
+        )
+
+    def take_in(self) -> None:
+        """The import alone, without a look at the interactions."""
+        self._files += 1
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"export{self._files}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in self._lines), encoding="utf-8")
+        self._lines = []
+        self.memory.import_path(path)
+
+    def load(self) -> None:
+        self.take_in()
+        self.memory.build_interactions()
+
+    def deps(self, llm: Llm, **stores: Any) -> SummaryDeps:
+        given = SummaryDeps(
+            store=self.store,
+            partitions=self.partitions,
+            budgets=self.budgets,
+            llm=llm,
+            counter=LetterCounter(),
+            clock=PinnedClock(self.now),
+        )
+        return replace(given, **stores)
+
+    def summarize(
+        self,
+        llm: Llm | None = None,
+        *,
+        days: tuple[date, date] = ALL_DAYS,
+        lane: Lane = "backfill",
+        retry_failed: bool = False,
+        scope: Scope | None = None,
+        deps: SummaryDeps | None = None,
+        prompt_version: str = prompt.VERSION,
+        holder: str = "test",
+        **params: Any,
+    ) -> list[DayReport]:
+        return summaries.summarize_days(
+            days,
+            deps=deps or self.deps(llm or ScriptedLlm()),
+            params=replace(PARAMS, timezone=self.timezone, **params),
+            prompt_version=prompt_version,
+            lane=lane,
+            holder=holder,
+            scope=scope or Scope(retry_failed=retry_failed),
+        )
+
+    def anthropic(self, base_url: str, *, lane: Lane = "backfill", **options: Any) -> AnthropicLlm:
+        """The real SDK; tries without an answer go into the ledger as ``wiring`` writes them."""
+
+        def record(attempt: LlmAttempt) -> None:
+            self.memory.paying(lane, None)
+            self.memory._record_attempt(attempt)
+
+        options = {"sleep": lambda _: None, "draw": lambda: 0.0, **options}
+        return AnthropicLlm(
+            api_key=SecretStr("sk-test"), counter=LetterCounter(), base_url=base_url, on_attempt=record, **options
+        )
+
+    def rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with self.connections.connection() as connection:
+            return connection.execute(statement, parameters).fetchall()  # type: ignore[arg-type]
+
+    def run(self, statement: str, *parameters: Any) -> None:
+        with self.connections.connection() as connection:
+            connection.execute(statement, parameters)  # type: ignore[arg-type]
+
+    def one(self, statement: str, *parameters: Any) -> Any:
+        return self.rows(statement, *parameters)[0][0]
+
+    def retries_are_due(self) -> None:
+        """As if the time to the next retry had passed."""
+        self.run("UPDATE summary_attempts SET retry_at = clock_timestamp()")
+
+    def leases_ran_out(self) -> None:
+        self.run("UPDATE leases SET expires_at = clock_timestamp()")
+
+    def status_of(self, chat: str) -> list[str]:
+        found = self.rows(
+            "SELECT s.status FROM interaction_summaries s JOIN interactions i ON i.id = s.interaction_id"
+            " JOIN chats c ON c.id = i.chat_id WHERE c.external_id = %s ORDER BY s.generated_at",
+            chat,
+        )
+        return [row[0] for row in found]
+
+    def digest(self) -> list[tuple[Any, ...]]:
+        """Everything published, without clocks, costs and serial ids."""
+        return [
+            *self.rows(
+                "SELECT id::text, interaction_id::text, parent_summary_id::text, status, input_hash, summary,"
+                " key_points::text, decisions::text, action_items::text, extracted_facts::text,"
+                " important_messages::text, message_ids,"
+                " revision_count FROM interaction_summaries WHERE status <> 'quarantined' ORDER BY id"
+            ),
+            *self.rows(
+                "SELECT item_id::text, entity_id::text, summary_id::text, kind, description, quote, message_ids,"
+                " is_withheld FROM summary_items ORDER BY item_id, entity_id"
+            ),
+            *self.rows("SELECT id::text, entity_id::text, value, status FROM entity_facts ORDER BY id"),
+            *self.rows("SELECT partition_key, pending FROM partition_states ORDER BY 1"),
+        ]
+
+    def ledger(self) -> list[LedgerRow | tuple[Any, ...]]:
+        return self.rows("SELECT outcome, input_tokens, output_tokens, cost_usd FROM llm_calls ORDER BY created_at")  # type: ignore[return-value]
