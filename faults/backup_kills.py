@@ -14,7 +14,7 @@ from pathlib import Path
 from faults import hops
 from faults.ground import Ground, tables
 from faults.kinds import Outcome, fault
-from pkg_pipeline.adapters.postgres import backup  # noqa: F401 - loaded before a worker is forked
+from pkg_pipeline.adapters.postgres import backup
 from pkg_pipeline.adapters.postgres.migrations import migrate  # noqa: F401 - loaded before a worker is forked
 from pkg_pipeline.cli import app, operate  # noqa: F401
 from pkg_pipeline.fake_llm.server import FakeAnthropic

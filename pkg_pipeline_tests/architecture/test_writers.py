@@ -76,7 +76,7 @@ WRITERS: dict[str, set[str]] = {
     "served_windows": {"served_windows"},
     "chunk_states": {"chunks", "spaces"},  # a space takes along what says that it is complete
 }
-"""Table → the files of ``sql/`` that may write it. A new line here is a decision, not a formality.
+"""Table → the files of statements that may write it. A new line here is a decision, not a formality.
 
 What rests on a deleted message is withheld at once (P29), and an interaction that was cut anew takes what hangs on it
 along: so the earlier stages reach into the tables of summaries, to withhold and to move, never to say anything.
@@ -94,7 +94,7 @@ def code(path: Path) -> str:
 
 def written() -> dict[str, set[str]]:
     known, found = tables(), dict[str, set[str]]()
-    for path in (POSTGRES / "sql").glob("*.sql"):
+    for path in POSTGRES.glob("*/*.sql"):
         # FOR UPDATE OF x and ON CONFLICT DO UPDATE SET write nothing of that name
         text = re.sub(r"\b(?:FOR\s+(?:NO\s+KEY\s+)?UPDATE|DO\s+UPDATE)\b", "", code(path), flags=re.IGNORECASE)
         for table in WRITES.findall(text):

@@ -107,7 +107,7 @@ def test_a_command_that_is_stopped_takes_its_server_with_it(program: Program, nu
     script = (
         "import signal\n"
         "from pathlib import Path\n"
-        "from pkg_pipeline.adapters import embedded\n"
+        "from pkg_pipeline.adapters.server import embedded\n"
         "from pkg_pipeline.cli import app, operate\n"
         "def wait(json: bool = False) -> None:\n"
         f"    with embedded.running(Path({str(program.data)!r})):\n"

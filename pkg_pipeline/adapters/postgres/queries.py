@@ -1,10 +1,10 @@
-"""Loader of the named statements in ``sql/*.sql``: ``-- name: NAME`` starts one, further ``--`` lines describe it."""
+"""Loader of the named statements in the rooms' ``*.sql``: ``-- name: NAME`` starts one, ``--`` lines describe it."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import LiteralString, cast
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
@@ -15,8 +15,16 @@ class UnknownQuery(KeyError):
 
 
 @cache
+def files() -> dict[str, Path]:
+    """Every file of statements by its name without ``.sql``; migrations are none."""
+    return {path.stem: path for path in Path(__file__).parent.glob("*/*.sql")}
+
+
+@cache
 def _load(file: str) -> dict[str, LiteralString]:
-    text = (resources.files("pkg_pipeline.adapters.postgres") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
+    if file not in files():
+        raise UnknownQuery(f"there is no {file}.sql")
+    text = files()[file].read_text(encoding="utf-8")
     marks = list(_NAME.finditer(text))
     found: dict[str, LiteralString] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
@@ -29,12 +37,12 @@ def _load(file: str) -> dict[str, LiteralString]:
 
 
 def names(file: str) -> list[str]:
-    """All statements of ``sql/FILE.sql`` in the order of the file."""
+    """All statements of ``FILE.sql`` in the order of the file."""
     return list(_load(file))
 
 
 def query(file: str, name: str) -> LiteralString:
-    """The statement ``name`` of ``sql/FILE.sql``. Raises UnknownQuery."""
+    """The statement ``name`` of ``FILE.sql``. Raises UnknownQuery."""
     try:
         return _load(file)[name]
     except KeyError:

@@ -1,6 +1,6 @@
 """The checks of each asset: which questions are asked of the tables, and what the answers mean (B9, P30).
 
-What a failing check stops is ``defs/checks/publication``; counting is the store's; the thresholds are ``memory.verdicts``.
+What a failing check stops is ``defs.checks.publication``; the thresholds are ``memory.verdicts``.
 """
 
 from __future__ import annotations

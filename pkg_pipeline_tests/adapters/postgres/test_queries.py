@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pkg_pipeline
 from pkg_pipeline.adapters.postgres import queries
 
 PACKAGE = Path(pkg_pipeline.__file__).parent
-FILES = sorted(path.name[:-4] for path in (PACKAGE / "adapters" / "postgres" / "sql").glob("*.sql"))
+FILES = sorted(queries.files())
 
 
 def used() -> Iterator[tuple[str, str, str]]:
@@ -59,7 +58,7 @@ def test_every_statement_is_used() -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_statement_says_what_it_is_for_and_is_one(file: str) -> None:
-    text = (resources.files("pkg_pipeline.adapters.postgres") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
+    text = queries.files()[file].read_text(encoding="utf-8")
     assert text.startswith("--")
     for name in queries.names(file):
         body = queries.query(file, name)

@@ -213,7 +213,7 @@ def test_a_home_that_may_not_be_written_is_one_line(folder: Path) -> None:
     script = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from pkg_pipeline.adapters import embedded\n"
+        "from pkg_pipeline.adapters.server import embedded\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "try: embedded.start(Path(sys.argv[1]))\n"
         "except embedded.EmbeddedError as error: print(error)\n"

@@ -1,7 +1,7 @@
 """The services of docker-compose.yml as processes of this machine, over one PostgreSQL on TCP, and a run through them.
 
-``python -m pkg_pipeline_tests.cli.programs.topology`` does it and says what it saw; no container engine is needed. Commands,
-variables, order and health checks are those of the file: what it says wrongly fails here.
+``python -m pkg_pipeline_tests.cli.programs.topology`` does it and says what it saw; no container engine is needed.
+Commands, variables, order and health checks are those of the file: what it says wrongly fails here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pkg_pipeline.cli.programs.service import CODE_HOST_VARIABLE, CODE_PORT, COD
 from pkg_pipeline_tests.cli.clusters import Cluster, cluster
 from pkg_pipeline_tests.cli.processes import dialogue, short_folder, written
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PASSWORD = "only-for-this-minute"
 START_SECONDS = 180.0
 POLL_SECONDS = 0.5

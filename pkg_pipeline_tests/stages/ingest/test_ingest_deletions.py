@@ -26,7 +26,7 @@ from pkg_pipeline_tests.stages.ingest.import_rig import NOW, LinesExport, Rig
 from pkg_pipeline_tests.stages.ingest.test_ingest_order import SLOW, assert_same
 from pkg_pipeline_tests.stages.recount import assert_recounts
 
-SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples" / "telegram"
+SAMPLES = Path(__file__).resolve().parents[4] / "shared" / "samples" / "telegram"
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning"

@@ -1,4 +1,4 @@
-"""A chat out of every table: the statements of ``archive/erasing.sql`` in the order that foreign keys and locks ask for."""
+"""A chat out of every table: the statements of ``erasing.sql`` in the order that foreign keys and locks ask for."""
 
 from __future__ import annotations
 

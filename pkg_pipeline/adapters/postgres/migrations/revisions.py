@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "migrations"
+FOLDER = Path(__file__).parent
 BASE = "base"
 """The state before any revision: no tables."""
 

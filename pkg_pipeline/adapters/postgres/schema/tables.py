@@ -1,7 +1,7 @@
 """The tables of the schema ``pkg`` as SQLAlchemy Core: the shape of record, which a test holds against the migrations.
 
 Columns, types, keys and indexes are here. Which values a text column takes, fill factors and what a column means stand
-in the migrations; statements are in ``sql/``, the tables of the work itself in ``work_tables``, profiles,
+in the migrations; statements stand beside the stores, the tables of the work itself in ``work_tables``, profiles,
 archive and backfills in ``process_tables``, figures in ``monitoring_tables``, chunks and vectors in ``recall_tables``,
 live sessions in ``session_tables``.
 """
