@@ -109,7 +109,7 @@ class Replay:
                 if turn % every == 0:
                     self._served(session, played, thread.rows[:place])
             self._until(session, datetime.fromisoformat(row["sent_at"]), played)
-            report = memory.sessions.append_json(thread.key, [(f"message {place}", row)])
+            report = memory.sessions.append(thread.key, [(f"message {place}", row)])
             assert not report.rejected, report.rejected[0].reason
             played.messages += 1
             if index_every and played.messages % index_every == 0:

@@ -78,7 +78,7 @@ def attack_backup(ground: Ground, tries: int) -> Outcome:
         before = tables(url)
         backup.restore(grown, older)
         with hops.opened(grown, ground.folder, "http://127.0.0.1:9") as memory:
-            memory.sessions.append_json("jsonl:later", hops.live_turns()[:3])
+            memory.sessions.append("jsonl:later", hops.live_turns()[:3])
         after = tables(grown)
         took = finish(ground, grown, "backup", str(file))
         for number in range(tries):
@@ -120,7 +120,7 @@ def attack_restore(ground: Ground, tries: int) -> Outcome:
         held = tables(url)
         finish(ground, url, "backup", str(file))
         with hops.opened(url, ground.folder, "http://127.0.0.1:9") as memory:
-            memory.sessions.append_json("jsonl:later", hops.live_turns()[:3])
+            memory.sessions.append("jsonl:later", hops.live_turns()[:3])
         before = tables(url)
         with ground.database(url) as like:
             took = finish(ground, like, "restore", str(file), "--yes")

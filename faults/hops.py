@@ -106,7 +106,7 @@ def _restore(memory: Memory) -> None:
 def _append(memory: Memory) -> None:
     turns = live_turns()
     for first in range(0, len(turns), 10):
-        memory.sessions.append_json(SESSION, turns[first : first + 10])
+        memory.sessions.append(SESSION, turns[first : first + 10])
 
 
 def _fold(memory: Memory) -> None:

@@ -56,14 +56,14 @@ def _append_undated(url: str, ground: Ground, chance: random.Random, outcome: Ou
     with hops.opened(url, ground.folder, NOBODY) as memory:
         memory.clock = LeapingClock(chance)
         for turn in undated_turns():
-            memory.sessions.append_json(UNDATED, [turn])
+            memory.sessions.append(UNDATED, [turn])
         first = _said(url)
         for _ in range(2):
-            memory.sessions.append_json(UNDATED, undated_turns())
+            memory.sessions.append(UNDATED, undated_turns())
         outcome.compare({"undated": first}, {"undated": _said(url)}, at=f"{at}, appended again")
         memory.clock = LeapingClock(chance, [-timedelta(days=2)])
         place, turn = undated_turns()[3]
-        memory.sessions.append_json(UNDATED, [(place, {**turn, "content": EDITED})])
+        memory.sessions.append(UNDATED, [(place, {**turn, "content": EDITED})])
     expected = [(key, sent_at, EDITED if key == turn["id"] else text) for key, sent_at, text in first]
     outcome.compare({"undated": expected}, {"undated": _said(url)}, at=f"{at}, edited")
     if [key for key, _, _ in first] != [turn["id"] for _, turn in undated_turns()]:

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from pkg_pipeline.memory.session.records import Policy, SessionEvent, Strategy
-from pkg_pipeline.memory.window.rendering import Form
 from pkg_pipeline.settings import Settings, load
+from pkg_pipeline.stages.sessions.parsing import listed
+from pkg_pipeline.stages.window.stage import WindowOptions
 from pkg_pipeline.wiring import Memory, open_memory
-from pkg_pipeline.wiring.session_desk import SessionDesk, listed
+from pkg_pipeline.wiring.sessions import SessionWork
 
 
 @contextmanager
@@ -41,20 +42,20 @@ def append(
     the guide names. One that cannot be read is in ``rejected`` with its place, all others go in; where none can,
     ``NothingRead``. An unknown key makes the session, an unknown id raises ``SessionUnknown``.
     """
-    with _desk(memory) as desk:
-        return desk.append(str(session), listed(messages)).to_json()
+    with _sessions(memory) as sessions:
+        return sessions.append(str(session), listed(messages)).to_json()
 
 
 def event(session: str | UUID, event: SessionEvent, *, memory: Memory | None = None) -> dict[str, Any]:
     """Say that something happened which asks for a fold at once (H7). Raises ``SessionUnknown``."""
-    with _desk(memory) as desk:
-        return desk.event(str(session), event)
+    with _sessions(memory) as sessions:
+        return sessions.event(str(session), event)
 
 
 def fold(session: str | UUID, *, memory: Memory | None = None) -> dict[str, Any]:
     """Fold what is complete, here and now, and wait for it. Raises ``SessionUnknown``, ``LlmMisconfigured``."""
-    with _desk(memory) as desk:
-        return desk.fold(str(session))
+    with _sessions(memory) as sessions:
+        return sessions.fold(str(session))
 
 
 def set_session(
@@ -67,42 +68,27 @@ def set_session(
     memory: Memory | None = None,
 ) -> dict[str, Any]:
     """Change what is given of a session; an unknown key makes it."""
-    with _desk(memory) as desk:
-        return desk.set(str(session), policy=policy, strategy=strategy, summary_interval=summary_interval, label=label)
-
-
-def window(
-    session: str | UUID,
-    *,
-    model_window: int | None = None,
-    system_tokens: int = 0,
-    strategy: Strategy | None = None,
-    form: Form = "anthropic",
-    model: str | None = None,
-    query: str | None = None,
-    memory: Memory | None = None,
-) -> dict[str, Any]:
-    """The messages to give to a model next, in ``messages``, with what they cost.
-
-    ``model_window`` and ``system_tokens`` are in tokens. Raises ``SessionUnknown``, ``BadRequest`` and, where the live
-    turn alone is over the budget, ``LiveTurnTooLong``.
-    """
-    with _desk(memory) as desk:
-        return desk.window(
-            str(session),
-            model_window=model_window,
-            system_tokens=system_tokens,
-            strategy=strategy,
-            form=form,
-            model=model,
-            query=query,
+    with _sessions(memory) as sessions:
+        return sessions.set(
+            str(session), policy=policy, strategy=strategy, summary_interval=summary_interval, label=label
         )
 
 
+def window(session: str | UUID, *, memory: Memory | None = None, **options: Unpack[WindowOptions]) -> dict[str, Any]:
+    """The messages to give to a model next, in ``messages``, with what they cost.
+
+    ``options``: ``model_window`` and ``system_tokens`` in tokens, ``strategy``, ``form`` of the messages
+    (``anthropic``, ``openai``, ``langchain``), ``model`` that is asked, ``query`` to recall by. Raises
+    ``SessionUnknown``, ``BadRequest`` and, where the live turn alone is over the budget, ``LiveTurnTooLong``.
+    """
+    with _sessions(memory) as sessions:
+        return sessions.window(str(session), **options)
+
+
 @contextmanager
-def _desk(memory: Memory | None) -> Iterator[SessionDesk]:
+def _sessions(memory: Memory | None) -> Iterator[SessionWork]:
     if memory is not None:
-        yield SessionDesk(memory)
+        yield memory.sessions
         return
     with open() as opened:
-        yield SessionDesk(opened)
+        yield opened.sessions

@@ -19,7 +19,6 @@ from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.parameters import Day, MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
 from pkg_pipeline.api.security import ApiToken
-from pkg_pipeline.api.sessions.routes import SessionDesk
 from pkg_pipeline.api.summarization import BackfillDesk
 from pkg_pipeline.stages.ports import Clock, TokenCounter
 from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, Relevant, entity_context
@@ -36,6 +35,7 @@ from pkg_pipeline.stages.reads.stores import (
     SummaryStatus,
 )
 from pkg_pipeline.stages.recall.stage import RecallParts
+from pkg_pipeline.wiring.sessions import SessionWork
 from pkg_pipeline.wiring.space import Space
 
 
@@ -62,7 +62,7 @@ class ApiDependencies:
     recall: RecallParts | None = None
     relevant: Relevant | None = None
     backfills: BackfillDesk | None = None
-    sessions: SessionDesk | None = None
+    sessions: SessionWork | None = None
     disk: Callable[[], Space | None] = lambda: None
 
 

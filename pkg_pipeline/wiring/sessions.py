@@ -1,123 +1,131 @@
-"""The sessions' part of the composition root: appending and reading, with the policies of the settings in force."""
+"""Live sessions over the adapters and policies of the settings in force: ``memory.sessions``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from psycopg_pool import ConnectionPool
+import psycopg
+from psycopg_pool import ConnectionPool, PoolTimeout
 
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
 from pkg_pipeline.adapters.postgres.sessions.append import PostgresAppendStore
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
 from pkg_pipeline.adapters.postgres.sessions.store import PostgresSessionStore
-from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.hashing import chat_id_of
 from pkg_pipeline.memory.session import triggers
-from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionState, Strategy
-from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page
-from pkg_pipeline.stages.sessions.stage import AppendReport, NewMessage, Sessions, parse_many
+from pkg_pipeline.memory.session.records import SessionState
+from pkg_pipeline.settings import SettingsError
+from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.stages.sessions.stage import AppendReport, Sessions
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
 from pkg_pipeline.wiring.embedders import embedder_name
 from pkg_pipeline.wiring.fold_rules import fold_rules
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from pkg_pipeline.stages.recall.stage import RecallParts
+    from pkg_pipeline.stages.window.stage import WindowOptions
     from pkg_pipeline.wiring.memory import Memory
 
+APPEND_CONNECTIONS = 16
+"""At most so many requests are written at the same time; others wait for one of them."""
 
-class SessionWork:
-    """What ``Memory`` does with sessions; ``now`` is the memory's clock where nothing else is given.
+FOLD_FIGURES: Final = (
+    *("folds", "refolds", "messages", "busy", "failed", "deferred", "pending", "quarantined", "reasons", "warnings"),
+    *("calls", "input_tokens", "output_tokens", "cost_usd", "source_tokens", "summary_tokens", "seconds"),
+)
 
-    ``session`` is an id or a chat key. See ``stages.sessions`` for what each does and raises.
-    """
+
+class SessionWork(Sessions):
+    """The stage over the memory's stores, and what goes across stages: folding at once, windows, blanking."""
 
     def __init__(self, memory: Memory, *, appending: ConnectionPool | None = None) -> None:
-        """``appending``: connections for that alone, where many append all the time."""
-        self._memory = memory
-        self._rules = fold_rules(memory.settings)
-        self._has_embedder = embedder_name(memory.settings) is not None
-        self.counters = SessionCounters(self.due_at)
-        self.store = PostgresSessionStore(memory.connections, self.counters)
-        self.sessions = Sessions(
+        """``appending``: unchecked connections for that alone, where many append all the time."""
+        self._memory, self._unchecked = memory, appending
+        settings = memory.settings
+        rules, has_embedder = fold_rules(settings), embedder_name(settings) is not None
+
+        def due_at(state: SessionState, source: str, now: datetime) -> datetime | None:
+            return triggers.due_at(state, rules, now=now, has_embedder=has_embedder, source=source)
+
+        self.counters = SessionCounters(due_at)
+        super().__init__(
             PostgresAppendStore(appending or memory.connections, self.counters),
-            self.store,
+            PostgresSessionStore(memory.connections, self.counters),
             counter=memory.counter,
-            policy=memory.settings.session_policy,
-            strategy=memory.settings.session_strategy,
+            clock=memory.clock,
+            zone=settings.zone,
+            policy=settings.session_policy,
+            strategy=settings.session_strategy,
             record_usage=lambda session_id, usage: memory.windows.reported(session_id, usage),
         )
 
-    def due_at(self, state: SessionState, source: str, now: datetime) -> datetime | None:
-        """When the policy of a session is asked next."""
-        return triggers.due_at(state, self._rules, now=now, has_embedder=self._has_embedder, source=source)
-
-    def parse(self, given: Sequence[tuple[str, Any]]) -> tuple[list[NewMessage], list[Rejected]]:
-        """Messages of (where, JSON value) pairs, and what of them is refused."""
-        return parse_many(given, now=self._memory.clock.now(), zone=self._memory.settings.zone)
-
-    def append(
-        self,
-        session: str,
-        messages: Sequence[NewMessage],
-        *,
-        now: datetime | None = None,
-        rejected: Sequence[Rejected] = (),
-    ) -> AppendReport:
-        report = self.sessions.append(session, messages, now=self._at(now), rejected=rejected)
+    def append(self, session: str, given: Iterable[tuple[str, Any]]) -> AppendReport:
+        """As the stage says; words of messages that were deleted long enough ago are blanked (P29)."""
+        given = list(given)
+        try:
+            report = super().append(session, given)
+        except (psycopg.OperationalError, psycopg.InterfaceError, *engine.STALE_PLANS) as error:
+            # a restarted server leaves idle connections broken, and a migration their plans, which only using them
+            # tells: replace those, and once more, since what is there already is not doubled
+            if self._unchecked is None or isinstance(error, PoolTimeout):
+                raise
+            self._unchecked.check()
+            report = super().append(session, given)
         if report.counts.deleted:
             self._memory.archive.blank_deleted()
         return report
 
-    def append_json(self, session: str, given: Sequence[tuple[str, Any]]) -> AppendReport:
-        """Parse and append in one: what a program or a file of lines sends."""
-        messages, rejected = self.parse(given)
-        return self.append(session, messages, rejected=rejected)
+    def fold(self, session: str) -> dict[str, Any]:
+        """Fold what is complete and wait for it. Raises SessionUnknown, LlmMisconfigured."""
+        with _named(session) as session_id:
+            self.ensure(str(session_id))
+            try:
+                report = self._memory.folding.fold_session(session_id)
+            except SettingsError as error:
+                raise LlmMisconfigured(str(error)) from error
+        state = self.show(session)
+        return {
+            "session": state["session"],
+            "id": state["id"],
+            **{name: getattr(report, name) for name in FOLD_FIGURES},
+        }
 
-    def ensure(
-        self,
-        session: str,
-        *,
-        policy: Policy | None = None,
-        strategy: Strategy | None = None,
-        now: datetime | None = None,
-    ) -> SessionState:
-        return self.sessions.ensure(session, policy=policy, strategy=strategy, now=self._at(now))
+    def window(self, session: str, **options: Unpack[WindowOptions]) -> dict[str, Any]:
+        """The next prompt. Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable."""
+        with _named(session) as session_id:
+            return self._memory.windows.window(session_id, **options).to_json()
 
-    def event(self, session: str, event: SessionEvent, *, now: datetime | None = None) -> SessionState:
-        return self.sessions.event(session, event, now=self._at(now))
 
-    def set(
-        self,
-        session: str,
-        *,
-        policy: Policy | None = None,
-        strategy: Strategy | None = None,
-        summary_interval: int | None = None,
-        label: str | None = None,
-        now: datetime | None = None,
-    ) -> SessionState:
-        return self.sessions.set(
-            session,
-            policy=policy,
-            strategy=strategy,
-            summary_interval=summary_interval,
-            label=label,
-            now=self._at(now),
-        )
+@contextmanager
+def serving_sessions(
+    memory: Memory, *, reads: ConnectionPool, recall: RecallParts, wait_seconds: float = POOL_WAIT_SECONDS
+) -> Iterator[SessionWork]:
+    """For a server: windows are read over ``reads``, messages appended over connections of their own, for one of which
+    nobody waits longer than ``wait_seconds``, and what was served is recorded behind the answer.
+    """
+    appending = engine.pool(memory.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds)
+    try:
+        memory.windows.serving(reads, recall)
+        yield SessionWork(memory, appending=appending)
+    finally:
+        appending.close()
 
-    def list(self, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> Page:
-        return self.sessions.list(limit=limit, cursor=cursor)
 
-    def show(self, session: str) -> Mapping[str, Any]:
-        return self.sessions.show(session)
-
-    def messages(self, session: str, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> Page:
-        return self.sessions.messages(session, limit=limit, cursor=cursor)
-
-    def sources(self, session: str, fold_id: UUID) -> tuple[dict[str, Any], ...] | None:
-        return self.sessions.sources(session, fold_id)
-
-    def state(self, session: str) -> SessionState | None:
-        return self.sessions.state(session)
-
-    def _at(self, now: datetime | None) -> datetime:
-        return self._memory.clock.now() if now is None else now
+@contextmanager
+def _named(session: str) -> Iterator[UUID]:
+    """The id of a session; that there is none is said under the name it was asked by."""
+    try:
+        session_id = chat_id_of(session)
+    except ValueError:
+        raise SessionUnknown(f"{session[:100]!r} is neither an id nor a chat key (source:external-id)") from None
+    try:
+        yield session_id
+    except SessionUnknown:
+        raise SessionUnknown(f"there is no chat {session}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -15,14 +15,19 @@ from pkg_pipeline.adapters.postgres.sessions.window import PostgresServedWindows
 from pkg_pipeline.adapters.text.remembered_counts import RememberedCounts
 from pkg_pipeline.memory.recall.records import Candidate
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.memory.session.records import Strategy
-from pkg_pipeline.memory.window.rendering import Form
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import LlmMisconfigured, TokenCounter
 from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, find
 from pkg_pipeline.stages.sessions.stores import SessionUnknown
-from pkg_pipeline.stages.window.stage import WindowAnswer, WindowParts, WindowRequest, WindowSettings, window
-from pkg_pipeline.stages.window.stores import Piece, Question, Recalled, Recaller, ServedWindow, Topic, WindowSink
+from pkg_pipeline.stages.window.stage import (
+    WindowAnswer,
+    WindowOptions,
+    WindowParts,
+    WindowRequest,
+    WindowSettings,
+    window,
+)
+from pkg_pipeline.stages.window.stores import Piece, Question, Recalled, Recaller, ServedWindow, WindowSink
 from pkg_pipeline.wiring.remembered_recall import RememberedRecall
 
 if TYPE_CHECKING:
@@ -34,7 +39,6 @@ MODEL_WINDOW_TOKENS = 200_000
 LOOKED_AT = 15
 """Recalled pieces that are looked at for some that the window does not hold anyway."""
 
-SHOWN_TOPICS = 50
 FLUSH_SECONDS = 1.0
 
 
@@ -131,40 +135,17 @@ class WindowWork:
         """Records of served windows that were not kept."""
         return self.records.lost if self._background is None else self._background.lost
 
-    def window(
-        self,
-        session_id: UUID,
-        *,
-        model_window: int | None = None,
-        system_tokens: int = 0,
-        strategy: Strategy | None = None,
-        form: Form = "anthropic",
-        model: str | None = None,
-        query: str | None = None,
-    ) -> WindowAnswer:
+    def window(self, session_id: UUID, **options: Unpack[WindowOptions]) -> WindowAnswer:
         """The next prompt; a chat that nobody followed yet becomes a session by it.
 
         Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable.
         """
-        request = WindowRequest(
-            session_id=session_id,
-            now=self._memory.clock.now(),
-            model_window=model_window,
-            system_tokens=system_tokens,
-            strategy=strategy,
-            form=form,
-            model=model,
-            query=query,
-        )
+        request = WindowRequest(session_id, self._memory.clock.now(), **options)
         try:
             return window(self.parts, request)
         except SessionUnknown:
             self._memory.sessions.ensure(str(session_id))
             return window(self.parts, request)
-
-    def topics(self, session_id: UUID, *, limit: int = SHOWN_TOPICS) -> list[Topic]:
-        """What a session is about, the most mentioned first (L7)."""
-        return self.parts.store.topics(session_id, limit=limit)
 
     def record_usage(
         self,

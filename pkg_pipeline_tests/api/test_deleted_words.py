@@ -20,7 +20,6 @@ from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by
-from pkg_pipeline.wiring.session_desk import SessionDesk
 from pkg_pipeline_tests.stages import deleted_words as words
 
 MOMENTS = ("2025-01-11", "2025-01-29T00:00:00Z", "2025-02-21", "2025-03-02", "2025-03-15T12:00:00Z")
@@ -73,7 +72,7 @@ def client_over(memory: Memory) -> TestClient:
         recall=questions,
         relevant=relevant_by(questions, max_tokens=settings.context_tokens),
         backfills=memory.backfills,
-        sessions=SessionDesk(memory),
+        sessions=memory.sessions,
         monitoring=MonitoringPorts(
             store=PostgresMonitoringStore(reads, zone=settings.zone),
             params=memory.monitoring.params,

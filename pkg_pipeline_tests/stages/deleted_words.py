@@ -90,16 +90,16 @@ def fill(url: str, home: Path) -> None:
     original[1]["text"] = f"The account is {IBAN}."
     with opened(url, home, "2025-01-25T12:00:00+00:00") as memory:
         take(memory, original, written="2025-01-11T00:00:00+00:00", folder=exports)
-        memory.sessions.append_json(SESSION, _turns(TALK, "2025-01-25T11:00:00+00:00"))
+        memory.sessions.append(SESSION, _turns(TALK, "2025-01-25T11:00:00+00:00"))
         work(memory)
         memory.folding.fold_session(memory.sessions.ensure(SESSION).id)
         edited = {"id": "1", "role": "user", "text": "Which account takes the transfer, please?"}
-        memory.sessions.append_json(SESSION, [("", edited)])
+        memory.sessions.append(SESSION, [("", edited)])
     with opened(url, home, "2025-02-10T12:00:00+00:00") as memory:
         edited = {**line(2, *SAID[1]), "edited_at": "2025-01-28T09:00:00+00:00"}
         take(memory, [edited], written="2025-02-01T00:00:00+00:00", folder=exports)
         memory.folding.fold_session(memory.sessions.ensure(SESSION).id)
-        memory.sessions.append_json(SESSION, _turns(AFTER, "2025-01-25T11:30:00+00:00", start=5))
+        memory.sessions.append(SESSION, _turns(AFTER, "2025-01-25T11:30:00+00:00", start=5))
         memory.folding.fold_session(memory.sessions.ensure(SESSION).id)
         work(memory)
     with psycopg.connect(url, options="-c search_path=pkg,public") as connection:
@@ -122,7 +122,7 @@ def delete(url: str, home: Path, *, now: str = "2025-03-01T12:00:00+00:00") -> N
     with opened(url, home, now) as memory:
         take(memory, [gone], written="2025-02-25T00:00:00+00:00", folder=home / "exports")
         said = {"id": GONE_IN_SESSION, "role": "assistant", "text": TALK[1], "deleted": True}
-        memory.sessions.append_json(SESSION, [("", said)])
+        memory.sessions.append(SESSION, [("", said)])
 
 
 def texts(url: str, *, schema: str, kind: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""``/v1/sessions``: live sessions over HTTP. Each route parses, asks the desk, renders. No rule, no SQL.
+"""``/v1/sessions``: live sessions over HTTP. Each route parses, asks ``Sessions``, renders. No rule, no SQL.
 
 Handlers are plain functions on the server's threads. The messages of a request are read as they came, without a model
 of each: an agent sends its turns here all day long.
@@ -6,8 +6,8 @@ of each: an agent sends its turns here all day long.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Path, Query
@@ -17,44 +17,16 @@ from pkg_pipeline.api.problems import BadPart, answers, problem
 from pkg_pipeline.api.security import json_only
 from pkg_pipeline.api.sessions import models as models
 from pkg_pipeline.api.sessions.input import MOST_MESSAGES, message_list, raw_body, session_named
-from pkg_pipeline.memory.session.records import SessionEvent, Strategy
+from pkg_pipeline.memory.session.records import Strategy
 from pkg_pipeline.memory.window.records import LiveTurnTooLong
 from pkg_pipeline.memory.window.rendering import Form
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline.stages.sessions.stage import AppendReport
-from pkg_pipeline.wiring.session_desk import NothingRead, listed
+from pkg_pipeline.stages.sessions.parsing import NothingRead, listed
 
-
-class SessionDesk(Protocol):
-    """Where sessions are asked for, by id or key. Everything raises ``SessionUnknown``."""
-
-    def append(self, session: str, messages: Iterable[tuple[str, Any]]) -> AppendReport: ...
-
-    def event(self, session: str, event: SessionEvent) -> dict[str, Any]: ...
-
-    def set(self, session: str, **changes: Any) -> dict[str, Any]: ...
-
-    def fold(self, session: str) -> dict[str, Any]: ...
-
-    def list(self, *, limit: int, cursor: str | None) -> dict[str, Any]: ...
-
-    def show(self, session: str) -> dict[str, Any]: ...
-
-    def messages(self, session: str, *, limit: int, cursor: str | None) -> dict[str, Any]: ...
-
-    def window(
-        self,
-        session: str,
-        *,
-        model_window: int | None,
-        system_tokens: int,
-        strategy: Strategy | None,
-        form: Form,
-        model: str | None,
-        query: str | None,
-    ) -> dict[str, Any]: ...
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.sessions import SessionWork
 
 
 _Session = Annotated[
@@ -71,31 +43,31 @@ def _json(body: Mapping[str, Any], status: int = 200) -> Response:
     return Response(orjson.dumps(body), status_code=status, media_type="application/json")
 
 
-def session_routes(desk: SessionDesk) -> APIRouter:
+def session_routes(sessions: SessionWork) -> APIRouter:
     """All of them."""
     router = APIRouter(tags=["sessions"])
-    router.include_router(_reading(desk))
-    router.include_router(_writing(desk))
+    router.include_router(_reading(sessions))
+    router.include_router(_writing(sessions))
     return router
 
 
-def _reading(desk: SessionDesk) -> APIRouter:
+def _reading(sessions: SessionWork) -> APIRouter:
     router = APIRouter(prefix="/v1/sessions", responses=answers(404, 503, s404=_NO_SESSION))
 
     @router.get("", summary="Live sessions, latest activity first", response_model=models.SessionList)
-    def sessions(limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
+    def listed_sessions(limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
         """Chats that are followed while they run, each with what is folded of it and when it is looked at next."""
-        return _json(desk.list(limit=limit, cursor=cursor))
+        return _json(sessions.list(limit=limit, cursor=cursor).to_json())
 
     @router.get("/{session}", summary="One session", response_model=models.ShownSession)
     def session(session: _Session) -> Response:
         """Its counters and its last messages, read without its history."""
-        return _json(desk.show(session_named(session)))
+        return _json(sessions.show(session_named(session)))
 
     @router.get("/{session}/messages", summary="Messages of a session", response_model=models.SessionMessageList)
     def messages(session: _Session, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
         """Newest first, folded or not; archived texts too."""
-        return _json(desk.messages(session_named(session), limit=limit, cursor=cursor))
+        return _json(sessions.messages(session_named(session), limit=limit, cursor=cursor).to_json())
 
     @router.get("/{session}/window", summary="The messages to give to a model next", response_model=models.Window)
     def window(
@@ -117,7 +89,7 @@ def _reading(desk: SessionDesk) -> APIRouter:
         problem with its `tokens` and what is `available`.
         """
         try:
-            answer = desk.window(
+            answer = sessions.window(
                 session_named(session),
                 model_window=model_window,
                 system_tokens=system_tokens,
@@ -133,7 +105,7 @@ def _reading(desk: SessionDesk) -> APIRouter:
     return router
 
 
-def _writing(desk: SessionDesk) -> APIRouter:
+def _writing(sessions: SessionWork) -> APIRouter:
     router = APIRouter(
         prefix="/v1/sessions",
         dependencies=[Depends(json_only)],
@@ -152,7 +124,7 @@ def _writing(desk: SessionDesk) -> APIRouter:
         A message that cannot be read is in `rejected`, everything around it goes in. An unknown key makes the session.
         """
         try:
-            return _json(desk.append(session_named(session), listed(message_list(body))).to_json())
+            return _json(sessions.append(session_named(session), listed(message_list(body))).to_json())
         except NothingRead as error:
             wrong = [{"in": "body", "field": one.where, "message": one.reason} for one in error.rejected]
             return problem(422, str(error), kind="invalid-request", errors=wrong)
@@ -164,13 +136,13 @@ def _writing(desk: SessionDesk) -> APIRouter:
         """`manual`, `scheduled`, `handoff` between agents, `tool_done` after a large result: the fold is due at once.
         The pipeline's sensor makes it.
         """
-        return _json(desk.event(session_named(session), body.event), 202)
+        return _json(sessions.event(session_named(session), body.event), 202)
 
     @router.patch("/{session}", summary="Change a session", response_model=models.Session)
     def change(session: _Session, body: models.SessionChanges) -> Response:
         """Policy, strategy, interval, label. An unknown key makes the session."""
         try:
-            return _json(desk.set(session_named(session), **body.model_dump()))
+            return _json(sessions.set(session_named(session), **body.model_dump()))
         except BadRequest as error:
             raise BadPart("body", error.field, str(error)) from None
 
@@ -178,7 +150,7 @@ def _writing(desk: SessionDesk) -> APIRouter:
     def fold(session: _Session) -> Response:
         """Waits for the model, which may take minutes. What is not complete yet, such as an open tool call, stays."""
         try:
-            return _json(desk.fold(session_named(session)))
+            return _json(sessions.fold(session_named(session)))
         except LlmMisconfigured as wrong:
             return problem(503, str(wrong), kind="model-misconfigured")
 

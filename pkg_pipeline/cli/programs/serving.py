@@ -25,7 +25,7 @@ from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.backfills import ReachableBackfills
 from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
-from pkg_pipeline.wiring.session_desk import serving_desk
+from pkg_pipeline.wiring.sessions import serving_sessions
 from pkg_pipeline.wiring.space import space
 
 READ_CONNECTIONS = 16
@@ -55,7 +55,7 @@ def serve(
         try:
             memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
             warm_up(questions, reads)
-            sessions = closing.enter_context(serving_desk(memory, reads=reads, recall=questions))
+            sessions = closing.enter_context(serving_sessions(memory, reads=reads, recall=questions))
             serve_app(
                 create_app(
                     ApiDependencies(

@@ -14,14 +14,13 @@ from pkg_pipeline.cli.sessions.words import minute
 from pkg_pipeline.cli.terminal import JsonFlag, counted, plain, settings_in_force, show
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, BadCursor
 from pkg_pipeline.wiring import open_memory
-from pkg_pipeline.wiring.session_desk import SessionDesk
 
 
 def sessions(limit: Limit = DEFAULT_ROWS, cursor: Cursor = None, json: JsonFlag = False) -> None:
     """Live sessions, latest activity first: what is folded of each and when it is looked at next."""
     with open_memory(settings_in_force()) as memory:
         try:
-            page = SessionDesk(memory).list(limit=limit, cursor=cursor)
+            page = memory.sessions.list(limit=limit, cursor=cursor).to_json()
         except BadCursor as error:
             raise typer.BadParameter(str(error), param_hint="--cursor") from error
         say_if_empty(memory, found=page["items"])

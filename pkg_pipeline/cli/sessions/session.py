@@ -15,11 +15,12 @@ from rich.table import Table
 
 from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.cli.reading import parameter
-from pkg_pipeline.cli.sessions.words import one_of, print_messages, print_state, session_desk
+from pkg_pipeline.cli.sessions.words import one_of, print_messages, print_state, session_named
 from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, notes, plain, show
 from pkg_pipeline.memory.session.records import SessionEvent, Strategy
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline.wiring.session_desk import NothingRead, SessionDesk
+from pkg_pipeline.stages.sessions.parsing import NothingRead
+from pkg_pipeline.wiring.sessions import SessionWork
 
 BATCH_MESSAGES = 1_000
 """Go in together, in one transaction."""
@@ -48,8 +49,8 @@ def append(
     json: JsonFlag = False,
 ) -> None:
     """Add messages in their order, each once by its id. An unknown key makes the session."""
-    with _lines_of(file) as lines, session_desk(session, makes=True) as (desk, key):
-        answer = _appended(desk, key, lines)
+    with _lines_of(file) as lines, session_named(session, makes=True) as (sessions, key):
+        answer = _appended(sessions, key, lines)
     show(answer, as_json=json, human=lambda screen: _print_appended(screen, answer))
 
 
@@ -61,16 +62,16 @@ def event(
 ) -> None:
     """Say what happened: the fold is due at once and made by the pipeline's sensor, or the next run."""
     one_of(event, get_args(SessionEvent), "EVENT")
-    with session_desk(session) as (desk, key):
-        answer = desk.event(key, cast("SessionEvent", event))
+    with session_named(session) as (sessions, key):
+        answer = sessions.event(key, cast("SessionEvent", event))
     show(answer, as_json=json, human=lambda screen: print_state(screen, answer))
 
 
 @session.command()
 def fold(session: Session, json: JsonFlag = False) -> None:
     """Fold what is complete, here and now."""
-    with session_desk(session) as (desk, key), _working(as_json=json):
-        answer = desk.fold(key)
+    with session_named(session) as (sessions, key), _working(as_json=json):
+        answer = sessions.fold(key)
     show(answer, as_json=json, human=lambda screen: _print_fold(screen, answer))
 
 
@@ -95,9 +96,9 @@ def set_(
     changes = {"policy": policy, "strategy": strategy, "summary_interval": summary_interval}
     if all(value is None for value in (*changes.values(), label)):
         raise typer.BadParameter("say what to change", param_hint="--policy, --strategy, --summary-interval, --label")
-    with session_desk(session, makes=True) as (desk, key):
+    with session_named(session, makes=True) as (sessions, key):
         try:
-            answer = desk.set(key, **changes, label=None if label is None else as_text(label))
+            answer = sessions.set(key, **changes, label=None if label is None else as_text(label))
         except BadRequest as error:
             raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
     show(answer, as_json=json, human=lambda screen: print_state(screen, answer))
@@ -106,8 +107,8 @@ def set_(
 @session.command(name="show")
 def show_(session: Session, json: JsonFlag = False) -> None:
     """Counters and the last messages, without reading the history."""
-    with session_desk(session) as (desk, key):
-        answer = desk.show(key)
+    with session_named(session) as (sessions, key):
+        answer = sessions.show(key)
     show(answer, as_json=json, human=lambda screen: _print_session(screen, answer))
 
 
@@ -138,7 +139,7 @@ def _messages(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
             yield f"line {number}", error
 
 
-def _appended(desk: SessionDesk, session: str, lines: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+def _appended(sessions: SessionWork, session: str, lines: Iterator[tuple[str, Any]]) -> dict[str, Any]:
     """One answer over all batches: those before a failure stay, and the same lines again change nothing twice."""
     counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
     rejected, rejected_count = list[dict[str, str]](), 0
@@ -149,7 +150,7 @@ def _appended(desk: SessionDesk, session: str, lines: Iterator[tuple[str, Any]])
         refused = [_refused(where, value) for where, value in batch if isinstance(value, lenient_json.NotJson)]
         try:
             if readable or not refused:
-                answer = desk.append(session, readable).to_json()
+                answer = sessions.append(session, readable).to_json()
                 for name in _COUNTS:
                     counts[name] += answer[name]
                 refused += answer["rejected"]

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pkg_pipeline.cli.reading import parameter
-from pkg_pipeline.cli.sessions.words import one_of, print_messages, session_desk
+from pkg_pipeline.cli.sessions.words import one_of, print_messages, session_named
 from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, counted, plain, show
 from pkg_pipeline.memory.session.records import Strategy
 from pkg_pipeline.memory.window.records import LiveTurnTooLong
@@ -41,9 +41,9 @@ def window(
     """The messages to give to a model next: summaries, what is recalled, and all that is not folded yet."""
     one_of(strategy, get_args(Strategy), "--strategy")
     one_of(form, get_args(Form), "--as")
-    with session_desk(session) as (desk, key):
+    with session_named(session) as (sessions, key):
         try:
-            answer = desk.window(
+            answer = sessions.window(
                 key,
                 model_window=model_window,
                 system_tokens=system_tokens,

@@ -16,14 +16,14 @@ from pkg_pipeline.stages.reads.chats import find_chat
 from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatUnknown
 from pkg_pipeline.stages.sessions.stores import SessionUnknown
 from pkg_pipeline.wiring import open_memory
-from pkg_pipeline.wiring.session_desk import SessionDesk
+from pkg_pipeline.wiring.sessions import SessionWork
 
 SHOWN_CHARACTERS = 120
 
 
 @contextmanager
-def session_desk(session: str, *, makes: bool = False) -> Iterator[tuple[SessionDesk, str]]:
-    """The desk of the memory in force, and the key of the session: of one that is there, or as it was given.
+def session_named(session: str, *, makes: bool = False) -> Iterator[tuple[SessionWork, str]]:
+    """The sessions of the memory in force, and the key of the session: of one that is there, or as it was given.
 
     That ``session`` is no name, or not there, ends the command as it should. Where an unknown key ``makes`` a session,
     a person's key is one too and never leads to the chat with that person.
@@ -43,7 +43,7 @@ def session_desk(session: str, *, makes: bool = False) -> Iterator[tuple[Session
                 found = given  # made by it, or refused with the words of a session
             except ChatAmbiguous as error:
                 raise CommandFailed(str(error)) from error
-            yield SessionDesk(memory), found
+            yield memory.sessions, found
         except SessionUnknown as error:
             raise CommandFailed(f"{error}; pkg-pipeline sessions lists those there are") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, TypeVar, get_args
 from uuid import UUID
@@ -20,7 +19,7 @@ from pkg_pipeline.stages.monitoring.stores import (
     QueuedInteraction,
     QueueStore,
 )
-from pkg_pipeline.stages.reads.paging import BadCursor, Page, cursor_of, name_position, text_position, time_position
+from pkg_pipeline.stages.reads.paging import BadCursor, Page, name_position, page_of, text_position, time_position
 
 QueueState = Literal["waiting", "active", "failed", "partitions", "backfills"]
 STATES: tuple[QueueState, ...] = get_args(QueueState)
@@ -65,30 +64,19 @@ def queue_page(
                 gap_seconds=params.gap_seconds,
             )
             due_after = timedelta(seconds=params.due_after_seconds)
-            return _page(found, limit, lambda row: _waiting_json(row, now, due_after), _waiting_key)
+            return page_of(found, limit, lambda row: _waiting_json(row, now, due_after), key=_waiting_key)
         case "active":
             leases = store.active(after=name_position(cursor), limit=limit + 1)
-            return _page(leases, limit, _active_json, lambda row: (row.kind, row.subject_id))
+            return page_of(leases, limit, _active_json, key=lambda row: (row.kind, row.subject_id))
         case "failed":
             failed = store.failed(after=time_position(cursor), limit=limit + 1, minimum_messages=minimum)
-            return _page(failed, limit, _failed_json, lambda row: (row.failed_at, row.interaction_id))
+            return page_of(failed, limit, _failed_json, key=lambda row: (row.failed_at, row.interaction_id))
         case "partitions":
             partitions = store.partitions(after=text_position(cursor), limit=limit + 1)
-            return _page(partitions, limit, _partition_json, lambda row: (row.asset, row.key))
+            return page_of(partitions, limit, _partition_json, key=lambda row: (row.asset, row.key))
         case "backfills":
             backfills = store.backfills(after=time_position(cursor), limit=limit + 1)
-            return _page(backfills, limit, _backfill_json, lambda row: (row.requested_at, row.id))
-
-
-def _page(
-    found: Sequence[Row],
-    limit: int,
-    shape: Callable[[Row], dict[str, Any]],
-    key: Callable[[Row], tuple[str | datetime | UUID, ...]],
-) -> Page:
-    """``found`` holds one row more than is shown where there is more."""
-    shown = found[:limit]
-    return Page(tuple(shape(row) for row in shown), cursor_of(*key(shown[-1])) if len(found) > limit else None)
+            return page_of(backfills, limit, _backfill_json, key=lambda row: (row.requested_at, row.id))
 
 
 def _waiting_key(row: QueuedInteraction) -> tuple[str, UUID]:

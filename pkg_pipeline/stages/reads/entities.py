@@ -9,7 +9,7 @@ from uuid import UUID
 from pkg_pipeline.memory.hashing import key_spellings
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.moments import iso
-from pkg_pipeline.stages.reads.paging import Page, cursor_of, name_position
+from pkg_pipeline.stages.reads.paging import Page, name_position, page_of
 from pkg_pipeline.stages.reads.stores import EntityStore, EntityUnknown, ListedEntity
 
 MOST_CANDIDATES = 20
@@ -81,9 +81,7 @@ def find_entity(store: EntityStore, asked: str) -> ListedEntity:
 def list_entities(store: EntityStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
     """Entities by name; ``query`` keeps names that contain it. Raises BadCursor."""
     found = store.entities_page(query=query, after=name_position(cursor), limit=limit + 1)
-    shown = found[:limit]
-    following = cursor_of(shown[-1].name, shown[-1].id) if len(found) > limit else None
-    return Page(tuple(entity_json(one) for one in shown), following)
+    return page_of(found, limit, entity_json, key=lambda one: (one.name, one.id))
 
 
 def entity_json(one: ListedEntity) -> dict[str, Any]:

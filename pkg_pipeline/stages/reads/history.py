@@ -12,7 +12,7 @@ from uuid import UUID
 from pkg_pipeline.memory.hashing import chat_key, message_key
 from pkg_pipeline.memory.text.lines import one_line
 from pkg_pipeline.memory.text.moments import iso
-from pkg_pipeline.stages.reads.paging import Page, cursor_of, time_position
+from pkg_pipeline.stages.reads.paging import Page, cursor_of, page_of, time_position
 from pkg_pipeline.stages.reads.stores import HistoryStore, Position, StoredSummary, SummaryFilter, TimelineRow
 
 MOST_READS_A_PAGE = 25
@@ -37,9 +37,7 @@ def list_summaries(store: HistoryStore, wanted: SummaryFilter, *, limit: int, cu
 def timeline(store: HistoryStore, entity_id: UUID, *, limit: int, cursor: str | None) -> Page:
     """Interactions of an entity, newest start first, each with one line of its summary. Raises BadCursor."""
     found = store.timeline_page(entity_id, after=time_position(cursor), limit=limit + 1)
-    shown = found[:limit]
-    following = cursor_of(shown[-1].started_at, shown[-1].interaction_id) if len(found) > limit else None
-    return Page(tuple(_timeline_json(row) for row in shown), following)
+    return page_of(found, limit, _timeline_json, key=lambda row: (row.started_at, row.interaction_id))
 
 
 KEYED = ("message_ids", "closed_by")

@@ -9,10 +9,13 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
+
+Row = TypeVar("Row")
 
 MOST_ROWS = 200
 DEFAULT_ROWS = 50
@@ -38,6 +41,18 @@ class Page:
 
     def to_json(self) -> dict[str, Any]:
         return {"items": list(self.items), "next": self.next}
+
+
+def page_of(
+    found: Sequence[Row],
+    limit: int,
+    shape: Callable[[Row], dict[str, Any]],
+    *,
+    key: Callable[[Row], tuple[str | datetime | UUID, ...]],
+) -> Page:
+    """The first ``limit`` rows of ``found``, which has one more where there is a next page; ``key`` sorts the list."""
+    shown = found[:limit]
+    return Page(tuple(map(shape, shown)), cursor_of(*key(shown[-1])) if len(found) > limit else None)
 
 
 def cursor_of(*key: str | datetime | UUID) -> str:

@@ -5,7 +5,7 @@ What is refused after cleaning, and what becomes a row, are the rules of imports
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
@@ -44,6 +44,16 @@ class WrongMessage(ValueError):
         self.reason = reason
 
 
+class NothingRead(ValueError):
+    """Every message was refused and nothing was done; ``rejected`` has the place and reason of each."""
+
+    def __init__(self, rejected: list[Rejected]) -> None:
+        first = rejected[0]
+        more = f" (and {len(rejected) - 1:,} more)" if len(rejected) > 1 else ""
+        super().__init__(f"no message could be read: {first.where}: {first.reason}{more}")
+        self.rejected = rejected
+
+
 class NewMessage(NamedTuple):
     """One message to append; a tuple, since many are made. ``sender_id`` and ``sender_name`` None: what the role says.
 
@@ -68,6 +78,11 @@ class NewMessage(NamedTuple):
     where: str = ""
     is_time_assumed: bool = False
     is_time_told: bool = True
+
+
+def listed(messages: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """Messages of one list with their places in it."""
+    return ((f"messages[{number}]", message) for number, message in enumerate(messages))
 
 
 def parse_many(

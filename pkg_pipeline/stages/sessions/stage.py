@@ -1,27 +1,26 @@
-"""Live sessions: appending to a chat, its events and settings, reading what it holds. Folds and windows are elsewhere.
+"""Live sessions: appending to a chat, its events and settings, reading what it holds.
 
-A session is its chat. Messages go in by the rules of imports (``parsed_rows``); what an upsert means and how counters
-move is the store's. Here: which chat is meant, who speaks, what this process knows already, and the reports.
+A session is its chat. Messages are stored by the rules of imports (``parsed_rows``), counters kept by the store.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, tzinfo
 from typing import Any, get_args
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionState, Strategy
 from pkg_pipeline.memory.text.cleaning import clean_text
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, rows_of, shown
-from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page, activity_position, cursor_of, number_position
+from pkg_pipeline.stages.ports import Clock, TokenCounter
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page, activity_position, number_position, page_of
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline.stages.sessions.parsing import NewMessage, WrongMessage, parse_many, parse_message
+from pkg_pipeline.stages.sessions.parsing import NewMessage, NothingRead, parse_many
 from pkg_pipeline.stages.sessions.reports import AppendReport, chat_key, message_json, row_json, source_json
 from pkg_pipeline.stages.sessions.senders import LONGEST_SHOWN, KnownChat, Sender, dated, entity_of, taken_of
 from pkg_pipeline.stages.sessions.stores import (
@@ -29,23 +28,12 @@ from pkg_pipeline.stages.sessions.stores import (
     Appended,
     AppendStore,
     Newcomers,
-    RecordUsage,
     SessionChange,
     SessionChat,
     SessionStart,
     SessionStore,
     SessionUnknown,
 )
-
-__all__ = [
-    "AppendReport",
-    "NewMessage",
-    "SessionUnknown",
-    "Sessions",
-    "WrongMessage",
-    "parse_many",
-    "parse_message",
-]
 
 KNOWN_CHATS = 4_096
 """Chats whose senders one process remembers; the least lately used are looked up again."""
@@ -57,10 +45,11 @@ LONGEST_INTERVAL = 1_000_000
 
 
 class Sessions:
-    """What is done with live sessions. One a process, for all its threads.
+    """What is done with live sessions. One a process, shared by its threads.
 
     ``session`` is everywhere an id or a chat key ``source:external-id``. Raises SessionUnknown for an id that no chat
-    has; a key makes its chat (a ``thread``) where it is appended to, set or ensured.
+    has; a key makes its chat (a ``thread``) where it is appended to, set or ensured. ``zone`` is assumed for times
+    without an offset, ``record_usage`` told of tokens that a model reported with an answer (T3).
     """
 
     def __init__(
@@ -69,14 +58,14 @@ class Sessions:
         store: SessionStore,
         *,
         counter: TokenCounter,
+        clock: Clock,
+        zone: tzinfo,
         policy: Policy,
         strategy: Strategy,
-        record_usage: RecordUsage | None = None,
+        record_usage: Callable[[UUID, Usage], None] | None = None,
     ) -> None:
-        self.store = store
-        self.record_usage = record_usage
-        self._appending = appending
-        self._counter = counter
+        self.store, self.record_usage = store, record_usage
+        self._appending, self._counter, self._clock, self._zone = appending, counter, clock, zone
         self._policy: Policy = policy
         self._strategy: Strategy = strategy
         self._lock = threading.Lock()
@@ -84,24 +73,27 @@ class Sessions:
 
     # ── writing ───────────────────────────────────────────────────────────────────────────────
 
-    def append(
-        self, session: str, messages: Sequence[NewMessage], *, now: datetime, rejected: Sequence[Rejected] = ()
-    ) -> AppendReport:
-        """Take messages in, in their order, once each by id; a known id with another text is an edit (H15).
+    def append(self, session: str, given: Iterable[tuple[str, Any]]) -> AppendReport:
+        """Store messages, given as (place, JSON value), in their order, once each by id; a known id with another text
+        is an edit (H15). Raises NothingRead where none can be read.
 
-        ``rejected`` are those that were refused before, for the report. One transaction; it may be repeated at any
-        time: a known message that does not say when it was said keeps its time, and so does the name it carries.
+        One transaction that may be repeated: a known message that does not say when it was sent keeps its time, and
+        so does the name it carries.
         """
+        now = self._clock.now()
+        messages, rejected = parse_many(given, now=now, zone=self._zone)
+        if rejected and not messages:
+            raise NothingRead(rejected)
         known = self._known_chat(self._named(session))
-        report = AppendReport(known.chat, list(rejected))
-        messages, untimed = self._dated(known, messages)
-        taken, people = taken_of(known, messages, report)
+        report = AppendReport(known.chat, rejected)
+        dated_messages, untimed = self._dated(known, messages)
+        taken, people = taken_of(known, dated_messages, report)
         done = self._append(known, taken, people, untimed, now)
-        if done is None:  # the chat or somebody in it was forgotten since
+        if done is None:  # the chat or somebody in it was erased since
             known.is_there = False
             known.people.clear()
             known.last = None
-            taken, people = taken_of(known, messages, AppendReport(known.chat))
+            taken, people = taken_of(known, dated_messages, AppendReport(known.chat))
             done = self._append(known, taken, people, untimed, now)
         if done is None:
             raise SessionUnknown(f"{report.chat_key} is being removed")
@@ -110,8 +102,8 @@ class Sessions:
         return report
 
     def _dated(self, known: KnownChat, messages: Sequence[NewMessage]) -> tuple[Sequence[NewMessage], frozenset[str]]:
-        """The messages, and the ids of those that say no time. Only whose names may be news is worth a look: the times
-        of all others are looked up where they turn out to be known.
+        """The messages, and the ids of those without a time. Times of known messages are looked up here only where a
+        sender's name may change; the store looks up the others.
         """
         told = {one.external_id: (one.sent_at, one.is_time_assumed) for one in messages if one.is_time_told}
         untold = [one for one in messages if not one.is_time_told and one.external_id not in told]
@@ -134,7 +126,7 @@ class Sessions:
         newcomers = None
         if strangers or not known.is_there:
             newcomers = Newcomers(
-                start=self._start(known.chat, now),
+                start=self._start(known.chat),
                 entities=[entity_of(known.chat.source, person) for person in strangers],
                 names={person.id: (person.name_at, person.name) for person in strangers if person.name},
             )
@@ -156,52 +148,44 @@ class Sessions:
             if message.usage is not None and message.role == "assistant" and is_new:
                 self.record_usage(session_id, message.usage)
 
-    def ensure(
-        self, session: str, *, now: datetime, policy: Policy | None = None, strategy: Strategy | None = None
-    ) -> SessionState:
-        """The session's state; it is made if need be, and then with this policy and strategy (or the settings')."""
-        return self._ensured(self._named(session), now=now, policy=policy, strategy=strategy)
+    def ensure(self, session: str, *, policy: Policy | None = None, strategy: Strategy | None = None) -> SessionState:
+        """The session's state; it is made if need be, with this policy and strategy (by default the settings')."""
+        return self._ensured(self._named(session), policy=policy, strategy=strategy)
 
-    def event(self, session: str, event: SessionEvent, *, now: datetime) -> SessionState:
-        """H7: a fold is asked for at once, whatever the policy. Raises SessionUnknown for a key without a chat."""
-        chat = self._there(session)
-        state = self.store.event(chat.id, event, source=chat.source, now=now)
-        if state is None:
-            self._ensured(chat, now=now)
-            state = self.store.event(chat.id, event, source=chat.source, now=now)
-        return _still_there(state, chat)
+    def event(self, session: str, event: SessionEvent) -> dict[str, Any]:
+        """H7: ask for a fold at once, whatever the policy. Raises SessionUnknown for a key without a chat."""
+        chat, now = self._there(session), self._clock.now()
+        if self.store.event(chat.id, event, source=chat.source, now=now) is None:
+            self._ensured(chat)
+            self.store.event(chat.id, event, source=chat.source, now=now)
+        return self._row(chat)
 
     def set(
         self,
         session: str,
         *,
-        now: datetime,
         policy: Policy | None = None,
         strategy: Strategy | None = None,
         summary_interval: int | None = None,
         label: str | None = None,
-    ) -> SessionState:
-        """Change what is given; the next look at the session is reckoned anew.
+    ) -> dict[str, Any]:
+        """Change what is given; the session's due time is computed anew.
 
-        ``summary_interval`` 0 is that of the settings again, an empty ``label`` none. Raises BadRequest.
+        ``summary_interval`` 0 takes that of the settings again, an empty ``label`` removes it. Raises BadRequest.
         """
         _check(policy, strategy, summary_interval)
-        called = None if label is None else shown(label)
-        change = SessionChange(policy, strategy, summary_interval, called)
+        change = SessionChange(policy, strategy, summary_interval, None if label is None else shown(label))
         chat = self._named(session)
-        self._ensured(chat, now=now)
-        return _still_there(self.store.change(chat.id, change, source=chat.source, now=now), chat)
+        self._ensured(chat)
+        self.store.change(chat.id, change, source=chat.source, now=self._clock.now())
+        return self._row(chat)
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────
 
     def list(self, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> Page:
         """Sessions, those with the latest activity first. Raises BadCursor."""
         found = self.store.page(after=activity_position(cursor), limit=limit + 1)
-        following = None
-        if len(found) > limit:
-            last = found[limit - 1].state
-            following = cursor_of("" if last.last_message_at is None else last.last_message_at, last.id)
-        return Page(tuple(row_json(row) for row in found[:limit]), following)
+        return page_of(found, limit, row_json, key=lambda row: (row.state.last_message_at or "", row.state.id))
 
     def show(self, session: str) -> dict[str, Any]:
         """One session: its counters, settings and last messages (H16). Raises SessionUnknown."""
@@ -216,11 +200,10 @@ class Sessions:
         """Messages of any chat, newest first, with their parts. Raises SessionUnknown, BadCursor."""
         chat = self._there(session)
         found = self.store.messages(chat.id, before_id=number_position(cursor), limit=limit + 1)
-        following = cursor_of(str(found[limit - 1].id), chat.id) if len(found) > limit else None
-        return Page(tuple(message_json(message, chat) for message in found[:limit]), following)
+        return page_of(found, limit, lambda one: message_json(one, chat), key=lambda one: (str(one.id), chat.id))
 
     def sources(self, session: str, fold_id: UUID) -> tuple[dict[str, Any], ...] | None:
-        """T6: the messages that a fold of the session covers, archived ones among them; None: it has no such fold."""
+        """T6: the messages that a fold of the session covers, also archived ones; None where it has no such fold."""
         chat = self._there(session)
         found = self.store.sources(chat.id, fold_id)
         return None if found is None else tuple(source_json(one, chat) for one in found)
@@ -259,15 +242,19 @@ class Sessions:
             raise SessionUnknown(f"there is no chat {chat_key(chat)}")
         return chat
 
-    def _start(
-        self, chat: SessionChat, now: datetime, policy: Policy | None = None, strategy: Strategy | None = None
-    ) -> SessionStart:
-        return SessionStart(chat, policy or self._policy, strategy or self._strategy, now)
+    def _start(self, chat: SessionChat, policy: Policy | None = None, strategy: Strategy | None = None) -> SessionStart:
+        return SessionStart(chat, policy or self._policy, strategy or self._strategy, self._clock.now())
 
     def _ensured(
-        self, chat: SessionChat, *, now: datetime, policy: Policy | None = None, strategy: Strategy | None = None
+        self, chat: SessionChat, policy: Policy | None = None, strategy: Strategy | None = None
     ) -> SessionState:
-        return self.store.ensure(self._start(chat, now, policy, strategy))
+        return self.store.ensure(self._start(chat, policy, strategy))
+
+    def _row(self, chat: SessionChat) -> dict[str, Any]:
+        """The session without its messages. Raises SessionUnknown."""
+        if (found := self.store.recent(chat.id, limit=1)) is None:
+            raise SessionUnknown(f"{chat_key(chat)} is being removed")
+        return row_json(found[0])
 
     def _remember(self, known: KnownChat) -> None:
         known.is_there = True
@@ -299,9 +286,3 @@ def _check(policy: str | None, strategy: str | None, summary_interval: int | Non
             raise BadRequest(name, f"{name} is one of {', '.join(allowed)}")
     if summary_interval is not None and summary_interval != 0 and not 2 <= summary_interval <= LONGEST_INTERVAL:
         raise BadRequest("summary_interval", "summary_interval is at least 2 messages, or 0 for that of the settings")
-
-
-def _still_there(state: SessionState | None, chat: SessionChat) -> SessionState:
-    if state is None:
-        raise SessionUnknown(f"{chat_key(chat)} is being removed")
-    return state

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from pkg_pipeline.memory.records import ChatKind, Usage
+from pkg_pipeline.memory.records import ChatKind
 from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionMessage, SessionState, Strategy
 from pkg_pipeline.stages.ingest.stores import EntityRow, IngestCounts, MessageRow
 
@@ -21,12 +21,6 @@ DueAt = Callable[[SessionState, str, datetime], datetime | None]
 
 class SessionUnknown(Exception):
     """There is no such chat, or what is given is no name of one; the message is one line."""
-
-
-class RecordUsage(Protocol):
-    def __call__(self, session_id: UUID, usage: Usage) -> None:
-        """What a model reported for the answer that was appended (T3)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

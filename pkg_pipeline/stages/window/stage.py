@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypedDict
 from uuid import UUID, uuid4
 
 from pkg_pipeline.memory.message.blocks import text_of
@@ -83,11 +84,23 @@ class WindowSettings:
     relevant_tokens: int = 500
 
 
+class WindowOptions(TypedDict, total=False):
+    """What may be asked of a window; see ``WindowRequest``."""
+
+    model_window: int | None
+    system_tokens: int
+    strategy: Strategy | None
+    form: Form
+    model: str | None
+    query: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class WindowRequest:
-    """One question. ``model`` is the one that will be asked, by its name in reported usage.
+    """One question. ``model_window`` and ``system_tokens`` are in tokens, by default the settings' and none.
 
-    ``query`` is what to recall by; by default the user's words that wait for an answer.
+    ``strategy`` is by default the session's; ``model`` is the one that will be asked, by its name in reported usage;
+    ``query`` is what to recall by, by default the user's words that wait for an answer.
     """
 
     session_id: UUID

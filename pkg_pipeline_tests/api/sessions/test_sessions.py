@@ -24,7 +24,6 @@ from pkg_pipeline.api.sessions import models as models
 from pkg_pipeline.api.sessions.input import MOST_MESSAGES
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory
-from pkg_pipeline.wiring.session_desk import SessionDesk
 from pkg_pipeline_tests.stages.reads.context_memory import NOW
 
 Client = Callable[..., TestClient]
@@ -50,7 +49,7 @@ def memory(database_url: str, tmp_path: Path) -> Iterator[Memory]:
 
 @pytest.fixture
 def client(client_of: Client, memory: Memory) -> TestClient:
-    return client_of(sessions=SessionDesk(memory))
+    return client_of(sessions=memory.sessions)
 
 
 def of(model: type[BaseModel], answer: Any, status: int = 200) -> dict[str, Any]:
@@ -91,11 +90,11 @@ def test_messages_go_in_once_and_edits_are_noticed(client: TestClient) -> None:
 def test_a_body_sent_again_later_gets_the_answer_of_one_that_is_known(client_of: Client, memory: Memory) -> None:
     """Messages without a time: the first answer got lost, then a part of the body is new."""
     body = [{name: one[name] for name in ("id", "role", "text")} for one in TURNS]
-    append(client_of(sessions=SessionDesk(memory)), body)
-    listed = client_of(sessions=SessionDesk(memory)).get(f"{PATH}/messages").json()
+    append(client_of(sessions=memory.sessions), body)
+    listed = client_of(sessions=memory.sessions).get(f"{PATH}/messages").json()
     later = memory.settings.model_copy(update={"now": NOW + timedelta(days=40)})
     with wiring.open_memory(later) as other:
-        client = client_of(sessions=SessionDesk(other))
+        client = client_of(sessions=other.sessions)
         for _ in range(2):
             answer = append(client, body)
             assert [answer[name] for name in ("new", "updated", "unchanged", "deleted")] == [0, 0, 2, 0]
@@ -274,7 +273,7 @@ def test_a_live_turn_that_does_not_fit_is_told_with_both_numbers(client: TestCli
 
 def test_with_tokens_writing_needs_the_scope(client_of: Client, memory: Memory) -> None:
     said = [f"{name}:{name}:{hashlib.sha256(name.encode()).hexdigest()}" for name in ("read", "write")]
-    client = client_of(sessions=SessionDesk(memory), tokens=parse_tokens(",".join(said)))
+    client = client_of(sessions=memory.sessions, tokens=parse_tokens(",".join(said)))
     reader, writer = ({"Authorization": f"Bearer {name}"} for name in ("read", "write"))
     refused(client.post(f"{PATH}/messages", json=TURNS), 401)
     refused(client.post(f"{PATH}/messages", json=TURNS, headers=reader), 403)

@@ -15,9 +15,10 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.sessions.parsing import listed
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline.wiring.recall import recall_parts
-from pkg_pipeline.wiring.session_desk import SessionDesk, listed, serving_desk
+from pkg_pipeline.wiring.sessions import SessionWork, serving_sessions
 from pkg_pipeline_tests.stages.reads.context_memory import NOW
 
 CLIENTS, REQUESTS, MESSAGES = 8, 4, 25
@@ -31,9 +32,9 @@ def memory(database_url: str, tmp_path: Path) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def desk(memory: Memory, pool: ConnectionPool) -> Iterator[SessionDesk]:
+def desk(memory: Memory, pool: ConnectionPool) -> Iterator[SessionWork]:
     questions = recall_parts(memory.settings, pool, memory.counter)
-    with serving_desk(memory, reads=pool, recall=questions, wait_seconds=1.0) as made:
+    with serving_sessions(memory, reads=pool, recall=questions, wait_seconds=1.0) as made:
         yield made
 
 
@@ -51,7 +52,7 @@ def one(url: str, statement: str) -> Any:
     return None if row is None else row[0]
 
 
-def test_broken_connections_are_replaced_and_nothing_is_doubled(desk: SessionDesk, database_url: str) -> None:
+def test_broken_connections_are_replaced_and_nothing_is_doubled(desk: SessionWork, database_url: str) -> None:
     assert desk.append("agent:1", listed(turns(0))).to_json()["new"] == 2
     assert desk.window("agent:1")["messages"]
     one(
@@ -64,7 +65,7 @@ def test_broken_connections_are_replaced_and_nothing_is_doubled(desk: SessionDes
     assert len(desk.window("agent:1")["messages"]) == 3
 
 
-def test_a_database_that_stays_away_is_an_error(desk: SessionDesk, database_url: str) -> None:
+def test_a_database_that_stays_away_is_an_error(desk: SessionWork, database_url: str) -> None:
     desk.append("agent:1", listed(turns(0)))
     name = database_url.rpartition("/")[2].partition("?")[0]
     elsewhere = engine.with_database(database_url, "postgres")
@@ -76,7 +77,7 @@ def test_a_database_that_stays_away_is_an_error(desk: SessionDesk, database_url:
         connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")  # type: ignore[arg-type]
 
 
-def test_many_clients_at_once_lose_and_double_nothing(desk: SessionDesk, database_url: str) -> None:
+def test_many_clients_at_once_lose_and_double_nothing(desk: SessionWork, database_url: str) -> None:
     def client(number: int) -> int:
         new = 0
         for request in range(REQUESTS):
@@ -91,7 +92,7 @@ def test_many_clients_at_once_lose_and_double_nothing(desk: SessionDesk, databas
     assert one(database_url, "SELECT sum(message_count) FROM conversation_sessions") == stored
 
 
-def test_windows_are_recorded_behind_the_answer(memory: Memory, desk: SessionDesk, database_url: str) -> None:
+def test_windows_are_recorded_behind_the_answer(memory: Memory, desk: SessionWork, database_url: str) -> None:
     desk.append("agent:1", listed(turns(0)))
     told = desk.window("agent:1", model="some-model")
     answer = {"id": 9, "role": "assistant", "text": "so", "usage": {"input_tokens": 12, "output_tokens": 3}}
@@ -102,7 +103,7 @@ def test_windows_are_recorded_behind_the_answer(memory: Memory, desk: SessionDes
     assert one(database_url, kept) == f"{told['receipt_id']} some-model 12"
 
 
-def test_a_chat_that_nobody_followed_becomes_a_session(client_of: Any, desk: SessionDesk, build: Any) -> None:
+def test_a_chat_that_nobody_followed_becomes_a_session(client_of: Any, desk: SessionWork, build: Any) -> None:
     client: TestClient = client_of(sessions=desk)
     chat = str(build.chats["Anna Petrova"][0])
     assert client.get(f"/v1/sessions/{chat}").status_code == 404

@@ -109,7 +109,7 @@ def test_a_chat_that_is_no_session_waits_for_its_summary(rig: FoldedRig) -> None
     rig.build()
     rig.run("UPDATE interactions SET status = 'completed'")
     assert rig.archive().reasons == ["1 no summary"]
-    rig.sessions.ensure(CHAT, now=rig.now)
+    rig.sessions.ensure(CHAT)
     assert rig.archive().reasons == ["1 no summary"]
 
 

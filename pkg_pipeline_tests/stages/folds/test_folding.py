@@ -72,7 +72,7 @@ TRIGGERS = {
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_each_trigger_of_a_policy_leads_to_a_fold_that_names_it(rig: FoldRig, trigger: str) -> None:
     policy, count, words, minutes = TRIGGERS[trigger]
-    rig.sessions.ensure(CHAT, now=rig.now)
+    rig.sessions.ensure(CHAT)
     rig.run("UPDATE conversation_sessions SET policy = %s", policy)
     rig.talk(count, words=words)
     rig.later(minutes=minutes)
@@ -86,7 +86,7 @@ def test_each_trigger_of_a_policy_leads_to_a_fold_that_names_it(rig: FoldRig, tr
 @pytest.mark.parametrize("event", ["handoff", "tool_done", "manual", "scheduled"])
 def test_each_event_leads_to_a_fold_that_names_it(rig: FoldRig, event: str) -> None:
     rig.talk(2)
-    rig.sessions.event(CHAT, event, now=rig.now)  # type: ignore[arg-type]
+    rig.sessions.event(CHAT, event)  # type: ignore[arg-type]
     assert rig.fold_due().folds == 1
     assert [fold["trigger"] for fold in rig.folds()] == [event]
     assert (rig.state().event, rig.fold_due().sessions, rig.wrong()) == (None, 0, [])
@@ -108,7 +108,7 @@ def test_an_event_before_its_turn_is_complete_waits_for_its_end(rig: FoldRig) ->
     assert rig.state().messages_since_hwm == 2
     result = [{"type": "tool_result", "tool_use_id": "t1", "content": "it is raining in the north"}]
     rig.append(said(5, role="user", parts=result))
-    rig.sessions.event(CHAT, "tool_done", now=rig.now)
+    rig.sessions.event(CHAT, "tool_done")
     assert (rig.fold_due().folds, rig.state().event, rig.due()) == (0, "tool_done", None)
     rig.append(said(6, "It is raining in the north.", role="assistant"))
     llm = fold_llm()

@@ -63,7 +63,7 @@ def test_what_comes_during_a_fold_is_looked_at_exactly_once_more(rig: FoldRig) -
         if not come:
             come.append(1)
             rig.talk(2, start=20)
-            rig.sessions.event("jsonl:talk", "handoff", now=rig.now)
+            rig.sessions.event("jsonl:talk", "handoff")
             rig.talk(2, start=22)
             assert rig.row()["is_pending"]
         return good_fold(request)

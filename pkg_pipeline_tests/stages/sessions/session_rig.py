@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
 from pkg_pipeline.adapters.postgres.sessions.store import PostgresSessionStore
 from pkg_pipeline.memory.session import triggers
 from pkg_pipeline.memory.session.records import SessionState
-from pkg_pipeline.stages.sessions.parsing import parse_many
+from pkg_pipeline.stages.sessions.parsing import listed
 from pkg_pipeline.stages.sessions.stage import AppendReport, Sessions
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, Rig
 
@@ -29,6 +29,16 @@ RECOUNT = """
     FROM conversation_sessions s
     LEFT JOIN messages m ON m.chat_id = s.id AND m.kind = 'message' AND m.deleted_at IS NULL
     WHERE s.id = %s GROUP BY s.id"""
+
+
+class RigClock:
+    """The clock of a rig, which tests set."""
+
+    def __init__(self, rig: SessionRig) -> None:
+        self._rig = rig
+
+    def now(self) -> datetime:
+        return self._rig.now
 
 
 class SessionRig(Rig):
@@ -48,15 +58,14 @@ class SessionRig(Rig):
             PostgresAppendStore(self.pool, self.counters),
             self.session_store,
             counter=self.counter,
+            clock=RigClock(self),
+            zone=UTC,
             policy="hysteresis",
             strategy="hybrid",
         )
 
     def append(self, *given: Mapping[str, Any], session: str = CHAT, sessions: Sessions | None = None) -> AppendReport:
-        messages, rejected = parse_many(
-            ((f"messages[{number}]", one) for number, one in enumerate(given)), now=self.now, zone=UTC
-        )
-        return (sessions or self.sessions).append(session, messages, now=self.now, rejected=rejected)
+        return (sessions or self.sessions).append(session, listed(given))
 
     def state(self, session: str = CHAT) -> SessionState:
         found = self.sessions.state(session)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.sessions.stage import NewMessage, WrongMessage, parse_many, parse_message
+from pkg_pipeline.stages.sessions.parsing import NewMessage, WrongMessage, parse_many, parse_message
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 BLOCKS = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]

@@ -79,10 +79,10 @@ def test_what_becomes_a_service_entry_counts_no_more(rig: SessionRig) -> None:
 
 def test_a_session_made_late_is_counted_once(rig: SessionRig) -> None:
     rig.take([line("talk", n, minute=n) for n in range(5)] + [line("talk", 9, minute=9, deleted=True)])
-    made = rig.sessions.ensure(CHAT, now=rig.now, policy="interval", strategy="rolling")
+    made = rig.sessions.ensure(CHAT, policy="interval", strategy="rolling")
     assert (made.policy, made.strategy, made.message_count) == ("interval", "rolling", 5)
     assert assert_exact(rig) == made
-    assert rig.sessions.ensure(CHAT, now=rig.now, policy="sliding") == made
+    assert rig.sessions.ensure(CHAT, policy="sliding") == made
 
 
 def test_folds_over_edited_and_deleted_messages_are_dirty_and_due_at_once(rig: SessionRig) -> None:
@@ -123,9 +123,9 @@ def test_the_policy_is_asked_when_it_says(rig: SessionRig) -> None:
     assert rig.append(said(0)).next_due_at == rig.due()
     report = rig.append(*turns(range(1, 31)))
     assert report.next_due_at == rig.now
-    assert rig.sessions.set(CHAT, policy="sliding", now=rig.now).policy == "sliding"
+    assert rig.sessions.set(CHAT, policy="sliding")["policy"] == "sliding"
     assert rig.due() is None
-    rig.sessions.event(CHAT, "manual", now=rig.now)
+    rig.sessions.event(CHAT, "manual")
     assert (rig.due(), rig.state().event) == (rig.now, "manual")
 
 
@@ -143,7 +143,7 @@ def test_during_a_fold_one_more_look_is_asked_for(rig: SessionRig) -> None:
     rig.append(said(0, "edited"))
     assert rig.state().is_pending
     rig.run("UPDATE conversation_sessions SET is_pending = false")
-    assert rig.sessions.event(CHAT, "handoff", now=rig.now).is_pending
+    assert rig.sessions.event(CHAT, "handoff")["pending"]
     rig.run("UPDATE conversation_sessions SET is_pending = false, event = NULL")
     leased(rig, state.id, seconds=-1)
     rig.append(said(3))

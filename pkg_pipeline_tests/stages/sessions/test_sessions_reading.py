@@ -10,7 +10,7 @@ import pytest
 
 from pkg_pipeline.stages.reads.paging import BadCursor, cursor_of
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline.stages.sessions.stage import SessionUnknown
+from pkg_pipeline.stages.sessions.stores import SessionUnknown
 from pkg_pipeline_tests.stages.ingest.import_rig import START, line
 from pkg_pipeline_tests.stages.sessions.session_rig import CHAT, SessionRig, said, turns
 
@@ -27,7 +27,7 @@ def test_the_list_goes_by_activity_and_ends_with_those_that_have_none(rig: Sessi
         minute = (START + timedelta(minutes=number // 2)).isoformat()
         rig.append(said(1, sent_at=minute), session=f"jsonl:s{number}")
     for number in range(3):
-        rig.sessions.ensure(f"jsonl:empty{number}", now=rig.now)
+        rig.sessions.ensure(f"jsonl:empty{number}")
     whole = [item["id"] for item in rig.sessions.list(limit=50).items]
     assert len(set(whole)) == 7
     names = [item["session"] for item in rig.sessions.list(limit=50).items]
@@ -68,14 +68,14 @@ def test_any_chat_can_be_read_but_is_a_session_only_once_it_is_made(rig: Session
     assert rig.sessions.state(CHAT) is None
     with pytest.raises(SessionUnknown):
         rig.sessions.show(CHAT)
-    rig.sessions.event(CHAT, "scheduled", now=rig.now)
+    rig.sessions.event(CHAT, "scheduled")
     assert rig.sessions.show(CHAT)["event"] == "scheduled"
     for unknown in ("jsonl:nowhere", str(uuid4())):
         for call in (rig.sessions.show, rig.sessions.messages, rig.sessions.state):
             with pytest.raises(SessionUnknown):
                 call(unknown)
     with pytest.raises(SessionUnknown):
-        rig.sessions.event("jsonl:nowhere", "manual", now=rig.now)
+        rig.sessions.event("jsonl:nowhere", "manual")
 
 
 def test_a_session_is_shown_with_its_last_twelve(rig: SessionRig) -> None:
@@ -95,15 +95,16 @@ def test_a_session_is_shown_with_its_last_twelve(rig: SessionRig) -> None:
 
 
 def test_what_is_set_stays_and_can_be_taken_back(rig: SessionRig) -> None:
-    made = rig.sessions.set("jsonl:new", policy="interval", summary_interval=9, label=" My talk\x00 ", now=rig.now)
-    assert (made.policy, made.strategy, made.summary_interval, made.label) == ("interval", "hybrid", 9, "My talk\ufffd")
+    made = rig.sessions.set("jsonl:new", policy="interval", summary_interval=9, label=" My talk\x00 ")
+    settings = ("policy", "strategy", "summary_interval", "label")
+    assert [made[name] for name in settings] == ["interval", "hybrid", 9, "My talk\ufffd"]
     assert rig.value("SELECT kind FROM chats") == "thread"
-    assert rig.sessions.set("jsonl:new", strategy="rolling", now=rig.now).summary_interval == 9
-    back = rig.sessions.set("jsonl:new", summary_interval=0, label="", now=rig.now)
-    assert (back.policy, back.strategy, back.summary_interval, back.label) == ("interval", "rolling", None, None)
+    assert rig.sessions.set("jsonl:new", strategy="rolling")["summary_interval"] == 9
+    back = rig.sessions.set("jsonl:new", summary_interval=0, label="")
+    assert [back[name] for name in settings] == ["interval", "rolling", None, None]
     for field, value in (("policy", "never"), ("strategy", "x"), ("summary_interval", 1), ("summary_interval", -3)):
         with pytest.raises(BadRequest) as wrong:
-            rig.sessions.set("jsonl:new", now=rig.now, **{field: value})  # type: ignore[arg-type]
+            rig.sessions.set("jsonl:new", **{field: value})  # type: ignore[arg-type]
         assert wrong.value.field == field
 
 

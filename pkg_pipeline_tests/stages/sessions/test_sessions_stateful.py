@@ -28,7 +28,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.processes = [self.rig.process(), self.rig.process()]
         self.minutes = 0
         self.arrived = 0
-        self.rig.sessions.ensure(CHAT, now=self.rig.now)
+        self.rig.sessions.ensure(CHAT)
 
     def later(self) -> None:
         self.minutes += 1

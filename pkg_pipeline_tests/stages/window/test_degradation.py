@@ -62,7 +62,7 @@ class Talk:
         rows = self.rows[self.said : self.said + messages]
         self.said += messages
         clock.at = datetime.fromisoformat(rows[-1]["sent_at"])
-        report = memory.sessions.append_json(SESSION, [(row["id"], row) for row in rows])
+        report = memory.sessions.append(SESSION, [(row["id"], row) for row in rows])
         assert not report.rejected
 
     def look(self, statement: str) -> Sequence[Any]:

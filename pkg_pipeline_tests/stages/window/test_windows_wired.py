@@ -81,7 +81,7 @@ def test_usage_of_an_appended_answer_goes_to_its_window(memory: Memory) -> None:
     session = memory.sessions.ensure(CHAT).id
     window = memory.windows.window(session, model="claude-haiku-5-5")
     usage = {"input_tokens": 900, "output_tokens": 100}
-    memory.sessions.append_json(CHAT, [("answer", {"id": "x", "role": "assistant", "text": "Hansen.", "usage": usage})])
+    memory.sessions.append(CHAT, [("answer", {"id": "x", "role": "assistant", "text": "Hansen.", "usage": usage})])
     assert asked(memory, "SELECT (reported_prompt_tokens, completion_tokens, cost_usd)::text FROM served_windows") == (
         "(900,100,0.000140)"
     )
