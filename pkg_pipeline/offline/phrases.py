@@ -1,18 +1,18 @@
-"""What a language's phrase table holds and how it is compiled. The tables are signals_* and phrases_*.
+"""A language's turns of phrase, compiled from ``languages/LANGUAGE/signals.toml`` and ``phrases.toml`` on first use.
 
 A signal is a general turn of phrase with a weight in log-odds; none names a product, a person or a subject matter.
-Patterns are kept as text and compiled on first use, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.text.language_data import pattern, table
 
 Giver = Literal["speaker", "addressee", "both", "none"]
 """Whose duty a turn of phrase speaks of: the speaker's, that of who is addressed, everybody's, nobody's."""
@@ -23,51 +23,25 @@ class Signal:
     """One turn of phrase. ``weight`` is added to the sentence's score; ``who`` is the duty's bearer."""
 
     name: str
-    pattern: str
+    pattern: re.Pattern[str]
     weight: float
     who: Giver = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """All phrase tables of one language. Every string is a regular expression, matched without regard to case."""
+    """All phrase tables of one language, ready to match."""
 
     actions: tuple[Signal, ...]
     decisions: tuple[Signal, ...]
-    proposal: str
-    acceptance: str
-    refusal: str
-    done: str
-    obligation: str
-    contact_facts: tuple[tuple[str, str, float], ...]
-    filler: str
-    opener: str
-    promise: str
-    consent: str
-    ahead: str
-    work_product: str
-    idle: str
+    facts: tuple[tuple[str, re.Pattern[str], float], ...]
     stopwords: frozenset[str]
-    positive: str
-    negative: str
-    formal: str
-    informal: str
-    templates: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A language's tables, ready to match."""
-
-    source: Phrases
-    actions: tuple[tuple[Signal, re.Pattern[str]], ...]
-    decisions: tuple[tuple[Signal, re.Pattern[str]], ...]
+    templates: Mapping[str, str]
     proposal: re.Pattern[str]
     acceptance: re.Pattern[str]
     refusal: re.Pattern[str]
     done: re.Pattern[str]
     obligation: re.Pattern[str]
-    facts: tuple[tuple[str, re.Pattern[str], float], ...]
     filler: re.Pattern[str]
     opener: re.Pattern[str]
     promise: re.Pattern[str]
@@ -80,52 +54,20 @@ class Compiled:
     formal: re.Pattern[str]
     informal: re.Pattern[str]
 
-    @property
-    def stopwords(self) -> frozenset[str]:
-        return self.source.stopwords
 
-    @property
-    def templates(self) -> Mapping[str, str]:
-        return self.source.templates
-
-
-def _table(language: Language) -> Phrases:
-    if language == "ru":
-        from pkg_pipeline.offline.phrases_ru import PHRASES
-    elif language == "zh":
-        from pkg_pipeline.offline.phrases_zh import PHRASES
-    else:
-        from pkg_pipeline.offline.phrases_en import PHRASES
-    return PHRASES
+def _signals(rows: list[dict[str, Any]]) -> tuple[Signal, ...]:
+    return tuple(Signal(row["name"], pattern(row["pattern"]), row["weight"], row.get("who", "none")) for row in rows)
 
 
 @cache
-def phrases(language: Language) -> Compiled:
-    """The compiled tables of a language; made once per process."""
-    table = _table(language)
-
-    def made(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    return Compiled(
-        source=table,
-        actions=tuple((signal, made(signal.pattern)) for signal in table.actions),
-        decisions=tuple((signal, made(signal.pattern)) for signal in table.decisions),
-        proposal=made(table.proposal),
-        acceptance=made(table.acceptance),
-        refusal=made(table.refusal),
-        done=made(table.done),
-        obligation=made(table.obligation),
-        facts=tuple((kind, made(pattern), sure) for kind, pattern, sure in table.contact_facts),
-        filler=made(table.filler),
-        opener=made(table.opener),
-        promise=made(table.promise),
-        consent=made(table.consent),
-        ahead=made(table.ahead),
-        work_product=made(table.work_product),
-        idle=made(table.idle),
-        positive=made(table.positive),
-        negative=made(table.negative),
-        formal=made(table.formal),
-        informal=made(table.informal),
+def phrases(language: Language) -> Phrases:
+    """The tables of a language; made once per process."""
+    words, signals = table("offline", language, "phrases"), table("offline", language, "signals")
+    return Phrases(
+        actions=_signals(signals["actions"]),
+        decisions=_signals(signals["decisions"]),
+        facts=tuple((row["kind"], pattern(row["pattern"]), row["confidence"]) for row in words["facts"]),
+        stopwords=frozenset(words["stopwords"].split()),
+        templates=words["templates"],
+        **{name: pattern(text) for name, text in words["patterns"].items()},
     )

@@ -23,9 +23,9 @@ from pkg_pipeline.memory.profile.gate import (
     publishable,
 )
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
+from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.phrases import day as words_of_day
 from pkg_pipeline.offline.profile_type import relationship_type
-from pkg_pipeline.offline.profile_words import FREQUENCIES, TEMPLATES, TYPES
 from pkg_pipeline.offline.reading import count_words
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
@@ -64,7 +64,8 @@ class _Telling:
 
     def __init__(self, source: ProfileInput) -> None:
         self.source = source
-        self.words = TEMPLATES[source.language]
+        self.table = table("offline", source.language, "profile")
+        self.words = self.table["templates"]
         self.zone = ZoneInfo(source.timezone)
         allowed = publishable(source)
         self.told_from = tuple(
@@ -105,7 +106,7 @@ class _Telling:
         name = self._plain(person.name)
         if person.organization and (org := self._plain(person.organization)):
             name = self.words["org"].format(name=name, org=org)
-        label = TYPES[self.source.language][kind]
+        label = self.table["types"][kind]
         said = self.words["bare"].format(name=name, kind=label)
         named: list[str] = []
         for topic in counted.top_topics:
@@ -122,7 +123,7 @@ class _Telling:
         return self.words["often"].format(
             first=self._day(counted.first_interaction_at),
             last=self._day(counted.last_interaction_at),
-            often=FREQUENCIES[self.source.language][counted.frequency],
+            often=self.table["frequencies"][counted.frequency],
             count=counted.total_interactions,
         )
 

@@ -8,12 +8,14 @@ of a colon, or the owner of an open item.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from pkg_pipeline.memory.profile.records import ProfileInput, RelationshipType
-from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.records import Language, Person
+from pkg_pipeline.memory.text.language_data import pattern, table
 from pkg_pipeline.memory.text.name_forms import inflections
-from pkg_pipeline.offline.profile_words import Compiled, signals
 
 ENOUGH = 0.3
 """A weight below this says too little: such people are acquaintances."""
@@ -27,6 +29,9 @@ TRADE_WITHOUT_DIRECTION = 0.5
 
 _CLAUSE = re.compile(r"[.!?;。！？；\n]+")
 _INFORMAL = frozenset(("informal", "positive"))
+
+
+Patterns = Mapping[str, re.Pattern[str]]
 
 
 @dataclass(slots=True)
@@ -44,17 +49,22 @@ class Votes:
     selling: int = 0
 
 
+@cache
+def _patterns(language: Language) -> Patterns:
+    return {name: pattern(text) for name, text in table("offline", language, "profile")["patterns"].items()}
+
+
 def relationship_type(source: ProfileInput) -> RelationshipType:
     """The type with the greatest weight; ``acquaintance`` where none has enough."""
-    heard = signals(source.language)
+    heard = _patterns(source.language)
     votes = _votes(source, heard)
     facts = "\n".join(source.facts)
-    is_client, is_vendor = heard.is_client.search(facts) is not None, heard.is_vendor.search(facts) is not None
+    is_client, is_vendor = heard["is_client"].search(facts) is not None, heard["is_vendor"].search(facts) is not None
     direction = votes.buying - votes.selling
     by_client = 1.0 if direction > 0 else TRADE_WITHOUT_DIRECTION if direction == 0 else 0.0
     mine = source.self_person.organization if source.self_person is not None else None
     shares_organisation = bool(mine) and mine == source.entity.organization
-    is_kin = heard.family_name.search(source.entity.name.strip()) is not None
+    is_kin = heard["family_name"].search(source.entity.name.strip()) is not None
     weights: dict[RelationshipType, float] = {
         "client": votes.trade * by_client + SAID_IN_FACTS * is_client,
         "vendor": votes.trade * (1.0 - by_client) + SAID_IN_FACTS * is_vendor,
@@ -69,17 +79,17 @@ def relationship_type(source: ProfileInput) -> RelationshipType:
     return best if weights[best] >= ENOUGH else "acquaintance"
 
 
-def _votes(source: ProfileInput, heard: Compiled) -> Votes:
+def _votes(source: ProfileInput, heard: Patterns) -> Votes:
     votes = Votes()
     them, me = _named(source.entity), _named(source.self_person)
     share = 1.0 / max(1, len(source.summaries))
     for summary in source.summaries:
         text = "\n".join((summary.text, *summary.decisions))
-        votes.trade += share * (heard.trade.search(text) is not None)
-        votes.work += share * (heard.work.search(text) is not None)
-        votes.partnership += share * (heard.partnership.search(text) is not None)
-        votes.personal += share * (heard.personal.search(text) is not None)
-        votes.family += share * (heard.family.search(text) is not None)
+        votes.trade += share * (heard["trade"].search(text) is not None)
+        votes.work += share * (heard["work"].search(text) is not None)
+        votes.partnership += share * (heard["partnership"].search(text) is not None)
+        votes.personal += share * (heard["personal"].search(text) is not None)
+        votes.family += share * (heard["family"].search(text) is not None)
         votes.informal += share * (summary.tone in _INFORMAL)
         votes.formal += share * (summary.tone == "formal")
         for clause in _CLAUSE.split(text):
@@ -90,20 +100,20 @@ def _votes(source: ProfileInput, heard: Compiled) -> Votes:
     return votes
 
 
-def _hear(clause: str, heard: Compiled, them: re.Pattern[str] | None, me: re.Pattern[str] | None, votes: Votes) -> None:
+def _hear(clause: str, heard: Patterns, them: re.Pattern[str] | None, me: re.Pattern[str] | None, votes: Votes) -> None:
     """Whose side a clause shows: that of the name which stands last before the verb."""
-    for pattern, is_buying in ((heard.buys, True), (heard.sells, False)):
-        for match in pattern.finditer(clause):
+    for verbs, is_buying in ((heard["buys"], True), (heard["sells"], False)):
+        for match in verbs.finditer(clause):
             before = clause[: match.start()]
             near_them, near_me = _last(them, before), _last(me, before)
             if near_them != near_me:
                 _side(votes, is_buying=is_buying, is_them=near_them > near_me)
 
 
-def _count(text: str, heard: Compiled, votes: Votes, *, is_them: bool) -> None:
-    if heard.buys.search(text):
+def _count(text: str, heard: Patterns, votes: Votes, *, is_them: bool) -> None:
+    if heard["buys"].search(text):
         _side(votes, is_buying=True, is_them=is_them)
-    elif heard.sells.search(text):
+    elif heard["sells"].search(text):
         _side(votes, is_buying=False, is_them=is_them)
 
 

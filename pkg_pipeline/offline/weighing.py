@@ -138,7 +138,7 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
     """How much a sentence hands out or takes on a duty; None where nothing speaks for it."""
     table = phrases(sentence.language)
     text = plain(sentence.text, sentence.language)
-    fired = [signal for signal, pattern in table.actions if pattern.search(text)]
+    fired = [signal for signal in table.actions if signal.pattern.search(text)]
     if not fired:
         return None
     dates = [d for d in find_dates(sentence.text, sentence.language, line.day) if d.day >= line.day]
@@ -155,7 +155,7 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
 def weigh_decision(sentence: Sentence, line: Line) -> Weighed | None:
     """How much a sentence states what was settled; a question settles nothing by itself."""
     table = phrases(sentence.language)
-    fired = [signal for signal, pattern in table.decisions if pattern.search(sentence.text)]
+    fired = [signal for signal in table.decisions if signal.pattern.search(sentence.text)]
     if not fired:
         return None
     score = _strength(fired) + _form(sentence) - 1.2 * is_question(sentence.text)

@@ -1,0 +1,54 @@
+"""Language data: the TOML files in a room's ``languages/LANGUAGE/`` folders, read on first use. No words are here.
+
+A language is such a folder in every room that speaks it, and its entry in ``records.Language``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, get_args
+
+from pkg_pipeline.memory.records import Language
+
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+_PART = re.compile(r"\{([A-Z_]+)\}")
+
+
+@cache
+def table(room: str, language: str, name: str) -> Mapping[str, Any]:
+    """``pkg_pipeline/ROOM/languages/LANGUAGE/NAME.toml``; callers do not change it.
+
+    Its patterns are the entries of ``[patterns]`` and the ``pattern`` of every row of a list. ``{NAME}`` in a pattern
+    stands for ``NAME`` of ``[parts]``; a list of texts is one text on several lines.
+    """
+    file = files(f"pkg_pipeline.{room}") / "languages" / language / f"{name}.toml"
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    parts = {key: _joined(text) for key, text in data.pop("parts", {}).items()}
+
+    def filled(text: str | list[str]) -> str:
+        return _PART.sub(lambda part: parts[part[1]], _joined(text))
+
+    lists: list[list[Any]] = [value for value in data.values() if isinstance(value, list)]
+    for row in (row for rows in lists for row in rows if "pattern" in row):
+        row["pattern"] = filled(row["pattern"])
+    return data | {"patterns": {key: filled(text) for key, text in data.get("patterns", {}).items()}}
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """A text of a table as a regular expression without regard to case."""
+    return re.compile(text, re.IGNORECASE)
+
+
+@cache
+def in_any(room: str, name: str, key: str) -> re.Pattern[str]:
+    """``[patterns] key`` of the table ``name`` in any language: for texts that may mix them."""
+    tables = (table(room, language, name)["patterns"] for language in LANGUAGES)
+    return pattern("|".join(patterns[key] for patterns in tables if key in patterns))
+
+
+def _joined(text: str | list[str]) -> str:
+    return text if isinstance(text, str) else "".join(text)
