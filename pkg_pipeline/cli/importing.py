@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.prompt import IntPrompt
 from rich.table import Table
 
+from pkg_pipeline.adapters.exports.formats import NAMES
 from pkg_pipeline.cli.terminal import (
     FAILED,
     CommandFailed,
@@ -38,7 +39,7 @@ SHOWN_REJECTIONS = 10
 def import_files(
     paths: Annotated[list[Path], typer.Argument(help="Files, folders or zips.", show_default=False)],
     format_name: Annotated[
-        str | None, typer.Option("--format", help="telegram or jsonl; else told from the content.")
+        str | None, typer.Option("--format", help=f"{' or '.join(reversed(NAMES))}; else told from the content.")
     ] = None,
     self_rule: Annotated[
         str | None, typer.Option("--self", help="Who you are in it: a name, an id, or none.", show_default=False)

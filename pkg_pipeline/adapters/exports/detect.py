@@ -1,40 +1,26 @@
 """Finds the exports in a file, a folder or a zip and says of each what format it is, from its content.
 
-The formats themselves are read by their own modules. A new format is one more line in ``_FORMATS``.
+The formats themselves are read by the modules of ``formats``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from datetime import tzinfo
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-import orjson
-
-from pkg_pipeline.adapters.exports import telegram_marks as marks
 from pkg_pipeline.adapters.exports.containers import UnreadableExport, UnreadablePart, files_in
-from pkg_pipeline.adapters.exports.json_stream import JsonFault, JsonStream
-from pkg_pipeline.adapters.exports.jsonl import REQUIRED, read_jsonl
-from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportItem
-from pkg_pipeline.adapters.exports.repair import repaired
-from pkg_pipeline.adapters.exports.telegram import CHAT_SECTIONS, read_telegram
-from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES
+from pkg_pipeline.adapters.exports.formats import formats
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat, ExportItem
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
 from pkg_pipeline.memory.text.timestamps import zone_named
 
-__all__ = ["Export", "ExportFormat", "UnreadableExport", "open_export"]
-
-ExportFormat = Literal["telegram", "jsonl"]
+__all__ = ["Export", "UnreadableExport", "open_export"]
 
 _HEAD_BYTES: Final = 128 * 1024
-_LINES_TRIED: Final = 20
-_JSONL_FIELDS_ENOUGH: Final = 3
-"""So many of the required fields make a line one of ours, so that a file whose lines all lack one is still told so."""
-
-_TELEGRAM_SECTIONS: Final = frozenset((*CHAT_SECTIONS, "personal_information", "frequent_contacts"))
-_FOREIGN_KEYS: Final = frozenset(("guild", "channel", "mapping", "chat_messages", "conversation_id"))
 _DATA_SUFFIXES: Final = frozenset((".json", ".jsonl", ".ndjson", ".zip", ".txt", ".mbox"))
 
 
@@ -84,19 +70,16 @@ class Export:
 def open_export(path: Path | str, *, format: str | None = None, timezone: str = "UTC") -> list[Export]:  # noqa: A002
     """The exports at ``path``: a file, a folder (searched at any depth) or a zip of either.
 
-    ``format`` (``telegram``, ``jsonl``) skips the guess from the content; of a folder or zip it takes that format only,
-    and every data file as such. ``timezone`` is the IANA name assumed for
-    times that have no offset. In a folder or zip, a data file of unknown content becomes an export with one
-    ``Rejected``; the rest is read. Raises ``UnreadableExport`` with one clear sentence where there is nothing to read,
+    ``format``, a name of ``formats``, skips the guess from the content; of a folder or zip it takes that format only,
+    and every data file as such. ``timezone`` is the IANA name assumed for times that have no offset. In a folder or
+    zip, a data file of unknown content becomes an export with one ``Rejected``; the rest is read. Raises
+    ``UnreadableExport`` with one clear sentence where there is nothing to read,
     ``ValueError`` for an unknown format or time zone.
     """
     zone = zone_named(timezone)
-    if format is not None and format not in _FORMATS:
-        raise ValueError(f"unknown format {format!r}: known are {', '.join(_FORMATS)}")
-    readers: dict[str, Callable[[ByteSource], Iterator[ExportItem]]] = {
-        "telegram": lambda source: read_telegram(source, zone=zone),
-        "jsonl": lambda source: read_jsonl(source, zone=zone),
-    }
+    known_formats = formats()
+    if format is not None and format not in known_formats:
+        raise ValueError(f"unknown format {format!r}: known are {', '.join(sorted(known_formats))}")
     found, unknown = list[Export](), list[tuple[ByteSource, str]]()
     files, is_container = files_in(Path(path))
     for source in files:
@@ -105,7 +88,7 @@ def open_export(path: Path | str, *, format: str | None = None, timezone: str = 
             continue
         try:
             believed = format is not None and (not is_container or _is_data(source.name))
-            known = format if believed and format else _format_of(source)
+            known = format if believed and format else _format_of(source, known_formats)
         except (UnreadableExport, DamagedFile) as error:
             unknown.append((source, str(error)))
         except SURPRISES as error:
@@ -113,7 +96,7 @@ def open_export(path: Path | str, *, format: str | None = None, timezone: str = 
         else:
             if format is not None and known != format:
                 continue
-            found.append(Export(source, format_name=known, reader=readers[known]))
+            found.append(Export(source, format_name=known, reader=_in_zone(known_formats[known], zone)))
     if not found:
         raise UnreadableExport(_nothing_found(Path(path), unknown, is_container=is_container))
     wanted = [
@@ -135,11 +118,15 @@ def _is_data(name: str) -> bool:
     return Path(name).suffix.lower() in _DATA_SUFFIXES
 
 
+def _in_zone(known: ExportFormat, zone: tzinfo) -> Callable[[ByteSource], Iterator[ExportItem]]:
+    return lambda source: known.read(source, zone)
+
+
 def _rejecting(reason: str) -> Callable[[ByteSource], Iterator[ExportItem]]:
     return lambda _: iter((Rejected("", reason, is_damage=True),))
 
 
-def _format_of(source: ByteSource) -> ExportFormat:
+def _format_of(source: ByteSource, known: Mapping[str, ExportFormat]) -> str:
     """Raises ``UnreadableExport`` saying what was tried, ``DamagedFile`` where it cannot be read."""
     head = source.head(_HEAD_BYTES)
     if not head.strip():
@@ -147,62 +134,11 @@ def _format_of(source: ByteSource) -> ExportFormat:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnreadableExport("the text is UTF-16: save it as UTF-8 and import that")
     tried: list[str] = []
-    for name, refusal_of in _FORMATS.items():
-        refusal = refusal_of(head)
-        if refusal is None:
+    for name, one in known.items():
+        if (refusal := one.refusal(head)) is None:
             return name
         tried.append(f"{name} ({refusal})")
     raise UnreadableExport(f"the content is of no known format; tried {', '.join(tried)}{_hint(head)}")
-
-
-def _not_telegram(head: bytes) -> str | None:
-    if head[:1] == b"[":
-        return "begins with a list"
-    keys, chat_type = _top_level(head)
-    if keys & _FOREIGN_KEYS:
-        return "its keys are another program's"
-    if "messages" in keys or keys & _TELEGRAM_SECTIONS or str(chat_type) in CHAT_TYPES:
-        return None
-    if any(found["entry"] or found["chat"] for found in marks.MARKS.finditer(head.decode("latin-1"))):
-        return None  # broken before its first message
-    return "no JSON object with chats or messages"
-
-
-def _not_jsonl(head: bytes) -> str | None:
-    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
-    for line in lines[:_LINES_TRIED]:
-        try:
-            fields = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            quoted = sum(f'"{name}"'.encode() in line for name in REQUIRED)
-            if line.lstrip().startswith(b"{") and quoted >= _JSONL_FIELDS_ENOUGH:
-                return None  # cut off by the head, or damaged: the reader will say
-            continue
-        if isinstance(fields, dict) and sum(name in fields for name in REQUIRED) >= _JSONL_FIELDS_ENOUGH:
-            return None
-    return f"no line is an object with {', '.join(REQUIRED)}"
-
-
-_FORMATS: Final[dict[ExportFormat, Callable[[bytes], str | None]]] = {
-    "jsonl": _not_jsonl,
-    "telegram": _not_telegram,
-}
-"""How each format is recognised in the first bytes: None, or why it is not this one."""
-
-
-def _top_level(head: bytes) -> tuple[set[str], object]:
-    """The keys of the outermost object as far as the head goes, and the value of ``type``."""
-    stream = JsonStream(repaired(iter((head,))))
-    keys: set[str] = set()
-    chat_type: object = None
-    with suppress(JsonFault):  # the head ends somewhere
-        for key in stream.members():
-            keys.add(key)
-            if key == "type":
-                chat_type = stream.value()
-            else:
-                stream.skip()
-    return keys, chat_type
 
 
 def _hint(head: bytes) -> str:

@@ -1,7 +1,6 @@
 """Reads the generic format of this program: JSONL, one message a line, as a stream.
 
-A line that cannot be read is rejected with its number and reason; all others go in. Which files are JSONL is decided
-in ``detect.py``; cleaning and storing come later.
+A line that cannot be read is rejected with its number and reason; all others go in.
 """
 
 from __future__ import annotations
@@ -11,8 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
+import orjson
+
 from pkg_pipeline.adapters.exports import lenient_json
-from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat
 from pkg_pipeline.memory.records import ChatKind, ParsedChat, ParsedMessage, Rejected
 from pkg_pipeline.memory.text.cleaning import clean_text
 from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
@@ -35,6 +36,9 @@ _OPTIONS: Final = (
     ("parts", list, "a list"),
     ("metadata", dict, "an object"),
 )
+_LINES_TRIED: Final = 20
+_FIELDS_ENOUGH: Final = 3
+"""So many of the required fields make a line one of ours, so that a file whose lines all lack one is still told so."""
 _BOM: Final = b"\xef\xbb\xbf"
 _TOO_LONG: Final = object()
 
@@ -271,3 +275,21 @@ def _remembered(
     )
     seen[said.external_id] = _Seen(chat, senders)
     return None if chat == before else chat
+
+
+def _refusal(head: bytes) -> str | None:
+    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+    for line in lines[:_LINES_TRIED]:
+        try:
+            fields = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            quoted = sum(f'"{name}"'.encode() in line for name in REQUIRED)
+            if line.lstrip().startswith(b"{") and quoted >= _FIELDS_ENOUGH:
+                return None  # cut off by the head, or damaged: the reader will say
+            continue
+        if isinstance(fields, dict) and sum(name in fields for name in REQUIRED) >= _FIELDS_ENOUGH:
+            return None
+    return f"no line is an object with {', '.join(REQUIRED)}"
+
+
+FORMAT: Final = ExportFormat(_refusal, lambda source, zone: read_jsonl(source, zone=zone))

@@ -12,7 +12,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from typing import IO, Final
 
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
@@ -23,6 +24,17 @@ ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
 
 CHUNK_BYTES: Final = 256 * 1024
 UNREADABLE: Final = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """One importer. ``refusal`` says by a file's first bytes why it is not of this format, or None.
+
+    ``read`` yields what is in a file, given the zone of times without an offset; it never raises for the content.
+    """
+
+    refusal: Callable[[bytes], str | None]
+    read: Callable[[ByteSource, tzinfo], Iterator[ExportItem]]
 
 
 class DamagedFile(Exception):

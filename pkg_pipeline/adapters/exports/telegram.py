@@ -14,15 +14,17 @@ from typing import Any, Final
 
 from pkg_pipeline.adapters.exports import telegram_marks as marks
 from pkg_pipeline.adapters.exports.json_stream import BadValue, JsonFault, JsonStream
-from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportItem
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat, ExportItem
 from pkg_pipeline.adapters.exports.repair import repaired
-from pkg_pipeline.adapters.exports.telegram_chat import SOURCE, DescribedChat, Entry, Opening, number_of
+from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES, SOURCE, DescribedChat, Entry, Opening, number_of
 from pkg_pipeline.adapters.exports.telegram_message import ChatReader
 from pkg_pipeline.memory.records import ParsedOwner, Rejected
 
 LEFT_CHATS: Final = "left_chats"
 CHAT_SECTIONS: Final = ("chats", LEFT_CHATS)
 _HEAD_BYTES: Final = 256 * 1024
+_SECTIONS: Final = frozenset((*CHAT_SECTIONS, "personal_information", "frequent_contacts"))
+_FOREIGN_KEYS: Final = frozenset(("guild", "channel", "mapping", "chat_messages", "conversation_id"))
 HEADER: Final = frozenset(("name", "type", "id"))
 
 
@@ -261,3 +263,34 @@ def _owner(section: Any) -> ParsedOwner | None:
         return None
     names = [section.get(part) for part in ("first_name", "last_name")]
     return ParsedOwner(SOURCE, f"user{number}", " ".join(n for n in names if isinstance(n, str) and n) or None)
+
+
+def _refusal(head: bytes) -> str | None:
+    if head[:1] == b"[":
+        return "begins with a list"
+    keys, chat_type = _top_level(head)
+    if keys & _FOREIGN_KEYS:
+        return "its keys are another program's"
+    if "messages" in keys or keys & _SECTIONS or str(chat_type) in CHAT_TYPES:
+        return None
+    if any(found["entry"] or found["chat"] for found in marks.MARKS.finditer(head.decode("latin-1"))):
+        return None  # broken before its first message
+    return "no JSON object with chats or messages"
+
+
+def _top_level(head: bytes) -> tuple[set[str], object]:
+    """The keys of the outermost object as far as the head goes, and the value of ``type``."""
+    stream = JsonStream(repaired(iter((head,))))
+    keys: set[str] = set()
+    chat_type: object = None
+    with suppress(JsonFault):  # the head ends somewhere
+        for key in stream.members():
+            keys.add(key)
+            if key == "type":
+                chat_type = stream.value()
+            else:
+                stream.skip()
+    return keys, chat_type
+
+
+FORMAT: Final = ExportFormat(_refusal, lambda source, zone: read_telegram(source, zone=zone))
