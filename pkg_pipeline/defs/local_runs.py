@@ -232,13 +232,14 @@ def run_partitions(runs: LocalRuns, asset: str, keys: Sequence[str], on_row: OnR
 
 def run_backfill(runs: LocalRuns, memory: PipelineMemory, backfill_id: UUID, on_row: OnRow) -> None:
     """What a backfill has left and can be done now (P31), until a cap or the service stops it."""
+    memory.backfills.settle(backfill_id)
     days = memory.backfills.ready_days(backfill_id)
     runs.begin("interaction_summaries", len(days))
     for batch in batches(days, key=str):
         rows = runs.partitions("interaction_summaries", batch, only_due=False, backfill_id=backfill_id)
         if not _tell(on_row, rows) or is_resting(memory, backfill_id):
             return
-    memory.backfills.ready_days(backfill_id)  # a last look: what is done ends
+    memory.backfills.settle(backfill_id)
 
 
 def run_backfills(runs: LocalRuns, memory: PipelineMemory, on_row: OnRow) -> None:

@@ -37,7 +37,11 @@ class Backfills(Protocol):
         ...
 
     def ready_days(self, backfill_id: UUID) -> list[str]:
-        """Keys of the days that can be worked on now; a backfill of which nothing is left ends by this look."""
+        """Keys of the days that can be worked on now."""
+        ...
+
+    def settle(self, backfill_id: UUID) -> int:
+        """Tick off what needs nothing more; a backfill of which nothing is left ends. How many are left."""
         ...
 
 
@@ -294,12 +298,13 @@ def begin_if_known(settings: Settings) -> date:
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[PipelineMemory]:
-    """The memory of ``settings``, closed at the end. Raises DatabaseUnavailable, EmbeddedError or SettingsError."""
+def opened(settings: Settings, *, works: bool = True) -> Iterator[PipelineMemory]:
+    """The memory of ``settings``, closed at the end; reconciled before anybody who ``works`` asks what is due. For
+    whoever only looks nothing is written or migrated. Raises DatabaseUnavailable, EmbeddedError or SettingsError.
+    """
     from pkg_pipeline import wiring
 
-    with wiring.open_memory(settings) as memory:
-        memory.revive_failed()  # before anybody asks what is due
-        memory.chunks.look_again()
-        memory.archive.blank_deleted()
+    with wiring.open_memory(settings, migrates=works) as memory:
+        if works:
+            wiring.reconcile(memory)
         yield OpenedMemory(memory)

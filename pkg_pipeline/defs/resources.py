@@ -15,9 +15,9 @@ RESOURCE = "memory"
 
 
 @dg.resource(description="The memory by the settings in force, open for one run or tick.")
-def memory_resource(_: dg.InitResourceContext) -> Iterator[PipelineMemory]:
-    """Opened when a run or tick begins and closed at its end; what is wrong is said in one line."""
+def memory_resource(init: dg.InitResourceContext) -> Iterator[PipelineMemory]:
+    """Opened when a run or tick begins and closed at its end; a tick only looks. What is wrong is said in one line."""
     from pkg_pipeline import settings
 
-    with opened(settings.load()) as memory:
+    with opened(settings.load(), works=init.run is not None) as memory:
         yield memory

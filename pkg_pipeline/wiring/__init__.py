@@ -5,7 +5,7 @@ The only place where a stage meets its adapters. No rule, no SQL, no Dagster.
 
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
 from pkg_pipeline.wiring.memory import ImportFailed, Memory
-from pkg_pipeline.wiring.opening import clock_of, database, database_url, open_memory
+from pkg_pipeline.wiring.opening import clock_of, database, database_url, migrate, open_memory, reconcile
 
 __all__ = [
     "ImportFailed",
@@ -15,5 +15,7 @@ __all__ = [
     "clock_of",
     "database",
     "database_url",
+    "migrate",
     "open_memory",
+    "reconcile",
 ]

@@ -107,8 +107,12 @@ class BackfillWork:
         """Open backfills, oldest first, each with the moment before which it rests, if that is to come."""
         return self._store.open_ids()
 
+    def settle(self, backfill_id: UUID) -> int:
+        """Tick off what needs nothing more; one with nothing left ends. How many are left. Raises ``BackfillUnknown``."""
+        return backfill.settle(backfill_id, deps=self._deps())
+
     def ready_days(self, backfill_id: UUID) -> list[str]:
-        """Keys of the days that can be worked on now. One with nothing left ends here. Raises ``BackfillUnknown``."""
+        """Keys of the days that can be worked on now. Raises ``BackfillUnknown``."""
         return [day.isoformat() for day in backfill.ready_days(backfill_id, deps=self._deps())]
 
     def told(self, backfill_id: UUID) -> Backfill:

@@ -159,6 +159,7 @@ class Memory:
     def build_interactions(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
         """Interactions of every touched chat, or of ``chats`` and a few more."""
         from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
+        from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
         from pkg_pipeline.stages.interactions import stage as interactions
 
         settings = self.settings
@@ -174,6 +175,7 @@ class Memory:
             ),
             chats=chats,
         )
+        PostgresWorkStore(self.connections).keep_first_month()
         self.monitoring.recount()
         return report
 

@@ -1,4 +1,8 @@
-"""From settings to an open memory: the clock, the server, the schema, the time zone that is kept."""
+"""From settings to an open memory: the clock, the server, the connections.
+
+Opening, migrating and reconciling are three things. Opening a memory at the newest revision asks one question and
+writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from datetime import UTC, datetime
 from pkg_pipeline.adapters import home_files
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline.adapters.postgres.migrations import migrate as migrations
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings, SettingsError
@@ -52,15 +56,31 @@ def database(settings: Settings, *, stays: bool = False) -> Iterator[str]:
 
 
 @contextmanager
-def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS, stays: bool = False) -> Iterator[Memory]:
-    """The memory, migrated and ready, with at most so many ``connections``. ``stays``: for a long-running program.
+def open_memory(
+    settings: Settings, *, connections: int = POOL_CONNECTIONS, stays: bool = False, migrates: bool = True
+) -> Iterator[Memory]:
+    """The memory with at most so many ``connections``. ``stays``: for a long-running program. Tables that are not at
+    the newest revision are migrated first, or refused where the caller is not one who ``migrates``.
 
     Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line.
     """
     clock = clock_of(settings)
     home_files.make_private(settings.home)
     with database(settings, stays=stays) as url:
-        _made_ready(url, settings)
+        found = _installed(url)
+        if found is None or found.revision != migrations.head() or found.timezone is None:
+            if not migrates:
+                raise engine.DatabaseUnavailable(
+                    f"the tables are at revision {found.revision if found else 'none'}, the program at"
+                    f" {migrations.head()}: pkg-pipeline db upgrade"
+                )
+            found = migrate(url, settings)
+        if found.timezone != settings.timezone:
+            # partitions are local days: another zone would file old interactions under other days
+            raise SettingsError(
+                f"PKG_TIMEZONE: this memory was made with {found.timezone} and its days are cut there; set it back, "
+                f"or begin a new PKG_HOME with {settings.timezone}"
+            )
         memory = Memory(settings, url=url, connections=engine.pool(url, size=connections), clock=clock)
         try:
             yield memory
@@ -68,17 +88,32 @@ def open_memory(settings: Settings, *, connections: int = POOL_CONNECTIONS, stay
             memory.close()
 
 
-def _made_ready(url: str, settings: Settings) -> None:
-    """The tables at the newest revision, the time zone fixed. A memory that is so already is asked one question."""
+def migrate(url: str, settings: Settings) -> migrations.Installed:
+    """Bring the tables to the newest revision and fix the time zone of a new memory; what is installed then."""
+    migrations.upgrade(url)
     with engine.connect(url, autocommit=True) as connection:
-        found = migrate.installed(connection)
-        if found is None or found.revision != migrate.head() or found.timezone is None:
-            migrate.upgrade(url)
-            connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
-            found = migrate.installed(connection)
-    if found is not None and found.timezone != settings.timezone:
-        # partitions are local days: another zone would file old interactions under other days
-        raise SettingsError(
-            f"PKG_TIMEZONE: this memory was made with {found.timezone} and its days are cut there; set it back, "
-            f"or begin a new PKG_HOME with {settings.timezone}"
-        )
+        connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
+    found = _installed(url)
+    assert found is not None, "the tables were just made"
+    return found
+
+
+def reconcile(memory: Memory) -> None:
+    """Bring what is marked into line with the settings, the program and the time: what was given up under another
+    prompt or model is due again, the index too where its rules changed, backfills with nothing left end, words that
+    were deleted long enough ago go. Idempotent; for whoever is about to work, not for readers.
+    """
+    from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
+
+    memory.revive_failed()
+    memory.profiles.revive()
+    memory.chunks.look_again()
+    memory.archive.blank_deleted()
+    for backfill_id, _ in memory.backfills.open():
+        memory.backfills.settle(backfill_id)
+    PostgresWorkStore(memory.connections).keep_first_month()
+
+
+def _installed(url: str) -> migrations.Installed | None:
+    with engine.connect(url, autocommit=True) as connection:
+        return migrations.installed(connection)

@@ -30,13 +30,11 @@ class ProfileWork:
     def due_weeks(self) -> list[date]:
         """Sundays of the weeks whose profiles need work now, ascending."""
         memory = self._memory
-        return profiles.due_weeks(
-            self._weeks,
-            memory.partitions,
-            now=memory.clock.now(),
-            zone=memory.settings.zone,
-            model=memory.model_name,
-        )
+        return profiles.due_weeks(self._weeks, memory.partitions, now=memory.clock.now(), zone=memory.settings.zone)
+
+    def revive(self) -> int:
+        """What was given up under another prompt or model is due again (P19); returns how many."""
+        return self._weeks.revive(profiles.prompt_of(self._memory.model_name))
 
     def build_weeks(
         self,

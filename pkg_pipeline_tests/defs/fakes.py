@@ -83,6 +83,9 @@ class FakeBackfills:
     def ready_days(self, backfill_id: UUID) -> list[str]:
         return list(self.days.get(backfill_id, []))
 
+    def settle(self, backfill_id: UUID) -> int:
+        return len(self.ready_days(backfill_id))
+
 
 @dataclass
 class FakeReport:

@@ -59,6 +59,7 @@ def wanted(memory: PipelineMemory, asset: str, keys: Sequence[str], tags: Mappin
     backfill has left there.
     """
     if (backfill_id := scope_of(tags).backfill_id) is not None:
+        memory.backfills.settle(backfill_id)
         return [key for key in memory.backfills.ready_days(backfill_id) if keys[0] <= key <= keys[-1]]
     if not wants_only_due(tags):
         return list(keys)

@@ -96,13 +96,11 @@ class WeekReport(AskedReport):
         self.failed += made.is_given_up
 
 
-def due_weeks(weeks: WeekStore, partitions: PartitionStore, *, now: datetime, zone: ZoneInfo, model: str) -> list[date]:
+def due_weeks(weeks: WeekStore, partitions: PartitionStore, *, now: datetime, zone: ZoneInfo) -> list[date]:
     """Sundays of the weeks that need work now, ascending: the newest complete one if nobody attempted it yet, and any
-    with marks or leftovers that are due. A week that is not over is never among them. ``model`` is the one that would
-    be asked: what was given up under another one is due again.
+    with marks or leftovers that are due. A week that is not over is never among them. Nothing is written.
     """
     newest = rules.newest_complete_week(now, zone)
-    weeks.revive(prompt_of(model))
     due = {date.fromisoformat(partition.key) for partition in partitions.due(ASSET, now=now)}
     if not weeks.is_attempted(newest):
         due.add(newest)

@@ -112,11 +112,12 @@ def settle(backfill_id: UUID, *, deps: BackfillDeps, days: tuple[date, date] | N
 
 
 def ready_days(backfill_id: UUID, *, deps: BackfillDeps) -> Sequence[date]:
-    """Days that can be worked on now, after a look at what is done; none of one that has ended."""
+    """Days that can be worked on now, also those that somebody else has worked off since ``settle`` was called last;
+    none of a backfill that has ended.
+    """
     _, state = _known(backfill_id, deps)
     if state not in ("requested", "running"):
         return []
-    settle(backfill_id, deps=deps)
     return deps.store.ready_days(backfill_id, eligibility=_eligibility(backfill_id, deps))
 
 

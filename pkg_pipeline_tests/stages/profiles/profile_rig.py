@@ -156,12 +156,12 @@ class ProfileRig(SummaryRig):
         )
 
     def due(self, model: str = "scripted-1") -> list[date]:
+        self.weeks.revive(profiles.prompt_of(model))
         return profiles.due_weeks(
             self.weeks,
             self.partitions,
             now=self.now,
             zone=replace(PARAMS, timezone=self.timezone).zone,
-            model=model,
         )
 
     def profile(self, name: str, week: date = WEEK) -> dict[str, Any]:

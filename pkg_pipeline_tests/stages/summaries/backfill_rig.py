@@ -50,6 +50,7 @@ class BackfillRig(SummaryRig):
         return asked.backfill
 
     def work_off(self, backfill_id: UUID, *, on_day: Callable[[DayReport], None] = lambda _: None) -> list[DayReport]:
+        self.memory.backfills.settle(backfill_id)
         keys = self.memory.backfills.ready_days(backfill_id)
         if not keys:
             return []

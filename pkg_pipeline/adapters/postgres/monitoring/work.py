@@ -65,6 +65,12 @@ class PostgresWorkStore:
         with self._connections.connection() as connection:
             return first_month(connection)
 
+    def keep_first_month(self) -> None:
+        """Write down where partitions begin: what was worked off under a month stays below it when its messages go."""
+        with self._connections.connection() as connection:
+            if (month := first_month(connection)) is not None:
+                connection.execute(query("work", "move_first_month"), {"month": month.isoformat()})
+
     def _count(self, name: str, parameters: dict[str, object]) -> int:
         with self._connections.connection() as connection:
             found = connection.execute(query("work", name), parameters).fetchone()
@@ -75,9 +81,6 @@ def first_month(connection: Connection) -> date | None:
     """The first day of the first month that anything was ever filed under; None in an empty memory."""
     with connection.cursor(row_factory=kwargs_row(_Begin)) as cursor:
         found = cursor.execute(query("work", "first_day")).fetchone()
-        assert found is not None, "a select without FROM always gives a row"
-        if found.day is None or (found.known is not None and found.known <= found.day):
-            return found.known
-        month = found.day.replace(day=1)
-        cursor.execute(query("work", "move_first_month"), {"month": month.isoformat()})
-        return month
+    assert found is not None, "a select without FROM always gives a row"
+    months = [day.replace(day=1) for day in found if day is not None]
+    return min(months, default=None)
