@@ -176,8 +176,9 @@ class _Work:
     def prepare(self) -> None:
         """What was imported last is cut into interactions first: it may belong to what is chosen."""
         from pkg_pipeline.defs.automation.due import has_work
+        from pkg_pipeline.wiring import reconcile
 
-        self._memory.revive_failed()
+        reconcile(self._memory)
         if has_work(self._pipeline, "interactions"):
             self._runs.asset("interactions")
 

@@ -108,7 +108,7 @@ class BackfillWork:
         return self._store.open_ids()
 
     def settle(self, backfill_id: UUID) -> int:
-        """Tick off what needs nothing more; one with nothing left ends. How many are left. Raises ``BackfillUnknown``."""
+        """Tick off what needs nothing more; one with nothing left ends. How many are left. Raises BackfillUnknown."""
         return backfill.settle(backfill_id, deps=self._deps())
 
     def ready_days(self, backfill_id: UUID) -> list[str]:

@@ -52,6 +52,7 @@ def dev(
             screen.print("starting the database …")
             with wiring.open_memory(settings, stays=True) as memory:
                 url = memory.url
+                wiring.reconcile(memory)
                 _prepare(settings, url)
                 screen.print("starting Dagster and the API …")
                 chosen = _programs(settings, url=url, folder=folder, ui_port=ui, api_port=port, fake_llm=fake_llm)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.settings import Settings
 
 JOB = "purge_runs"
@@ -36,13 +37,18 @@ def build_job(settings: Settings, *, wall: Wall = time.time) -> dg.JobDefinition
         context.log.info(f"{deleted} runs deleted, {kept} kept for what they materialised")
         context.add_output_metadata({"deleted": deleted, "kept": kept})
 
+    @dg.op(name="reconcile_memory", description="Bring marks into line with settings and program, also in quiet times.")
+    def reconcile_memory(memory: dg.ResourceParam[PipelineMemory]) -> None:
+        del memory  # opening it for a run has done it
+
     @dg.job(
         name=JOB,
         executor_def=dg.in_process_executor,
-        description=f"Delete finished runs older than {settings.purge_runs_after_days:g} days.",
+        description=f"Delete finished runs older than {settings.purge_runs_after_days:g} days; reconcile the memory.",
     )
     def purge_runs() -> None:
         delete_old_runs()
+        reconcile_memory()
 
     return purge_runs
 

@@ -10,7 +10,9 @@ import dagster as dg
 import pytest
 
 from pkg_pipeline.defs.automation import purge
+from pkg_pipeline.defs.resources import RESOURCE
 from pkg_pipeline.settings import Settings
+from pkg_pipeline_tests.defs.fakes import FakeMemory
 
 LATER = 40 * 86_400.0
 
@@ -91,7 +93,9 @@ def test_the_job_purges_by_the_settings_and_says_how_many(instance: dg.DagsterIn
     newest = made(instance, "a")
     job = purge.build_job(Settings(home=tmp_path, purge_runs_after_days=30), wall=lambda: time.time() + 31 * 86_400)
     result = job.execute_in_process(
-        instance=instance, run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+        instance=instance,
+        resources={RESOURCE: FakeMemory(tmp_path)},
+        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
     )
     assert result.success
     assert newest in left(instance)
