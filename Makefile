@@ -16,7 +16,7 @@ export UV_LINK_MODE ?= hardlink
 export UV_CACHE_DIR ?= $(CURDIR)/$(VENV)/uv/cache
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo dev test faults check lint types contracts bench lock clean
+.PHONY: help env demo dev test faults check lint types contracts docs bench lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ types: env
 
 contracts: env
 	@$(BIN)/lint-imports --no-cache
+
+docs: env ## write docs/tables.md and the sources of dbt from the tables
+	@$(BIN)/python -m pkg_pipeline.adapters.postgres.schema.generate
 
 bench: env ## the figures of docs/figures.md
 	@$(BIN)/python -m benchmarks

@@ -3,6 +3,7 @@
 from alembic import context
 from sqlalchemy import create_engine, pool, text
 
+from pkg_pipeline.adapters.postgres.schema.comments import write_comments
 from pkg_pipeline.adapters.postgres.schema.tables import METADATA
 
 engine = create_engine(context.config.attributes["url"], poolclass=pool.NullPool)
@@ -13,6 +14,7 @@ with engine.connect() as connection:
         context.configure(connection=connection, target_metadata=METADATA, version_table_schema="pkg")
         with context.begin_transaction():
             context.run_migrations()
+            write_comments(connection)
     finally:
         connection.rollback()
         connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": context.config.attributes["lock"]})

@@ -200,6 +200,22 @@ def test_revision_0009_goes_down_and_up(database_url: str) -> None:
         assert connection.execute("SELECT count(*) FROM unreported_work").fetchone() == (0,)
 
 
+def test_revision_0010_goes_down_and_up_and_every_revision_has_the_comments_of_its_columns(database_url: str) -> None:
+    migrate.downgrade(database_url, "0009")
+    migrate.downgrade(database_url, "base")
+    migrate.upgrade(database_url, "0001")
+    with engine.connect(database_url) as connection:
+        found = connection.execute("SELECT obj_description('pkg.messages'::regclass)").fetchone()
+    assert found == ("One message in a chat, as imported.",)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT col_description('pkg.messages'::regclass, attnum) FROM pg_attribute"
+            " WHERE attrelid = 'pkg.messages'::regclass AND attname = 'is_blanked'"
+        ).fetchone()
+    assert found == ("whether the words of a deleted message are gone here as well",)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -1,0 +1,81 @@
+"""What is written from the tables: the columns of docs/tables.md and the sources of dbt. ``make docs`` writes both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from sqlalchemy import Column, Table
+from sqlalchemy.dialects import postgresql
+
+from pkg_pipeline.adapters.postgres.schema.tables import METADATA, SCHEMA
+
+ROOT = Path(__file__).parents[4]
+PAGE = ROOT / "docs" / "tables.md"
+SOURCES = ROOT / "dbt" / "models" / "sources" / "memory.yml"
+BEGIN, END = "<!-- columns: written by `make docs` -->\n", "<!-- end of the columns -->\n"
+NOTE = "# Written by `make docs` from the tables of pkg_pipeline.adapters.postgres.schema.\n"
+STALE_DAYS = 31
+"""A source whose newest row is older is warned about."""
+
+
+def tables() -> list[Table]:
+    """All tables by name."""
+    return sorted(METADATA.tables.values(), key=lambda table: table.name)
+
+
+def page(text: str) -> str:
+    """The page with its columns between the marks as the tables have them now."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{''.join(map(_section, tables()))}{END}{after}"
+
+
+def sources() -> str:
+    """The tables that marts read, as dbt's sources: shown as the asset whose stage writes them."""
+    listed = [_source(table) for table in tables() if table.info["asset"]]
+    memory = {"name": "memory", "schema": SCHEMA, "description": "The memory's own tables.", "tables": listed}
+    return NOTE + yaml.safe_dump({"version": 2, "sources": [memory]}, sort_keys=False, allow_unicode=True, width=120)
+
+
+def type_of(column: Column[Any]) -> str:
+    """The column's type as PostgreSQL names it."""
+    named = column.type.compile(postgresql.dialect()).lower()
+    return named.replace("timestamp with time zone", "timestamptz").replace("float(53)", "double precision")
+
+
+def _section(table: Table) -> str:
+    keys = ", ".join(f"`{column.name}`" for column in table.primary_key)
+    rows = "".join(f"| `{column.name}` | {type_of(column)} | {_meaning(column)} |\n" for column in table.columns)
+    head = "| column | type | what it holds |\n| --- | --- | --- |\n"
+    return f"### `{table.name}`\n\n{table.comment} Key: {keys}.\n\n{head}{rows}\n"
+
+
+def _meaning(column: Column[Any]) -> str:
+    values = ", ".join(f"`{value}`" for value in column.info["one_of"])
+    refers = ", ".join(f"→ `{key.column.table.name}`" for key in column.foreign_keys)
+    given = [(column.comment or "").replace("|", "\\|"), values, refers, "may be null" if column.nullable else ""]
+    return "; ".join(part for part in given if part)
+
+
+def _source(table: Table) -> dict[str, Any]:
+    config: dict[str, Any] = {"meta": {"dagster": {"asset_key": [table.info["asset"]]}}}
+    if fresh_by := table.info["fresh_by"]:
+        freshness = {"warn_after": {"count": STALE_DAYS, "period": "day"}}
+        config = {"loaded_at_field": fresh_by, "freshness": freshness, **config}
+    columns = [
+        {"name": str(column.name), "data_type": type_of(column), "description": column.comment}
+        for column in table.columns
+    ]
+    return {"name": str(table.name), "description": table.comment, "config": config, "columns": columns}
+
+
+def write() -> None:
+    """Both files anew."""
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    SOURCES.write_text(sources(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
