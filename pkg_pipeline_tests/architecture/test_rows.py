@@ -1,0 +1,147 @@
+"""Rows of the database are read by the names of their columns, never by position."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pkg_pipeline
+
+PACKAGE = Path(pkg_pipeline.__file__).parent
+
+ONE = {"fetchone"}
+MANY = {"fetchall", "fetchmany", "execute", "read_rows", "rows", "_rows"}
+
+LEFT = {
+    "adapters/postgres/archive/erasure.py": 3,
+    "adapters/postgres/archive/store.py": 11,
+    "adapters/postgres/backup.py": 3,
+    "adapters/postgres/engine.py": 2,
+    "adapters/postgres/ingest/spoken_languages.py": 1,
+    "adapters/postgres/ingest/store.py": 3,
+    "adapters/postgres/interactions/partitions.py": 1,
+    "adapters/postgres/interactions/store.py": 2,
+    "adapters/postgres/llm/budget.py": 1,
+    "adapters/postgres/llm/ledger.py": 1,
+    "adapters/postgres/migrations/migrate.py": 2,
+    "adapters/postgres/monitoring/checks.py": 7,
+    "adapters/postgres/monitoring/store.py": 14,
+    "adapters/postgres/monitoring/work.py": 1,
+    "adapters/postgres/profiles/reads.py": 8,
+    "adapters/postgres/profiles/store.py": 5,
+    "adapters/postgres/reads/store.py": 12,
+    "adapters/postgres/recall/chunks.py": 6,
+    "adapters/postgres/recall/spaces.py": 6,
+    "adapters/postgres/recall/store.py": 4,
+    "adapters/postgres/recall/vector_indexes.py": 3,
+    "adapters/postgres/recall/vectors.py": 5,
+    "adapters/postgres/sessions/append.py": 1,
+    "adapters/postgres/sessions/counters.py": 4,
+    "adapters/postgres/sessions/fold_reads.py": 6,
+    "adapters/postgres/sessions/folds.py": 6,
+    "adapters/postgres/sessions/store.py": 4,
+    "adapters/postgres/sessions/window.py": 8,
+    "adapters/postgres/summaries/backfills.py": 18,
+    "adapters/postgres/summaries/sources.py": 17,
+    "adapters/postgres/summaries/store.py": 5,
+    "cli/doctor.py": 5,
+    "cli/programs/commands.py": 1,
+}
+"""Modules that still do, with how often. Nobody adds to it: use ``class_row``, ``namedtuple_row`` or ``scalar_row``."""
+
+
+def positions(source: str) -> list[int]:
+    """Lines on which a row is subscripted by a number or handed on as a list of values."""
+    tree = ast.parse(source)
+    scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return sorted({line for scope in scopes for line in _in_function(scope)})
+
+
+def _in_function(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> list[int]:
+    rows = {argument.arg for argument in scope.args.args if argument.arg == "row"}
+    lists: set[str] = set()
+    for node in ast.walk(scope):
+        match node:
+            case ast.Assign(targets=[ast.Name(name)], value=value):
+                rows |= {name} if _gives(value, ONE) else set()
+                lists |= {name} if _gives(value, MANY) else set()
+            case ast.NamedExpr(target=ast.Name(name), value=value):
+                rows |= {name} if _gives(value, ONE) else set()
+            case ast.For(target=ast.Name(name), iter=several) | ast.comprehension(target=ast.Name(name), iter=several):
+                rows |= {name} if name == "row" or _is_list(several, lists) else set()
+            case _:
+                pass
+    found: list[int] = []
+    for node in ast.walk(scope):
+        match node:
+            case ast.Subscript(value=value, slice=place) if _is_number(place) and _is_row(value, rows, lists):
+                found.append(node.lineno)
+            case ast.Starred(value=value, ctx=ast.Load()) if _is_row(value, rows, lists):
+                found.append(node.lineno)
+            case _:
+                pass
+    return found
+
+
+def _gives(value: ast.expr, names: set[str]) -> bool:
+    match value:
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(name)):
+            return name in names
+        case _:
+            return False
+
+
+def _is_list(value: ast.expr, lists: set[str]) -> bool:
+    return _gives(value, MANY) or (isinstance(value, ast.Name) and value.id in lists)
+
+
+def _is_row(value: ast.expr, rows: set[str], lists: set[str]) -> bool:
+    match value:
+        case ast.Name(name):
+            return name in rows
+        case ast.Subscript(value=several, slice=place) if _is_number(place):
+            return _is_list(several, lists)
+        case _:
+            return _gives(value, ONE)
+
+
+def _is_number(place: ast.expr) -> bool:
+    match place:
+        case ast.Constant(value=int()) | ast.UnaryOp(operand=ast.Constant(value=int())) | ast.Slice():
+            return True
+        case ast.Name(name):
+            return name.isupper()  # a constant that counts columns
+        case _:
+            return False
+
+
+def test_no_row_is_read_by_position() -> None:
+    found = Counter[str]()
+    for path in PACKAGE.rglob("*.py"):
+        if "psycopg" in (source := path.read_text(encoding="utf-8")) or "adapters/postgres" in path.as_posix():
+            found[path.relative_to(PACKAGE).as_posix()] = len(positions(source))
+    assert dict(+found) == LEFT
+
+
+def test_what_counts_as_reading_by_position() -> None:
+    bad = """
+def reads(connection):
+    one = connection.execute("SELECT 1").fetchone()
+    if one[0]:
+        return [Record(*row) for row in connection.execute("SELECT 2")]
+    several = connection.execute("SELECT 3").fetchall()
+    first = several[0][1]
+    return connection.execute("SELECT 4").fetchone()[0], [each[2] for each in several]
+
+def made(row):
+    return Record(*row[:21], row[-1])
+"""
+    assert positions(bad) == [4, 5, 7, 8, 11]
+    good = """
+def reads(cursor, texts):
+    one = cursor.execute("SELECT 1").fetchone()
+    several = cursor.execute("SELECT 2").fetchall()
+    return one.name, several[0].name, texts[0], [each.name for each in several], [*several]
+"""
+    assert positions(good) == []
