@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from pkg_pipeline.adapters.langgraph.checkpoints import connected, saver_on
 from pkg_pipeline.adapters.langgraph.threads import PostgresThreads
 from pkg_pipeline.agents.middleware import MemoryMiddleware
+from pkg_pipeline.memory.records import ParsedMessage
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.ingest import threads as stage
 from pkg_pipeline.stages.ingest.threads import chat_of
@@ -292,8 +293,8 @@ def test_without_the_extra_one_line_says_so(memory: Memory, monkeypatch: pytest.
 
 
 def test_safe_cuts() -> None:
-    def one(role: Any, *parts: dict[str, Any]) -> stage.ThreadMessage:
-        return stage.ThreadMessage("x", role, "", parts or None, datetime(2025, 1, 1, tzinfo=UTC))
+    def one(role: Any, *parts: dict[str, Any]) -> ParsedMessage:
+        return ParsedMessage("t", "x", datetime(2025, 1, 1, tzinfo=UTC), "", role=role, parts=[*parts] or None)
 
     call = {"type": "tool_use", "id": "c", "name": "n", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": ""}

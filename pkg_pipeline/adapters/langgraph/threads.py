@@ -7,7 +7,7 @@ list, so that the walk ends at the one that was read last, and is bounded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -28,14 +28,15 @@ from pkg_pipeline.adapters.langgraph.checkpoints import (
 )
 from pkg_pipeline.adapters.langgraph.conversion import id_of as message_id
 from pkg_pipeline.adapters.langgraph.conversion import parts_of, role_of, text_in
+from pkg_pipeline.memory.records import ParsedMessage
 from pkg_pipeline.stages.ingest.thread_stores import (
     ThreadHistory,
-    ThreadMessage,
     ThreadState,
     ThreadSummary,
     ThreadUnknown,
     ThreadUnreadable,
 )
+from pkg_pipeline.stages.sessions.parsing import NAMES
 
 PAGE_CHECKPOINTS = 50
 MOST_CHECKPOINTS = 2_000
@@ -72,7 +73,7 @@ class PostgresThreads:
             saver = saver_on(connection)
             newest = _newest(saver, thread_id)
             state, rejected = _state(saver, thread_id, newest)
-            walk = _Walk()
+            walk = _Walk(thread_id)
             if is_delta(newest):
                 walk.add(_at(newest), _delta_messages(saver, newest))
                 _date_delta(saver, thread_id, walk)
@@ -111,14 +112,14 @@ def _state(
     with readable():
         given = _delta_messages(saver, newest) if is_delta(newest) else newest.checkpoint["channel_values"][MESSAGES]
     at, seen = _at(newest), dict[str, int]()
-    messages = tuple(_told(message, at, seen) for message in _messages(given))
+    told = [_told(thread_id, message, at, seen) for message in _messages(given)]
     rejected = tuple(
         (f"message {place}", f"of a kind that is not read ({type(one).__name__})")
         for place, one in enumerate(given, 1)
         if not isinstance(one, BaseMessage) and _as_message(one) is None
     )
-    refusal = pruning.refusal(newest, is_complete=not rejected, has_ids=all(one.has_id for one in messages))
-    return ThreadState(thread_id, id_of(newest), at, messages, refusal), rejected
+    refusal = pruning.refusal(newest, is_complete=not rejected, has_ids=all(has_id for _, has_id in told))
+    return ThreadState(thread_id, id_of(newest), at, tuple(message for message, _ in told), refusal), rejected
 
 
 def _delta_messages(saver: PostgresSaver, found: CheckpointTuple) -> list[Any]:
@@ -149,17 +150,22 @@ def _as_message(given: Any) -> BaseMessage | None:
         return None
 
 
-def _told(message: BaseMessage, at: datetime, seen: dict[str, int]) -> ThreadMessage:
-    parts, (external_id, has_id) = parts_of(message), message_id(message, seen)
-    return ThreadMessage(
+def _told(thread_id: str, message: BaseMessage, at: datetime, seen: dict[str, int]) -> tuple[ParsedMessage, bool]:
+    """The message in the memory's form, and whether LangChain gave it an id."""
+    parts, role, (external_id, has_id) = parts_of(message), role_of(message), message_id(message, seen)
+    told = ParsedMessage(
+        chat_external_id=thread_id,
         external_id=external_id,
-        role=role_of(message),
+        sent_at=at,
         text=text_in(message, parts),
-        parts=parts,
-        at=at,
-        has_id=has_id,
+        sender_external_id=role,
+        sender_name=NAMES[role],
+        is_self=role == "user",
+        role=role,
+        parts=None if parts is None else list(parts),
         metadata={"name": message.name} if message.name else {},
     )
+    return told, has_id
 
 
 # ── all of them ──────────────────────────────────────────────────────────────────────────────
@@ -169,8 +175,9 @@ def _told(message: BaseMessage, at: datetime, seen: dict[str, int]) -> ThreadMes
 class _Walk:
     """Messages met from the newest checkpoint back: by id their versions, newest first, with place and time."""
 
-    versions: dict[str, list[tuple[ThreadMessage, int, datetime]]] = field(
-        default_factory=dict[str, list[tuple[ThreadMessage, int, datetime]]]
+    thread_id: str
+    versions: dict[str, list[tuple[ParsedMessage, int, datetime]]] = field(
+        default_factory=dict[str, list[tuple[ParsedMessage, int, datetime]]]
     )
     notes: list[str] = field(default_factory=list[str])
 
@@ -178,14 +185,14 @@ class _Walk:
         """One checkpoint, older than those before."""
         seen = dict[str, int]()
         for place, message in enumerate(_messages(given)):
-            told = _told(message, at, seen)
+            told, _ = _told(self.thread_id, message, at, seen)
             known = self.versions.setdefault(told.external_id, [])
             if known and _is_same(known[-1][0], told):
                 known[-1] = (told, place, at)
             else:
                 known.append((told, place, at))
 
-    def told(self) -> Iterator[ThreadMessage]:
+    def told(self) -> Iterator[ParsedMessage]:
         """In order of arrival; what came together in the order of its list, a microsecond apart."""
         first = sorted(self.versions.values(), key=lambda known: (known[-1][2], known[-1][1]))
         last: datetime | None = None
@@ -194,24 +201,11 @@ class _Walk:
             at = came_at if last is None else max(came_at, last + timedelta(microseconds=1))
             last = at
             for number, (message, _, changed_at) in enumerate(reversed(known)):
-                yield _dated(message, at, edited_at=changed_at if number else None)
+                yield replace(message, sent_at=at, edited_at=changed_at if number else None)
 
 
-def _is_same(one: ThreadMessage, other: ThreadMessage) -> bool:
+def _is_same(one: ParsedMessage, other: ParsedMessage) -> bool:
     return (one.text, one.parts, one.role) == (other.text, other.parts, other.role)
-
-
-def _dated(message: ThreadMessage, at: datetime, *, edited_at: datetime | None) -> ThreadMessage:
-    return ThreadMessage(
-        external_id=message.external_id,
-        role=message.role,
-        text=message.text,
-        parts=message.parts,
-        at=at,
-        edited_at=edited_at,
-        has_id=message.has_id,
-        metadata=message.metadata,
-    )
 
 
 def _look_back(saver: PostgresSaver, thread_id: str, newest: CheckpointTuple, since: str | None, walk: _Walk) -> None:

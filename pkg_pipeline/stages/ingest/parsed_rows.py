@@ -1,19 +1,16 @@
-"""From a parsed message to the row that is stored: what is cleaned, what is refused and why.
-
-Pure rules of the first hop; batching and the report are in ``ingest``.
-"""
+"""From a parsed message to the row that is stored: what is cleaned, what is refused and why. Pure rules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.blocks import WrongPart, checked_parts, prompt_text
 from pkg_pipeline.memory.message.importance import REASONS, score_many
-from pkg_pipeline.memory.records import MessageKind, MessageRole
+from pkg_pipeline.memory.records import ParsedMessage
 from pkg_pipeline.memory.text.cleaning import clean_json, clean_name, clean_text, text_refusal
 from pkg_pipeline.stages.ingest.stores import MessageRow
 from pkg_pipeline.stages.ports import TokenCounter
@@ -31,37 +28,6 @@ EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo
 """A time outside is a fault of the export; kept, it would stretch every reckoning of age and due dates."""
 
 
-class Told(Protocol):
-    """A message as these rules look at it: ``ParsedMessage``, or what is appended to a session."""
-
-    @property
-    def external_id(self) -> str: ...
-    @property
-    def sent_at(self) -> datetime: ...
-    @property
-    def sender_external_id(self) -> str | None: ...
-    @property
-    def kind(self) -> MessageKind: ...
-    @property
-    def role(self) -> MessageRole | None: ...
-    @property
-    def parts(self) -> list[Any] | None: ...
-    @property
-    def reply_to(self) -> str | None: ...
-    @property
-    def topic(self) -> str | None: ...
-    @property
-    def forwarded_from(self) -> str | None: ...
-    @property
-    def edited_at(self) -> datetime | None: ...
-    @property
-    def is_deleted(self) -> bool: ...
-    @property
-    def time_assumed(self) -> bool: ...
-    @property
-    def metadata(self) -> Mapping[str, Any]: ...
-
-
 def key_refusal(source: str, external_id: str) -> str | None:
     """Why nothing under this key can be stored, or None."""
     if not source or ":" in source:
@@ -75,7 +41,7 @@ def key_refusal(source: str, external_id: str) -> str | None:
     return None
 
 
-def refusal_of(message: Told, source: str, text: str) -> str | None:
+def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
     """Why a message with this cleaned text is not taken, or None."""
     if len(message.external_id) > LONGEST_ID or len(message.reply_to or "") > LONGEST_ID:
         return f"an id is longer than {LONGEST_ID} characters"
@@ -93,7 +59,7 @@ def shown(name: str | None) -> str:
     return clean_name(name).strip()[:LONGEST_NAME] if name else ""
 
 
-Taken = tuple[Told, str, UUID, UUID | None]
+Taken = tuple[ParsedMessage, str, UUID, UUID | None]
 """A message that goes in, its cleaned text, its chat and its sender."""
 
 
@@ -120,7 +86,7 @@ def _counted(text: str, parts: list[Any] | None) -> str:
 
 
 def row_of(
-    message: Told,
+    message: ParsedMessage,
     text: str,
     chat_id: UUID,
     sender: UUID | None,

@@ -18,7 +18,7 @@ from pkg_pipeline.memory.text.cleaning import clean_json, clean_text, clean_text
 from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
 from pkg_pipeline.stages.ingest.exported_spans import Evidence, SeenNumbers
 from pkg_pipeline.stages.ingest.owner import is_open, is_surely_me
-from pkg_pipeline.stages.ingest.parsed_rows import key_refusal, refusal_of, rows_of, shown
+from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown
 from pkg_pipeline.stages.ingest.report import ImportReport
 from pkg_pipeline.stages.ingest.stores import (
     ChatNames,
@@ -137,10 +137,6 @@ class _Chat:
         return ChatNames(self.title or self.shown, self.title_at, metadata, max(self.seen_at, UNDATED))
 
 
-_Waiting = tuple[ParsedMessage, str, UUID, UUID | None]
-"""A message that goes in, its cleaned text, its chat and its sender."""
-
-
 @dataclass(slots=True)
 class _Intake:
     """The state of one file being read: what is known already, the batch being filled. Grows with people and chats."""
@@ -153,7 +149,7 @@ class _Intake:
     taken: int = 0
     characters: int = 0
     batch: IngestBatch = field(default_factory=IngestBatch)
-    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
+    waiting: list[Taken] = field(default_factory=list[Taken])
     people: dict[str, dict[str, _Person]] = field(default_factory=dict[str, dict[str, _Person]])
     mine: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     all_chats: dict[tuple[str, str], _Chat] = field(default_factory=dict[tuple[str, str], _Chat])

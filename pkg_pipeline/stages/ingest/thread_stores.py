@@ -6,12 +6,12 @@ A thread is the running state of an agent; the framework's own database holds it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
-from pkg_pipeline.memory.records import MessageKind, MessageRole
+from pkg_pipeline.memory.records import ParsedMessage
 
 
 class ThreadUnreadable(Exception):
@@ -32,43 +32,26 @@ class ThreadSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadMessage:
-    """One message of a thread, in the memory's form. ``at`` is the time of the first checkpoint that contains it.
-
-    ``edited_at`` is that of a later version of the same id. ``has_id`` is False where the framework gave it none.
-    """
-
-    external_id: str
-    role: MessageRole
-    text: str
-    parts: tuple[dict[str, Any], ...] | None
-    at: datetime
-    edited_at: datetime | None = None
-    kind: MessageKind = "message"
-    has_id: bool = True
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True, slots=True)
 class ThreadState:
-    """The newest checkpoint. ``refusal``: why nothing may be taken out of it (L2), None where it may."""
+    """The newest checkpoint. ``refusal``: why nothing may be removed from it (L2), None where it may."""
 
     thread_id: str
     checkpoint_id: str
     at: datetime
-    messages: tuple[ThreadMessage, ...]
+    messages: tuple[ParsedMessage, ...]
     refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadHistory:
-    """All that the thread's checkpoints hold, in order of arrival: also what was taken out of the state since.
+    """All that the thread's checkpoints hold, in order of arrival, also what was removed from the state since.
 
-    ``notes`` say what is less than it could be, ``rejected`` (message, reason) what was passed over.
+    A message is sent at the time of the first checkpoint that contains it, and edited at that of a later version.
+    ``notes`` say what could not be read of the history, ``rejected`` (message, reason) what was passed over.
     """
 
     state: ThreadState
-    messages: tuple[ThreadMessage, ...]
+    messages: tuple[ParsedMessage, ...]
     notes: tuple[str, ...] = ()
     rejected: tuple[tuple[str, str], ...] = ()
 

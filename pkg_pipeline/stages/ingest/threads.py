@@ -21,13 +21,11 @@ from pkg_pipeline.stages.ingest.thread_stores import (
     KnownThread,
     ThreadHistory,
     ThreadMemory,
-    ThreadMessage,
     Threads,
     ThreadState,
     ThreadUnknown,
     ThreadUnreadable,
 )
-from pkg_pipeline.stages.sessions.parsing import NAMES
 
 SOURCE = "langgraph"
 MOST_TRIES = 3
@@ -73,61 +71,30 @@ class PruneResult:
 
 
 class ThreadExport:
-    """Implements ``ExportSource`` over one thread: the import stage takes it as it takes a file."""
+    """``ExportSource`` over one thread: the import stage takes it as it takes a file."""
+
+    format = SOURCE
+    bytes_read = 0
 
     def __init__(self, history: ThreadHistory, known: KnownThread) -> None:
         state = history.state
-        self.name = f"{SOURCE}:{state.thread_id}"
-        self.format = SOURCE
-        self.exported_at = state.at
-        self._history = history
-        self._known = known
-        self._read = 0
-
-    @property
-    def bytes_read(self) -> int:
-        return self._read
-
-    @property
-    def bytes_total(self) -> int:
-        return len(self._history.messages)
-
-    @property
-    def sha256(self) -> str | None:
-        return hashlib.sha256(self._history.state.checkpoint_id.encode()).hexdigest()
+        self.name, self.exported_at = f"{SOURCE}:{state.thread_id}", state.at
+        self.bytes_total = len(history.messages)
+        self.sha256 = hashlib.sha256(state.checkpoint_id.encode()).hexdigest()
+        self._history, self._known = history, known
 
     def items(self) -> Iterator[ExportItem]:
-        thread = self._history.state.thread_id
-        yield ParsedChat(
-            source=SOURCE,
-            external_id=thread,
-            kind="thread",
-            metadata={"checkpoint_id": self._history.state.checkpoint_id},
-        )
+        """The chat, what was passed over, and the messages: a known one keeps its time, since the checkpoints that
+        told it may be gone.
+        """
+        state = self._history.state
+        yield ParsedChat(SOURCE, state.thread_id, "thread", metadata={"checkpoint_id": state.checkpoint_id})
         for where, reason in self._history.rejected:
             yield Rejected(where, reason)
         for number, message in enumerate(self._history.messages, 1):
-            self._read = number
-            yield self._parsed(thread, message, number)
-
-    def _parsed(self, thread: str, message: ThreadMessage, number: int) -> ParsedMessage:
-        """A message that is known keeps its time: checkpoints that said it may be gone by now."""
-        known_at = self._known.times.get(message.external_id)
-        return ParsedMessage(
-            chat_external_id=thread,
-            external_id=message.external_id,
-            sent_at=message.at if known_at is None else min(message.at, known_at),
-            text=message.text,
-            sender_external_id=message.role,
-            sender_name=NAMES[message.role],
-            is_self=message.role == "user",
-            kind=message.kind,
-            role=message.role,
-            parts=None if message.parts is None else list(message.parts),
-            edited_at=message.edited_at,
-            metadata=message.metadata,
-            where=f"message {number}",
-        )
+            self.bytes_read = number
+            known_at = self._known.times.get(message.external_id, message.sent_at)
+            yield replace(message, sent_at=min(message.sent_at, known_at), where=f"message {number}")
 
 
 def export_of(threads: Threads, memory: ThreadMemory, thread_id: str) -> tuple[ExportSource, tuple[str, ...]]:
@@ -178,7 +145,7 @@ def _looked_at(state: ThreadState, rules: PruneRules) -> PruneResult:
     return replace(result, would_remove=cut)
 
 
-def safe_cut(messages: Sequence[ThreadMessage], wanted: int) -> int:
+def safe_cut(messages: Sequence[ParsedMessage], wanted: int) -> int:
     """How many of the oldest: at most ``wanted``, never between a call and its results, nor into the live turn.
 
     One group that is longer than that goes as a whole.

@@ -1,17 +1,13 @@
-"""What an agent loop or a line of JSONL says of one message of a session → ``NewMessage``, or why not. Pure rules.
-
-What is refused after cleaning, and what becomes a row, are the rules of imports (``parsed_rows``).
-"""
+"""One message of a session from JSON, or why it is refused. Cleaning and rows are ``parsed_rows``'."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, tzinfo
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, cast
 
 from pkg_pipeline.memory.message.blocks import Part, WrongPart, checked_parts, text_of
-from pkg_pipeline.memory.records import MessageRole, Rejected, Usage
+from pkg_pipeline.memory.records import MessageRole, ParsedMessage, Rejected, Usage
 from pkg_pipeline.memory.text.cleaning import clean_json, clean_text
 from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso_or_unix
 from pkg_pipeline.stages.ingest.parsed_rows import LONGEST_ID
@@ -32,11 +28,8 @@ _TYPES: Final[Mapping[str, tuple[type, str]]] = {
 }
 
 
-NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-
-
 class WrongMessage(ValueError):
-    """A message that is not taken in: ``where`` it stands and the ``reason``, which repeats none of its words."""
+    """A message that is refused: its place, and the ``reason``, which repeats none of its words."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where}: {reason}" if where else reason)
@@ -55,28 +48,13 @@ class NothingRead(ValueError):
 
 
 class NewMessage(NamedTuple):
-    """One message to append; a tuple, since many are made. ``sender_id`` and ``sender_name`` None: what the role says.
+    """One message to append. ``usage`` is what the model reported for the call that it answers.
 
-    ``parts`` are content blocks in the form of ``message_parts``; ``text`` is what they say where nothing else is
-    given. ``usage`` is what the model reported for the call that this message answers. ``where`` is for reports.
-    ``is_time_told`` False: ``sent_at`` is the clock's, which says something of a message that is new alone.
+    ``is_time_told`` False: it does not say when it was sent and has the clock's time, which a known message ignores.
     """
 
-    external_id: str
-    role: MessageRole | None
-    text: str
-    parts: Sequence[Part] | None
-    sent_at: datetime
-    sender_id: str | None = None
-    sender_name: str | None = None
-    is_self: bool | None = None
-    reply_to: str | None = None
-    edited_at: datetime | None = None
-    is_deleted: bool = False
-    metadata: Mapping[str, Any] = NOTHING
+    message: ParsedMessage
     usage: Usage | None = None
-    where: str = ""
-    is_time_assumed: bool = False
     is_time_told: bool = True
 
 
@@ -138,24 +116,27 @@ def _parsed(fields: Mapping[str, Any], where: str, now: datetime, zone: tzinfo) 
     text, parts = _said(fields, where)
     value = get("created_at") if get("sent_at") is None else get("sent_at")
     moment, is_assumed = (now, False) if value is None else _moment(value, where, now, zone)
-    return NewMessage(
+    message = ParsedMessage(
+        "",  # the session is its chat
         _id(fields, "id" if get("message_id") is None else "message_id", where),
-        cast("MessageRole | None", role),
-        text,
-        parts,
         moment,
-        sender_id,
-        name,
+        text,
+        role if sender_id is None else sender_id,
+        NAMES.get(role or "") if name is None and sender_id is None else name,
         is_self,
+        "message",
+        cast("MessageRole | None", role),
+        parts,
         None if reply_to is None else _id(fields, "reply_to", where),
+        None,  # topic
+        None,  # forwarded_from
         None if edited_at is None else from_iso_or_unix(edited_at, zone)[0],
         deleted is True,
-        metadata or NOTHING,
-        None if usage is None else _usage(usage, where),
-        where,
         is_assumed,
-        value is not None,
+        cast("dict[str, Any]", metadata or {}),
+        where,
     )
+    return NewMessage(message, None if usage is None else _usage(usage, where), value is not None)
 
 
 def _wrong_type(fields: Mapping[str, Any]) -> str:

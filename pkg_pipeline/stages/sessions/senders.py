@@ -1,22 +1,18 @@
-"""Who speaks in the chats that one process appends to, and which of their messages go in. No storage here.
-
-What a process remembers only saves work: the store says so where it is no longer true.
-"""
+"""Senders in the chats that one process appends to, remembered to save work: the store tells where that is outdated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.records import MessageKind, MessageRole, Rejected
+from pkg_pipeline.memory.records import ParsedMessage, Rejected
 from pkg_pipeline.memory.text.cleaning import clean_text, clean_text_counted
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, refusal_of, shown
 from pkg_pipeline.stages.ingest.stores import EntityRow
-from pkg_pipeline.stages.sessions.parsing import NAMES, NewMessage
+from pkg_pipeline.stages.sessions.parsing import NewMessage
 from pkg_pipeline.stages.sessions.reports import AppendReport
 from pkg_pipeline.stages.sessions.stores import Appended, MessageTimes, SessionChat
 
@@ -60,9 +56,9 @@ class KnownChat:
     people: dict[str, Sender] = field(default_factory=dict[str, Sender])
     last: Appended | None = None
 
-    def learns_from(self, message: NewMessage) -> bool:
+    def learns_from(self, message: ParsedMessage) -> bool:
         """Whether the memory may have to be told something of who sent it."""
-        person = self.people.get(message.sender_id or message.role or "")
+        person = self.people.get(message.sender_external_id or "")
         return (
             person is None
             or not person.is_stored
@@ -70,9 +66,9 @@ class KnownChat:
             or message.sent_at - person.stored[0] > NAME_LAG
         )
 
-    def person(self, message: NewMessage) -> Sender:
-        """Who sent it, by the name they bear now."""
-        sender_id = message.sender_id or message.role or ""
+    def person(self, message: ParsedMessage) -> Sender:
+        """Who sent it, by their latest name."""
+        sender_id = message.sender_external_id or ""
         person = self.people.get(sender_id)
         if person is None:
             clean_id = clean_text(sender_id)
@@ -81,8 +77,6 @@ class KnownChat:
         elif message.is_self and not person.is_self:
             person.is_self, person.is_stored = True, False
         name = message.sender_name
-        if name is None and message.sender_id is None:
-            name = NAMES.get(sender_id)
         if name and message.sent_at >= person.name_at:
             called = name if name == person.name else shown(name)
             if called and (message.sent_at, called) > (person.name_at, person.name):
@@ -91,62 +85,32 @@ class KnownChat:
 
 
 def dated(messages: Sequence[NewMessage], times: MessageTimes) -> Sequence[NewMessage]:
-    """The messages, with ``times`` for those that do not say when they were said."""
+    """The messages, with ``times`` for those that do not say when they were sent."""
     if not times:
         return messages
     return [
-        message
-        if message.is_time_told or (known := times.get(message.external_id)) is None
-        else message._replace(sent_at=known[0], is_time_assumed=known[1])
-        for message in messages
+        one
+        if one.is_time_told or (known := times.get(one.message.external_id)) is None
+        else one._replace(message=replace(one.message, sent_at=known[0], time_assumed=known[1]))
+        for one in messages
     ]
-
-
-class Said(NamedTuple):
-    """A message of a session as the rules of imports look at it: see ``memory.records.ParsedMessage``."""
-
-    external_id: str
-    sent_at: datetime
-    sender_external_id: str | None
-    role: MessageRole | None
-    parts: list[Any] | None
-    reply_to: str | None
-    edited_at: datetime | None
-    is_deleted: bool
-    time_assumed: bool
-    metadata: Mapping[str, Any]
-    kind: MessageKind = "message"
-    topic: str | None = None
-    forwarded_from: str | None = None
 
 
 def taken_of(
     known: KnownChat, messages: Sequence[NewMessage], report: AppendReport
 ) -> tuple[list[Taken], dict[UUID, Sender]]:
-    """What goes in, and who sent it; the rest is in the report."""
+    """What is stored, and who sent it; the rest is in the report."""
     taken, people = list[Taken](), dict[UUID, Sender]()
     chat = known.chat
-    for message in messages:
+    for message, *_ in messages:
         text, replaced = clean_text_counted(message.text)
-        said = Said(
-            message.external_id,
-            message.sent_at,
-            message.sender_id or message.role,
-            message.role,
-            None if message.parts is None else [*message.parts],
-            message.reply_to,
-            message.edited_at,
-            message.is_deleted,
-            message.is_time_assumed,
-            message.metadata,
-        )
-        if (refusal := refusal_of(said, chat.source, text)) is not None:
-            report.rejected.append(Rejected(message.where or message.external_id[:LONGEST_SHOWN], refusal))
+        if (refusal := refusal_of(message, chat.source, text)) is not None:
+            report.rejected.append(Rejected(message.where, refusal))
             continue
         report.replaced_characters += replaced
         person = known.person(message)
         people[person.id] = person
-        taken.append((said, text, chat.id, person.id))
+        taken.append((message, text, chat.id, person.id))
     return taken, people
 
 

@@ -105,10 +105,10 @@ class Sessions:
         """The messages, and the ids of those without a time. Times of known messages are looked up here only where a
         sender's name may change; the store looks up the others.
         """
-        told = {one.external_id: (one.sent_at, one.is_time_assumed) for one in messages if one.is_time_told}
-        untold = [one for one in messages if not one.is_time_told and one.external_id not in told]
+        told = {one.message.external_id: one.message for one in messages if one.is_time_told}
+        untold = [one.message for one in messages if not one.is_time_told and one.message.external_id not in told]
         if len(told) + len(untold) < len(messages):
-            messages = dated(messages, told)
+            messages = dated(messages, {key: (one.sent_at, one.time_assumed) for key, one in told.items()})
         untimed = frozenset(one.external_id for one in untold)
         if any(map(known.learns_from, untold)):
             messages = dated(messages, self._appending.times(known.chat.id, untimed))
@@ -143,10 +143,10 @@ class Sessions:
         """Once a message: an append that is repeated reports nothing again."""
         if self.record_usage is None:
             return
-        for message in messages:
+        for message, usage, _ in messages:
             is_new = new_ids is None or message.external_id in new_ids
-            if message.usage is not None and message.role == "assistant" and is_new:
-                self.record_usage(session_id, message.usage)
+            if usage is not None and message.role == "assistant" and is_new:
+                self.record_usage(session_id, usage)
 
     def ensure(self, session: str, *, policy: Policy | None = None, strategy: Strategy | None = None) -> SessionState:
         """The session's state; it is made if need be, with this policy and strategy (by default the settings')."""

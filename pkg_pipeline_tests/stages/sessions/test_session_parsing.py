@@ -10,15 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.memory.records import ParsedMessage, Usage
 from pkg_pipeline.stages.sessions.parsing import NewMessage, WrongMessage, parse_many, parse_message
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
 BLOCKS = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
 
 
-def parsed(**fields: Any) -> NewMessage:
+def told(**fields: Any) -> NewMessage:
     return parse_message({"id": "1", "role": "user", **fields}, where="w", now=NOW, zone=ZoneInfo("Europe/Berlin"))
+
+
+def parsed(**fields: Any) -> ParsedMessage:
+    return told(**fields).message
 
 
 @pytest.mark.parametrize(
@@ -51,7 +55,7 @@ def test_what_is_said(fields: dict[str, Any], text: str, parts: list[Any] | None
 )
 def test_when_it_was_said(fields: dict[str, Any], at: datetime, is_assumed: bool) -> None:
     message = parsed(text="hi", **fields)
-    assert (message.sent_at, message.is_time_assumed) == (at, is_assumed)
+    assert (message.sent_at, message.time_assumed) == (at, is_assumed)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_whose_words_they_are(fields: dict[str, Any], is_self: bool | None) -> N
 
 
 def test_usage_is_that_of_the_call() -> None:
-    assert parsed(text="", usage={"input_tokens": 3, "output_tokens": 4}).usage == Usage(3, 4)
+    assert told(text="", usage={"input_tokens": 3, "output_tokens": 4}).usage == Usage(3, 4)
 
 
 @pytest.mark.parametrize(
