@@ -24,7 +24,7 @@ from pkg_pipeline.adapters.embedders.names import openai_space
 from pkg_pipeline.adapters.embedders.openai_answers import Answer, read_answer, tokens_of
 from pkg_pipeline.adapters.embedders.openai_errors import CHECK, Refused, classify
 from pkg_pipeline.adapters.embedders.texts import cut, requests_of, sound
-from pkg_pipeline.adapters.llm.transient import Transient, wait_seconds
+from pkg_pipeline.adapters.llm.retrying import Transient, retried
 from pkg_pipeline.stages.ports import EmbedderMisconfigured, EmbedderRejected, EmbedderUnavailable, Vectors
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -192,33 +192,29 @@ class OpenAiEmbedder:
 
     def _answer(self, texts: Sequence[str], deadline: float) -> Answer:
         """Vectors of one request, tried until the deadline. Raises ``Refused`` or an ``EmbedderError``."""
-        asked_seconds: float | None = None
-        for number in range(1, self._max_tries + 1):
+
+        def one_try() -> Answer:
             remaining = deadline - self._monotonic()
             if remaining <= 0:
-                break
-            try:
-                answer = self._try(texts, timeout_seconds=min(self._timeout_seconds, remaining))
-            except Transient as failure:
-                asked_seconds = failure.retry_after_seconds
-                self._wait_or_give_up(failure, number, deadline)
-                continue
-            self._dimensions = answer.vectors.shape[1]
-            return answer
-        raise EmbedderUnavailable(
-            f"no vectors within {self._deadline_seconds:g} seconds", retry_after_seconds=asked_seconds
-        )
+                raise Transient(f"no vectors within {self._deadline_seconds:g} seconds", may_retry=False)
+            return self._try(texts, timeout_seconds=min(self._timeout_seconds, remaining))
 
-    def _wait_or_give_up(self, failure: Transient, number: int, deadline: float) -> None:
-        """Sleeps before the next try (full jitter, ``retry-after`` at least), or raises ``EmbedderUnavailable``."""
-        asked = failure.retry_after_seconds
-        wait = wait_seconds(failure, number, draw=self._draw)
-        too_long = wait > RETRY_AFTER_CAP_SECONDS or wait >= deadline - self._monotonic()
-        if number >= self._max_tries or too_long or not failure.may_retry:
+        try:
+            answer, _ = retried(
+                one_try,
+                tries=self._max_tries,
+                sleep=self._sleep,
+                draw=self._draw,
+                longest_wait_seconds=RETRY_AFTER_CAP_SECONDS,
+                seconds_left=lambda: deadline - self._monotonic(),
+            )
+        except Transient as failure:
             raise EmbedderUnavailable(
-                f"{failure} (try {number} of {self._max_tries})", retry_after_seconds=asked
+                f"{failure} (try {failure.tries} of {self._max_tries})",
+                retry_after_seconds=failure.retry_after_seconds,
             ) from None
-        self._sleep(wait)
+        self._dimensions = answer.vectors.shape[1]
+        return answer
 
     def _try(self, texts: Sequence[str], *, timeout_seconds: float) -> Answer:
         started = self._monotonic()

@@ -11,8 +11,7 @@ from datetime import datetime
 
 from openai import APIConnectionError, APIStatusError, APITimeoutError
 
-from pkg_pipeline.adapters.llm.retry_after import retry_after
-from pkg_pipeline.adapters.llm.transient import WRONG_SETUP, Transient, is_worth_retrying
+from pkg_pipeline.adapters.llm.retrying import WRONG_SETUP, Transient, is_worth_retrying, retry_after
 from pkg_pipeline.stages.ports import EmbedderMisconfigured
 
 CHECK = "check MEMORY_EMBEDDING_BASE_URL, MEMORY_EMBEDDING_API_KEY and MEMORY_EMBEDDING_MODEL"

@@ -13,8 +13,7 @@ from datetime import datetime
 import httpx2
 from anthropic import APIConnectionError, APIStatusError
 
-from pkg_pipeline.adapters.llm.retry_after import retry_after
-from pkg_pipeline.adapters.llm.transient import WRONG_SETUP, Transient, is_worth_retrying
+from pkg_pipeline.adapters.llm.retrying import WRONG_SETUP, Transient, is_worth_retrying, retry_after
 from pkg_pipeline.stages.ports import (
     LlmError,
     LlmMisconfigured,

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 
 from pkg_pipeline.adapters.llm.anthropic_errors import classify
 from pkg_pipeline.adapters.llm.prices import price, price_row
-from pkg_pipeline.adapters.llm.transient import Transient, wait_seconds
+from pkg_pipeline.adapters.llm.retrying import Transient, retried
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.llm.ask import hash_of, prompt_tokens, worst_usage
 from pkg_pipeline.stages.ports import (
@@ -43,8 +43,6 @@ DEFAULT_MODEL = "claude-haiku-5-5"
 
 TIMEOUT_SECONDS = 60.0
 MAX_TRIES = 5
-RETRY_AFTER_CAP_SECONDS = 60.0
-"""A longer ``retry-after`` is not slept: the work goes back to the queue with it (P19)."""
 
 WINDOW_TOKENS = 200_000
 """The smallest window of the models in the price table; windows are cut well below it (P18)."""
@@ -127,42 +125,28 @@ class AnthropicLlm:
         """
         room = request.max_output_tokens
         started = self._monotonic()
-        for number in range(1, self._max_tries + 1):
-            try:
-                reply = self._try(request, room)
-            except Transient as failure:
-                self._wait_or_give_up(failure, number)
-                continue
-            except _Truncated as cut:
-                if room > request.max_output_tokens or number == self._max_tries:
-                    raise LlmTooLong(
-                        f"the answer did not fit into {room} tokens", usage=cut.usage, request_id=cut.request_id
-                    ) from None
-                room *= 2
-                continue
-            return LlmReply(
-                text=reply.text,
-                model=self._model,
-                usage=reply.usage,
-                stop_reason=reply.stop_reason,
-                request_id=reply.request_id,
-                duration_seconds=self._monotonic() - started,
-                tries=number,
-            )
-        raise LlmUnavailable(f"no answer in {self._max_tries} tries")
 
-    def _wait_or_give_up(self, failure: Transient, number: int) -> None:
-        """Sleeps before the next try (full jitter, ``retry-after`` at least), or raises ``LlmUnavailable``."""
-        asked = failure.retry_after_seconds
-        too_long = asked is not None and asked > RETRY_AFTER_CAP_SECONDS
-        if number >= self._max_tries or too_long or not failure.may_retry:
+        def one_try() -> LlmReply:
+            nonlocal room
+            try:
+                return self._try(request, room)
+            except _Truncated as cut:
+                cut.may_retry = room == request.max_output_tokens
+                room = max(room, 2 * request.max_output_tokens) if cut.may_retry else room
+                raise
+
+        try:
+            reply, tries = retried(one_try, tries=self._max_tries, sleep=self._sleep, draw=self._draw)
+        except _Truncated as cut:
+            raise LlmTooLong(str(cut), usage=cut.usage, request_id=cut.request_id) from None
+        except Transient as failure:
             raise LlmUnavailable(
-                f"{failure} (try {number} of {self._max_tries})",
-                retry_after_seconds=asked,
+                f"{failure} (try {failure.tries} of {self._max_tries})",
+                retry_after_seconds=failure.retry_after_seconds,
                 usage=failure.usage,
                 request_id=failure.request_id,
             ) from None
-        self._sleep(wait_seconds(failure, number, draw=self._draw))
+        return replace(reply, duration_seconds=self._monotonic() - started, tries=tries)
 
     def _try(self, request: LlmRequest, room: int) -> LlmReply:
         """One call. Reports it, then gives its words or raises what it amounts to."""
@@ -178,7 +162,7 @@ class AnthropicLlm:
             self._report(request, started, room, failure=failure, status_code=200)
             raise failure
         reply = self._reply(request, message, room)
-        outcome, failure = _verdict(message, reply)
+        outcome, failure = _verdict(message, reply, room)
         self._report(request, started, room, reply=reply, outcome=outcome)
         if failure is not None:
             raise failure
@@ -233,13 +217,10 @@ class AnthropicLlm:
         )
 
 
-class _Truncated(Exception):
-    """A turn of the loop, seen by nobody else."""
+class _Truncated(Transient):
+    """An answer cut at its limit; another try has twice the room."""
 
-    def __init__(self, usage: Usage, request_id: str | None) -> None:
-        super().__init__("cut at its limit")
-        self.usage = usage
-        self.request_id = request_id
+    at_once = True
 
 
 def request_params(request: LlmRequest, *, model: str, max_tokens: int) -> dict[str, Any]:
@@ -290,12 +271,13 @@ def _believable(told: Usage | None, *, ours: Usage, room: int) -> Usage:
     return believed if believed == told else replace(believed, estimated=True)
 
 
-def _verdict(message: Message, reply: LlmReply) -> tuple[LlmOutcome, LlmError | _Truncated | None]:
+def _verdict(message: Message, reply: LlmReply, room: int) -> tuple[LlmOutcome, LlmError | _Truncated | None]:
     """What a well-formed answer amounts to, by its stop reason. An unknown reason is judged by its text further up."""
     usage, request_id = reply.usage, reply.request_id
     match message.stop_reason:
         case "max_tokens":
-            return "truncated", _Truncated(usage, request_id)
+            cut = f"the answer did not fit into {room} tokens"
+            return "truncated", _Truncated(cut, usage=usage, request_id=request_id)
         case "refusal":
             category = getattr(message.stop_details, "category", None)
             return "refused", LlmRefused(

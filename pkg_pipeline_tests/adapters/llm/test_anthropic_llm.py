@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
 from pkg_pipeline.adapters.llm.prices import price
-from pkg_pipeline.adapters.llm.transient import BACKOFF_CAP_SECONDS
+from pkg_pipeline.adapters.llm.retrying import BACKOFF_CAP_SECONDS
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.summary import gate
