@@ -40,7 +40,7 @@ def talk(rig: ArchiveRig, *, conversations: int = 4, chat: str = "c1") -> None:
 
 
 def killed_at(rig: ArchiveRig, kind: str, point: str) -> None:
-    killed("archive_worker", rig.url, rig.now.isoformat(), kind, point)
+    killed("archive.archive_worker", rig.url, rig.now.isoformat(), kind, point)
 
 
 def moved_in(found: dict[str, list[tuple[Any, ...]]]) -> int:

@@ -40,7 +40,7 @@ def ended(rig: FoldRig) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("point", PLACES)
 def test_killed_anywhere_it_goes_on_where_it_was(rig: FoldRig, point: str) -> None:
     rig.talk(50, words=3)
-    killed("fold_worker", rig.url, point)
+    killed("folds.fold_worker", rig.url, point)
     rig.wait_for_the_dead()
     assert rig.leases() == 1
     assert rig.wrong() == []  # at every moment

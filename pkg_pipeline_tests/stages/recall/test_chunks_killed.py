@@ -36,7 +36,7 @@ def test_killed_anywhere_and_run_again_it_ends_as_if_made_from_nothing(rig: Chun
     rig.take([line("c1", f"joins-{hour}", minute=2 * DAY + hour * 60) for hour in range(2, 24, 3)])
     rig.build()
     rig.summarise()
-    killed("chunk_worker", rig.url, point)
+    killed("recall.chunk_worker", rig.url, point)
     rig.wait_for_the_dead()
     assert rig.due() != []
     done = rig.chunk()

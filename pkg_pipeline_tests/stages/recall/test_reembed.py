@@ -82,7 +82,7 @@ def test_killed_anywhere_it_goes_on_and_ends_the_same(rig: ReembedRig, point: st
     undisturbed = rig.logical()
     rig.work().run(OLD, drop_old=True)
     assert rig.logical() == start
-    killed("reembed_worker", rig.url, point)
+    killed("recall.reembed_worker", rig.url, point)
     assert rig.gaps() == []
     assert sum(state == "active" for state in rig.states().values()) == 1
     saved = rig.vectors(NEW)

@@ -25,7 +25,7 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[BackfillRig]:
 @pytest.mark.parametrize("point", PLACES)
 def test_killed_anywhere_and_asked_for_again_it_does_the_chosen_ones_once(rig: BackfillRig, point: str) -> None:
     with FakeAnthropic() as fake:
-        killed("backfill_worker", rig.url, str(rig.folder), fake.url, point)
+        killed("summaries.backfill_worker", rig.url, str(rig.folder), fake.url, point)
         rig.leases_ran_out()
         with_server(rig, fake.url)
         asked = rig.ask(**REQUEST)
