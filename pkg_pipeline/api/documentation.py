@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 
 from pkg_pipeline.api import models
 from pkg_pipeline.api.problems import answers
 from pkg_pipeline.api.security import scope_needed
-from pkg_pipeline.api.sessions import models as session_models
 
 BEARER = {
     "type": "http",
@@ -54,10 +55,10 @@ def _complete_operation(operation: dict[str, Any], *, method: str, path: str) ->
 
 
 def _complete_schemas(schemas: dict[str, Any]) -> None:
-    """The problem that errors refer to; and FastAPI drops nulls from examples, where a null is part of the shape."""
+    """The problem that errors refer to, and the examples of ``examples.json`` by the name of their model."""
     schemas["Problem"] = models.Problem.model_json_schema()
-    for name, found in schemas.items():
-        model = getattr(models, name, None) or getattr(session_models, name, None)
-        found.update(getattr(model, "model_config", {}).get("json_schema_extra", {}))
+    for name, example in orjson.loads(Path(__file__).with_name("examples.json").read_bytes()).items():
+        if name in schemas:
+            schemas[name]["example"] = example
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)

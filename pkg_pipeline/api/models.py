@@ -9,8 +9,6 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 ANNA = "3f0e7f2e-7a52-5d55-9d8b-0d1f6a6b8c11"
-INTERACTION = "8a1c6f0a-2f1d-5b8f-9a44-51c1b1a0f7de"
-MESSAGE = "telegram:personal_chat%3A1001/204"
 
 
 class Answer(BaseModel):
@@ -22,18 +20,7 @@ class Answer(BaseModel):
 class Problem(BaseModel):
     """RFC 9457. Further members say more where there is more to say (`errors`, `nearest`, `candidates`)."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "example": {
-                "type": "urn:pkg-pipeline:problem:entity-not-found",
-                "title": "Not Found",
-                "status": 404,
-                "detail": "nobody here is called 'Anan'; did you mean Anna Petrova?",
-                "nearest": ["Anna Petrova"],
-            }
-        },
-    )
+    model_config = ConfigDict(extra="allow")
     type: str
     title: str
     status: int
@@ -43,21 +30,6 @@ class Problem(BaseModel):
 class Entity(Answer):
     """A person or organisation. `identities` are `source:external-id`."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "id": ANNA,
-                "name": "Anna Petrova",
-                "type": "person",
-                "is_self": False,
-                "identities": ["telegram:user1001"],
-                "messages": 1204,
-                "first_contact": "2023-05-03T08:12:00Z",
-                "last_contact": "2026-03-14T17:40:00Z",
-            }
-        },
-    )
     id: UUID
     name: str
     type: Literal["person", "organization"]
@@ -108,42 +80,6 @@ class LeftOut(BaseModel):
 class Context(Answer):
     """What matters about an entity within a token budget: `text` is the block to give to a model or to read."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "receipt_id": "f5b0b1a6-6a9f-4a3e-9c0a-1e9f1f3b7c55",
-                "entity": {"id": ANNA, "name": "Anna Petrova", "type": "person"},
-                "as_of": "2026-03-15T12:00:00Z",
-                "text": "# Anna Petrova\n- As of 15 March 2026\n## Facts and agreements\n- birthday: 4 May 1988\n",
-                "tokens": 34,
-                "max_tokens": 4000,
-                "hypothetical_tokens": 51230,
-                "tiers": [
-                    {
-                        "tier": "permanent",
-                        "tokens": 34,
-                        "items": [
-                            {
-                                "kind": "fact",
-                                "id": "0d3bd1f0-93ab-5c60-8a5e-7a0cbb5d0d52",
-                                "text": "birthday: 4 May 1988",
-                                "at": "2025-05-04T09:30:00Z",
-                                "message_ids": [MESSAGE],
-                                "marks": [],
-                            }
-                        ],
-                    },
-                    {"tier": "hot", "tokens": 0, "items": []},
-                    {"tier": "warm", "tokens": 0, "items": []},
-                    {"tier": "cold", "tokens": 0, "items": []},
-                    {"tier": "relevant", "tokens": 0, "items": []},
-                ],
-                "left_out": [{"kind": "message", "id": MESSAGE, "reason": "budget"}],
-                "brief": None,
-            }
-        },
-    )
     receipt_id: UUID | None = Field(description="Null where receipts are switched off")
     entity: ContextEntity
     as_of: datetime
@@ -178,32 +114,6 @@ class TimelineItem(Answer):
 
 
 class Timeline(Answer):
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "items": [
-                    {
-                        "interaction_id": INTERACTION,
-                        "chat": "telegram:personal_chat:1001",
-                        "chat_kind": "direct",
-                        "chat_title": "Anna",
-                        "started_at": "2026-02-13T12:00:00Z",
-                        "ended_at": "2026-02-13T12:40:00Z",
-                        "status": "completed",
-                        "language": "en",
-                        "messages": 14,
-                        "summary": {
-                            "id": "6b1f2f3a-5a0f-5b43-8e8a-8a4e0c1d2b3c",
-                            "status": "completed",
-                            "text": "Anna moved the delivery by a month.",
-                        },
-                    }
-                ],
-                "next": None,
-            }
-        },
-    )
     items: list[TimelineItem]
     next: str | None
 
@@ -258,44 +168,6 @@ class Summary(Answer):
 
 
 class SummaryList(Answer):
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "items": [
-                    {
-                        "id": "6b1f2f3a-5a0f-5b43-8e8a-8a4e0c1d2b3c",
-                        "interaction_id": INTERACTION,
-                        "chat": "telegram:personal_chat:1001",
-                        "started_at": "2026-02-13T12:00:00Z",
-                        "ended_at": "2026-02-13T12:40:00Z",
-                        "status": "completed",
-                        "revision": 1,
-                        "summary": "Anna moved the delivery by a month.",
-                        "key_points": ["Delivery moves to April"],
-                        "tone": "neutral",
-                        "decisions": [
-                            {
-                                "id": "1f6c2f3a-5a0f-5b43-8e8a-8a4e0c1d2b3c",
-                                "description": "Delivery on 20 April",
-                                "date": "2026-02-13",
-                                "importance": "high",
-                                "quote": "then let us say 20 April",
-                                "message_ids": [MESSAGE],
-                            }
-                        ],
-                        "action_items": [],
-                        "extracted_facts": [],
-                        "important_messages": [],
-                        "model_version": "offline-1",
-                        "cost_usd": 0.0,
-                        "withheld": False,
-                    }
-                ],
-                "next": None,
-            }
-        },
-    )
     items: list[Summary]
     next: str | None
 
@@ -311,9 +183,6 @@ class Disk(Answer):
 class Health(Answer):
     """The database answers and its schema is the one this program works with."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"example": {"status": "ok", "revision": "0001", "expected_revision": "0001"}}
-    )
     status: Literal["ok"]
     revision: str
     expected_revision: str

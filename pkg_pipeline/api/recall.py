@@ -7,10 +7,9 @@ from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Query
-from pydantic import ConfigDict
 from starlette.responses import Response
 
-from pkg_pipeline.api.models import MESSAGE, Answer
+from pkg_pipeline.api.models import Answer
 from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_named
 from pkg_pipeline.api.problems import answers
 from pkg_pipeline.memory.recall.chunk_records import ChunkSource
@@ -39,35 +38,6 @@ class RecallResult(Answer):
 class Recall(Answer):
     """`text` is ready for a model's prompt; `results` are its lines, best first."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "query": "when does Anna move?",
-                "mode": "hybrid",
-                "as_of": "2026-03-15T09:00:00Z",
-                "text": "## 2026-03-14\n- Anna Petrova: we are moving on the 20th of April\n",
-                "tokens": 24,
-                "results": [
-                    {
-                        "id": "0b4a51e3-6f0e-5a0e-8f8a-1c7b2f9f0d11",
-                        "source": "message",
-                        "text": "Anna Petrova: we are moving on the 20th of April",
-                        "score": 2.41,
-                        "at": "2026-03-14T17:40:00Z",
-                        "topics": [],
-                        "message_ids": [MESSAGE],
-                        "chat": "telegram:personal_chat:1001",
-                        "speaker": "Anna Petrova",
-                        "interaction_id": "8a1c6f0a-2f1d-5b8f-9a44-51c1b1a0f7de",
-                        "passage": [1, 1],
-                    }
-                ],
-                "embedding_model": "offline:use-multilingual-3",
-                "warnings": [],
-            }
-        },
-    )
     query: str
     mode: Literal["hybrid", "vector", "keyword"]
     as_of: str

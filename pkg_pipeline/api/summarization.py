@@ -39,11 +39,7 @@ class BackfillDesk(Protocol):
 class BackfillBody(BaseModel):
     """What to summarise: the same names as the command's options. Left out: the settings' age and limit."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-        json_schema_extra={"example": {"older_than_days": 30, "from": "2025-01-01", "limit": 200, "dry_run": False}},
-    )
+    model_config = ConfigDict(extra="forbid")
     older_than_days: float | None = Field(default=None, description="Ended at least so many days ago")
     first_day: Day | None = Field(default=None, alias="from", description="First day, by start of interaction")
     last_day: Day | None = Field(default=None, alias="to", description="Last day, included")
@@ -69,36 +65,6 @@ class BackfillForecast(BaseModel):
 class BackfillAnswer(BaseModel):
     """`id` is null for a dry run and where nothing fits. The same request again answers with the open backfill."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "id": BACKFILL,
-                "state": "requested",
-                "dry_run": False,
-                "is_new": True,
-                "requested_at": "2026-03-15T12:00:00+00:00",
-                "left": 200,
-                "request": {
-                    "older_than_days": 30.0,
-                    "from": "2025-01-01",
-                    "to": "2025-12-31",
-                    "limit": 200,
-                    "stale": False,
-                    "failed": False,
-                },
-                "forecast": {
-                    "interactions": 200,
-                    "messages": 2840,
-                    "days": 61,
-                    "calls": 200,
-                    "tokens": 702300,
-                    "usd": 0.9423,
-                    "usd_per_day": 5.0,
-                    "lasts_days": 1,
-                },
-            }
-        }
-    )
     id: UUID | None
     state: Literal["requested", "running", "done", "cancelled"] | None
     dry_run: bool

@@ -18,7 +18,6 @@ from pkg_pipeline.memory.session.records import Policy, SessionEvent, Strategy
 from pkg_pipeline.memory.window.records import WindowReason
 from pkg_pipeline.memory.window.rendering import Form
 
-SESSION = "agent:thread-1"
 SESSION_ID = "2c1c7a54-7a0e-5c35-9a52-0f6f6d1b7e21"
 
 
@@ -29,14 +28,7 @@ class NewMessage(BaseModel):
     """One message. What is sent again under its `id` changes nothing; with other words it is an edit."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "id": "m-17",
-                "role": "user",
-                "text": "Which port does it use?",
-                "sent_at": "2026-03-15T12:00:00Z",
-            }
-        }
+        json_schema_extra={"example": {"id": "m-17", "role": "user", "text": "Which port does it use?"}}
     )
     id: str | int = Field(description="Of this message in its session (also `message_id`)")
     text: str | None = Field(default=None, description="Its words (also `content`, a text or a list of content blocks)")
@@ -66,16 +58,14 @@ class AppendBody(BaseModel):
 
 
 class EventBody(BaseModel):
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"event": "handoff"}})
+    model_config = ConfigDict(extra="forbid")
     event: SessionEvent = Field(description="What happened: each asks for a fold at once")
 
 
 class SessionChanges(BaseModel):
     """What is to be otherwise; what is left out stays. An unknown key makes the session."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"example": {"policy": "sliding", "strategy": "rolling", "label": "support"}}
-    )
+    model_config = ConfigDict(extra="forbid")
     policy: Literal["hysteresis", "sliding", "interval"] | None = None
     strategy: Strategy | None = None
     summary_interval: int | None = Field(
@@ -94,38 +84,6 @@ class SessionChanges(BaseModel):
 class Session(Answer):
     """One session. `messages` and `tokens` are of its whole history, `unfolded` of them are in no fold yet."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "session": SESSION,
-                "id": SESSION_ID,
-                "label": "support",
-                "policy": "hysteresis",
-                "strategy": "hybrid",
-                "summary_interval": None,
-                "messages": 48,
-                "tokens": 5210,
-                "folded": 40,
-                "unfolded": 8,
-                "unfolded_tokens": 730,
-                "first_unfolded_at": "2026-03-15T11:21:00Z",
-                "messages_since_fold": 8,
-                "last_message_at": "2026-03-15T12:00:00Z",
-                "last_fold_at": "2026-03-15T11:20:00Z",
-                "next_due_at": "2026-03-15T13:20:00Z",
-                "hwm": 9120,
-                "event": None,
-                "pending": False,
-                "folds": 3,
-                "dirty_folds": 0,
-                "summary_tokens": 412,
-                "attempts": 0,
-                "retry_at": None,
-                "last_error": None,
-            }
-        },
-    )
     session: str = Field(description="Its key, `source:external-id`")
     id: UUID
     label: str | None
@@ -200,30 +158,6 @@ class Counters(Answer):
 class Appended(Answer):
     """What became of the messages. What is in `rejected` was left out, everything around it went in."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "session": SESSION,
-                "id": SESSION_ID,
-                "new": 2,
-                "updated": 0,
-                "unchanged": 0,
-                "deleted": 0,
-                "rejected": [{"where": "messages[2]", "reason": "it has neither role nor sender_id"}],
-                "rejected_count": 1,
-                "replaced_characters": 0,
-                "counters": {
-                    "messages": 50,
-                    "tokens": 5390,
-                    "messages_since_hwm": 10,
-                    "tokens_since_hwm": 910,
-                    "messages_since_fold": 10,
-                },
-                "next_due_at": "2026-03-15T13:20:00Z",
-            }
-        },
-    )
     session: str
     id: UUID
     new: int
@@ -266,39 +200,6 @@ class WindowLeftOut(BaseModel):
 class Window(Answer):
     """`messages` are ready for a model, in the asked form."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "receipt_id": "f5b0b1a6-6a9f-4a3e-9c0a-1e9f1f3b7c55",
-                "session": SESSION,
-                "id": SESSION_ID,
-                "strategy": "hybrid",
-                "as": "anthropic",
-                "messages": [{"role": "user", "content": [{"type": "text", "text": "Which port?"}]}],
-                "tokens": 6,
-                "budget": {
-                    "window": 200_000,
-                    "margin": 20_000,
-                    "output": 16_000,
-                    "system": 0,
-                    "available": 164_000,
-                    "calibration": 1.0,
-                },
-                "tiers": [
-                    {"tier": "summary", "tokens": 0, "messages": []},
-                    {"tier": "condensed", "tokens": 0, "messages": []},
-                    {"tier": "recent", "tokens": 6, "messages": ["agent:thread-1/m-17"]},
-                ],
-                "hypothetical_tokens": 6,
-                "topics": [],
-                "summaries": [],
-                "recalled": [],
-                "left_out": [],
-                "warnings": [],
-            }
-        },
-    )
     receipt_id: UUID | None
     session: str
     id: UUID
