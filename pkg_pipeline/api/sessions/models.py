@@ -28,7 +28,9 @@ class NewMessage(BaseModel):
     """One message. What is sent again under its `id` changes nothing; with other words it is an edit."""
 
     model_config = ConfigDict(
-        json_schema_extra={"example": {"id": "m-17", "role": "user", "text": "Which port does it use?"}}
+        json_schema_extra={
+            "example": {"id": "m-17", "role": "user", "text": "Which port?", "sent_at": "2026-03-15T12:00:00Z"}
+        }
     )
     id: str | int = Field(description="Of this message in its session (also `message_id`)")
     text: str | None = Field(default=None, description="Its words (also `content`, a text or a list of content blocks)")
