@@ -66,8 +66,10 @@ types: env
 contracts: env
 	@$(BIN)/lint-imports --no-cache
 
-docs: env ## write docs/tables.md and the sources of dbt from the tables
+docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from what is declared
 	@$(BIN)/python -m pkg_pipeline.adapters.postgres.schema.generate
+	@$(BIN)/python -c "from pathlib import Path; from pkg_pipeline.frames.columns import with_tables; \
+		page = Path('docs/frames.md'); page.write_text(with_tables(page.read_text(encoding='utf-8')), encoding='utf-8')"
 
 bench: env ## the figures of docs/figures.md
 	@$(BIN)/python -m benchmarks

@@ -37,6 +37,7 @@ COMMANDS = {
     "entities": ("reading", "entities", "Everybody the memory knows, by name."),
     "context": ("reading", "context", "Everything that matters about somebody, within a token budget."),
     "recall": ("recalling", "recall", "The messages, decisions and facts that answer a question."),
+    "export": ("export", "export", "A table of the memory as CSV, JSON lines or Parquet."),
     "sessions": (
         "sessions.following",
         "sessions",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
@@ -75,7 +75,7 @@ def summaries(
 
     if status is not None and status not in get_args(SummaryStatus):
         raise typer.BadParameter(f"{status!r} is none of {', '.join(get_args(SummaryStatus))}", param_hint="--status")
-    days = (_day(from_, "--from"), _day(to, "--to"))
+    days = (day_of(from_, "--from"), day_of(to, "--to"))
     with open_memory(settings_in_force()) as memory:
         key = None if chat is None else found_chat(memory, chat, option="--chat")
         wanted = SummaryFilter(
@@ -213,7 +213,8 @@ def _print_rest(screen: Console, following: str | None) -> None:
         screen.print(f"there is more: --cursor {following}", markup=False)
 
 
-def _day(given: str | None, option: str) -> Any:
+def day_of(given: str | None, option: str) -> date | None:
+    """A day as given on the command line."""
     if given is None:
         return None
     try:

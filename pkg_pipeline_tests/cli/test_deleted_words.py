@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from pkg_pipeline.cli.app import COMMANDS
+from pkg_pipeline.frames.columns import tables
 from pkg_pipeline_tests.cli.processes import Program
 from pkg_pipeline_tests.marts.conftest import DBT, dbt
 from pkg_pipeline_tests.stages import deleted_words as words
@@ -18,7 +19,19 @@ QUESTION = "which account takes the transfer for the boat"
 MOMENTS = ("2025-01-11T00:00:00Z", "2025-01-29T00:00:00Z", "2025-02-21T00:00:00Z", "2025-03-02T00:00:00Z")
 FOR_PEOPLE, FOR_PROGRAMS = (), ("--json",)
 STATUSES = ("candidate", "completed", "dirty", "superseded", "quarantined")
-READING = {"entities", "context", "recall", "sessions", "window", "session", "summaries", "stats", "queue", "compare"}
+READING = {
+    "entities",
+    "context",
+    "recall",
+    "sessions",
+    "window",
+    "session",
+    "summaries",
+    "stats",
+    "queue",
+    "compare",
+    "export",
+}
 OTHERS = {
     *("demo", "import", "run", "backfill", "dev", "serve", "reembed", "init", "doctor", "db", "archive", "threads"),
     *("backup", "restore", "uninstall"),
@@ -46,6 +59,9 @@ def reads(folder: Path) -> Iterator[tuple[str, ...]]:
     yield from (("session", "show", session) for session in (words.SESSION,))
     for strategy in ("rolling", "retrieval", "hybrid"):
         yield from (("window", words.SESSION, "--strategy", strategy, "--as", form) for form in ("anthropic", "openai"))
+    stored = [name for name in tables() if name != "recall"]
+    yield from (("export", name, "--format", form) for name in stored for form in ("csv", "jsonl"))
+    yield ("export", "recall", "--query", QUESTION)
     yield from (("compare", chat, "--out", str(folder)) for chat in (words.CHAT, words.SESSION))
 
 
@@ -53,7 +69,7 @@ def leaking(program: Program, folder: Path, *forms: tuple[str, ...]) -> set[str]
     """The commands whose output, in these forms, or whose files hold the text."""
     found = set[str]()
     for arguments in reads(folder):
-        for form in forms or (FOR_PROGRAMS,):
+        for form in ((),) if arguments[0] == "export" else forms or (FOR_PROGRAMS,):
             said = program(*arguments, *form)
             if words.IBAN.casefold() in (said.out + said.err).casefold():
                 found.add(arguments[0])
@@ -72,7 +88,7 @@ def test_no_command_view_or_mart_shows_what_rests_on_a_deleted_message(deleting:
     marts = DBT.exists()
     if marts:
         assert dbt("run", url, tmp_path / "target", now=words.NOW).returncode == 0
-    assert leaking(deleting, folder) >= {"context", "recall", "window", "session", "summaries"}
+    assert leaking(deleting, folder) >= {"context", "recall", "window", "session", "summaries", "export"}
     shown = {name for kind in ("VIEW", "BASE TABLE") for name, count in in_marts(url, kind).items() if count}
     assert not marts or shown >= {"decisions", "action_items", "milestones"}
     for file in folder.iterdir():

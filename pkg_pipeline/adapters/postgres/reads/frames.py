@@ -1,0 +1,151 @@
+"""Rows for ``pkg_pipeline.frames`` that no other read gives: items, profiles, talks, messages, the ledger of calls.
+
+Each is one statement and one snapshot, streamed in batches whose rows have names. What rests on a deleted message is
+not selected (P29).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any, LiteralString, NamedTuple, cast
+from uuid import UUID
+
+from psycopg.rows import namedtuple_row
+from psycopg_pool import ConnectionPool
+from sqlalchemy import ColumnElement, Select, and_, column, false, func, null, or_, select, table
+from sqlalchemy import case as either
+from sqlalchemy.dialects.postgresql.psycopg import dialect
+
+from pkg_pipeline.adapters.postgres.engine import transaction
+from pkg_pipeline.adapters.postgres.schema.conversations import (
+    CHAT_MEMBERS,
+    CHATS,
+    ENTITIES,
+    INTERACTION_PARTICIPANTS,
+    INTERACTIONS,
+    MESSAGE_ENTITIES,
+    MESSAGES,
+)
+from pkg_pipeline.adapters.postgres.schema.parts import SCHEMA
+from pkg_pipeline.adapters.postgres.schema.summaries import ENTITY_RELATIONSHIP_PROFILES, SUMMARY_ITEMS
+from pkg_pipeline.adapters.postgres.schema.work import LLM_CALLS
+
+BATCH_ROWS = 5_000
+PSYCOPG = dialect(paramstyle="pyformat")
+TEXT_COLUMNS = (
+    "id chat_id external_id sender_entity_id interaction_id sent_at edited_at deleted_at token_count kind role"
+    " importance_score importance_reason is_outgoing reply_to is_archived content"
+)
+TEXTS = table("message_texts", *(column(name, MESSAGES.c[name].type) for name in TEXT_COLUMNS.split()), schema=SCHEMA)
+"""The view of live and archived texts."""
+
+
+class Narrowed(NamedTuple):
+    """What is wanted of a table. Days are local and both included; ``since`` and ``before`` are their moments."""
+
+    entity_id: UUID | None = None
+    chat: tuple[str, str] | None = None
+    first_day: date | None = None
+    last_day: date | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+
+    def days(self, day: ColumnElement[Any]) -> list[ColumnElement[bool]]:
+        first = [] if self.first_day is None else [day >= self.first_day]
+        return first if self.last_day is None else [*first, day <= self.last_day]
+
+    def moments(self, at: ColumnElement[Any]) -> list[ColumnElement[bool]]:
+        since = [] if self.since is None else [at >= self.since]
+        return since if self.before is None else [*since, at < self.before]
+
+    def chats(self) -> list[ColumnElement[bool]]:
+        if self.chat is None:
+            return []
+        return [CHATS.c.source == self.chat[0], CHATS.c.external_id == self.chat[1]]
+
+
+class PostgresFrameReads:
+    """Batches of at most ``BATCH_ROWS`` rows, in a fixed order."""
+
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def items(self, kind: str, wanted: Narrowed) -> Iterator[list[Any]]:
+        """``decision`` or ``action_item`` with all whom it concerns, newest first."""
+        item, person = SUMMARY_ITEMS.c, ENTITIES.c
+        names = [one for one in item if one.name not in ("entity_id", "owner_entity_id", "is_withheld", "kind")]
+        people = func.array_agg(func.distinct(person.name)).label("people")
+        found = (
+            select(*names, CHATS.c.source, CHATS.c.external_id, people)
+            .join(ENTITIES, person.id == item.entity_id)
+            .join(INTERACTIONS, INTERACTIONS.c.id == item.interaction_id)
+            .join(CHATS, CHATS.c.id == INTERACTIONS.c.chat_id)
+            .where(item.kind == kind, ~item.is_withheld, *wanted.chats(), *wanted.days(INTERACTIONS.c.day))
+            .group_by(*names, CHATS.c.source, CHATS.c.external_id)
+            .order_by(item.at.desc(), item.item_id)
+        )
+        if wanted.entity_id is not None:
+            of_person = SUMMARY_ITEMS.alias()
+            own = select(of_person.c.item_id).where(of_person.c.entity_id == wanted.entity_id, of_person.c.kind == kind)
+            found = found.where(item.item_id.in_(own))
+        return self._stream(found)
+
+    def profiles(self, wanted: Narrowed) -> Iterator[list[Any]]:
+        """A person in a week, by name and week."""
+        row, person = ENTITY_RELATIONSHIP_PROFILES.c, ENTITIES.c
+        is_withheld = func.coalesce(row.dirty_reason == "deleted", false())
+        worded = {"summary", "timeline", "top_topics", "milestones", "key_decisions", "open_action_items"}
+        shown = [either((is_withheld, null()), else_=one).label(one.name) if one.name in worded else one for one in row]
+        found = (
+            select(*shown, is_withheld.label("withheld"), person.name)
+            .join(ENTITIES, person.id == row.entity_id)
+            .where(*_of(row.entity_id, wanted), *wanted.days(row.week))
+            .order_by(func.lower(person.name), row.entity_id, row.week)
+        )
+        return self._stream(found)
+
+    def messages(self, wanted: Narrowed) -> Iterator[list[Any]]:
+        """What is not deleted, by time; of a person the dialogs with them and what of groups belongs to them (P34)."""
+        row, chat = TEXTS.c, CHATS.c
+        found = (
+            select(TEXTS, chat.source, chat.external_id.label("chat"), chat.kind.label("chat_kind"), ENTITIES.c.name)
+            .add_columns(func.coalesce(ENTITIES.c.is_self, row.is_outgoing).label("is_self"))
+            .join(CHATS, chat.id == row.chat_id)
+            .join(ENTITIES, ENTITIES.c.id == row.sender_entity_id, isouter=True)
+            .where(row.deleted_at.is_(None), row.kind == "message", *wanted.chats(), *wanted.moments(row.sent_at))
+            .order_by(row.sent_at, row.id)
+        )
+        if wanted.entity_id is not None:
+            took_part, belongs, member = INTERACTION_PARTICIPANTS.c, MESSAGE_ENTITIES.c, CHAT_MEMBERS.c
+            dialogs = select(member.chat_id).where(member.entity_id == wanted.entity_id).union(
+                select(INTERACTIONS.c.chat_id)
+                .join(INTERACTION_PARTICIPANTS, took_part.interaction_id == INTERACTIONS.c.id)
+                .where(took_part.entity_id == wanted.entity_id)
+            )  # fmt: skip
+            own = select(belongs.message_id).where(belongs.entity_id == wanted.entity_id)
+            found = found.where(or_(and_(chat.kind == "direct", row.chat_id.in_(dialogs)), row.id.in_(own)))
+        return self._stream(found)
+
+    def calls(self, wanted: Narrowed) -> Iterator[list[Any]]:
+        """The ledger without a word of what was asked or answered, by time."""
+        row = LLM_CALLS.c
+        numbers = [one for one in row if one.name not in ("reply", "error", "request_hash")]
+        found = select(*numbers).where(*wanted.moments(row.created_at)).order_by(row.created_at, row.id)
+        return self._stream(found)
+
+    def _stream(self, statement: Select[Any]) -> Iterator[list[Any]]:
+        compiled = statement.compile(dialect=PSYCOPG)
+        with (
+            transaction(self._connections) as connection,
+            connection.cursor("frames", row_factory=namedtuple_row) as cursor,
+        ):
+            # a plan for these very parameters: which of them are given decides it
+            connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+            cursor.execute(cast(LiteralString, str(compiled)), compiled.params)
+            while rows := cursor.fetchmany(BATCH_ROWS):
+                yield rows
+
+
+def _of(entity: ColumnElement[Any], wanted: Narrowed) -> list[ColumnElement[bool]]:
+    return [] if wanted.entity_id is None else [entity == wanted.entity_id]

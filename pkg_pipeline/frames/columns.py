@@ -1,0 +1,85 @@
+"""The columns of every table of ``frames`` as ``columns.toml`` has them: name, dtype, meaning; and as docs/frames.md
+shows them. Nothing here loads pandas.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, get_args
+
+from pkg_pipeline.memory.gate.records import Importance, ItemStatus, Tone
+from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
+from pkg_pipeline.memory.recall.chunk_records import ChunkSource
+from pkg_pipeline.memory.records import ChatKind, Language, MessageRole, Owner
+
+CATEGORIES: Final[dict[str, tuple[str, ...]]] = {
+    "chat_kind": get_args(ChatKind),
+    "frequency": get_args(Frequency),
+    "importance": get_args(Importance),
+    "importance_reason": ("has_date", "has_amount", "has_agreement", "has_deadline", "long_message"),
+    "lane": ("live", "backfill"),
+    "language": get_args(Language),
+    "owner": get_args(Owner),
+    "relationship_type": get_args(RelationshipType),
+    "role": get_args(MessageRole),
+    "source": get_args(ChunkSource),
+    "status": ("completed", "dirty"),
+    "action_items.status": get_args(ItemStatus),
+    "tone": get_args(Tone),
+}
+"""Values of categories by column, or by ``table.column`` where it is another one in that table."""
+
+DTYPES: Final = {"moment": "datetime64[us, UTC]", "day": "datetime64[s]", "list": "object (list of str)"}
+"""What pandas calls the dtypes that ``columns.toml`` has names of its own for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``dtype`` as in ``columns.toml``; ``categories`` are the known values of a category."""
+
+    name: str
+    dtype: str
+    meaning: str
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``row`` says what one row is; ``filters`` are the arguments that narrow it."""
+
+    name: str
+    row: str
+    filters: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+
+@cache
+def tables() -> dict[str, Table]:
+    """Every table by name."""
+    declared = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return {
+        name: Table(name, given["row"], tuple(given["filters"]), tuple(_column(name, *one) for one in given["columns"]))
+        for name, given in declared.items()
+    }
+
+
+def _column(table: str, name: str, dtype: str, meaning: str) -> Column:
+    known = CATEGORIES.get(f"{table}.{name}", CATEGORIES.get(name, ())) if dtype == "category" else ()
+    return Column(name, dtype, meaning, known)
+
+
+def with_tables(page: str) -> str:
+    """docs/frames.md with its tables as they are declared."""
+    parts = [page.partition("## Tables\n")[0] + "## Tables\n"]
+    for table in tables().values():
+        narrowed = ", ".join(f"`{name}`" for name in table.filters)
+        parts.append(f"### {table.name}\n\nOne row is {table.row}. Narrowed by {narrowed}.\n")
+        parts.append("| column | dtype | meaning |\n| --- | --- | --- |")
+        for one in table.columns:
+            values = f" ({', '.join(one.categories)})" if one.categories else ""
+            parts.append(f"| `{one.name}` | {DTYPES.get(one.dtype, one.dtype)}{values} | {one.meaning} |")
+        parts.append("")
+    return "\n".join(parts)

@@ -1,0 +1,34 @@
+"""From rows to typed DataFrames: the dtypes of ``columns.toml``, whatever the rows hold, and if there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pkg_pipeline.frames.columns import DTYPES, Column, tables
+
+
+def typed(table: str, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
+    """The table out of its rows, whose values are in the order of its columns. Moments may be ISO texts, too."""
+    columns = tables()[table].columns
+    values = list(zip(*rows, strict=True)) or [()] * len(columns)
+    return pd.DataFrame({one.name: _series(given, one) for one, given in zip(columns, values, strict=True)})
+
+
+def _series(values: Sequence[Any], column: Column) -> pd.Series:
+    given = pd.Series(list(values), dtype=object)
+    match column.dtype:
+        case "moment":
+            is_text = bool(values) and isinstance(next((one for one in values if one is not None), None), str)
+            return pd.to_datetime(given, utc=True, format="ISO8601" if is_text else None).astype(DTYPES["moment"])
+        case "day":
+            return pd.to_datetime(given).astype(DTYPES["day"])
+        case "category":
+            unknown = sorted({one for one in values if one is not None} - set(column.categories))
+            return given.astype(pd.CategoricalDtype([*column.categories, *unknown]))
+        case "list":
+            return given
+        case _:
+            return given.astype(column.dtype)
