@@ -60,7 +60,6 @@ class ArchiveWork:
     def _deps(self) -> ArchiveDeps:
         return ArchiveDeps(
             store=self._store,
-            retention=self._store,
             partitions=self._memory.partitions,
             clock=self._memory.clock,
         )

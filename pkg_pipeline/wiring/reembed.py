@@ -17,12 +17,14 @@ from pkg_pipeline.stages.recall import chunks, reembed
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.chunks import ChunkDeps
 from pkg_pipeline.stages.recall.reembed import Filled, Progress, ReembedDeps, ReembedForecast, ReembedReport, SpaceSize
-from pkg_pipeline.stages.recall.vector_stores import ChunkPlace, Space, VectorRow
+from pkg_pipeline.stages.recall.vector_stores import Space, VectorRow
 from pkg_pipeline.stages.summaries.stores import FinishedPartition
 from pkg_pipeline.wiring.embedders import embedder_named
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
 if TYPE_CHECKING:
+    from psycopg_pool import ConnectionPool
+
     from pkg_pipeline.wiring.memory import Memory
 
 OFFLINE = "offline"
@@ -91,7 +93,7 @@ class ReembedWork:
         days = self._spaces.days()
         if days is None:
             return Filled(0, 0, 0, None)
-        vectorising = Vectorising(embedder, space, _Counted(self._vectors, on_saved))
+        vectorising = Vectorising(embedder, space, _Counted(self._memory.connections, on_saved))
         deps = ChunkDeps(
             store=PostgresChunkStore(self._memory.connections),
             partitions=_NoMarks(self._memory.connections),
@@ -124,22 +126,17 @@ class _NoMarks(PostgresPartitionStore):
         del asset, done
 
 
-class _Counted:
-    """The store of vectors, telling how many were saved. Indexes wait until the space is full."""
+class _Counted(PostgresVectorStore):
+    """Tells how many vectors were saved. Indexes wait until the space is full."""
 
-    def __init__(self, vectors: PostgresVectorStore, on_saved: Callable[[int], None]) -> None:
-        self._vectors, self._on_saved = vectors, on_saved
-
-    def missing(self, space_id: int, chunks: Sequence[tuple[int, str]]) -> set[int]:
-        return self._vectors.missing(space_id, chunks)
+    def __init__(self, connections: ConnectionPool, on_saved: Callable[[int], None]) -> None:
+        super().__init__(connections)
+        self._on_saved = on_saved
 
     def save(self, space_id: int, rows: Sequence[VectorRow]) -> int:
-        saved = self._vectors.save(space_id, rows)
+        saved = super().save(space_id, rows)
         self._on_saved(saved)
         return saved
-
-    def delete(self, chunks: Sequence[ChunkPlace]) -> None:
-        self._vectors.delete(chunks)
 
     def keep_indexes(self, space_id: int | None = None) -> list[str]:
         del space_id

@@ -7,8 +7,11 @@ row and whoever nothing else mentions: as long as the row is there, an unfinishe
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +43,7 @@ class ErasureReport:
         return asdict(self)
 
 
-class ErasureStore(Protocol):
-    def content(self, chat_id: UUID) -> Erased | None:
-        """Messages and all that was made of them, in one transaction; None where there is no such chat."""
-        ...
-
-    def chunks(self, chat_id: UUID, interactions: tuple[UUID, ...]) -> int:
-        """What is searched of it, in several transactions; how many chunks. Waits for who makes some right now."""
-        ...
-
-    def chat(self, chat_id: UUID, people: tuple[UUID, ...]) -> int:
-        """The chat itself, and those of ``people`` whom nothing else mentions; how many of them."""
-        ...
-
-
-def erase_chat(store: ErasureStore, chat_id: UUID) -> ErasureReport:
+def erase_chat(store: PostgresErasure, chat_id: UUID) -> ErasureReport:
     """The chat and every trace of it; a chat that is not there is no error."""
     erased = store.content(chat_id)
     if erased is None:

@@ -10,24 +10,23 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.message import archiving
 from pkg_pipeline.stages.archive.stores import (
     ArchiveAge,
-    ArchiveStore,
-    DeletedStore,
     KeptMonth,
     MonthLeft,
     Moved,
     RestoreScope,
-    RestoreStore,
-    RetentionStore,
 )
 from pkg_pipeline.stages.llm.reports import PartitionReport
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.summaries.stores import FinishedPartition, PartitionStore
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.archive.store import PostgresArchiveStore
 
 ASSET = "archived_messages"
 
@@ -55,8 +54,7 @@ class ArchiveParams:
 class ArchiveDeps:
     """The ports this stage works with."""
 
-    store: ArchiveStore
-    retention: RetentionStore
+    store: PostgresArchiveStore
     partitions: PartitionStore
     clock: Clock
 
@@ -98,7 +96,7 @@ def due_months(deps: ArchiveDeps, params: ArchiveParams) -> list[date]:
     """Months to archive or to drop now, oldest first: of age and never looked at, marked, of age meanwhile, expired."""
     age = age_of(deps.clock, params)
     marked = [date.fromisoformat(one.key) for one in deps.partitions.due(ASSET, now=age.now)]
-    expired = [one.month for one in expiring(deps.retention.months(), age, params)]
+    expired = [one.month for one in expiring(deps.store.months(), age, params)]
     return sorted({*deps.store.unattempted(age), *marked, *expired})
 
 
@@ -147,9 +145,9 @@ def archive_months(
 
 def _drop_expired(report: MonthReport, *, deps: ArchiveDeps, age: ArchiveAge, params: ArchiveParams) -> None:
     """Drops the month if it is over its time; the report says what went."""
-    if not any(one.month == report.month for one in expiring(deps.retention.months(), age, params)):
+    if not any(one.month == report.month for one in expiring(deps.store.months(), age, params)):
         return
-    dropped = deps.retention.drop(report.month)
+    dropped = deps.store.drop(report.month)
     if dropped is None:
         report.reasons.append("the month is over its time, but somebody reads the archive now: dropped by the next run")
         return
@@ -173,7 +171,7 @@ def _finish(report: MonthReport, left: MonthLeft, *, marks: tuple[int, ...] | No
 # ── what was deleted ──────────────────────────────────────────────────────────────────────────
 
 
-def blank_deleted(store: DeletedStore, *, clock: Clock, after_days: float) -> int:
+def blank_deleted(store: PostgresArchiveStore, *, clock: Clock, after_days: float) -> int:
     """Blank what was deleted at its source that long ago, batch by batch; how many messages. Again, it finds none."""
     before, total = archiving.ended_before(clock.now(), after_days=after_days), 0
     while blanked := store.blank_deleted(before, limit=BATCH_MESSAGES):
@@ -240,7 +238,7 @@ class ArchiveStatus:
 def status(deps: ArchiveDeps, params: ArchiveParams) -> ArchiveStatus:
     """Months that the archive holds, held, or waits for. Reads only."""
     age = age_of(deps.clock, params)
-    known = {one.month: one for one in deps.retention.months()}
+    known = {one.month: one for one in deps.store.months()}
     due, drops = set(due_months(deps, params)), {one.month for one in expiring([*known.values()], age, params)}
     open_months = sorted(due.union(deps.store.waiting()))
     left = deps.store.left_of(open_months, age)
@@ -288,7 +286,7 @@ class RestoreReport:
 def restore(
     scope: RestoreScope,
     *,
-    store: RestoreStore,
+    store: PostgresArchiveStore,
     clock: Clock,
     after_days: float,
 ) -> RestoreReport:

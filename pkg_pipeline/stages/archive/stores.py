@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Protocol
 from uuid import UUID
 
-from pkg_pipeline.memory.message.archiving import HeldBack, Ready
+from pkg_pipeline.memory.message.archiving import HeldBack
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,69 +72,3 @@ class RestoreScope:
     interaction_id: UUID | None = None
     chat: tuple[str, str] | None = None
     month: date | None = None
-
-
-class ArchiveStore(Protocol):
-    """Moves texts out; every call may be repeated, ``move`` is one transaction."""
-
-    def unattempted(self, age: ArchiveAge) -> list[date]:
-        """Months with something old enough that no run has looked at yet."""
-        ...
-
-    def ready(self, month: date, age: ArchiveAge) -> list[Ready]:
-        """Interactions of the month with texts to move, oldest first."""
-        ...
-
-    def move(self, month: date, batch: Sequence[Ready], age: ArchiveAge) -> Moved:
-        """Copy, verify, mark and blank; what is no longer ready stays as it is."""
-        ...
-
-    def waiting(self) -> list[date]:
-        """Months of which the last run left something."""
-        ...
-
-    def left_of(self, months: Sequence[date], age: ArchiveAge) -> Mapping[date, MonthLeft]:
-        """What each of the months holds back; those that hold back nothing are missing."""
-        ...
-
-    def vacuum(self) -> None:
-        """What was blanked can be written over. Outside of any transaction."""
-        ...
-
-
-class RetentionStore(Protocol):
-    """Months as wholes."""
-
-    def months(self) -> list[KeptMonth]:
-        """All that the archive ever held, oldest first."""
-        ...
-
-    def drop(self, month: date) -> int | None:
-        """Drop a month with its earlier versions, for good; how many messages. None where somebody reads it now."""
-        ...
-
-
-class DeletedStore(Protocol):
-    """Words of messages that were deleted at their source."""
-
-    def blank_deleted(self, before: datetime, *, limit: int) -> int:
-        """Blank at most ``limit`` of those deleted by then: text, parts, metadata, copies, earlier versions. All else
-        of a row stays, and all hashes. One transaction; how many.
-        """
-        ...
-
-
-class RestoreStore(Protocol):
-    """Gives texts back; ``give_back`` is one transaction."""
-
-    def archived(self, scope: RestoreScope) -> list[int] | None:
-        """Ids of the archived messages, chat by chat; None where there is no such message, interaction or chat."""
-        ...
-
-    def give_back(self, ids: Sequence[int], *, held_until: datetime) -> Given:
-        """Texts back into their rows, copies out of the archive, their interactions held; mismatches stay."""
-        ...
-
-    def still_archived(self, ids: Sequence[int]) -> tuple[list[int], int]:
-        """Of these: those whose copy has not their hash, and how many have no copy any more."""
-        ...

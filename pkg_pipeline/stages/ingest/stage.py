@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
@@ -27,10 +28,12 @@ from pkg_pipeline.stages.ingest.stores import (
     ExportSource,
     IngestBatch,
     IngestCounts,
-    IngestStore,
     Unstorable,
 )
 from pkg_pipeline.stages.ports import TokenCounter
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
 
 BATCH_MESSAGES = 5_000
 BATCH_CHARACTERS = 4_000_000
@@ -43,7 +46,7 @@ NAMELESS, UNDATED = datetime(1, 1, 1, tzinfo=UTC), datetime(2, 1, 1, tzinfo=UTC)
 def import_export(
     export: ExportSource,
     *,
-    store: IngestStore,
+    store: PostgresIngestStore,
     counter: TokenCounter,
     selves: frozenset[tuple[str, str]],
     report: ImportReport,
@@ -142,7 +145,7 @@ class _Intake:
     """The state of one file being read: what is known already, the batch being filled. Grows with people and chats."""
 
     export: ExportSource
-    store: IngestStore
+    store: PostgresIngestStore
     counter: TokenCounter
     selves: frozenset[tuple[str, str]]
     report: ImportReport

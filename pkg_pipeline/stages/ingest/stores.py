@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal, NamedTuple, Protocol
@@ -12,7 +11,6 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.memory.records import (
     ChatCategory,
     ChatKind,
@@ -175,43 +173,6 @@ class Unstorable(Exception):
     """The database refuses a value in a batch and keeps nothing of it; the message names the kind of refusal only."""
 
 
-class IngestStore(Protocol):
-    """Takes messages in; every call is one transaction and may be repeated."""
-
-    def known_selves(self, source: str) -> list[str]:
-        """External ids that are me on this source, from earlier imports."""
-        ...
-
-    def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
-        """Notes an import, and that those are dead which a process left behind that is gone."""
-        ...
-
-    def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
-        """Raises Unstorable."""
-        ...
-
-    def compare(self, exports: Sequence[ChatExport], *, verdict: Verdict) -> Deletions:
-        """Notes what a file shows of its chats and finds what was deleted in them, by all exports of theirs.
-
-        ``kept`` is said of what this file lacks, ``accepted`` also of what others lack in these chats.
-        """
-        ...
-
-    def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
-        """What each chat is called, and the latest name of each entity with the message's time that carried it."""
-        ...
-
-    def finish(
-        self,
-        *,
-        batch_id: UUID,
-        failed: bool,
-        sha256: str | None,
-        counts: Mapping[str, int],
-        rejected: Sequence[Rejected],
-    ) -> None: ...
-
-
 # ── interactions ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -283,57 +244,3 @@ class ChatInfo:
     kind: ChatKind
     category: ChatCategory | None
     members: Mapping[UUID, tuple[tuple[str, ...], bool]]
-
-
-class ChatBatch(Protocol):
-    """Touched chats inside one transaction: read the stretch of each in chunks, save interactions, finish."""
-
-    def chats(self) -> Iterator[tuple[ChatInfo, Iterator[list[SegmentMessage]]]]:
-        """Each chat that has messages, with them: they have to be read before the next chat is asked for."""
-        ...
-
-    def save(self, rows: Sequence[InteractionRow], *, due_after_seconds: float, minimum_messages: int) -> None:
-        """Upsert; a day whose eligible interactions changed is marked due ``due_after_seconds`` after their end."""
-        ...
-
-    def finish(self) -> int:
-        """Drop interactions of the stretches that are no more, move what they held; returns how many changed in all."""
-        ...
-
-    @property
-    def asked(self) -> int:
-        """How many of the chats given the batch has, from the first on."""
-        ...
-
-    @property
-    def built(self) -> int:
-        """How many of those have marks and are locked here."""
-        ...
-
-
-class InteractionStore(Protocol):
-    def dirty_chats(self, chats: Collection[UUID] | None = None, *, limit: int | None = None) -> list[UUID]:
-        """Those of ``chats`` (None: of all) that have marks, those with the oldest mark first, at most ``limit``."""
-        ...
-
-    def open_batch(
-        self, chats: Sequence[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
-    ) -> AbstractContextManager[ChatBatch]:
-        """The first of ``chats``, as many as one transaction takes. Unless it ``waits``, what another is at work on is
-        passed over.
-        """
-        ...
-
-    def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
-        """What a person says of a chat (P34), above export and rule. False where there is no such chat."""
-        ...
-
-    def complete_silent(self, *, before: datetime) -> int:
-        """Interactions that ended before ``before`` become completed; returns how many."""
-        ...
-
-    def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
-        """Running totals of the entities that saved interactions touched, in ``chats`` or (None) anywhere; returns how
-        many entities.
-        """
-        ...

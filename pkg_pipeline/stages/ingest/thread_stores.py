@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Protocol
-from uuid import UUID
 
 from pkg_pipeline.memory.records import ParsedMessage
 
@@ -101,18 +100,6 @@ class Coverage:
     missing: frozenset[str]
     unsearchable: frozenset[str]
     days: tuple[date, date] | None
-
-
-class ThreadMemory(Protocol):
-    """What the memory knows of threads."""
-
-    def known(self, chat_id: UUID) -> KnownThread: ...
-
-    def coverage(self, chat_id: UUID, message_ids: Sequence[str]) -> Coverage: ...
-
-    def labels(self, source: str) -> Mapping[str, ThreadLabel]:
-        """By thread id: what the memory calls it and has of it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

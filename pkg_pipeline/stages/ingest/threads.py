@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
@@ -20,12 +20,14 @@ from pkg_pipeline.stages.ingest.stores import ExportItem, ExportSource
 from pkg_pipeline.stages.ingest.thread_stores import (
     KnownThread,
     ThreadHistory,
-    ThreadMemory,
     Threads,
     ThreadState,
     ThreadUnknown,
     ThreadUnreadable,
 )
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.ingest.threads import PostgresThreadMemory
 
 SOURCE = "langgraph"
 MOST_TRIES = 3
@@ -47,7 +49,7 @@ class PruneParts:
     """
 
     threads: Threads
-    memory: ThreadMemory
+    memory: PostgresThreadMemory
     take_in: Callable[[str], None]
     build: Callable[[], None]
     fold: Callable[[UUID, bool], str | None]
@@ -97,7 +99,7 @@ class ThreadExport:
             yield replace(message, sent_at=min(message.sent_at, known_at), where=f"message {number}")
 
 
-def export_of(threads: Threads, memory: ThreadMemory, thread_id: str) -> tuple[ExportSource, tuple[str, ...]]:
+def export_of(threads: Threads, memory: PostgresThreadMemory, thread_id: str) -> tuple[ExportSource, tuple[str, ...]]:
     """The thread as an export, and what is less of it than could be. Raises ThreadUnknown, ThreadUnreadable."""
     known = memory.known(chat_of(thread_id))
     history = threads.history(thread_id, since=known.checkpoint_id)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -23,14 +23,15 @@ from pkg_pipeline.memory.message.sessionise import is_completed, stretches
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.stages.ingest.stores import (
     Belongings,
-    ChatBatch,
     ChatInfo,
     InteractionRow,
-    InteractionStore,
     ParticipantRow,
     SegmentMessage,
 )
 from pkg_pipeline.stages.ports import Clock
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.interactions.store import PostgresChatBatch, PostgresInteractionStore
 
 SAVED_AT_ONCE = 500
 SAVED_MESSAGES = 50_000
@@ -80,7 +81,7 @@ class InteractionsReport:
 
 
 def build_interactions(
-    store: InteractionStore, *, clock: Clock, params: InteractionParams, chats: Collection[UUID] | None = None
+    store: PostgresInteractionStore, *, clock: Clock, params: InteractionParams, chats: Collection[UUID] | None = None
 ) -> InteractionsReport:
     """Bring the interactions of touched chats up to date; one transaction a batch, so it may be killed anywhere.
 
@@ -99,7 +100,7 @@ def build_interactions(
 
 
 def _build(
-    store: InteractionStore, chats: Sequence[UUID], *, now: datetime, params: InteractionParams, waits: bool
+    store: PostgresInteractionStore, chats: Sequence[UUID], *, now: datetime, params: InteractionParams, waits: bool
 ) -> InteractionsReport:
     at = built = changed = messages = 0
     while at < len(chats):
@@ -113,7 +114,7 @@ def _build(
     return InteractionsReport(chats=built, interactions=changed, completed=0, messages=messages)
 
 
-def _build_batch(batch: ChatBatch, *, now: datetime, params: InteractionParams) -> int:
+def _build_batch(batch: PostgresChatBatch, *, now: datetime, params: InteractionParams) -> int:
     """Save the interactions of the chats in pieces; returns how many messages they have."""
     rows: list[InteractionRow] = []
     messages = unsaved = 0

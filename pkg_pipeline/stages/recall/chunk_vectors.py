@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from pkg_pipeline.memory.recall.chunk_records import Chunk
 from pkg_pipeline.stages.ports import Embedder, EmbedderError, EmbedderRejected, EmbedderUnavailable
 from pkg_pipeline.stages.recall.chunk_stores import KeptChunk
-from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch, VectorRow, VectorStore
+from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch, VectorRow
 
 if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
     from pkg_pipeline.stages.ports import Vectors
 
 EMBEDDED_AT_ONCE = 128
@@ -40,7 +41,7 @@ class Vectorising:
     long there is no use in asking again.
     """
 
-    def __init__(self, embedder: Embedder, space: Space, vectors: VectorStore) -> None:
+    def __init__(self, embedder: Embedder, space: Space, vectors: PostgresVectorStore) -> None:
         self._embedder, self._space, self._vectors = embedder, space, vectors
         self.failure: str | None = None
         self.stop_reason: str | None = None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain, groupby, islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
@@ -23,10 +23,13 @@ from pkg_pipeline.memory.recall.lexical import document_vector, term_number
 from pkg_pipeline.memory.text.name_forms import across_scripts, inflections
 from pkg_pipeline.stages.llm.reports import PartitionReport
 from pkg_pipeline.stages.ports import Clock, TermAnalyzer
-from pkg_pipeline.stages.recall.chunk_stores import Built, ChunkRow, ChunkStore, DueInteraction, HeldInteractions
+from pkg_pipeline.stages.recall.chunk_stores import Built, ChunkRow, DueInteraction
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.vector_stores import NO_SPACE
 from pkg_pipeline.stages.summaries.stores import FinishedPartition, PartitionStore
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore, PostgresHeldInteractions
 
 ASSET = "memory_chunks"
 
@@ -51,7 +54,7 @@ Item = TypeVar("Item")
 class ChunkDeps:
     """The ports this stage works with. ``vectorising`` None: words alone."""
 
-    store: ChunkStore
+    store: PostgresChunkStore
     partitions: PartitionStore
     analyzer: TermAnalyzer
     clock: Clock
@@ -147,7 +150,7 @@ class _Work:
         vectorising = self._deps.vectorising
         return vectorising is not None and vectorising.stop_reason is not None
 
-    def _make(self, held: HeldInteractions, taken: Sequence[DueInteraction]) -> None:
+    def _make(self, held: PostgresHeldInteractions, taken: Sequence[DueInteraction]) -> None:
         """Words, vectors, what is stale, the state: in this order, so that a kill only repeats work."""
         day_of = {one.id: one.day for one in taken}
         speakers = held.speakers(list(day_of))
@@ -175,7 +178,10 @@ class _Work:
             self._reports[one.day].interactions += 1
 
     def _chunks(
-        self, held: HeldInteractions, taken: Sequence[DueInteraction], speakers: Mapping[UUID, Mapping[UUID, str]]
+        self,
+        held: PostgresHeldInteractions,
+        taken: Sequence[DueInteraction],
+        speakers: Mapping[UUID, Mapping[UUID, str]],
     ) -> Iterator[Chunk]:
         """Of one after the other; of a long one never more than a few passages and a page of messages at once."""
         sources = {one.id: one.interaction for one in taken}
@@ -210,7 +216,7 @@ def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str
     return tuple(sorted({topic.name.casefold() for topic in merge_topics(mentions, besides=besides)}))
 
 
-def _remove_stale(held: HeldInteractions, interactions: Sequence[UUID]) -> int:
+def _remove_stale(held: PostgresHeldInteractions, interactions: Sequence[UUID]) -> int:
     removed = 0
     while places := held.stale(interactions, STALE_AT_ONCE):
         held.delete(places)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch, SpaceState, SpaceStore, VectorStore
+from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch, SpaceState
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
+    from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
 
 ROUNDS_WITHOUT_PROGRESS = 3
 """Passes that bring nothing before it is given up: what still lacks a vector then will not get one by repeating."""
@@ -54,10 +57,8 @@ class Filled:
     stop_reason: str | None
 
 
-class Fill(Protocol):
-    def __call__(self, space: Space, on_saved: Callable[[int], None]) -> Filled:
-        """Give every interaction that is outdated for the space its chunks and vectors there."""
-        ...
+Fill = Callable[[Space, Callable[[int], None]], Filled]
+"""(space, told of each batch that is saved) → one pass that gives every interaction its chunks and vectors there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,40 +73,12 @@ class SpaceSize:
     indexes: int
 
 
-class FilledSpaces(SpaceStore, Protocol):
-    """What only the filling of a space asks of the store of spaces."""
-
-    def filling(self) -> AbstractContextManager[bool]:
-        """Whether nobody else fills or drops a space meanwhile."""
-        ...
-
-    def missing(self, space_id: int) -> tuple[int, int]:
-        """Interactions and chunks that lack a vector in the space, the refused left out."""
-        ...
-
-    def forget_incomplete(self, space_id: int) -> int:
-        """Interactions that are marked complete and lack vectors are due again; how many."""
-        ...
-
-    def sizes(self) -> list[SpaceSize]: ...
-
-    def chunks(self) -> int: ...
-
-    def sample(self, space_id: int, limit: int) -> list[tuple[bool, str]]:
-        """Some of what lacks a vector: whether it is a message, and its words."""
-        ...
-
-    def unread(self) -> int:
-        """Interactions with messages that were never cut into chunks."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ReembedDeps:
     """The ports this stage works with. ``wait`` lets another run go on for so many seconds."""
 
-    spaces: FilledSpaces
-    vectors: VectorStore
+    spaces: PostgresSpaceStore
+    vectors: PostgresVectorStore
     fill: Fill
     wait: Callable[[float], None]
 
@@ -235,7 +208,7 @@ def drop(model: str, *, deps: ReembedDeps) -> int:
     raise SpaceUnknown(model)
 
 
-def foretell(model: str, *, spaces: FilledSpaces, counter: TokenCounter) -> ReembedForecast:
+def foretell(model: str, *, spaces: PostgresSpaceStore, counter: TokenCounter) -> ReembedForecast:
     """What ``reembed`` would have to do now. Writes nothing."""
     known = next((one for one in spaces.spaces() if one.model == model), None)
     space_id = known.id if known else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -42,10 +42,8 @@ ASKED_SHARE = 0.5
 """Of the vector that is searched for, what the question as it was asked counts; other phrasings share the rest."""
 
 
-class Embedders(Protocol):
-    def __call__(self, model: str) -> Embedder | None:
-        """The embedder of a vector space, None where this installation has none for it."""
-        ...
+Embedders = Callable[[str], Embedder | None]
+"""The embedder of a vector space by its model, None where this installation has none for it."""
 
 
 @dataclass(frozen=True, slots=True)

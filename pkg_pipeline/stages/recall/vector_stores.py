@@ -5,10 +5,9 @@ A space is the vectors of one model (B4). One space is active: recall asks it an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
@@ -51,45 +50,3 @@ class ChunkPlace:
 
     chunk_no: int
     scopes: tuple[UUID, ...]
-
-
-class SpaceStore(Protocol):
-    def active(self) -> Space | None: ...
-
-    def spaces(self) -> list[Space]: ...
-
-    def open(self, model: str) -> Space:
-        """The space of a model; a new one is ``active`` where none is yet, else ``building``."""
-        ...
-
-    def activate(self, space_id: int) -> None:
-        """Switch: what was active is retired. Raises SpaceMismatch while an interaction lacks the space's vectors."""
-        ...
-
-    def drop(self, space_id: int) -> int:
-        """Take a space that is not active away with vectors, codes and indexes; returns how many vectors it had."""
-        ...
-
-
-class VectorStore(Protocol):
-    def missing(self, space_id: int, chunks: Sequence[tuple[int, str]]) -> set[int]:
-        """Of ``(chunk_no, index_hash)`` those without a vector made from exactly these words."""
-        ...
-
-    def save(self, space_id: int, rows: Sequence[VectorRow]) -> int:
-        """Upsert vectors, codes and sizes in one transaction; a chunk that is gone by now is passed over.
-
-        Returns how many were saved. Raises SpaceMismatch for another number of dimensions than the space's.
-        """
-        ...
-
-    def delete(self, chunks: Sequence[ChunkPlace]) -> None:
-        """Take the codes and vectors of these chunks away in every space."""
-        ...
-
-    def keep_indexes(self, space_id: int | None = None) -> list[str]:
-        """Index every scope that has outgrown scanning; the names of what was built now. Not inside a transaction.
-
-        Of the active space, and of ``space_id``: one that is complete and will be active next.
-        """
-        ...

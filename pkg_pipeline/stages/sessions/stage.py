@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
@@ -26,14 +26,16 @@ from pkg_pipeline.stages.sessions.senders import LONGEST_SHOWN, KnownChat, Sende
 from pkg_pipeline.stages.sessions.stores import (
     AppendBatch,
     Appended,
-    AppendStore,
     Newcomers,
     SessionChange,
     SessionChat,
     SessionStart,
-    SessionStore,
     SessionUnknown,
 )
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.sessions.append import PostgresAppendStore
+    from pkg_pipeline.adapters.postgres.sessions.store import PostgresSessionStore
 
 KNOWN_CHATS = 4_096
 """Chats whose senders one process remembers; the least lately used are looked up again."""
@@ -54,8 +56,8 @@ class Sessions:
 
     def __init__(
         self,
-        appending: AppendStore,
-        store: SessionStore,
+        appending: PostgresAppendStore,
+        store: PostgresSessionStore,
         *,
         counter: TokenCounter,
         clock: Clock,

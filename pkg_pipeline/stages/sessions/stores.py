@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 from pkg_pipeline.memory.records import ChatKind
-from pkg_pipeline.memory.session.records import Policy, SessionEvent, SessionMessage, SessionState, Strategy
+from pkg_pipeline.memory.session.records import Policy, SessionMessage, SessionState, Strategy
 from pkg_pipeline.stages.ingest.stores import EntityRow, IngestCounts, MessageRow
 
 MessageTimes = Mapping[str, tuple[datetime, bool]]
@@ -86,19 +85,6 @@ class AppendBatch:
     untimed: frozenset[str] = frozenset()
 
 
-class AppendStore(Protocol):
-    def times(self, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
-        """Of those of these messages that are there."""
-        ...
-
-    def append(self, batch: AppendBatch) -> Appended | None:
-        """Messages and counters in one transaction, which may be repeated.
-
-        None, and nothing written: somebody in a batch without newcomers is not known in this chat (any more).
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class SessionChange:
     """What ``set`` changes; None leaves it. An empty label takes it away, an interval of 0 is that of the settings."""
@@ -132,35 +118,3 @@ class FoldSource:
     message: SessionMessage
     is_archived: bool
     is_deleted: bool
-
-
-class SessionStore(Protocol):
-    def chat(self, chat_id: UUID) -> SessionChat | None: ...
-
-    def state(self, session_id: UUID) -> SessionState | None: ...
-
-    def ensure(self, start: SessionStart) -> SessionState:
-        """The session, made with its chat where there is none; of a chat that was there the counters are counted."""
-        ...
-
-    def event(self, session_id: UUID, event: SessionEvent, *, source: str, now: datetime) -> SessionState | None:
-        """Asks for a fold at once; None where there is no such session."""
-        ...
-
-    def change(self, session_id: UUID, change: SessionChange, *, source: str, now: datetime) -> SessionState | None: ...
-
-    def page(self, *, after: tuple[datetime | None, UUID] | None, limit: int) -> list[SessionRow]:
-        """Latest activity first, those without any last."""
-        ...
-
-    def recent(self, session_id: UUID, *, limit: int) -> tuple[SessionRow, list[SessionMessage]] | None:
-        """H16: the counters and the last live messages, oldest first, in one bounded statement."""
-        ...
-
-    def messages(self, session_id: UUID, *, before_id: int | None, limit: int) -> list[SessionMessage]:
-        """Live messages of a chat, newest first; archived texts are read from the archive."""
-        ...
-
-    def sources(self, session_id: UUID, fold_id: UUID) -> list[FoldSource] | None:
-        """T6: all that a fold covers, in order; None where there is no such fold."""
-        ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 from uuid import UUID, uuid4
 
 from pkg_pipeline.memory.message.blocks import text_of
@@ -40,8 +40,10 @@ from pkg_pipeline.stages.window.stores import (
     WindowQuery,
     WindowRows,
     WindowSink,
-    WindowStore,
 )
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.sessions.window import PostgresWindowStore
 
 __all__ = [
     "Form",
@@ -117,7 +119,7 @@ class WindowRequest:
 class WindowParts:
     """What the read works with. Without ``recall`` nothing is recalled; without ``served`` nothing is recorded."""
 
-    store: WindowStore
+    store: PostgresWindowStore
     counter: TokenCounter
     settings: WindowSettings
     recall: Recaller | None = None

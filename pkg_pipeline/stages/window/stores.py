@@ -73,16 +73,6 @@ class Topic:
     last_seen_at: datetime
 
 
-class WindowStore(Protocol):
-    def read_window(self, query: WindowQuery) -> WindowRows | None:
-        """One round trip (one more where texts are in the archive); None where there is no such session."""
-        ...
-
-    def topics(self, session_id: UUID, *, limit: int) -> list[Topic]:
-        """The most mentioned first, of those the last seen."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ServedWindow:
     """What was served, without a word of it (T3): ids and tokens."""
@@ -101,23 +91,6 @@ class ServedWindow:
 class WindowSink(Protocol):
     def put(self, receipt: ServedWindow) -> None:
         """Keep it, at once or soon. Never fails a read: one that cannot be kept is counted as lost."""
-        ...
-
-
-class UsageRecorder(Protocol):
-    def record_usage(
-        self,
-        session_id: UUID,
-        *,
-        input_tokens: int,
-        output_tokens: int,
-        cost_usd: float | None = None,
-        model: str | None = None,
-    ) -> bool:
-        """What a model reported for the answer to the session's last window, unless that has its report already (T3).
-
-        ``input_tokens`` are all of the prompt, those from a cache among them. Whether a window took it.
-        """
         ...
 
 

@@ -49,7 +49,6 @@ class ArchiveRig(Rig):
         used = store or self.archive_store
         return ArchiveDeps(
             store=used,
-            retention=used,
             partitions=partitions or PostgresPartitionStore(self.pool),
             clock=PinnedClock(self.now),
         )

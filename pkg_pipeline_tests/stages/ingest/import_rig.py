@@ -18,7 +18,7 @@ from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
 from pkg_pipeline.stages.ingest.report import ImportReport
 from pkg_pipeline.stages.ingest.stage import import_export
-from pkg_pipeline.stages.ingest.stores import ExportSource, IngestStore
+from pkg_pipeline.stages.ingest.stores import ExportSource
 from pkg_pipeline.stages.interactions.stage import InteractionParams, InteractionsReport, build_interactions
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
@@ -117,7 +117,7 @@ class Rig:
         *,
         exported_at: datetime = NOW,
         selves: frozenset[tuple[str, str]] = frozenset(),
-        store: IngestStore | None = None,
+        store: PostgresIngestStore | None = None,
     ) -> ImportReport:
         text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
         return self.take_export(
@@ -129,7 +129,7 @@ class Rig:
         export: ExportSource,
         *,
         selves: frozenset[tuple[str, str]] = frozenset(),
-        store: IngestStore | None = None,
+        store: PostgresIngestStore | None = None,
     ) -> ImportReport:
         report = ImportReport()
         import_export(

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
 from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.stages.ingest import stage as ingest
 from pkg_pipeline.stages.ingest.stores import ChatNames, IngestBatch, IngestCounts
@@ -139,21 +140,18 @@ def test_when_it_was_said_and_when_it_came_in_are_two_times(rig: Rig) -> None:
     assert rig.rows("SELECT imported_at FROM messages") == [(imported_at,)]
 
 
-class DiesAfter:
+class DiesAfter(PostgresIngestStore):
     """A store whose process ends in the middle of an import: ``batches`` are written, then nothing any more."""
 
     def __init__(self, rig: Rig, batches: int) -> None:
-        self._store = rig.store
+        super().__init__(rig.pool)
         self._left = batches
-        self.begin = rig.store.begin
-        self.finish = rig.store.finish
-        self.known_selves = rig.store.known_selves
 
     def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
         if self._left == 0:
             raise KeyboardInterrupt
         self._left -= 1
-        return self._store.write(batch, exported_at=exported_at)
+        return super().write(batch, exported_at=exported_at)
 
     def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
         raise AssertionError("not reached")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
+from psycopg_pool import ConnectionPool
+
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.sessions.window import PostgresServedWindows, PostgresWindowStore
 from pkg_pipeline.stages.window.stage import WindowAnswer, WindowParts, WindowRequest, WindowSettings, window
@@ -25,17 +27,16 @@ class WordCounter:
         return [len(text.split()) for text in texts]
 
 
-class WatchedStore:
+class WatchedStore(PostgresWindowStore):
     """Windows read over connections that cannot write; remembers what was asked."""
 
-    def __init__(self, store: PostgresWindowStore) -> None:
-        self._store = store
+    def __init__(self, connections: ConnectionPool) -> None:
+        super().__init__(connections)
         self.asked: list[WindowQuery] = []
-        self.topics = store.topics
 
     def read_window(self, query: WindowQuery) -> WindowRows | None:
         self.asked.append(query)
-        return self._store.read_window(query)
+        return super().read_window(query)
 
 
 class WindowRig(SessionRig):
@@ -44,7 +45,7 @@ class WindowRig(SessionRig):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.reads = engine.pool(url, size=1, readonly=True)
-        self.windows = WatchedStore(PostgresWindowStore(self.reads))
+        self.windows = WatchedStore(self.reads)
         self.served = PostgresServedWindows(self.pool, price=lambda model, given, out: 0.5 if model == "m" else None)
 
     def close(self) -> None:

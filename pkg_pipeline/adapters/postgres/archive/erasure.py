@@ -36,12 +36,13 @@ _MADE = (
 
 
 class PostgresErasure:
-    """Implements ``stages.erasing.ErasureStore``."""
+    """The steps of erasing a chat."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def content(self, chat_id: UUID) -> Erased | None:
+        """Messages and all that was made of them, in one transaction; None where there is no such chat."""
         with transaction(self._connections) as connection:
             chat = connection.execute(query("erasing", "lock_chat"), {"chat": chat_id}).fetchone()
             if chat is None:
@@ -83,6 +84,7 @@ class PostgresErasure:
         return removed
 
     def chat(self, chat_id: UUID, people: Sequence[UUID]) -> int:
+        """The chat itself, and those of ``people`` whom nothing else mentions; how many of them."""
         given: dict[str, Any] = {"chat": chat_id, "people": list(people)}
         with transaction(self._connections) as connection:
             connection.execute(query("erasing", "lock_selves"))

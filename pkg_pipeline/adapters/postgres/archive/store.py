@@ -24,7 +24,7 @@ class ArchiveBusy(Exception):
 
 
 class PostgresArchiveStore:
-    """Implements all stores of ``stages.archive_stores``."""
+    """Texts out and back, months as wholes; every call may be repeated."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -32,12 +32,15 @@ class PostgresArchiveStore:
     # ── out ───────────────────────────────────────────────────────────────────────────────────
 
     def unattempted(self, age: ArchiveAge) -> list[date]:
+        """Months with something old enough that no run has looked at yet."""
         return [row[0] for row in self._rows("unattempted", {"ended_before": age.ended_before})]
 
     def ready(self, month: date, age: ArchiveAge) -> list[Ready]:
+        """Interactions of the month with texts to move, oldest first."""
         return [Ready(*row) for row in self._rows("ready", {"month": month, **_aged(age)})]
 
     def move(self, month: date, batch: Sequence[Ready], age: ArchiveAge) -> Moved:
+        """Copy, verify, mark and blank; what is no longer ready stays as it is."""
         given: dict[str, Any] = {
             "month": month,
             "partition": _partition(month),
@@ -77,9 +80,11 @@ class PostgresArchiveStore:
                 connection.execute(cast(str, _first(self._step(connection, step, given))).encode())
 
     def waiting(self) -> list[date]:
+        """Months of which the last run left something."""
         return [date.fromisoformat(row[0]) for row in self._rows("waiting", {})]
 
     def left_of(self, months: Sequence[date], age: ArchiveAge) -> dict[date, MonthLeft]:
+        """What each of the months holds back; those that hold back nothing are missing."""
         after = (age.now - age.ended_before).total_seconds()
         rows = self._rows(
             "left", {"months": list(months), "minimum": age.minimum_messages, "after": after, **_aged(age)}
@@ -93,15 +98,18 @@ class PostgresArchiveStore:
         return {month: MonthLeft(held_back, due.get(month)) for month, held_back in counts.items()}
 
     def vacuum(self) -> None:
+        """What was blanked can be written over. Outside of any transaction."""
         with self._connections.connection() as connection:
             connection.execute(query("archive", "vacuum"))
 
     # ── months as wholes ──────────────────────────────────────────────────────────────────────
 
     def months(self) -> list[KeptMonth]:
+        """All that the archive ever held, oldest first."""
         return [KeptMonth(*row) for row in self._rows("months", {})]
 
     def drop(self, month: date) -> int | None:
+        """Drop a month with its earlier versions, for good; how many messages. None where somebody reads it now."""
         given = {"month": month, "partition": _partition(month), "mark": MARK}
         try:
             with transaction(self._connections) as connection:
@@ -116,6 +124,9 @@ class PostgresArchiveStore:
     # ── what was deleted ──────────────────────────────────────────────────────────────────────
 
     def blank_deleted(self, before: datetime, *, limit: int) -> int:
+        """Blank at most ``limit`` of those deleted by then: text, parts, metadata, copies, earlier versions. All else
+        of a row stays, and all hashes. One transaction; how many.
+        """
         with transaction(self._connections) as connection, connection.cursor(row_factory=dict_row) as cursor:
             found = cursor.execute(query("archive", "deleted"), {"before": before, "limit": limit}).fetchall()
             given = {"ids": [row["id"] for row in found]}
@@ -130,6 +141,7 @@ class PostgresArchiveStore:
     # ── back ──────────────────────────────────────────────────────────────────────────────────
 
     def archived(self, scope: RestoreScope) -> list[int] | None:
+        """Ids of the archived messages, chat by chat; None where there is no such message, interaction or chat."""
         if scope.month is not None:
             return [row[0] for row in self._rows("archived_of_month", {"month": scope.month})]
         if scope.message is not None:
@@ -142,6 +154,7 @@ class PostgresArchiveStore:
         return [key for key, is_archived in found if is_archived] if found else None
 
     def give_back(self, ids: Sequence[int], *, held_until: datetime) -> Given:
+        """Texts back into their rows, copies out of the archive, their interactions held; mismatches stay."""
         given: dict[str, Any] = {"ids": list(ids), "held_until": held_until}
         with transaction(self._connections) as connection:
             self._step(connection, "lock_chats_of", given)
@@ -155,6 +168,7 @@ class PostgresArchiveStore:
         return Given(messages=len(rows), bytes=sum(row[3] for row in rows), interactions=len(interactions))
 
     def still_archived(self, ids: Sequence[int]) -> tuple[list[int], int]:
+        """Of these: those whose copy has not their hash, and how many have no copy any more."""
         rows = self._rows("still_archived", {"ids": list(ids)})
         return [key for key, has_copy in rows if has_copy], sum(not has_copy for _, has_copy in rows)
 

@@ -45,7 +45,7 @@ REPLACING = (
 
 
 class PostgresIngestStore:
-    """Implements ``stages.message_stores.IngestStore``."""
+    """Stores imports; every call is one transaction and may be repeated."""
 
     def __init__(
         self,
@@ -61,10 +61,12 @@ class PostgresIngestStore:
         self._holding = dict[UUID, Connection]()  # shows other processes that an import under way is alive
 
     def known_selves(self, source: str) -> list[str]:
+        """External ids that are me on this source, from earlier imports."""
         with self._connections.connection() as connection:
             return [row[0] for row in connection.execute(query("ingest", "known_selves"), {"source": source})]
 
     def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
+        """Notes an import, and that those are dead which a process left behind that is gone."""
         with transaction(self._connections) as connection:
             connection.execute(query("ingest", "end_dead_batches"))
         holding = self._holding[batch_id] = self._connections.getconn()
@@ -101,6 +103,7 @@ class PostgresIngestStore:
             )
 
     def write(self, batch: IngestBatch, *, exported_at: datetime) -> IngestCounts:
+        """Raises Unstorable."""
         try:
             return self._write(batch, exported_at)
         except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
@@ -123,11 +126,16 @@ class PostgresIngestStore:
             )[0]
 
     def compare(self, exports: Sequence[ChatExport], *, verdict: Verdict) -> Deletions:
+        """Notes what a file shows of its chats and finds what was deleted in them, by all exports of theirs.
+
+        ``kept`` is said of what this file lacks, ``accepted`` also of what others lack in these chats.
+        """
         now = datetime.now(UTC) if self._now is None else self._now()
         with transaction(self._connections) as connection:
             return compare(connection, exports, verdict=verdict, counters=self._counters, now=now)
 
     def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
+        """What each chat is called, and the latest name of each entity with the message's time that carried it."""
         with transaction(self._connections) as connection:
             if entities:
                 name_entities(connection, entities)

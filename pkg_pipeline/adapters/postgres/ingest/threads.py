@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class PostgresThreadMemory:
-    """Implements ``stages.thread_stores.ThreadMemory``."""
+    """What the memory knows of threads."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -40,6 +40,7 @@ class PostgresThreadMemory:
         )
 
     def labels(self, source: str) -> Mapping[str, ThreadLabel]:
+        """By thread id: what the memory calls it and has of it."""
         with self._connections.connection() as connection:
             rows = connection.execute(query("threads", "labels"), {"source": source}).fetchall()
         return {thread: ThreadLabel(label, messages, folds) for thread, label, messages, folds in rows}

@@ -29,12 +29,13 @@ TOTALS_AT_ONCE = 1_000
 
 
 class PostgresInteractionStore:
-    """Implements ``stages.message_stores.InteractionStore``."""
+    """Chats with marks, and batches of them."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def dirty_chats(self, chats: Collection[UUID] | None = None, *, limit: int | None = None) -> list[UUID]:
+        """Those of ``chats`` (None: of all) that have marks, those with the oldest mark first, at most ``limit``."""
         given = {"chats": None if chats is None else list(chats), "limit": limit}
         with self._connections.connection() as connection:
             return [row.chat_id for row in _rows(connection, "dirty_chats", given)]
@@ -43,6 +44,9 @@ class PostgresInteractionStore:
     def open_batch(
         self, chats: Sequence[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
     ) -> Iterator[PostgresChatBatch]:
+        """The first of ``chats``, as many as one transaction takes. Unless it ``waits``, what another is at work on is
+        passed over.
+        """
         with transaction(self._connections) as connection:
             connection.execute(query("interactions", "create_planned"))
             given = {"chats": list(chats[:CHATS_AT_ONCE]), "messages": MESSAGES_AT_ONCE}
@@ -52,16 +56,21 @@ class PostgresInteractionStore:
             yield PostgresChatBatch(connection, found, asked=len(asked))
 
     def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
+        """What a person says of a chat (P34), above export and rule. False where there is no such chat."""
         with self._connections.connection() as connection:
             parameters = {"chat": chat_id, "category": category}
             found = connection.execute(query("interactions", "set_category"), parameters).fetchone()
             return found is not None and found[0] == 1
 
     def complete_silent(self, *, before: datetime) -> int:
+        """Interactions that ended before ``before`` become completed; returns how many."""
         with self._connections.connection() as connection:
             return connection.execute(query("interactions", "complete_silent"), {"before": before}).rowcount
 
     def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
+        """Running totals of the entities that saved interactions touched, in ``chats`` or (None) anywhere; returns how
+        many entities.
+        """
         with self._connections.connection() as connection:
             dirty = _rows(connection, "dirty_entities", {"chats": None if chats is None else list(chats)})
         for at in range(0, len(dirty), TOTALS_AT_ONCE):
@@ -123,7 +132,9 @@ def _open(
 
 
 class PostgresChatBatch:
-    """Implements ``stages.message_stores.ChatBatch`` inside the transaction that ``open_batch`` holds."""
+    """Touched chats inside the transaction of ``open_batch``: the first ``asked`` of those given, ``built`` of them
+    locked here with marks.
+    """
 
     def __init__(self, connection: Connection, stretches: list[_Stretch], *, asked: int) -> None:
         self._connection = connection
@@ -134,6 +145,7 @@ class PostgresChatBatch:
         self._changed = 0
 
     def chats(self) -> Iterator[tuple[ChatInfo, Iterator[list[SegmentMessage]]]]:
+        """Each chat that has messages, with them: they have to be read before the next chat is asked for."""
         with self._connection.cursor("segments", row_factory=kwargs_row(SegmentMessage)) as cursor:
             cursor.itersize = CHUNK_MESSAGES
             given = self._bounds() | {"is_group": [one.is_group for one in self._stretches]}
@@ -149,6 +161,7 @@ class PostgresChatBatch:
         }
 
     def save(self, rows: Sequence[InteractionRow], *, due_after_seconds: float, minimum_messages: int) -> None:
+        """Upsert; a day whose eligible interactions changed is marked due ``due_after_seconds`` after their end."""
         if not rows:
             return
         run = self._connection.execute
@@ -212,6 +225,7 @@ class PostgresChatBatch:
         run(query("interactions", "clear_belongs"))
 
     def finish(self) -> int:
+        """Drop interactions of the stretches that are no more, move what they held; returns how many changed in all."""
         run = self._connection.execute
         vanished = _rows(self._connection, "vanished", self._bounds())
         if vanished:

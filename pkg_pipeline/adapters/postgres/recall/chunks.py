@@ -30,12 +30,16 @@ INDEXED_BY = "chunk_index"
 
 
 class PostgresChunkStore:
-    """Implements ``stages.chunk_stores.ChunkStore``."""
+    """Which interactions need chunks, and the holding of them."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def due(self, days: tuple[date, date], *, space_id: int) -> list[DueInteraction]:
+        """Interactions of the closed range of days whose chunks are outdated for the words or the space, by day.
+
+        Active ones too; mass chats have none (P34).
+        """
         found: list[DueInteraction] = []
         with self._connections.connection() as connection:
             span = {"first_day": days[0], "last_day": days[1]}
@@ -45,11 +49,13 @@ class PostgresChunkStore:
         return found
 
     def unwanted(self) -> list[UUID]:
+        """Interactions that have chunks and are gone, or lie in a chat that became mass."""
         with self._connections.connection() as connection:
             return [row[0] for row in connection.execute(query("chunks", "unwanted"))]
 
     @contextmanager
     def hold(self, interactions: Sequence[UUID]) -> Iterator[PostgresHeldInteractions]:
+        """Holds what is free until the end of the context; a process that dies lets go."""
         with self._connections.connection() as connection:
             try:
                 rows = connection.execute(query("chunks", "hold"), {"ids": list(interactions)}).fetchall()
@@ -61,6 +67,7 @@ class PostgresChunkStore:
                     connection.execute(query("chunks", "let_go"))
 
     def look_again(self, index: str) -> bool:
+        """Mark all days if what they were indexed by last (rules and space) was not ``index``; whether it did."""
         with transaction(self._connections) as connection:
             known = connection.execute(query("work", "kept_setting"), {"key": INDEXED_BY}).fetchone()
             if known == (index,):
@@ -71,7 +78,7 @@ class PostgresChunkStore:
 
 
 class PostgresHeldInteractions:
-    """Implements ``stages.chunk_stores.HeldInteractions`` on the connection whose session holds them."""
+    """Interactions that nobody else makes chunks of meanwhile; the session of the connection holds them."""
 
     def __init__(self, connection: Connection, ids: Sequence[UUID]) -> None:
         self._connection = connection
@@ -79,14 +86,20 @@ class PostgresHeldInteractions:
 
     @property
     def ids(self) -> Sequence[UUID]:
+        """Those of the wanted ones that nobody else holds, in their order."""
         return self._ids
 
     def outdated(self, space_id: int) -> list[DueInteraction]:
+        """Those that need work still, in the order of ``ids``; from here on they have a state, if an unfinished one."""
         found = _outdated(self._connection, self._ids, space_id)
         self._connection.execute(query("chunks", "begin"), {"ids": [one.id for one in found]})
         return found
 
     def messages(self, interactions: Sequence[UUID]) -> Iterator[tuple[UUID, ChunkedMessage]]:
+        """Live messages with their text, interaction by interaction as given, each in its order of speech.
+
+        A single interaction is read page by page, several at once.
+        """
         limit = PAGE_MESSAGES if len(interactions) == 1 else None
         after: dict[str, Any] = {"after_at": BEFORE_ALL, "after_length": -1, "after_id": ""}
         while True:
@@ -100,6 +113,7 @@ class PostgresHeldInteractions:
             after = {"after_at": sent_at, "after_length": len(external_id), "after_id": external_id}
 
     def derived(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[DerivedText]]:
+        """The live summary, its decisions and action items, the confirmed facts, and the folds that end in each."""
         found: dict[UUID, list[DerivedText]] = {}
         rows = self._connection.execute(query("chunks", "derived"), {"ids": list(interactions)})
         for interaction, *columns in rows:
@@ -120,6 +134,7 @@ class PostgresHeldInteractions:
         return found
 
     def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, Mapping[UUID, str]]:
+        """For each the names of those who wrote in it or take part."""
         found: dict[UUID, dict[UUID, str]] = {one: {} for one in interactions}
         for interaction, entity, name in self._connection.execute(
             query("chunks", "speakers"), {"ids": list(interactions)}
@@ -128,10 +143,12 @@ class PostgresHeldInteractions:
         return found
 
     def key_points(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
+        """Those of the live summary, where there is one."""
         rows = self._connection.execute(query("chunks", "key_points"), {"ids": list(interactions)})
         return dict(rows.fetchall())
 
     def save(self, rows: Sequence[ChunkRow]) -> list[KeptChunk]:
+        """Upsert rows, and the frequencies of their terms, in one transaction; what became of each, in their order."""
         run = self._connection.execute
         with self._connection.transaction():
             run(query("chunks", "create_incoming"))
@@ -147,16 +164,19 @@ class PostgresHeldInteractions:
             return kept
 
     def stale(self, interactions: Sequence[UUID], limit: int) -> list[ChunkPlace]:
+        """Chunks of these that were not saved since they are held; at most ``limit``."""
         rows = self._connection.execute(query("chunks", "stale"), {"ids": list(interactions), "limit": limit})
         return [ChunkPlace(no, tuple(scopes)) for no, scopes in rows]
 
     def delete(self, places: Sequence[ChunkPlace]) -> None:
+        """Take chunks away with their vectors and the frequencies of their terms, in one transaction."""
         numbers = [one.chunk_no for one in places]
         with self._connection.transaction():
             self._connection.execute(query("chunks", "delete_chunks"), {"numbers": numbers})
             delete_in(self._connection, places)
 
     def name_speakers(self, terms: Mapping[UUID, Sequence[int]]) -> None:
+        """By which terms each of these entities is meant from now on."""
         pairs = [(term, entity) for entity, found in terms.items() for term in found]
         parameters = {
             "ids": list(terms),
@@ -168,6 +188,7 @@ class PostgresHeldInteractions:
                 self._connection.execute(query("chunks", step), parameters)
 
     def finish(self, built: Sequence[Built], *, spaces: Sequence[int]) -> None:
+        """Write down from what the chunks were made, for the words and for each space that is complete."""
         self._connection.execute(
             query("chunks", "finish"),
             {
@@ -180,6 +201,7 @@ class PostgresHeldInteractions:
         )
 
     def forget(self, interactions: Sequence[UUID]) -> None:
+        """These have no chunks any more: their states go."""
         self._connection.execute(query("chunks", "forget_states"), {"ids": list(interactions)})
 
 

@@ -19,7 +19,7 @@ from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch
 
 
 class PostgresSpaceStore:
-    """Implements ``stages.vector_stores.SpaceStore`` and ``stages.reembed.FilledSpaces``."""
+    """Rows of ``embedding_spaces``: opened, filled, switched, dropped, measured."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -32,6 +32,7 @@ class PostgresSpaceStore:
         return [Space(*row) for row in self._rows("all")]
 
     def open(self, model: str) -> Space:
+        """The space of a model; a new one is ``active`` where none is yet, else ``building``."""
         if not (rows := self._rows("of_model", model=model)):
             with transaction(self._connections) as connection:
                 _run(connection, "lock")

@@ -29,13 +29,14 @@ LENGTH_TOLERANCE = 1e-3
 
 
 class PostgresVectorStore:
-    """Implements ``stages.vector_stores.VectorStore``."""
+    """Vectors, codes and sizes of chunks."""
 
     def __init__(self, connections: ConnectionPool, *, scan_limit: int = SCAN_LIMIT) -> None:
         self._connections = connections
         self._scan_limit = scan_limit
 
     def missing(self, space_id: int, chunks: Sequence[tuple[int, str]]) -> set[int]:
+        """Of ``(chunk_no, index_hash)`` those without a vector made from exactly these words."""
         given = {
             "space": space_id,
             "chunk_nos": [chunk_no for chunk_no, _ in chunks],
@@ -79,6 +80,7 @@ class PostgresVectorStore:
         return len(there)
 
     def delete(self, chunks: Sequence[ChunkPlace]) -> None:
+        """Take the codes and vectors of these chunks away in every space."""
         with transaction(self._connections) as connection:
             delete_in(connection, chunks)
 

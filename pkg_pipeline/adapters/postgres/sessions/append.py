@@ -37,17 +37,22 @@ class _Outdated(Exception):
 
 
 class PostgresAppendStore:
-    """Implements ``stages.session_stores.AppendStore``."""
+    """Messages and counters of one chat, in one transaction that may be repeated."""
 
     def __init__(self, connections: ConnectionPool, counters: SessionCounters) -> None:
         self._connections = connections
         self._counters = counters
 
     def times(self, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
+        """Of those of these messages that are there."""
         with self._connections.connection() as connection:
             return _times(connection, chat_id, message_ids)
 
     def append(self, batch: AppendBatch) -> Appended | None:
+        """Messages and counters in one transaction, which may be repeated.
+
+        None, and nothing written: somebody in a batch without newcomers is not known in this chat (any more).
+        """
         if batch.newcomers is None and batch.last is not None and batch.rows:
             done = self._append_known(batch, batch.last)
             if done is not None:

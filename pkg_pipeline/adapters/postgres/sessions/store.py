@@ -48,7 +48,7 @@ def _look_again(
 
 
 class PostgresSessionStore:
-    """Implements ``stages.session_stores.SessionStore``."""
+    """Rows of ``conversation_sessions`` with their chats and messages."""
 
     def __init__(self, connections: ConnectionPool, counters: SessionCounters) -> None:
         self._connections = connections
@@ -57,6 +57,7 @@ class PostgresSessionStore:
     # ── writing ───────────────────────────────────────────────────────────────────────────────
 
     def ensure(self, start: SessionStart) -> SessionState:
+        """The session, made with its chat where there is none; of a chat that was there the counters are counted."""
         found = self.state(start.chat.id)
         if found is not None:
             return found
@@ -68,6 +69,7 @@ class PostgresSessionStore:
         return state_of(row)
 
     def event(self, session_id: UUID, event: SessionEvent, *, source: str, now: datetime) -> SessionState | None:
+        """Asks for a fold at once; None where there is no such session."""
         return self._changed(session_id, "set_event", {"event": event}, source, now)
 
     def change(self, session_id: UUID, change: SessionChange, *, source: str, now: datetime) -> SessionState | None:
@@ -99,6 +101,7 @@ class PostgresSessionStore:
         return state_of(rows[0]) if rows else None
 
     def page(self, *, after: tuple[datetime | None, UUID] | None, limit: int) -> list[SessionRow]:
+        """Latest activity first, those without any last."""
         at, last = after or (FAR, FIRST_ID)
         rows: list[tuple[Any, ...]] = []
         if at is not None:
@@ -109,16 +112,19 @@ class PostgresSessionStore:
         return [_row(row) for row in rows]
 
     def recent(self, session_id: UUID, *, limit: int) -> tuple[SessionRow, list[SessionMessage]] | None:
+        """H16: the counters and the last live messages, oldest first, in one bounded statement."""
         rows = self._rows("recent", {"id": session_id, "limit": limit})
         if not rows:
             return None
         return _row(rows[0]), [message_of(row[ROW_COLUMNS:]) for row in rows if row[ROW_COLUMNS] is not None]
 
     def messages(self, session_id: UUID, *, before_id: int | None, limit: int) -> list[SessionMessage]:
+        """Live messages of a chat, newest first; archived texts are read from the archive."""
         before = PAST_LAST_MESSAGE if before_id is None else before_id
         return [message_of(row) for row in self._rows("messages", {"id": session_id, "before": before, "limit": limit})]
 
     def sources(self, session_id: UUID, fold_id: UUID) -> list[FoldSource] | None:
+        """T6: all that a fold covers, in order; None where there is no such fold."""
         given = {"id": session_id, "fold": fold_id}
         if not self._rows("fold_is_there", given):
             return None

@@ -30,7 +30,7 @@ Price = Callable[[str, int, int], float | None]
 
 
 class PostgresWindowStore:
-    """Implements ``WindowStore``; its connections need not be able to write. Raises ``StoreUnavailable``."""
+    """What a window is made from; its connections need not be able to write. Raises ``StoreUnavailable``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -48,6 +48,7 @@ class PostgresWindowStore:
         return _window_rows(found, messages)
 
     def topics(self, session_id: UUID, *, limit: int) -> list[Topic]:
+        """The most mentioned first, of those the last seen."""
         return [Topic(*row) for row in self._rows("topics", {"session": session_id, "limit": limit})]
 
     def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -103,7 +104,7 @@ def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) ->
 
 
 class PostgresServedWindows:
-    """Implements ``WindowSink`` at once, and ``UsageRecorder``. Fails nobody: what cannot be kept is in ``lost``."""
+    """``WindowSink`` that writes at once. Fails nobody: what cannot be kept is counted in ``lost``."""
 
     def __init__(self, connections: ConnectionPool, *, price: Price = lambda *_: None) -> None:
         self._connections = connections
