@@ -8,7 +8,7 @@ from __future__ import annotations
 
 def summaries_code_version() -> str:
     """``PROMPTS+MODEL``; changes with any of them."""
-    from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
+    from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
     from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 
     return "+".join((*sorted(CURRENT_VERSIONS), OFFLINE_MODEL))
@@ -23,7 +23,7 @@ def chunks_code_version() -> str:
 
 def folds_code_version() -> str:
     """``PROMPTS+MODEL``; changes with any of them."""
-    from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
+    from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
     from pkg_pipeline.prompts import session_compress, session_fold
 
     return "+".join((session_compress.VERSION, session_fold.VERSION, OFFLINE_MODEL))
@@ -31,7 +31,7 @@ def folds_code_version() -> str:
 
 def profiles_code_version() -> str:
     """``PROMPT+MODEL``; changes with either."""
-    from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
+    from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
     from pkg_pipeline.prompts import relationship_profile
 
     return f"{relationship_profile.VERSION}+{OFFLINE_MODEL}"

@@ -6,18 +6,15 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Literal
 
 from pkg_pipeline.memory.records import Owner, Person
 from pkg_pipeline.offline.dates import due_date
-from pkg_pipeline.offline.people import named_in, vocative
-from pkg_pipeline.offline.phrases import phrases
-from pkg_pipeline.offline.reading import Line, Reading, Sentence
+from pkg_pipeline.offline.phrases import mark, phrases
+from pkg_pipeline.offline.reading import Line, Reading, Sentence, named_in, vocative
 from pkg_pipeline.offline.weighing import (
     Weighed,
-    addresses_you,
     asks_for_facts,
     is_question,
     late_bonus,
@@ -43,8 +40,8 @@ SPEECH_CONTINUED_SCORE = -1.0
 SPEECH_GENERAL_SCORE = -0.5
 SPEECH_QUESTION_SCORE = -1.0
 SPEECH_BROKEN_SCORE = -1.0
-_BROKEN = re.compile(r"\b(?:the|a|an|to|of|and|or|for|with|in|on|that|is|uh|um|в|на|с|и|для|что)\W*$", re.IGNORECASE)
 SHORT_ANSWER_CHARS = 60
+SHORT_SENTENCE_WORDS = 6
 _FOR_NOW = ("imperative", "please", "can_you", "would_you_mind", "you_can", "let_us")
 _ENDED = re.compile(r"[.!?。！？…]\s*$")
 TAKEN_UP_SCORE = 1.0
@@ -53,7 +50,7 @@ REFUSED_SCORE = -1.5
 
 @dataclass(frozen=True, slots=True)
 class FoundAction:
-    """One action item. ``lines`` are message indices, the quoted one first."""
+    """One action item. ``lines`` are message indices, the quoted one first; ``helper`` says the same in other words."""
 
     sentence: Sentence
     score: float
@@ -62,27 +59,23 @@ class FoundAction:
     lines: tuple[int, ...]
     due: date | None
     closed_at: date | None = None
-    helper: Sentence | None = field(default=None)
+    helper: Sentence | None = None
 
 
 def _owner(reading: Reading, line: Line, weighed: Weighed) -> tuple[Owner, Person | None]:
-    giver = weighed.giver
-    person: Person | None = None
+    giver, others = weighed.giver, reading.others_than(line.speaker)
     if giver == "both":
         return "both", None
-    named = named_in(weighed.sentence.text, reading.others_than(line.speaker))
+    named, addressee = named_in(weighed.sentence.text, others), reading.addressee(line)
     if giver == "speaker":
         person = line.speaker
     elif giver == "addressee":
-        person = vocative(line, reading.others_than(line.speaker)) or (
-            named if named and reading.addressee(line) is None else None
-        )
-        person = person or reading.addressee(line)
+        person = vocative(line, others) or addressee or named
     else:
         person = named or line.speaker
     if person is None:
         return ("them" if line.speaker.is_self else "both"), None
-    return ("self", person) if person.is_self else ("them", person)
+    return ("self" if person.is_self else "them"), person
 
 
 def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
@@ -96,7 +89,7 @@ def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
         score += SPEECH_IMMEDIATE_SCORE * weighed.only(*_FOR_NOW)
         score += SPEECH_GENERAL_SCORE * weighed.only("you_need", "we_will_do", "i_have_to", "imperative")
     score += SPEECH_QUESTION_SCORE * (is_question(text) and not weighed.has("can_you", "would_you_mind"))
-    score += SPEECH_BROKEN_SCORE * (_BROKEN.search(text) is not None)
+    score += SPEECH_BROKEN_SCORE * (mark("broken_off").search(text) is not None)
     earlier = reading.lines[line.index - 1] if line.index else None
     if earlier is not None and earlier.speaker == line.speaker and not _ENDED.search(earlier.message.text):
         score += SPEECH_CONTINUED_SCORE * weighed.only("imperative", "you_can", "gonna_work")
@@ -119,49 +112,40 @@ def most_items(reading: Reading, per_doubling: float = CAP_PER_DOUBLING) -> int:
 
 
 def _question_to_you(sentence: Sentence, reading: Reading) -> Weighed | None:
-    """An unanswered question is a request for an answer."""
-    if not is_question(sentence.text) or sentence.words < 3 or not addresses_you(sentence.text):
+    """An unanswered question of a bulletin is a request for an answer."""
+    if not reading.is_bulletin or sentence.words < 3:
         return None
-    if reading.is_bulletin:
-        return Weighed(sentence, BULLETIN_QUESTION_SCORE, ())
-    return None
+    asks = is_question(sentence.text) and mark("second_person").search(sentence.text)
+    return Weighed(sentence, BULLETIN_QUESTION_SCORE, ()) if asks else None
 
 
 def _answer(reading: Reading, line: Line) -> tuple[Line | None, float]:
     """What the next lines of others say to a request: taken up, refused, or simply answered."""
     for later in reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]:
-        if later.speaker.entity_id == line.speaker.entity_id or not later.sentences:
-            continue
-        table = phrases(later.language)
-        first = later.sentences[0].text
-        if table.refusal.search(first):
-            return later, REFUSED_SCORE
-        if table.acceptance.search(first):
-            return later, TAKEN_UP_SCORE
-        return None, 0.0
+        if later.speaker.entity_id != line.speaker.entity_id and later.sentences:
+            table, first = phrases(later.language), later.sentences[0].text
+            if table.refusal.search(first):
+                return later, REFUSED_SCORE
+            return (later, TAKEN_UP_SCORE) if table.acceptance.search(first) else (None, 0.0)
     return None, 0.0
 
 
 def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
+    """The best of each line, and what else of it reaches the threshold before or after."""
     found: list[tuple[Weighed, Line]] = []
     for line in reading.lines:
-        if line.is_data:
-            continue
         best: Weighed | None = None
-        for sentence in line.sentences:
+        for sentence in () if line.is_data else line.sentences:
             if asks_for_facts(sentence) and not reading.is_bulletin:
                 continue
             weighed = weigh_action(sentence, line) or _question_to_you(sentence, reading)
-            if weighed is None:
+            if weighed is None or (is_question(sentence.text) and weighed.giver == "none"):
                 continue
-            if is_question(sentence.text) and weighed.giver == "none":
-                continue
-            if best is None or weighed.score > best.score:
-                if best is not None and reading.is_bulletin is False and best.score >= _threshold(reading):
-                    found.append((best, line))
-                best = weighed
-            elif weighed.score >= _threshold(reading) and not reading.is_bulletin:
-                found.append((weighed, line))
+            is_best = best is None or weighed.score > best.score
+            second = best if is_best else weighed
+            if second is not None and not reading.is_bulletin and second.score >= _threshold(reading):
+                found.append((second, line))
+            best = weighed if is_best else best
         if best is not None:
             found.append((best, line))
     return found
@@ -247,33 +231,20 @@ def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[F
         lines = (line.index, taken_up.index) if taken_up is not None and change > 0 else (line.index,)
         items.append(FoundAction(sentence, score, owner, person, lines, due))
     kept = sorted(_merged(reading, items), key=lambda i: (-i.score, i.lines[0]))[: most_items(reading)]
-    done: list[FoundAction] = []
-    for item in kept:
-        closing = None if reading.is_bulletin else _completion(reading, item)
-        if closing is not None:
-            item = replace(item, closed_at=closing.day, lines=(*item.lines, closing.index))
-        done.append(item)
-    return sorted(done, key=lambda i: (i.lines[0], i.sentence.place))
+    return sorted((_closed(reading, item) for item in kept), key=lambda i: (i.lines[0], i.sentence.place))
+
+
+def _closed(reading: Reading, item: FoundAction) -> FoundAction:
+    closing = None if reading.is_bulletin else _completion(reading, item)
+    return replace(item, closed_at=closing.day, lines=(*item.lines, closing.index)) if closing else item
 
 
 def _due(line: Line, sentence: Sentence, taken_up: Line | None) -> date | None:
-    """By when: what the one who took it up says goes before what was asked for."""
-    promised = None
-    if taken_up is not None:
-        text = taken_up.message.text[:200]
-        promised = due_date(text, taken_up.language, taken_up.day) if len(text) <= SHORT_ANSWER_CHARS else None
-    return promised or due_date(sentence.text, sentence.language, line.day) or _due_nearby(line, sentence)
-
-
-def _due_nearby(line: Line, sentence: Sentence) -> date | None:
-    """A date in a short sentence beside it: "I'll send the report. Tomorrow morning"."""
-    for other in line.sentences:
-        if abs(other.place - sentence.place) == 1 and other.words <= 6:
-            found = due_date(other.text, other.language, line.day)
-            if found is not None:
-                return found
-    return None
-
-
-def status_of(item: FoundAction) -> Literal["open", "closed"]:
-    return "open" if item.closed_at is None else "closed"
+    """By when: what the one who took it up says, else what was asked for, else a short sentence beside it."""
+    texts = [(sentence.text, line)]
+    if taken_up is not None and len(taken_up.message.text) <= SHORT_ANSWER_CHARS:
+        texts.insert(0, (taken_up.message.text, taken_up))
+    near = (other for other in line.sentences if abs(other.place - sentence.place) == 1)
+    texts += [(other.text, line) for other in near if other.words <= SHORT_SENTENCE_WORDS]
+    days = (due_date(text, said.language, said.day) for text, said in texts)
+    return next((day for day in days if day is not None), None)

@@ -74,6 +74,15 @@ class Piece:
     gain: float
 
 
+def pieces_of(
+    bags: Sequence[tuple[str, ...]], costs: Sequence[int], gains: Sequence[float] | None = None
+) -> list[Piece]:
+    """Pieces of these terms and costs; what each is worth grows with its centrality, times its own gain."""
+    central = lexrank(bags)
+    own = gains or [1.0] * len(bags)
+    return [Piece(bags[i], costs[i], own[i] * (0.4 + float(central[i]))) for i in range(len(bags))]
+
+
 def coverage_order(
     pieces: Sequence[Piece], *, budget: int, at_most: int, power: float, fits: Callable[[list[int]], bool]
 ) -> list[int]:

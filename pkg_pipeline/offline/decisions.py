@@ -10,7 +10,7 @@ from typing import Literal
 
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.dates import find_dates
-from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, words_of
 from pkg_pipeline.offline.weighing import (
     Weighed,
@@ -46,9 +46,6 @@ CAP_PER_DOUBLING = 1.9
 
 _SUM = re.compile(r"(?<![\d:./-])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?!\d)|(?<![\d:./-])\d{3,}(?![\d:./-])")
 """A number of three digits or more that is no date, time or year span: in talk mostly a price."""
-_INFORMATION = re.compile(
-    r"^(?:is|are|was|were|did|does|do|has|have|had)\b|\b(?:был[аои]?|есть|живой)\b|[了过有是]吗", re.IGNORECASE
-)
 
 Importance = Literal["high", "medium", "low"]
 
@@ -75,10 +72,10 @@ def most_decisions(reading: Reading) -> int:
 
 def _importance(sentence: Sentence, line: Line, around: str) -> Importance:
     """P13: money, deadlines and obligations are high; small talk of two words is low; a mere date is ordinary."""
-    table = phrases(sentence.language)
     text = f"{sentence.text} {around}"
     deadline = any(d.is_deadline for d in find_dates(sentence.text, sentence.language, line.day))
-    if has_money(text) or _SUM.search(sentence.text) or deadline or table.obligation.search(text):
+    obliges = phrases(sentence.language).obligation.search(text)
+    if has_money(text) or _SUM.search(sentence.text) or deadline or obliges:
         return "high"
     return "low" if len(sentence.terms) <= 2 and not line.sentences[1:] else "medium"
 
@@ -88,39 +85,35 @@ def _concrete(sentence: Sentence, line: Line) -> bool:
     return any(ch.isdigit() for ch in sentence.text) or bool(find_dates(sentence.text, sentence.language, line.day))
 
 
-def _numbers(text: str) -> set[str]:
-    return set(re.findall(r"\d+", text))
-
-
 def _answer(reading: Reading, line: Line, sentence: Sentence) -> tuple[Line | None, float]:
     """Who settles what a sentence puts forward, and how clearly: by consent, or by saying it again."""
-    for later in reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]:
-        if later.speaker.entity_id == line.speaker.entity_id or not later.sentences or later.is_data:
-            continue
-        table = phrases(later.language)
-        first = later.sentences[0]
-        whole = " ".join(s.text for s in later.sentences[:2])
-        again = _says_again(first, whole, sentence)
-        if table.refusal.search(first.text):
-            return None, REFUSED_SCORE
-        if is_question(later.message.text) and not table.acceptance.search(first.text):
-            return None, 0.0
-        if table.promise.search(whole):
-            return None, PROMISED_SCORE
-        if table.consent.search(whole):
-            return later, CONSENT_SCORE + AGAIN_SCORE * again
-        if table.acceptance.search(first.text):
-            return later, ACCEPTED_SCORE + AGAIN_SCORE * again
-        echoes = first.words <= ECHO_WORDS * (2 if later.language == "zh" else 1) and set(first.terms) <= set(
-            sentence.terms
-        )
-        return (later, ACCEPTED_SCORE) if again and echoes and not reading.is_meeting else (None, 0.0)
-    return None, 0.0
+    near = reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]
+    of_others = (one for one in near if one.speaker.entity_id != line.speaker.entity_id)
+    later = next((one for one in of_others if one.sentences and not one.is_data), None)
+    if later is None:
+        return None, 0.0
+    table, first = phrases(later.language), later.sentences[0]
+    whole = " ".join(s.text for s in later.sentences[:2])
+    again = _says_again(first, whole, sentence)
+    accepts = table.acceptance.search(first.text)
+    if table.refusal.search(first.text):
+        return None, REFUSED_SCORE
+    if is_question(later.message.text) and not accepts:
+        return None, 0.0
+    if table.promise.search(whole):
+        return None, PROMISED_SCORE
+    if table.consent.search(whole):
+        return later, CONSENT_SCORE + AGAIN_SCORE * again
+    if accepts:
+        return later, ACCEPTED_SCORE + AGAIN_SCORE * again
+    few = ECHO_WORDS * (2 if later.language == "zh" else 1)
+    echoes = again and first.words <= few and set(first.terms) <= set(sentence.terms)
+    return (later, ACCEPTED_SCORE) if echoes and not reading.is_meeting else (None, 0.0)
 
 
 def _is_offer(sentence: Sentence) -> bool:
     """A question that puts something forward rather than asks how things are."""
-    return is_question(sentence.text) and not _INFORMATION.search(plain(sentence.text, sentence.language))
+    return is_question(sentence.text) and not mark("information").search(plain(sentence.text, sentence.language))
 
 
 def _answers_somebody(reading: Reading, line: Line) -> bool:
@@ -129,7 +122,8 @@ def _answers_somebody(reading: Reading, line: Line) -> bool:
 
 def _says_again(first: Sentence, whole: str, sentence: Sentence) -> bool:
     """Whether an answer takes up a number or a content word, or is one word of what it answers ("… go?" "Go.")."""
-    if _numbers(whole) & _numbers(sentence.text) or set(first.terms) & set(sentence.terms):
+    numbers = set(re.findall(r"\d+", whole)) & set(re.findall(r"\d+", sentence.text))
+    if numbers or set(first.terms) & set(sentence.terms):
         return True
     single = words_of(first.text, first.language)
     return len(single) == 1 and len(single[0]) > 1 and single[0] in words_of(sentence.text, sentence.language)
@@ -137,17 +131,10 @@ def _says_again(first: Sentence, whole: str, sentence: Sentence) -> bool:
 
 def _content_before(reading: Reading, line: Line) -> Sentence | None:
     """What a bare "agreed" refers to: the proposal before it, else the richest sentence."""
-    near = [
-        s
-        for earlier in reading.lines[max(0, line.index - LOOK_BACK) : line.index]
-        if not earlier.is_data
-        for s in earlier.sentences
-    ]
-    rich = [s for s in near if len(s.terms) > BARE_TERMS]
+    earlier = reading.lines[max(0, line.index - LOOK_BACK) : line.index]
+    rich = [s for one in earlier if not one.is_data for s in one.sentences if len(s.terms) > BARE_TERMS]
     proposals = [s for s in rich if phrases(s.language).proposal.search(s.text)]
-    if proposals:
-        return proposals[-1]
-    return max(rich, key=lambda s: (len(s.terms), s.line)) if rich else None
+    return proposals[-1] if proposals else max(rich, key=lambda s: (len(s.terms), s.line), default=None)
 
 
 def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision | None:
@@ -201,25 +188,16 @@ def find_decisions(reading: Reading) -> list[FoundDecision]:
     """The decisions of a conversation in the order in which they were made, none twice."""
     threshold = MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
     found: dict[tuple[int, int], FoundDecision] = {}
-    for line in reading.lines:
-        if line.is_data:
+    for line, sentence in reading.heard:
+        judged = _judged(reading, line, sentence)
+        if judged is None or judged.score < threshold:
             continue
-        for sentence in line.sentences:
-            judged = _judged(reading, line, sentence)
-            if judged is None or judged.score < threshold:
-                continue
-            key = (judged.sentence.line, judged.sentence.place)
-            old = found.get(key)
-            if old is None:
-                found[key] = judged
-            else:
-                lines = tuple(dict.fromkeys((*old.lines, *judged.lines)))
-                found[key] = replace(
-                    old,
-                    score=max(old.score, judged.score) + 0.3,
-                    lines=lines,
-                    agreed_by=old.agreed_by or judged.agreed_by,
-                )
+        key = (judged.sentence.line, judged.sentence.place)
+        if (old := found.get(key)) is not None:
+            lines = tuple(dict.fromkeys((*old.lines, *judged.lines)))
+            score, agreed_by = max(old.score, judged.score) + 0.3, old.agreed_by or judged.agreed_by
+            judged = replace(old, score=score, lines=lines, agreed_by=agreed_by)
+        found[key] = judged
     kept = sorted(_distinct(list(found.values())), key=lambda d: (-d.score, d.lines[0]))[: most_decisions(reading)]
     return sorted(kept, key=lambda d: (d.lines[0], d.sentence.place))
 

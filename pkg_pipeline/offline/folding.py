@@ -1,6 +1,6 @@
 """Folds and shorter summaries without a model: what is found as in any conversation, told without code and logs.
 
-What is speech in a stretch is ``fold_reading``'s, how a talk with an assistant is told ``fold_telling``'s.
+What is speech in a stretch, and how a talk with an assistant is told, is in ``fold_text``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pkg_pipeline.memory.gate.normalise import sentences
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.session.fold_gate import MAX_TOPIC_CHARS, check_fold
 from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
-from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
+from pkg_pipeline.offline.centrality import coverage_order, pieces_of
 from pkg_pipeline.offline.dates import find_dates
-from pkg_pipeline.offline.fold_reading import clean, in_paragraphs, spoken_part
-from pkg_pipeline.offline.fold_telling import OFFER, nothing_told, tell
-from pkg_pipeline.offline.keyphrases import key_phrases
+from pkg_pipeline.offline.fold_text import clean, in_paragraphs, nothing_told, spoken_part, tell
+from pkg_pipeline.offline.highlights import key_phrases
+from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, read, terms_of, words_of
 from pkg_pipeline.offline.retelling import Told, clipped, first_name, sentence_of
 from pkg_pipeline.offline.weighing import has_money, is_question
@@ -48,15 +48,6 @@ AIM: Final = 0.95
 LEAD_GAIN: Final = 1.3
 NUMBER_GAIN: Final = 1.25
 
-_CHOICE = re.compile(
-    r"\b(?:let'?s (?:go with|use|keep|take|stick|call)|go with\b|we(?:'ll| will) (?:use|go with|keep|take)"
-    r"|i(?:'ll| will) (?:take|go with)|i(?:'ve| have)? (?:decided|chosen|chose)|decided (?:to|on)|settled on|agreed:)"
-    r"|\b(?:давай(?:те)? (?:возьм|использ|оставим|сделаем|на\b|через\b)|договорились|решено|решил[аи]?\b"
-    r"|выбираю|выбрали|остановимся на|берём|берем)|就这么定|就用|就选|决定|选择|说定",
-    re.IGNORECASE,
-)
-"""How somebody who talks with an assistant settles something; nobody has to agree."""
-
 
 def fold_answer(source: FoldInput, answer: Callable[[SummaryInput], Answer]) -> FoldAnswer:
     """The answer to one stretch. ``answer`` reads any conversation. Pure: equal inputs give equal answers."""
@@ -79,32 +70,37 @@ def fold_answer(source: FoldInput, answer: Callable[[SummaryInput], Answer]) -> 
 
 def compress_answer(source: CompressInput) -> CompressAnswer:
     """The most telling whole sentences that fit, in their order; at least one."""
-    paragraphs = [(number, text) for number, text in enumerate(source.text.splitlines()) if text.strip()]
-    said = [(number, sentence) for number, text in paragraphs for sentence in sentences(text)]
-    bags = [terms_of(sentence, source.language) for _, sentence in said]
-    central = lexrank(bags)
+    said = [(number, one) for number, text in enumerate(source.text.splitlines()) for one in sentences(text)]
     most = max(1, int(len(source.text) * AIM * source.target_tokens / max(1, source.source_tokens)))
     heads = {number: place for place, (number, _) in reversed(list(enumerate(said)))}
-    pieces = [
-        Piece(bag or (sentence,), len(sentence) + 1, _gain(sentence, float(central[place]), heads[number] == place))
-        for place, ((number, sentence), bag) in enumerate(zip(said, bags, strict=True))
+    gains = [
+        (LEAD_GAIN if heads[number] == place else 1.0) * (NUMBER_GAIN if re.search(r"\d", sentence) else 1.0)
+        for place, (number, sentence) in enumerate(said)
     ]
+    bags = [terms_of(sentence, source.language) or (sentence,) for _, sentence in said]
+    pieces = pieces_of(bags, [len(sentence) + 1 for _, sentence in said], gains)
     order = coverage_order(pieces, budget=most, at_most=len(pieces), power=COMPRESS_POWER, fits=lambda _: True)
-    if not order:
-        order = [min(range(len(pieces)), key=lambda place: pieces[place].cost)]
-    return CompressAnswer(summary=_paragraphs([said[place] for place in sorted(order)], source))
+    told: dict[int, list[str]] = {}
+    for number, sentence in (said[place] for place in sorted(order)):
+        told.setdefault(number, []).append(sentence)
+    space = phrases(source.language).templates["space"]
+    shortest = min((sentence for _, sentence in said), key=len)
+    return CompressAnswer(summary="\n".join(space.join(one) for one in told.values()) or shortest)
 
 
 def open_questions(reading: Reading, assistant_ids: frozenset[UUID] = frozenset()) -> list[AnswerQuestion]:
     """What somebody asked and nobody else took up afterwards, in order; the last ones where there are many."""
     found: dict[str, AnswerQuestion] = {}
     for line in reading.lines:
-        if line.is_data:
-            continue
-        for sentence in _posed(line):
-            is_offer = line.speaker.entity_id in assistant_ids and OFFER.search(sentence.text)
+        is_assistant = line.speaker.entity_id in assistant_ids
+        for sentence in () if line.is_data else _posed(line):
+            is_offer = is_assistant and mark("offer").search(sentence.text)
             if not is_offer and not _is_answered(line, sentence, reading):
-                found[sentence.text.casefold()] = _asked(sentence, line, reading)
+                found[sentence.text.casefold()] = AnswerQuestion(
+                    text=_said(sentence, line, reading),
+                    quote=sentence.text[:QUOTE_CHARS],
+                    message_ids=[line.message.number],
+                )
     return list(found.values())[-MOST_QUESTIONS:]
 
 
@@ -120,23 +116,24 @@ def _decisions(
     reading: Reading, found: Sequence[AnswerDecision], assistant_ids: frozenset[UUID]
 ) -> list[AnswerDecision]:
     """Those found; with an assistant, whoever asks decides alone, and a question that it answers settles nothing."""
-    kept = [_cleaned(item) for item in found if not (assistant_ids and is_question(item.quote))]
+    kept = [
+        item.model_copy(update={"description": clean(item.description)})
+        for item in found
+        if not (assistant_ids and is_question(item.quote))
+    ]
     quotes = {item.quote for item in kept}
-    for line in reading.lines if assistant_ids else ():
-        if line.is_data or line.speaker.entity_id in assistant_ids:
-            continue
-        kept.extend(
-            _decided(sentence, line, reading)
-            for sentence in line.sentences
-            if sentence.text not in quotes and _is_choice(sentence)
-        )
+    kept += [
+        _decided(sentence, line, reading)
+        for line, sentence in (reading.heard if assistant_ids else ())
+        if line.speaker.entity_id not in assistant_ids and sentence.text not in quotes and _is_choice(sentence)
+    ]
     return sorted(kept, key=lambda item: item.message_ids[0])[:MOST_DECISIONS]
 
 
 def _is_choice(sentence: Sentence) -> bool:
     if is_question(sentence.text) or not _stands_alone(sentence) or len(sentence.text) > QUOTE_CHARS:
         return False
-    return _CHOICE.search(sentence.text) is not None
+    return mark("choice").search(sentence.text) is not None
 
 
 def _decided(sentence: Sentence, line: Line, reading: Reading) -> AnswerDecision:
@@ -153,10 +150,6 @@ def _decided(sentence: Sentence, line: Line, reading: Reading) -> AnswerDecision
 def _topics(spoken: SummaryInput) -> list[str]:
     found = key_phrases(read(in_paragraphs(spoken)))
     return [topic for one in found if (topic := clean(one).strip()) and len(topic) <= MAX_TOPIC_CHARS]
-
-
-def _cleaned(item: AnswerDecision) -> AnswerDecision:
-    return item.model_copy(update={"description": clean(item.description)})
 
 
 def _stands_alone(sentence: Sentence) -> bool:
@@ -192,29 +185,8 @@ def _is_answered(line: Line, asked: Sentence, reading: Reading) -> bool:
     return False
 
 
-def _asked(sentence: Sentence, line: Line, reading: Reading) -> AnswerQuestion:
-    return AnswerQuestion(
-        text=_said(sentence, line, reading),
-        quote=sentence.text[:QUOTE_CHARS],
-        message_ids=[line.message.number],
-    )
-
-
 def _said(sentence: Sentence, line: Line, reading: Reading) -> str:
     """As it was said, behind the speaker's name."""
     text = clipped(clean(sentence.text).strip(), TOLD_WORDS)
     told = Told(first_name(line.speaker, reading), text[0].upper() + text[1:], is_told=False)
     return sentence_of([told], reading)[:TOLD_CHARS]
-
-
-def _gain(sentence: str, central: float, is_lead: bool) -> float:
-    gain = (0.4 + central) * (LEAD_GAIN if is_lead else 1.0)
-    return gain * (NUMBER_GAIN if re.search(r"\d", sentence) else 1.0)
-
-
-def _paragraphs(said: list[tuple[int, str]], source: CompressInput) -> str:
-    space = "" if source.language == "zh" else " "
-    told: dict[int, list[str]] = {}
-    for number, sentence in said:
-        told.setdefault(number, []).append(sentence)
-    return "\n".join(space.join(one) for one in told.values())

@@ -18,26 +18,19 @@ from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
-from pkg_pipeline.offline.actions import FoundAction, find_actions, status_of
+from pkg_pipeline.offline import MODEL
+from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import FoundDecision, find_decisions
-from pkg_pipeline.offline.facts import FoundFact, find_facts
+from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
-from pkg_pipeline.offline.important import important_lines
-from pkg_pipeline.offline.keyphrases import key_phrases
+from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.profile import profile_answer
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words, read
 from pkg_pipeline.offline.retelling import clipped, first_name, retell, sentence_of
 from pkg_pipeline.offline.summary import overview, summarise
-from pkg_pipeline.offline.tone import tone_of
 from pkg_pipeline.offline.updating import answer_merge, answer_update
-from pkg_pipeline.offline.version import MODEL
-from pkg_pipeline.prompts.interaction_summary import (
-    Answer,
-    AnswerActionItem,
-    AnswerDecision,
-    AnswerFact,
-)
+from pkg_pipeline.prompts.interaction_summary import Answer, AnswerActionItem, AnswerDecision, AnswerFact
 from pkg_pipeline.stages.ports import LlmRejected, LlmReply, LlmRequest, TokenCounter
 
 WINDOW_TOKENS = 10_000_000
@@ -49,26 +42,62 @@ TOKENS_PER_WORD = 1.4
 
 
 def answer(source: SummaryInput) -> Answer:
-    """The answer to one interaction, within every limit of the schema. Pure: equal inputs give equal answers."""
+    """The answer to one interaction, within every limit of the schema. Pure: equal inputs give equal answers.
+
+    Raises ``LlmRejected`` where there is no message.
+    """
+    if not source.messages:
+        raise LlmRejected("the interaction has no messages")
     reading = read(source)
     decisions, facts = find_decisions(reading), find_facts(reading)
     actions = find_actions(reading, settled=[d.sentence for d in decisions])
     topics = key_phrases(reading)
-    cited = {line: d.score for d in decisions for line in d.lines} | {
-        line: a.score for a in actions for line in a.lines
-    }
+    cited = {line: found.score for found in (*decisions, *actions) for line in found.lines}
     held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
     important = important_lines(reading, cited, held_to | {f.sentence.line for f in facts})
-    number = [line.message.number for line in reading.lines]
     return Answer(
         summary=summarise(reading, topics, cited),
         key_points=topics or [clipped(overview(reading, []).rstrip(" .:：。"), 12)],
         tone=tone_of(reading),
-        decisions=[_decision(reading, d) for d in decisions],
-        action_items=[_action(reading, a) for a in actions],
-        facts=[_fact(reading, f) for f in facts],
-        important_message_ids=[number[i] for i in important],
+        decisions=[
+            AnswerDecision(
+                description=_agreed(reading, found),
+                date=found.day.isoformat(),
+                importance=found.importance,
+                **_evidence(reading, found.sentence, found.lines),
+            )
+            for found in decisions
+        ],
+        action_items=[
+            AnswerActionItem(
+                description=_described(reading, found.sentence),
+                owner=found.owner,
+                owner_name=found.owner_person.name if found.owner_person and found.owner == "them" else None,
+                status="closed" if found.closed_at else "open",
+                due_date=found.due.isoformat() if found.due else None,
+                closed_at=found.closed_at.isoformat() if found.closed_at else None,
+                **_evidence(reading, found.sentence, found.lines),
+            )
+            for found in actions
+        ],
+        facts=[
+            AnswerFact(
+                fact_type=found.kind,
+                value=found.value[:300],
+                about=found.about.name if found.about else None,
+                confidence=round(found.confidence, 2),
+                **_evidence(reading, found.sentence, (found.sentence.line,)),
+            )
+            for found in facts
+        ],
+        important_message_ids=[reading.lines[i].message.number for i in important],
     )
+
+
+def _evidence(reading: Reading, sentence: Sentence, lines: tuple[int, ...]) -> dict[str, Any]:
+    """The quote, and the numbers of the messages it rests on."""
+    numbers = sorted(reading.lines[i].message.number for i in lines)
+    return {"quote": sentence.text[:QUOTE_CHARS], "message_ids": numbers}
 
 
 def _described(reading: Reading, sentence: Sentence) -> str:
@@ -76,54 +105,16 @@ def _described(reading: Reading, sentence: Sentence) -> str:
     return sentence_of([told], reading)[:DESCRIPTION_CHARS]
 
 
-def _decision(reading: Reading, found: FoundDecision) -> AnswerDecision:
+def _agreed(reading: Reading, found: FoundDecision) -> str:
     description = _described(reading, found.sentence)
-    if found.agreed_by is not None:
-        who = first_name(found.agreed_by, reading)
-        template = phrases(reading.language).templates["agreed_by"]
-        description = template.format(what=description.rstrip(".。"), who=who)
-    return AnswerDecision(
-        description=description,
-        date=found.day.isoformat(),
-        importance=found.importance,
-        quote=found.sentence.text[:QUOTE_CHARS],
-        message_ids=sorted(reading.lines[i].message.number for i in found.lines),
-    )
-
-
-def _action(reading: Reading, found: FoundAction) -> AnswerActionItem:
-    person = found.owner_person
-    return AnswerActionItem(
-        description=_described(reading, found.sentence),
-        owner=found.owner,
-        owner_name=person.name if person is not None and not person.is_self else None,
-        status=status_of(found),
-        due_date=found.due.isoformat() if found.due else None,
-        closed_at=found.closed_at.isoformat() if found.closed_at else None,
-        quote=found.sentence.text[:QUOTE_CHARS],
-        message_ids=sorted(reading.lines[i].message.number for i in found.lines),
-    )
-
-
-def _fact(reading: Reading, found: FoundFact) -> AnswerFact:
-    return AnswerFact(
-        fact_type=found.kind,
-        value=found.value[:300],
-        about=found.about.name if found.about else None,
-        confidence=round(found.confidence, 2),
-        quote=found.sentence.text[:QUOTE_CHARS],
-        message_ids=[reading.lines[found.sentence.line].message.number],
-    )
-
-
-def _summary(source: SummaryInput) -> Answer:
-    if not source.messages:
-        raise LlmRejected("the interaction has no messages")
-    return answer(source)
+    if found.agreed_by is None:
+        return description
+    template = phrases(reading.language).templates["agreed_by"]
+    return template.format(what=description.rstrip(".。"), who=first_name(found.agreed_by, reading))
 
 
 _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
-    SummaryInput: _summary,
+    SummaryInput: answer,
     UpdateInput: lambda update: answer_update(update, answer),
     MergeInput: answer_merge,
     ProfileInput: profile_answer,

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal
 
 from pkg_pipeline.memory.records import Language
-from pkg_pipeline.memory.text.language_data import pattern, table
+from pkg_pipeline.memory.text.language_data import in_any, pattern, table
 
 Giver = Literal["speaker", "addressee", "both", "none"]
 """Whose duty a turn of phrase speaks of: the speaker's, that of who is addressed, everybody's, nobody's."""
@@ -71,3 +71,8 @@ def phrases(language: Language) -> Phrases:
         templates=words["templates"],
         **{name: pattern(text) for name, text in words["patterns"].items()},
     )
+
+
+def mark(name: str) -> re.Pattern[str]:
+    """A pattern of ``marks.toml`` in any of the languages."""
+    return in_any("offline", "marks", name)

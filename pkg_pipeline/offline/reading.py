@@ -1,12 +1,13 @@
-"""A conversation as the offline summariser reads it: lines, sentences, terms and the properties that steer the rest.
+"""A conversation as the offline summariser reads it: lines, sentences, terms, who is named, and its form.
 
-No judgement of what matters lives here. Every sentence is a verbatim piece of its message, so that it can be quoted.
+Every sentence is a verbatim piece of its message, so that it can be quoted. What matters is judged elsewhere.
 """
 
 from __future__ import annotations
 
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date
 from functools import cache, cached_property, lru_cache
@@ -28,6 +29,7 @@ MOST_NAMED = 50
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _COUNTED = re.compile(rf"[{_CJK}]|[^\W_]+(?:['’-][^\W_]+)*")
 _LATIN_OR_CYRILLIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d[\d.,:/]*\d|\d")
+_ENDINGS = "аяоеиуыйьюё"
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 
 
@@ -141,6 +143,11 @@ class Reading:
     def sentences(self) -> tuple[Sentence, ...]:
         return tuple(sentence for line in self.lines for sentence in line.sentences)
 
+    @cached_property
+    def heard(self) -> tuple[tuple[Line, Sentence], ...]:
+        """Every sentence with its line, without what gives orders to its reader."""
+        return tuple((line, sentence) for line in self.lines if not line.is_data for sentence in line.sentences)
+
     @property
     def language(self) -> Language:
         return self.source.language
@@ -217,3 +224,46 @@ def read(source: SummaryInput) -> Reading:
         )
         lines.append(Line(index, message, language, sentences, message.sent_at.astimezone(zone).date(), is_data))
     return Reading(source, tuple(lines))
+
+
+# ── participants by the forms in which chats name them: first names, @handles, Russian cases ──
+
+
+@lru_cache(maxsize=2048)
+def _forms(name: str) -> re.Pattern[str] | None:
+    """A pattern for a name: whole, by its first word, with Russian case endings, or the Chinese given name."""
+    parts = [p for p in re.split(r"[\s,.()]+", name) if len(p) > 1]
+    if not parts:
+        return None
+    forms: list[str] = [re.escape(name)]
+    for part in parts[:2]:
+        if re.fullmatch(r"[\u4e00-\u9fff]{2,4}", part):
+            forms += [re.escape(part)] + ([re.escape(part[1:])] if len(part) == 3 else [])
+        elif re.fullmatch(r"[а-яёА-ЯЁ-]+", part):
+            stem = part.rstrip(_ENDINGS) if len(part) > 3 else part[:-1] if part[-1] in _ENDINGS else part
+            forms.append(rf"(?<!\w){re.escape(stem)}(?:[{_ENDINGS}]|ом|ем|ой|ей|ою|ев|ов)?(?!\w)")
+        elif len(part) > 2 or part == parts[0]:
+            forms.append(rf"(?<!\w){re.escape(part)}(?:'s)?(?!\w)")
+    return re.compile("|".join(forms), re.IGNORECASE)
+
+
+def _found(text: str, person: Person) -> re.Match[str] | None:
+    pattern = _forms(person.name)
+    return pattern.search(text) if pattern else None
+
+
+def named_in(text: str, people: Sequence[Person]) -> Person | None:
+    """The participant named first in a text."""
+    hits = [(m.start(), i) for i, person in enumerate(people) if (m := _found(text, person))]
+    return people[min(hits)[1]] if hits else None
+
+
+def vocative(line: Line, people: Sequence[Person]) -> Person | None:
+    """Who is called by name: ``@name``, a name at the beginning or end of a sentence, or set off by a comma."""
+    for sentence in line.sentences:
+        for person in people:
+            if m := _found(sentence.text, person):
+                before, after = sentence.text[: m.start()].strip(), sentence.text[m.end() :].strip()
+                if not before or not after or before.endswith(("@", ",", "，")) or after[0] in ",，:：!！?？—-":
+                    return person
+    return None

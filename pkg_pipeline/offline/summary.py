@@ -17,7 +17,7 @@ from pkg_pipeline.memory.records import Language
 from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words, terms_of
-from pkg_pipeline.offline.retelling import Told, clipped, first_name, retell, sentence_of
+from pkg_pipeline.offline.retelling import Told, clipped, first_name, retell, runs_of, sentence_of
 from pkg_pipeline.offline.weighing import has_money, is_question, plain
 
 MOST_WORDS = 190
@@ -41,7 +41,6 @@ IDLE_GAIN = 0.4
 """Greetings, thanks and the like carry little."""
 TOLD_GAIN = 1.6
 """What can be told in the third person reads as a summary should."""
-CENTRALITY_GAIN = 1.0
 SHORTNESS_POWER = 0.6
 CHAT_SHORTNESS_POWER = 0.2
 CHINESE_SHORTNESS_POWER = 1.0
@@ -60,11 +59,15 @@ class Unit:
     words: int
 
 
+def most_words(language: Language) -> int:
+    """How long a summary may be, in words; in Chinese in characters."""
+    return MOST_CHARACTERS if language == "zh" else MOST_WORDS
+
+
 def budget_words(reading: Reading) -> int:
     """How long a summary should be: it grows with the root of what was said."""
     factor = CHINESE_FACTOR if reading.language == "zh" else 1.0
-    most = MOST_CHARACTERS if reading.language == "zh" else MOST_WORDS
-    return min(most, round(WORDS_AT_LEAST + factor * WORDS_PER_ROOT * math.sqrt(reading.words)))
+    return min(most_words(reading.language), round(WORDS_AT_LEAST + factor * WORDS_PER_ROOT * math.sqrt(reading.words)))
 
 
 def _cleaned(text: str, language: Language) -> str:
@@ -85,26 +88,17 @@ def _unit(sentence: Sentence, text: str) -> Unit:
 
 def units_of(reading: Reading) -> list[Unit]:
     """Sentences, or in fragmentary speech runs of one speaker's fragments of up to ``UNIT_WORDS`` words."""
-    out: list[Unit] = []
-    if not reading.is_fragmentary:
-        heard = (s for s in reading.sentences if not reading.lines[s.line].is_data)
-        return _telling([_unit(s, _cleaned(s.text, s.language)) for s in heard], reading)
-    head: Sentence | None = None
-    text = ""
-    for s in reading.sentences:
-        if reading.lines[s.line].is_data:
-            continue
-        piece = _cleaned(s.text, s.language)
-        same = head is not None and reading.lines[head.line].speaker == reading.lines[s.line].speaker
-        if head is not None and same and not re.search(r"[.!?]$", text) and count_words(text + piece) <= UNIT_WORDS:
-            text = f"{text}{'' if text.endswith((',', ';', ':')) else ','} {piece}"
-            continue
-        if head is not None:
-            out.append(_unit(head, text))
-        head, text = s, piece
-    if head is not None:
-        out.append(_unit(head, text))
-    return _telling(out, reading)
+    pieces: list[tuple[Sentence, str]] = []
+    for _, sentence in reading.heard:
+        text = _cleaned(sentence.text, sentence.language)
+        if pieces and reading.is_fragmentary:
+            head, said = pieces[-1]
+            same = reading.lines[head.line].speaker == reading.lines[sentence.line].speaker
+            if same and not re.search(r"[.!?]$", said) and count_words(said + text) <= UNIT_WORDS:
+                pieces[-1] = (head, f"{said}{'' if said.endswith((',', ';', ':')) else ','} {text}")
+                continue
+        pieces.append((sentence, text))
+    return _telling([Unit(s, text, terms_of(text, s.language), count_words(text)) for s, text in pieces], reading)
 
 
 def _telling(units: list[Unit], reading: Reading) -> list[Unit]:
@@ -112,12 +106,12 @@ def _telling(units: list[Unit], reading: Reading) -> list[Unit]:
     least = MEETING_PIECE_WORDS if reading.is_meeting else 3
     own = [u for u in units if u.terms and u.sentence.language == reading.language]
     units = own or units  # a summary is in the conversation's language (B9)
-    telling = [u for u in units if u.terms and u.words >= least and not _is_idle(u)]
+    telling = [u for u in units if u.terms and u.words >= least and not (len(u.terms) <= 2 and _idles(u))]
     return telling or [u for u in units if u.terms]
 
 
-def _is_idle(unit: Unit) -> bool:
-    return len(unit.terms) <= 2 and phrases(unit.sentence.language).idle.search(unit.text) is not None
+def _idles(unit: Unit) -> bool:
+    return phrases(unit.sentence.language).idle.search(unit.text) is not None
 
 
 def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited: Mapping[int, float]) -> list[float]:
@@ -125,9 +119,9 @@ def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited:
     gains: list[float] = []
     for i, unit in enumerate(units):
         message = reading.lines[unit.sentence.line].message
-        gain = 0.4 + CENTRALITY_GAIN * float(central[i]) + 0.5 * message.importance_score
+        gain = 0.4 + float(central[i]) + 0.5 * message.importance_score
         gain *= QUESTION_GAIN if is_question(unit.text) else 1.0
-        gain *= IDLE_GAIN if phrases(unit.sentence.language).idle.search(unit.text) else 1.0
+        gain *= IDLE_GAIN if _idles(unit) else 1.0
         gain *= TOLD_GAIN if told[i].is_told else 1.0
         gain *= MONEY_GAIN if has_money(unit.text) else 1.0
         gain *= CITED_GAIN if unit.sentence.line in cited and not reading.is_meeting else 1.0
@@ -135,32 +129,30 @@ def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited:
     return gains
 
 
+def _listed(items: Sequence[str], templates: Mapping[str, str]) -> str:
+    return templates["and"].join([templates["comma"].join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
+
+
 def _names(reading: Reading) -> str:
-    table = phrases(reading.language).templates
-    names = [first_name(p, reading) for p in reading.speakers]
+    templates, names = phrases(reading.language).templates, [first_name(p, reading) for p in reading.speakers]
     if len(names) <= 4:
-        comma = "、" if reading.language == "zh" else ", "
-        return table["and"].join([comma.join(names[:-1]), names[-1]]) if len(names) > 1 else (names or ["?"])[0]
-    comma = "、" if reading.language == "zh" else ", "
+        return _listed(names, templates) or "?"
     n = len(names) if reading.language == "zh" else len(names) - 3
-    return table["others"].format(who=comma.join(names[:3]), n=n)
+    return templates["others"].format(who=templates["comma"].join(names[:3]), n=n)
 
 
 def overview(reading: Reading, topics: Sequence[str]) -> str:
     """Who talked about what, in one sentence."""
-    table = phrases(reading.language).templates
-    comma = "、" if reading.language == "zh" else ", "
-    listed = table["and"].join([comma.join(topics[:-1]), topics[-1]]) if len(topics) > 1 else "".join(topics)
-    text = table["discussed"].format(who=_names(reading), topics=listed)
+    templates = phrases(reading.language).templates
+    text = templates["discussed"].format(who=_names(reading), topics=_listed(topics, templates))
     return text[0].upper() + text[1:]
 
 
 def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float]) -> str:
     """The summary; never empty. ``cited`` are line indices on which decisions and duties rest, with their scores."""
     units = units_of(reading)
-    table = phrases(reading.language).templates
     if not units:
-        return table["empty"].format(who=_names(reading))
+        return phrases(reading.language).templates["empty"].format(who=_names(reading))
     budget = budget_words(reading)
     parts: list[str] = []
     at_most = MOST_SENTENCES
@@ -183,11 +175,11 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
         budget=left,
         at_most=MOST_PIECES,
         power=_power(reading),
-        fits=lambda chosen: len(_runs([told[i] for i in chosen])) <= at_most and all(map(sound, chosen)),
+        fits=lambda chosen: len(runs_of([told[i] for i in chosen])) <= at_most and all(map(sound, chosen)),
     )
     if not order:
         order = [min(range(len(units)), key=lambda i: pieces[i].cost)]
-    parts += [sentence_of(run, reading) for run in _runs([told[i] for i in sorted(order)])]
+    parts += [sentence_of(run, reading) for run in runs_of([told[i] for i in sorted(order)])]
     return _joined(parts, reading)
 
 
@@ -203,22 +195,14 @@ def _piece_limit(reading: Reading, left: int) -> int:
     return UNIT_WORDS if reading.is_meeting else max(WORDS_AT_LEAST, round(left * 0.8))
 
 
-def _runs(told: Sequence[Told]) -> list[list[Told]]:
-    """Pieces in order, those of one speaker and one kind that follow one another together: each run is one sentence."""
-    runs: list[list[Told]] = []
-    for piece in told:
-        if runs and (runs[-1][-1].speaker, runs[-1][-1].is_told) == (piece.speaker, piece.is_told):
-            runs[-1].append(piece)
-        else:
-            runs.append([piece])
-    return runs
+def fits(text: str, sentences_at_most: int = MOST_SENTENCES) -> bool:
+    """Whether a summary keeps to the gate's own counts of words and sentences."""
+    return word_count(text) <= MOST_WORDS and len(sentences(text)) <= sentences_at_most
 
 
 def _joined(parts: list[str], reading: Reading) -> str:
-    """As many whole parts as the gate's own counts of words and sentences allow, at least one."""
-    glue = "" if reading.language == "zh" else " "
-    while len(parts) > 1 and (
-        len(sentences(glue.join(parts))) > MOST_SENTENCES or word_count(glue.join(parts)) > MOST_WORDS
-    ):
+    """As many whole parts as the gate allows, at least one."""
+    space = phrases(reading.language).templates["space"]
+    while len(parts) > 1 and not fits(space.join(parts)):
         parts = parts[:-1]
-    return clipped(glue.join(parts), MOST_CHARACTERS if reading.language == "zh" else MOST_WORDS)
+    return clipped(space.join(parts), most_words(reading.language))

@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.normalise import fold, sentences, word_count
+from pkg_pipeline.memory.gate.normalise import fold, sentences
+from pkg_pipeline.memory.gate.records import Tone
 from pkg_pipeline.memory.records import ActionItem, Language, SummaryInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
 from pkg_pipeline.offline.actions import HAN_VERB, roots_of
-from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
+from pkg_pipeline.offline.centrality import coverage_order, pieces_of
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, count_words, read, terms_of
 from pkg_pipeline.offline.retelling import clipped
-from pkg_pipeline.offline.summary import MOST_CHARACTERS, MOST_SENTENCES, MOST_WORDS
+from pkg_pipeline.offline.summary import MOST_SENTENCES, fits, most_words
 from pkg_pipeline.offline.weighing import is_question
 from pkg_pipeline.prompts.interaction_summary import Answer
 from pkg_pipeline.prompts.interaction_summary_merge import MergeAnswer
@@ -58,15 +59,11 @@ def _with(known: str, fresh: str, language: Language) -> str:
     told, added = sentences(known), sentences(fresh)[:1]
     if fold(added[0]).text in {fold(sentence).text for sentence in told}:
         return known
-    glue = "" if language == "zh" else " "
+    space = phrases(language).templates["space"]
     kept = told[: MOST_SENTENCES - 1]
-    while kept and not _fits(glue.join((*kept, *added))):
+    while kept and not fits(space.join((*kept, *added))):
         kept.pop()
-    return glue.join((*kept, *added))
-
-
-def _fits(text: str) -> bool:
-    return word_count(text) <= MOST_WORDS and len(sentences(text)) <= MOST_SENTENCES
+    return space.join((*kept, *added))
 
 
 def _known(update: UpdateInput) -> list[AnswerKnown]:
@@ -75,19 +72,18 @@ def _known(update: UpdateInput) -> list[AnswerKnown]:
         ref: item for ref, item in update.shown.items() if isinstance(item, ActionItem) and item.status == "open"
     }
     closed: dict[str, AnswerKnown] = {}
-    for line in reading.lines:
-        if line.message.number not in update.new_numbers or line.is_data:
+    for line, sentence in reading.heard:
+        if line.message.number not in update.new_numbers:
             continue
-        for sentence in line.sentences:
-            for ref in _finished(sentence, line, still_open, reading):
-                closed[ref] = AnswerKnown(
-                    id=ref,
-                    state="closed",
-                    closed_at=line.day.isoformat(),
-                    quote=sentence.text[:QUOTE_CHARS],
-                    message_ids=[line.message.number],
-                )
-                del still_open[ref]
+        for ref in _finished(sentence, line, still_open, reading):
+            del still_open[ref]
+            closed[ref] = AnswerKnown(
+                id=ref,
+                state="closed",
+                closed_at=line.day.isoformat(),
+                quote=sentence.text[:QUOTE_CHARS],
+                message_ids=[line.message.number],
+            )
     return [closed.get(ref) or AnswerKnown(id=ref, state="kept") for ref in update.shown]
 
 
@@ -127,33 +123,18 @@ def answer_merge(merge: MergeInput) -> MergeAnswer:
         for index, part in enumerate(merge.parts)
         for sentence in sentences(part.content.summary)
     ]
-    glue = "" if language == "zh" else " "
-    most = MOST_CHARACTERS if language == "zh" else MOST_WORDS
+    space, most = phrases(language).templates["space"], most_words(language)
 
-    def fits(chosen: Sequence[int]) -> bool:
+    def may_stand(chosen: Sequence[int]) -> bool:
         quarters = [told[index][0] for index in chosen]
-        return len({*quarters}) == len(quarters) and _fits(glue.join(told[index][1] for index in chosen))
+        return len({*quarters}) == len(quarters) and fits(space.join(told[index][1] for index in chosen))
 
-    order = coverage_order(
-        _pieces([sentence for _, sentence in told], language),
-        budget=most,
-        at_most=MOST_SENTENCES,
-        power=SHORTNESS_POWER,
-        fits=fits,
-    )
+    bags = [terms_of(sentence, language) for _, sentence in told]
+    pieces = pieces_of(bags, [count_words(sentence) for _, sentence in told])
+    order = coverage_order(pieces, budget=most, at_most=MOST_SENTENCES, power=SHORTNESS_POWER, fits=may_stand)
     chosen = [told[index][1] for index in sorted(order)] or [clipped(told[0][1], most)]
-    tones = [part.content.tone for part in merge.parts]
-    tone = max(merge.parts, key=lambda part: tones.count(part.content.tone)).content.tone
-    return MergeAnswer(summary=glue.join(chosen), key_points=_points(merge), tone=tone)
-
-
-def _pieces(texts: Sequence[str], language: Language) -> list[Piece]:
-    bags = [terms_of(text, language) for text in texts]
-    central = lexrank(bags)
-    return [
-        Piece(bag, count_words(text), 0.4 + float(weight))
-        for text, bag, weight in zip(texts, bags, central, strict=True)
-    ]
+    tones: Sequence[Tone] = [part.content.tone for part in merge.parts]
+    return MergeAnswer(summary=space.join(chosen), key_points=_points(merge), tone=max(tones, key=tones.count))
 
 
 def _points(merge: MergeInput) -> list[str]:

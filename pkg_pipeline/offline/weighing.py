@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a turn of phrase stays on its line
 """How much a sentence speaks like a duty or a decision: a hand-weighted linear model over general features.
 
 Only single sentences are weighed here; who answers whom, and how many items a conversation may hold, is decided in
@@ -8,45 +7,14 @@ Only single sentences are weighed here; who answers whom, and how many items a c
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
+from pkg_pipeline.memory.records import Language
 from pkg_pipeline.offline.dates import find_dates
-from pkg_pipeline.offline.phrases import Giver, Signal, phrases
+from pkg_pipeline.offline.phrases import Giver, Signal, mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
-_MONEY = re.compile(
-    r"(?:[$€£₽¥￥]\s?\d[\d\s.,]*\d?|\d[\d\s.,]*\s?(?:[$€£₽¥￥]|k\b|usd|eur|euros?|dollars?|bucks|pounds|rub|руб\w*|р\.|тыс\w*|млн|"
-    r"миллион\w*|тысяч\w*|долл\w*|евро|元|块钱?|万|人民币|美元|欧元|亿))",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(
-    r"^(?:if|unless|когда бы|если бы|要是|如果)\b|\b(?:would have|could have|should have)\b", re.IGNORECASE
-)
-_HEDGE = re.compile(
-    r"\b(?:maybe|perhaps|might|probably|i guess|not sure|wonder|может быть|возможно|наверное|вдруг|не знаю|вряд ли)\b|也许|可能|不一定|不知道",
-    re.IGNORECASE,
-)
-_NEGATION = re.compile(
-    r"\b(?:won'?t|not going to|can'?t|cannot|couldn'?t|didn'?t|don'?t (?:have|need|want)|unable|не (?:буду|смогу|могу|успе\w+|надо|нужно|стоит))\b"
-    r"|不(?:用|会|能|要|想|必|需要)|没(?:有|法|办法)",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    r"\b(?:was|were|did|had|went|said|told|asked|yesterday|last (?:week|night|month|year)|ago|был[аои]?|вчера|прошл\w+|назад)\b|昨天|上周|上次|之前就|去年",
-    re.IGNORECASE,
-)
-_QUESTION = re.compile(r"[?？]\s*\W*$|吗\W*$")
-_SECOND_PERSON = re.compile(r"\b(?:you|your|u|ты|тебе|тебя|вы|вам|вас|ваш\w*|тво\w+)\b|[你您]", re.IGNORECASE)
-_STATISTIC = re.compile(r"\b(?:percent|per cent|процент\w*)\b|%|％", re.IGNORECASE)
-
-_WH_QUESTION = re.compile(
-    r"^(?:(?:and|so|а|и|ну)\s+)?(?:when|what(?! about| if)|where|who|why(?! don'?t)|how(?! about)|which|когда|что(?! если)|где|кто|"
-    r"почему|зачем|сколько|как(?!\s+насч[её]т|\s+смотр)|какой|какая|какие|чем|куда)\b|什么|多少|几点|几个|哪|怎么(?!样)|为什么|谁",
-    re.IGNORECASE,
-)
-
-# Features beside the phrase tables, in log-odds. Set by hand on general grounds, checked by benchmarks/extraction_quality.
+# Features beside the phrase tables, in log-odds. Set by hand, checked by benchmarks/extraction_quality.
 DATE_WEIGHT = 0.8
 DEADLINE_WEIGHT = 0.6
 MONEY_WEIGHT = 0.4
@@ -62,7 +30,7 @@ DONE_WEIGHT = -1.5
 """What is reported as done is no duty any more."""
 WORK_PRODUCT_WEIGHT = 0.4
 SECOND_SIGNAL_SHARE = 0.5
-"""The strongest signal counts in full, each further one by this share: turns of phrase that overlap are no double proof."""
+"""The strongest signal counts in full, each further one by this share, since they overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +54,21 @@ class Weighed:
 
 
 def is_question(text: str) -> bool:
-    return _QUESTION.search(text) is not None
+    return mark("question").search(text) is not None
 
 
 def asks_for_facts(sentence: Sentence) -> bool:
     """A question for when, what or who: it neither proposes nor requests anything but its answer."""
-    return is_question(sentence.text) and _WH_QUESTION.search(plain(sentence.text, sentence.language)) is not None
+    text = plain(sentence.text, sentence.language)
+    return is_question(sentence.text) and mark("fact_question").search(text) is not None
 
 
 def has_money(text: str) -> bool:
-    return _MONEY.search(text) is not None
+    return mark("money").search(text) is not None
 
 
 def has_statistic(text: str) -> bool:
-    return _STATISTIC.search(text) is not None
-
-
-def addresses_you(text: str) -> bool:
-    return _SECOND_PERSON.search(text) is not None
+    return mark("statistic").search(text) is not None
 
 
 def _strength(signals: list[Signal]) -> float:
@@ -121,16 +86,16 @@ def _form(sentence: Sentence) -> float:
     text = sentence.text
     return (
         LONG_WEIGHT * (sentence.words > (90 if sentence.language == "zh" else 50))
-        + CONDITION_WEIGHT * (_CONDITION.search(text) is not None)
-        + HEDGE_WEIGHT * (_HEDGE.search(text) is not None)
-        + PAST_WEIGHT * (_PAST.search(text) is not None)
+        + CONDITION_WEIGHT * (mark("condition").search(text) is not None)
+        + HEDGE_WEIGHT * (mark("hedge").search(text) is not None)
+        + PAST_WEIGHT * (mark("past").search(text) is not None)
         + MONEY_WEIGHT * has_money(text)
     )
 
 
-def plain(text: str, language: str) -> str:
+def plain(text: str, language: Language) -> str:
     """A sentence without its fillers and its opening words, for matching and for showing."""
-    table = phrases(language)  # type: ignore[arg-type]
+    table = phrases(language)
     return table.opener.sub("", table.filler.sub("", text)).strip(" ,，、-–—")
 
 
@@ -147,7 +112,7 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
     score += DONE_WEIGHT * (table.done.search(text) is not None)
     score += AHEAD_WEIGHT * (table.ahead.search(text) is not None)
     score += WORK_PRODUCT_WEIGHT * (table.work_product.search(text) is not None)
-    if _NEGATION.search(text) and not is_question(text) and not any(s.name == "do_not_forget" for s in fired):
+    if mark("negation").search(text) and not is_question(text) and not any(s.name == "do_not_forget" for s in fired):
         score += NEGATION_WEIGHT
     return Weighed(sentence, score, tuple(fired))
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
+from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore, PostgresStatisticsKeeper
-from pkg_pipeline.offline.version import MODEL as OFFLINE_MODEL
+from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
 from pkg_pipeline.prompts import interaction_summary
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.settings import Settings

@@ -11,7 +11,7 @@ from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
 from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
 from pkg_pipeline.memory.session.records import FoldContent
-from pkg_pipeline.offline.fold_reading import spoken_lines
+from pkg_pipeline.offline.fold_text import spoken_lines
 from pkg_pipeline.offline.folding import compress_answer, fold_answer, open_questions
 from pkg_pipeline.offline.llm import OfflineLlm, answer
 from pkg_pipeline.offline.reading import read

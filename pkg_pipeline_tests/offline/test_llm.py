@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.offline.llm import MODEL, OfflineLlm
+from pkg_pipeline.offline import MODEL
+from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.offline.reading import count_words
 from pkg_pipeline.prompts.interaction_summary import Answer
 from pkg_pipeline.stages.ports import LlmRejected

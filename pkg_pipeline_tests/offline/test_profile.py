@@ -23,7 +23,8 @@ from pkg_pipeline.memory.profile.records import (
 from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.phrases import day
-from pkg_pipeline.offline.llm import MODEL, OfflineLlm
+from pkg_pipeline.offline import MODEL
+from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.offline.profile import profile_answer
 from pkg_pipeline.prompts import relationship_profile as prompt
 from pkg_pipeline.stages.ports import LlmRequest

@@ -21,6 +21,9 @@ TABLES = [
     for name in (files("pkg_pipeline") / room / "languages" / language).iterdir()
 ]
 
+ENGLISH_ALONE = {"third_person"}
+"""Retelling what was said: other languages are quoted."""
+
 
 def rows_of(language: str) -> list[tuple[str, str, Any]]:
     return [
@@ -38,7 +41,9 @@ def rows_of(language: str) -> list[tuple[str, str, Any]]:
 def test_a_room_has_the_same_tables_and_patterns_for_every_language(room: str) -> None:
     told = {
         language: {
-            name: sorted(table(room, language, name)) for of, spoken, name in TABLES if (of, spoken) == (room, language)
+            name: sorted(table(room, language, name))
+            for of, spoken, name in TABLES
+            if (of, spoken) == (room, language) and name not in ENGLISH_ALONE
         }
         for language in LANGUAGES
     }
