@@ -44,7 +44,7 @@ LEFT = {
     "adapters/postgres/sessions/window.py": 8,
     "adapters/postgres/summaries/backfills.py": 18,
     "adapters/postgres/summaries/sources.py": 17,
-    "adapters/postgres/summaries/store.py": 5,
+    "adapters/postgres/summaries/store.py": 4,
     "cli/doctor.py": 5,
     "cli/programs/commands.py": 1,
 }

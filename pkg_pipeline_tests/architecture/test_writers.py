@@ -13,6 +13,13 @@ WRITES = re.compile(
 )
 CREATED = re.compile(r"^CREATE TABLE (?:IF NOT EXISTS )?([a-z_]+)", re.MULTILINE)
 
+THROUGH = {
+    "UPDATE live_summaries": ["interaction_summaries"],
+    "take_leases(": ["leases"],
+    "remove_copies(": ["archived_messages", "archive_months"],
+}
+"""What the schema's views and functions write for those who use them."""
+
 WRITERS: dict[str, set[str]] = {
     "installation": {"work"},
     "organizations": set(),
@@ -36,7 +43,7 @@ WRITERS: dict[str, set[str]] = {
     "llm_call_subjects": {"budgets", "erasing", "ledger"},
     "budgets": {"budgets"},
     "budget_reservations": {"budgets"},
-    "leases": {"erasing", "folds", "profiles", "summaries"},
+    "leases": {"erasing", "folds", "leases", "summaries"},
     "dirty_partitions": {
         "erasing",
         "appending",
@@ -100,6 +107,8 @@ def written() -> dict[str, set[str]]:
         for table in WRITES.findall(text):
             if table.lower() in known:
                 found.setdefault(table.lower(), set()).add(path.stem)
+        for table in (table for used, several in THROUGH.items() if used in text for table in several):
+            found.setdefault(table, set()).add(path.stem)
     return found
 
 

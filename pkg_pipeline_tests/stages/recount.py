@@ -49,7 +49,8 @@ CHECKS = {
         WHERE (p.started_at, p.ended_at) <> (i.started_at, i.ended_at) OR (p.role = 'self') <> e.is_self""",
     "in a group the others' counts are those of their messages": """
         SELECT p.* FROM interaction_participants p JOIN interactions i ON i.id = p.interaction_id
-        JOIN chats c ON c.id = i.chat_id AND c.kind <> 'direct' AND c.category IS DISTINCT FROM 'mass'
+        JOIN chats c ON c.id = i.chat_id AND c.kind <> 'direct'
+        JOIN eligible_chats e ON e.id = c.id
         WHERE p.role = 'other' AND ROW(p.message_count::bigint, p.token_count) IS DISTINCT FROM (
             SELECT ROW(count(*), sum(m.token_count)) FROM message_entities b JOIN messages m ON m.id = b.message_id
             WHERE b.entity_id = p.entity_id AND b.interaction_id = p.interaction_id)""",

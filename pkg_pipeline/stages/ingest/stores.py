@@ -244,3 +244,8 @@ class ChatInfo:
     kind: ChatKind
     category: ChatCategory | None
     members: Mapping[UUID, tuple[tuple[str, ...], bool]]
+
+    @property
+    def is_mass(self) -> bool:
+        """P34: what the view ``eligible_chats`` leaves out."""
+        return self.category == "mass" or (self.category is None and self.kind == "channel")

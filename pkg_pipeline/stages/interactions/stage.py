@@ -138,7 +138,7 @@ def _build_batch(batch: PostgresChatBatch, *, now: datetime, params: Interaction
 
 def _is_group(chat: ChatInfo) -> bool:
     """Whether P34 decides message by message whose they are."""
-    return chat.kind != "direct" and chat.category != "mass"
+    return chat.kind != "direct" and not chat.is_mass
 
 
 def _read(chat: ChatInfo, chunks: Iterable[Sequence[SegmentMessage]]) -> Iterator[_Read]:
@@ -251,7 +251,7 @@ def _participants(tally: _Tally) -> tuple[tuple[ParticipantRow, ...], tuple[Belo
     }
     if tally.chat.kind == "direct":
         return tuple(ParticipantRow(one, roles[one], tally.live, tally.tokens) for one in sorted(members)), ()
-    if tally.chat.category == "mass":
+    if tally.chat.is_mass:
         # nobody's context draws on mass chats; who wrote is kept for the record
         wrote = sorted(tally.wrote.items())
         return tuple(ParticipantRow(one, roles[one], count, 0) for one, count in wrote if one in members), ()

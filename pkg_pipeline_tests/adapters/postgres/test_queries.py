@@ -70,5 +70,5 @@ def test_every_statement_says_what_it_is_for_and_is_one(file: str) -> None:
 def test_unknown_names_are_said_clearly() -> None:
     with pytest.raises(queries.UnknownQuery, match=r"ingest\.sql has no statement nothing"):
         queries.query("ingest", "nothing")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(queries.UnknownQuery, match="nothing"):
         queries.query("nothing", "nothing")

@@ -1,8 +1,6 @@
 -- Locks, always in this order: the month (shared to move, alone to drop), the making of partitions, chats by id (as imports
 -- take them: nobody changes a text while it moves), the month's row in archive_months.
 --
--- ready: completed, ended before the age, with a current summary, nobody's restored one, its chat not changed around it.
--- What was never summarised but is all folded in its session, with no dirty fold over it, is as good as summarised (T8).
 -- movable: not archived, below the score of P16 and not listed as important by the summary.
 
 -- name: unattempted
@@ -11,43 +9,26 @@
 WITH RECURSIVE months AS (
     SELECT date_trunc('month', min(day))::date AS month FROM interactions
     UNION ALL
-    SELECT (SELECT date_trunc('month', min(i.day))::date FROM interactions i WHERE i.day >= (m.month + interval '1 month')::date)
+    SELECT (SELECT date_trunc('month', min(i.day))::date FROM interactions i WHERE i.day >= next_month(m.month))
     FROM months m WHERE m.month <= (%(ended_before)s::timestamptz + interval '1 day')::date
 )
 SELECT m.month FROM months m
 CROSS JOIN LATERAL (
     SELECT i.ended_at FROM interactions i
-    WHERE i.day >= m.month AND i.day < (m.month + interval '1 month')::date
+    WHERE i.day >= m.month AND i.day < next_month(m.month)
     ORDER BY i.day, i.ended_at LIMIT 1
 ) first
 WHERE first.ended_at < %(ended_before)s AND NOT EXISTS (
-    SELECT FROM partition_states p WHERE p.asset = 'archived_messages' AND p.partition_key = to_char(m.month, 'YYYY-MM-DD'))
+    SELECT FROM partition_states p WHERE p.asset = 'archived_messages' AND p.partition_key = month_key(m.month))
 ORDER BY m.month
 
 -- name: ready
-SELECT i.id, i.chat_id, i.message_count
-FROM interactions i
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
-WHERE i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
-  AND i.status = 'completed' AND i.ended_at < %(ended_before)s
-  AND (s.status = 'completed' AND s.input_hash = i.input_hash OR (s.id IS NULL AND EXISTS (
-      SELECT FROM conversation_sessions c WHERE c.id = i.chat_id AND c.hwm_message_id > 0
-  ) AND NOT EXISTS (
-      SELECT FROM conversation_sessions c JOIN messages m ON m.chat_id = c.id
-      WHERE c.id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-        AND (m.id > c.hwm_message_id AND m.deleted_at IS NULL OR EXISTS (
-            SELECT FROM session_summaries f WHERE f.session_id = c.id AND f.status = 'dirty'
-              AND m.id BETWEEN f.from_message_id AND f.to_message_id))
-  )))
-  AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
-  AND NOT EXISTS (
-      SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-        AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
-  AND EXISTS (
-      SELECT FROM messages m
-      WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-        AND NOT m.is_archived AND NOT m.is_blanked AND m.importance_score < %(kept_from)s
-        AND (s.id IS NULL OR NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id))))
+SELECT i.id AS interaction_id, i.chat_id, i.message_count AS messages FROM archive_ready(%(month)s, %(ended_before)s, %(now)s) i
+WHERE EXISTS (
+    SELECT FROM messages m
+    WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
+      AND NOT m.is_archived AND NOT m.is_blanked AND m.importance_score < %(kept_from)s
+      AND i.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)) IS NOT TRUE)
 ORDER BY i.day, i.ended_at, i.id
 
 -- name: lock_month
@@ -68,7 +49,7 @@ SELECT format('CREATE TABLE %%1$I (LIKE archived_messages INCLUDING ALL)', %(par
 
 -- name: partition_attached
 SELECT format('ALTER TABLE archived_messages ATTACH PARTITION %%1$I FOR VALUES FROM (%%2$L) TO (%%3$L)',
-              %(partition)s::text, %(month)s::date, (%(month)s::date + interval '1 month')::date)
+              %(partition)s::text, %(month)s::date, next_month(%(month)s))
 
 -- name: lock_chats
 SELECT id FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
@@ -79,27 +60,10 @@ SELECT id FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
 WITH said AS MATERIALIZED (
     SELECT m.id, m.chat_id, i.id AS interaction_id, m.external_id, m.sent_at, m.content, m.content_hash, m.parts,
            m.importance_score < %(kept_from)s
-           AND (s.id IS NULL OR NOT s.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id))) AS moves
-    FROM interactions i
-    LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+           AND i.important_messages @> jsonb_build_array(jsonb_build_object('message_id', m.external_id)) IS NOT TRUE AS moves
+    FROM archive_ready(%(month)s, %(ended_before)s, %(now)s) i
     JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-    WHERE i.id = ANY(%(interactions)s)
-      AND i.day >= %(month)s AND i.day < (%(month)s::date + interval '1 month')::date
-      AND i.status = 'completed' AND i.ended_at < %(ended_before)s
-      AND (s.status = 'completed' AND s.input_hash = i.input_hash OR (s.id IS NULL AND EXISTS (
-          SELECT FROM conversation_sessions c WHERE c.id = i.chat_id AND c.hwm_message_id > 0
-      ) AND NOT EXISTS (
-          SELECT FROM conversation_sessions c JOIN messages m ON m.chat_id = c.id
-          WHERE c.id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-            AND (m.id > c.hwm_message_id AND m.deleted_at IS NULL OR EXISTS (
-                SELECT FROM session_summaries f WHERE f.session_id = c.id AND f.status = 'dirty'
-                  AND m.id BETWEEN f.from_message_id AND f.to_message_id))
-      )))
-      AND NOT EXISTS (SELECT FROM archive_holds h WHERE h.interaction_id = i.id AND h.held_until > %(now)s)
-      AND NOT EXISTS (
-          SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-            AND d.from_at <= i.ended_at AND d.to_at >= i.started_at)
-      AND NOT m.is_archived AND NOT m.is_blanked
+    WHERE i.id = ANY(%(interactions)s) AND NOT m.is_archived AND NOT m.is_blanked
 ), copied AS (
     INSERT INTO archived_messages AS a
         (month, message_id, chat_id, interaction_id, external_id, sent_at, content, content_hash, parts)
@@ -121,7 +85,7 @@ WITH blanked AS (
     WHERE a.month = %(month)s AND a.interaction_id = ANY(%(interactions)s) AND m.id = a.message_id AND NOT m.is_archived
       AND encode(sha256(convert_to(a.content, 'UTF8')), 'hex') = m.content_hash
       AND a.parts::text IS NOT DISTINCT FROM m.parts::text
-    RETURNING m.interaction_id, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
+    RETURNING m.interaction_id, text_bytes(a.content, a.parts) AS bytes
 )
 SELECT count(DISTINCT interaction_id), count(*), coalesce(sum(bytes), 0) FROM blanked
 
@@ -155,23 +119,14 @@ FROM (
                 WHEN h.held_until > %(now)s THEN 'restored'
                 WHEN d.id IS NOT NULL THEN 'chat changed' END AS reason
     FROM unnest(%(months)s::date[]) AS g (month)
-    JOIN interactions i ON i.day >= g.month AND i.day < (g.month + interval '1 month')::date
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-    LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+    JOIN interactions i ON i.day >= g.month AND i.day < next_month(g.month)
+    JOIN eligible_chats c ON c.id = i.chat_id
+    LEFT JOIN live_summaries s ON s.interaction_id = i.id
     LEFT JOIN summary_attempts a ON a.interaction_id = i.id
     LEFT JOIN archive_holds h ON h.interaction_id = i.id
-    CROSS JOIN LATERAL (SELECT (s.id IS NULL AND EXISTS (
-            SELECT FROM conversation_sessions c WHERE c.id = i.chat_id AND c.hwm_message_id > 0
-        ) AND NOT EXISTS (
-            SELECT FROM conversation_sessions c JOIN messages m ON m.chat_id = c.id
-            WHERE c.id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
-              AND (m.id > c.hwm_message_id AND m.deleted_at IS NULL OR EXISTS (
-                  SELECT FROM session_summaries f WHERE f.session_id = c.id AND f.status = 'dirty'
-                    AND m.id BETWEEN f.from_message_id AND f.to_message_id))
-        )) AS is_folded) f
+    CROSS JOIN LATERAL (SELECT s.id IS NULL AND is_folded(i.chat_id, i.id, i.started_at, i.ended_at) AS is_folded) f
     LEFT JOIN LATERAL (
-        SELECT id FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-          AND d.from_at <= i.ended_at AND d.to_at >= i.started_at LIMIT 1
+        SELECT id FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, 0) LIMIT 1
     ) d ON true
     WHERE i.message_count >= %(minimum)s
 ) w WHERE w.reason IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
@@ -199,7 +154,7 @@ WITH versions AS (
 ), searched AS (
     -- what is said no more is found no more
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'texts dropped' FROM interactions i
+    SELECT 'memory_chunks', day_key(i.day), 'texts dropped' FROM interactions i
     WHERE i.id IN (SELECT interaction_id FROM archived_messages WHERE month = %(month)s) GROUP BY i.day
 )
 UPDATE archive_months SET state = 'dropped', dropped_at = clock_timestamp() WHERE month = %(month)s RETURNING message_count
@@ -233,19 +188,10 @@ UPDATE messages m SET content = a.content, parts = a.parts, is_archived = false,
 FROM archived_messages a
 WHERE m.id = ANY(%(ids)s) AND m.is_archived AND a.month = m.archived_month AND a.message_id = m.id
   AND encode(sha256(convert_to(a.content, 'UTF8')), 'hex') = m.content_hash
-RETURNING m.id, a.month, m.interaction_id, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0)
+RETURNING m.id, a.month, m.interaction_id, text_bytes(a.content, a.parts)
 
 -- name: remove_copies
-WITH gone AS (
-    DELETE FROM archived_messages a USING unnest(%(months)s::date[], %(ids)s::bigint[]) AS g (month, id)
-    WHERE a.month = g.month AND a.message_id = g.id
-    RETURNING a.month, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
-), locked AS MATERIALIZED (
-    SELECT month FROM archive_months WHERE month = ANY(%(months)s::date[]) ORDER BY month FOR UPDATE
-)
-UPDATE archive_months k SET message_count = k.message_count - g.messages, content_bytes = k.content_bytes - g.bytes
-FROM locked JOIN (SELECT month, count(*) AS messages, sum(bytes) AS bytes FROM gone GROUP BY month) g USING (month)
-WHERE k.month = locked.month
+SELECT remove_copies(%(months)s, %(ids)s)
 
 -- name: deleted
 -- Messages that were deleted at their source by then and still have their words, wherever those are.
@@ -273,7 +219,7 @@ WITH held AS (
     ON CONFLICT (interaction_id) DO UPDATE SET held_until = greatest(h.held_until, excluded.held_until)
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, due_at)
-SELECT DISTINCT 'archived_messages', to_char(i.day, 'YYYY-MM-01'), 'restored', %(held_until)s::timestamptz
+SELECT DISTINCT 'archived_messages', month_key(i.day), 'restored', %(held_until)s::timestamptz
 FROM interactions i WHERE i.id = ANY(%(interactions)s)
 
 -- name: still_archived

@@ -60,16 +60,7 @@ DELETE FROM context_receipts WHERE entity_id = ANY(%(people)s)
 DELETE FROM conversation_sessions WHERE id = %(chat)s
 
 -- name: delete_archived
-WITH gone AS (
-    DELETE FROM archived_messages a WHERE a.chat_id = %(chat)s
-    RETURNING a.month, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
-), locked AS MATERIALIZED (
-    SELECT month FROM archive_months WHERE month IN (SELECT archived_month FROM messages WHERE chat_id = %(chat)s AND is_archived)
-    ORDER BY month FOR UPDATE
-)
-UPDATE archive_months k SET message_count = k.message_count - g.messages, content_bytes = k.content_bytes - g.bytes
-FROM locked JOIN (SELECT month, count(*) AS messages, sum(bytes) AS bytes FROM gone GROUP BY month) g USING (month)
-WHERE k.month = locked.month
+SELECT remove_copies(array_agg(month), array_agg(message_id)) FROM archived_messages WHERE chat_id = %(chat)s
 
 -- name: delete_holds
 DELETE FROM archive_holds WHERE interaction_id = ANY(%(interactions)s)

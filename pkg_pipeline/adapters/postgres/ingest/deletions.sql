@@ -5,7 +5,7 @@
 SELECT g.place, count(*) AS known
 FROM unnest(%(chat_id)s::uuid[], %(first)s::bigint[], %(last)s::bigint[]) WITH ORDINALITY AS g (chat_id, first, last, place)
 JOIN messages m ON m.chat_id = g.chat_id
-WHERE CASE WHEN m.external_id ~ '^(0|-?[1-9][0-9]{0,17})$' THEN m.external_id::bigint END BETWEEN g.first AND g.last
+WHERE message_number(m.external_id) BETWEEN g.first AND g.last
 GROUP BY g.place
 
 -- name: create_shown
@@ -19,7 +19,7 @@ COPY shown (chat_id, number) FROM STDIN
 SELECT m.chat_id, array_agg(m.number) AS numbers
 FROM unnest(%(chat_id)s::uuid[], %(first)s::bigint[], %(last)s::bigint[]) AS g (chat_id, first, last)
 JOIN LATERAL (
-    SELECT m.chat_id, CASE WHEN m.external_id ~ '^(0|-?[1-9][0-9]{0,17})$' THEN m.external_id::bigint END AS number
+    SELECT m.chat_id, message_number(m.external_id) AS number
     FROM messages m WHERE m.chat_id = g.chat_id
 ) m ON m.number BETWEEN g.first AND g.last
 WHERE NOT EXISTS (SELECT FROM shown s WHERE s.chat_id = m.chat_id AND s.number = m.number)
@@ -46,7 +46,7 @@ SELECT e.id, e.chat_id, c.source, c.external_id, e.evidence_at, e.first_number, 
        CASE WHEN e.missing = '{}' THEN 0 ELSE (
            SELECT count(*) FROM messages m
            WHERE m.chat_id = e.chat_id AND m.kind = 'message'
-             AND CASE WHEN m.external_id ~ '^(0|-?[1-9][0-9]{0,17})$' THEN m.external_id::bigint END BETWEEN e.first_number AND e.last_number
+             AND message_number(m.external_id) BETWEEN e.first_number AND e.last_number
        ) END AS known
 FROM chat_exports e JOIN chats c ON c.id = e.chat_id
 WHERE e.chat_id IN (SELECT chat_id FROM chat_exports WHERE chat_id = ANY(%(chats)s) AND missing <> '{}')

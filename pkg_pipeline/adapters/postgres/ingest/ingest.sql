@@ -90,7 +90,7 @@ WITH given AS (
     RETURNING c.id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT asset, to_char(i.day, 'YYYY-MM-DD'), 'chat described anew'
+    SELECT asset, day_key(i.day), 'chat described anew'
     FROM interactions i JOIN changed ON changed.id = i.chat_id
     CROSS JOIN unnest('{interaction_summaries,memory_chunks}'::text[]) AS a (asset) GROUP BY asset, i.day
 )
@@ -116,7 +116,7 @@ WITH given AS (
     RETURNING c.id
 ), searched AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'became a group'
+    SELECT 'memory_chunks', day_key(i.day), 'became a group'
     FROM interactions i JOIN crowded ON crowded.id = i.chat_id GROUP BY i.day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
@@ -186,7 +186,7 @@ WITH inserted AS (
     FROM (
         SELECT e.id, array_agg(i.external_id::bigint) AS numbers
         FROM inserted i JOIN chat_exports e ON e.chat_id = i.chat_id AND e.is_whole
-        WHERE CASE WHEN i.external_id ~ '^(0|-?[1-9][0-9]{0,17})$' THEN i.external_id::bigint END BETWEEN e.first_number AND e.last_number
+        WHERE message_number(i.external_id) BETWEEN e.first_number AND e.last_number
         GROUP BY e.id
     ) n WHERE e.id = n.id
 ), marked AS (
@@ -262,24 +262,23 @@ WITH touched AS MATERIALIZED (
     SET status = 'dirty', dirty_reason = CASE WHEN r.deleted OR s.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
     FROM (
         SELECT id, bool_or(deleted) AS deleted FROM (
-            SELECT s.id, t.is_deleted AS deleted FROM touched t JOIN interaction_summaries s ON s.interaction_id = t.interaction_id
-            WHERE t.is_other_text AND s.status IN ('completed', 'dirty')
+            SELECT s.id, t.is_deleted AS deleted FROM touched t JOIN live_summaries s ON s.interaction_id = t.interaction_id
+            WHERE t.is_other_text
             UNION ALL
-            SELECT s.id, true FROM places p JOIN interaction_summaries s ON s.interaction_id = p.id
+            SELECT s.id, true FROM places p JOIN live_summaries s ON s.interaction_id = p.id
             CROSS JOIN LATERAL unnest(s.message_ids) AS k (external_id)
             JOIN gone g ON g.chat_id = p.chat_id AND g.external_id = k.external_id
-            WHERE s.status IN ('completed', 'dirty')
         ) resting GROUP BY id
     ) r
     WHERE s.id = r.id
     RETURNING s.interaction_id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'interaction_summaries', to_char(i.day, 'YYYY-MM-DD'), 'summary dirty'
+    SELECT 'interaction_summaries', day_key(i.day), 'summary dirty'
     FROM interactions i JOIN dirty ON dirty.interaction_id = i.id GROUP BY i.day
 ), searched AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'changed messages'
+    SELECT 'memory_chunks', day_key(i.day), 'changed messages'
     FROM interactions i WHERE i.id IN (SELECT interaction_id FROM touched) GROUP BY i.day
 ), facts AS (
     UPDATE entity_facts f SET status = 'candidate' WHERE f.id IN (
@@ -309,18 +308,8 @@ ON CONFLICT DO NOTHING
 
 -- name: leave_archive
 -- A message that says something else now stands in its row again, until its conversation is summarised and archived anew.
-WITH gone AS (
-    DELETE FROM archived_messages a USING changed c, messages m
-    WHERE m.id = c.id AND m.is_archived AND NOT c.stays_archived AND a.month = m.archived_month AND a.message_id = m.id
-    RETURNING a.month, octet_length(a.content) + coalesce(octet_length(a.parts::text), 0) AS bytes
-), locked AS MATERIALIZED (
-    SELECT month FROM archive_months WHERE month IN (
-        SELECT m.archived_month FROM changed c JOIN messages m ON m.id = c.id WHERE m.is_archived AND NOT c.stays_archived
-    ) ORDER BY month FOR UPDATE
-)
-UPDATE archive_months k SET message_count = k.message_count - g.messages, content_bytes = k.content_bytes - g.bytes
-FROM locked JOIN (SELECT month, count(*) AS messages, sum(bytes) AS bytes FROM gone GROUP BY month) g USING (month)
-WHERE k.month = locked.month
+SELECT remove_copies(array_agg(m.archived_month), array_agg(m.id))
+FROM changed c JOIN messages m ON m.id = c.id WHERE m.is_archived AND NOT c.stays_archived
 
 -- name: update_changed
 UPDATE messages m
@@ -374,14 +363,14 @@ WITH named AS (
 ), searched AS (
     -- passages are found by the names of those who speak around them
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'other names'
+    SELECT 'memory_chunks', day_key(i.day), 'other names'
     FROM named JOIN interaction_participants p ON p.entity_id = named.id JOIN interactions i ON i.id = p.interaction_id
     WHERE named.is_other GROUP BY i.day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
 SELECT 'interactions', c.id::text, 'other names', b.first_at, b.last_at
 FROM (SELECT DISTINCT m.chat_id FROM named JOIN chat_members m ON m.entity_id = named.id WHERE named.is_other) t
-JOIN chats c ON c.id = t.chat_id AND c.kind <> 'direct' AND c.category IS DISTINCT FROM 'mass'
+JOIN eligible_chats c ON c.id = t.chat_id AND c.kind <> 'direct'
 CROSS JOIN LATERAL (SELECT min(sent_at) AS first_at, max(sent_at) AS last_at FROM messages m WHERE m.chat_id = c.id) b
 WHERE b.first_at IS NOT NULL
 

@@ -9,8 +9,8 @@ SELECT (SELECT json_object_agg(m.external_id, extract(epoch FROM m.sent_at) * 10
 -- Of the given messages: which a fold covers that stands, which can be searched. A message that says nothing needs neither.
 SELECT g.external_id, i.day,
        m.id IS NOT NULL AND EXISTS (
-           SELECT FROM session_summaries f
-           WHERE f.session_id = %(chat)s AND f.status <> 'superseded' AND m.id BETWEEN f.from_message_id AND f.to_message_id),
+           SELECT FROM standing_folds f
+           WHERE f.session_id = %(chat)s AND m.id BETWEEN f.from_message_id AND f.to_message_id),
        m.id IS NOT NULL AND (btrim(m.content, E' \t\n\r') = '' OR m.deleted_at IS NOT NULL OR m.is_archived
            OR EXISTS (SELECT FROM chunk_states s WHERE s.interaction_id = m.interaction_id AND s.space_id = 0 AND s.input_hash <> ''))
 FROM unnest(%(ids)s::text[]) AS g (external_id)
@@ -20,5 +20,5 @@ LEFT JOIN interactions i ON i.id = m.interaction_id
 -- name: labels
 -- what threads are called (L8)
 SELECT c.external_id, coalesce(s.label, c.title), coalesce(s.message_count, 0),
-       (SELECT count(*) FROM session_summaries f WHERE f.session_id = c.id AND f.status <> 'superseded')
+       (SELECT count(*) FROM standing_folds f WHERE f.session_id = c.id)
 FROM chats c LEFT JOIN conversation_sessions s ON s.id = c.id WHERE c.source = %(source)s

@@ -48,7 +48,7 @@ WITH changed AS (
     RETURNING id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'chat became mass'
+    SELECT 'memory_chunks', day_key(day), 'chat became mass'
     FROM interactions i JOIN changed ON changed.id = i.chat_id GROUP BY day
 )
 SELECT id FROM changed
@@ -77,8 +77,7 @@ CROSS JOIN LATERAL (
            CASE WHEN g.is_group THEN m.content ELSE left(m.content, 400) END AS content,
            r.sender_entity_id AS answers, r.sent_at AS answered_at
     FROM message_texts m
-    LEFT JOIN messages r ON g.is_group AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
-        AND r.kind = 'message' AND r.deleted_at IS NULL
+    LEFT JOIN live_messages r ON g.is_group AND r.chat_id = m.chat_id AND r.external_id = m.reply_to
     WHERE m.chat_id = g.chat_id AND m.sent_at BETWEEN g.from_at AND g.to_at AND m.kind = 'message'
     ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 ) m
@@ -121,7 +120,7 @@ WITH given AS (
     SELECT saved.* FROM saved JOIN given USING (id) WHERE given.is_eligible
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, due_at)
-    SELECT 'interaction_summaries', to_char(day, 'YYYY-MM-DD'), 'interactions changed', min(due_at)
+    SELECT 'interaction_summaries', day_key(day), 'interactions changed', min(due_at)
     FROM (
         SELECT day, ended_at + make_interval(secs => %(due_after)s) AS due_at FROM eligible
         WHERE message_count >= %(minimum)s
@@ -131,12 +130,12 @@ WITH given AS (
 ), searched AS (
     -- active ones too, and at once: recall finds what was said a moment ago
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'interactions changed' FROM eligible GROUP BY day
+    SELECT 'memory_chunks', day_key(day), 'interactions changed' FROM eligible GROUP BY day
 ), months AS (
     -- a month that the archive has looked at already; one it has not comes of age by time alone
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT p.asset, p.partition_key, 'interactions changed'
-    FROM (SELECT DISTINCT to_char(day, 'YYYY-MM-01') AS month FROM saved) t
+    FROM (SELECT DISTINCT month_key(day) AS month FROM saved) t
     JOIN partition_states p ON p.asset = 'archived_messages' AND p.partition_key = t.month
 )
 SELECT count(*) FROM saved
@@ -152,7 +151,7 @@ WITH gone AS (
     RETURNING p.interaction_id, p.entity_id, p.started_at
 ), searched AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'takes part no more'
+    SELECT 'memory_chunks', day_key(day), 'takes part no more'
     FROM interactions i WHERE i.id IN (SELECT interaction_id FROM gone) GROUP BY day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
@@ -175,7 +174,7 @@ WITH given AS (
     RETURNING interaction_id, entity_id, started_at
 ), searched AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'participants changed'
+    SELECT 'memory_chunks', day_key(day), 'participants changed'
     FROM interactions i WHERE i.id IN (SELECT interaction_id FROM saved) GROUP BY day
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
@@ -198,7 +197,7 @@ WITH gone AS (
     RETURNING m.interaction_id
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'messages belong to others'
+SELECT 'memory_chunks', day_key(day), 'messages belong to others'
 FROM interactions i WHERE i.id IN (SELECT interaction_id FROM gone) GROUP BY day
 
 -- name: upsert_belongings
@@ -238,8 +237,8 @@ WITH gone AS (
 ), facts AS (
     UPDATE entity_facts f SET interaction_id = gone.heir FROM gone WHERE f.interaction_id = gone.id AND gone.heir IS NOT NULL
 ), summaries AS (
-    UPDATE interaction_summaries s SET status = 'superseded', updated_at = clock_timestamp()
-    FROM gone WHERE s.interaction_id = gone.id AND s.status IN ('completed', 'dirty')
+    UPDATE live_summaries s SET status = 'superseded', updated_at = clock_timestamp()
+    FROM gone WHERE s.interaction_id = gone.id
 ), attempts AS (
     DELETE FROM summary_attempts a USING gone WHERE a.interaction_id = gone.id
 ), marked AS (
@@ -248,11 +247,11 @@ WITH gone AS (
     FROM interaction_participants p JOIN gone ON gone.id = p.interaction_id GROUP BY p.entity_id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'interaction_summaries', to_char(day, 'YYYY-MM-DD'), 'interactions joined' FROM gone GROUP BY day
+    SELECT 'interaction_summaries', day_key(day), 'interactions joined' FROM gone GROUP BY day
 ), searched AS (
     -- the heirs' days too: what is served under them now is found there
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'interactions joined'
+    SELECT 'memory_chunks', day_key(day), 'interactions joined'
     FROM (SELECT day FROM gone UNION SELECT i.day FROM interactions i JOIN gone ON gone.heir = i.id) d GROUP BY day
 ), unassigned AS (
     UPDATE messages m SET interaction_id = NULL FROM gone
@@ -275,7 +274,7 @@ WITH changed AS (
     UPDATE chats SET category = %(category)s, category_source = 'user' WHERE id = %(chat)s RETURNING id
 ), days AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT asset, to_char(day, 'YYYY-MM-DD'), 'category set'
+    SELECT asset, day_key(day), 'category set'
     FROM interactions i JOIN changed ON changed.id = i.chat_id
     CROSS JOIN unnest('{interaction_summaries,memory_chunks}'::text[]) AS a (asset) GROUP BY asset, day
 ), marked AS (

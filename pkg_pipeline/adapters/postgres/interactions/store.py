@@ -100,7 +100,7 @@ class _Stretch(NamedTuple):
 
     @property
     def is_group(self) -> bool:
-        return self.chat.kind != "direct" and self.chat.category != "mass"
+        return self.chat.kind != "direct" and not self.chat.is_mass
 
 
 def _open(
@@ -174,7 +174,7 @@ class PostgresChatBatch:
                 **columns,
                 "due_after": due_after_seconds,
                 "minimum": minimum_messages,
-                "is_eligible": [self._by_chat[row.chat_id].chat.category != "mass" for row in rows],
+                "is_eligible": [not self._by_chat[row.chat_id].chat.is_mass for row in rows],
             },
         ).fetchone()
         self._changed += found[0] if found else 0

@@ -4,8 +4,8 @@
 -- Due interactions of the days (P11), those with a live summary, and those whose summary waits to be redone.
 SELECT count(*), count(s.id), count(*) FILTER (WHERE s.status = 'dirty' OR s.input_hash <> i.input_hash)
 FROM interactions i
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+JOIN eligible_chats c ON c.id = i.chat_id
+LEFT JOIN live_summaries s ON s.interaction_id = i.id
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.status = 'completed' AND i.message_count >= %(minimum)s
   AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
 
@@ -60,7 +60,7 @@ UNION ALL
 WITH live AS (
     SELECT s.id, s.interaction_id, s.revision_count, i.day, s.decisions || s.action_items || s.extracted_facts AS items
     FROM interactions i
-    JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+    JOIN live_summaries s ON s.interaction_id = i.id
     WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND s.parent_summary_id IS NOT NULL
     ORDER BY coalesce(s.updated_at, s.generated_at) DESC LIMIT %(most)s
 ), known AS (
@@ -89,8 +89,8 @@ SELECT least(100, 100.0 * %(most_pages)s / greatest(1, pg_relation_size(%(table)
 -- name: orphans_of_items
 SELECT count(*), count(*) FILTER (WHERE s.id IS NULL), (array_agg(DISTINCT t.item_id::text) FILTER (WHERE s.id IS NULL))[1:%(most_examples)s]
 FROM summary_items t TABLESAMPLE SYSTEM (%(percent)s)
-LEFT JOIN (interaction_summaries s JOIN interactions i ON i.id = s.interaction_id)
-    ON s.id = t.summary_id AND s.interaction_id = t.interaction_id AND s.status IN ('completed', 'dirty')
+LEFT JOIN (live_summaries s JOIN interactions i ON i.id = s.interaction_id)
+    ON s.id = t.summary_id AND s.interaction_id = t.interaction_id
 
 -- name: orphans_of_facts
 SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(f.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
@@ -143,7 +143,7 @@ WITH stated AS (
         SELECT count(*) AS interactions, coalesce(sum(p.message_count), 0)::bigint AS messages
         FROM interaction_participants p
         JOIN interactions i ON i.id = p.interaction_id
-        JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+        JOIN eligible_chats c ON c.id = i.chat_id
         WHERE p.entity_id = s.entity_id AND p.role = 'other' AND p.ended_at <= s.as_of
     ) f
 )
@@ -156,10 +156,9 @@ FROM judged
 WITH live AS (
     SELECT m.id, m.external_id, i.day, i.id AS interaction_id
     FROM interactions i
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-    JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
-    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND m.kind = 'message' AND m.deleted_at IS NULL
-      AND NOT m.is_archived AND m.content ~ '\S'
+    JOIN eligible_chats c ON c.id = i.chat_id
+    JOIN live_messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND NOT m.is_archived AND m.content ~ '\S'
     ORDER BY i.day DESC, m.id DESC LIMIT %(most)s
 ), judged AS (
     SELECT l.*, NOT EXISTS (SELECT FROM memory_chunks k WHERE k.message_ids @> ARRAY[l.id] AND k.source IN ('message', 'tool_result')) AS is_wrong
@@ -192,20 +191,20 @@ WITH looked AS (
 ), folds AS (
     SELECT l.id, f.from_message_id, f.to_message_id, f.message_ids,
            lag(f.to_message_id) OVER (PARTITION BY l.id ORDER BY f.from_message_id, f.to_message_id) AS before
-    FROM looked l JOIN session_summaries f ON f.session_id = l.id AND f.status <> 'superseded'
+    FROM looked l JOIN standing_folds f ON f.session_id = l.id
     WHERE l.message_count <= %(most_messages)s
 ), covered AS (
     SELECT id, bool_or(before >= from_message_id) AS is_overlapping, max(to_message_id) AS ends FROM folds GROUP BY id
 ), counted AS (
     SELECT l.id, count(m.id) AS since, coalesce(sum(m.token_count), 0) AS tokens_since
-    FROM looked l LEFT JOIN messages m ON m.chat_id = l.id AND m.id > l.hwm_message_id AND m.kind = 'message' AND m.deleted_at IS NULL
+    FROM looked l LEFT JOIN live_messages m ON m.chat_id = l.id AND m.id > l.hwm_message_id
     GROUP BY l.id
 ), recounted AS (
     SELECT l.id, count(m.id) AS messages, coalesce(sum(m.token_count), 0) AS tokens,
            coalesce(bool_or(m.id <= l.hwm_message_id AND NOT EXISTS (
                SELECT FROM folds f WHERE f.id = l.id AND m.id BETWEEN f.from_message_id AND f.to_message_id AND m.id = ANY(f.message_ids))), false)
                AS has_uncovered
-    FROM looked l LEFT JOIN messages m ON m.chat_id = l.id AND m.kind = 'message' AND m.deleted_at IS NULL
+    FROM looked l LEFT JOIN live_messages m ON m.chat_id = l.id
     WHERE l.message_count <= %(most_messages)s AND l.dirty_folds = 0 GROUP BY l.id
 ), verdict AS (
     SELECT l.id, coalesce(v.is_overlapping, false) AS is_overlapping, coalesce(r.has_uncovered, false) AS has_uncovered,

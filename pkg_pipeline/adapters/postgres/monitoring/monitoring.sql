@@ -79,8 +79,8 @@ FROM partition_states WHERE pending > 0 GROUP BY asset ORDER BY asset
 
 -- name: counts
 -- How many are worked on, are given up, or are under way as a backfill. What waits is in the figures.
-SELECT (SELECT count(*) FROM leases WHERE kind = 'summary' AND expires_at > clock_timestamp()),
-       (SELECT count(*) FROM leases WHERE kind <> 'summary' AND expires_at > clock_timestamp()),
+SELECT (SELECT count(*) FROM held_leases WHERE kind = 'summary'),
+       (SELECT count(*) FROM held_leases WHERE kind <> 'summary'),
        (SELECT count(*) FROM profile_attempts WHERE state = 'waiting'),
        (SELECT count(*) FROM profile_attempts WHERE state = 'failed'),
        (SELECT count(*) FROM backfills WHERE state IN ('requested', 'running'))
@@ -109,17 +109,15 @@ WITH changed AS MATERIALIZED (
 )
 SELECT i.id, c.source, c.external_id, i.day, i.started_at, i.ended_at, i.message_count, coalesce(a.attempts, 0),
        CASE WHEN a.retry_at > clock_timestamp() THEN a.retry_at END, a.last_error,
-       EXISTS (SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-               AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
-               AND d.to_at >= i.started_at - make_interval(secs => %(gap)s)),
+       EXISTS (SELECT FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s)),
        s.status
 FROM interactions i
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+JOIN eligible_chats c ON c.id = i.chat_id
+LEFT JOIN live_summaries s ON s.interaction_id = i.id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
 WHERE i.day = ANY (ARRAY(SELECT day FROM chosen)) AND i.status = 'completed' AND i.message_count >= %(minimum)s
-  AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash) AND a.state IS DISTINCT FROM 'failed'
-  AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'summary' AND l.subject_id = i.id AND l.expires_at > clock_timestamp())
+  AND (is_unsummarised(s.status, s.input_hash, i.input_hash)) AND a.state IS DISTINCT FROM 'failed'
+  AND NOT EXISTS (SELECT FROM held_leases l WHERE l.kind = 'summary' AND l.subject_id = i.id)
   AND (i.day, i.ended_at, i.id) > (%(after_day)s, %(after_at)s, %(after_id)s)
 ORDER BY i.day, i.ended_at, i.id LIMIT %(limit)s
 
@@ -127,11 +125,11 @@ ORDER BY i.day, i.ended_at, i.id LIMIT %(limit)s
 -- Leases in force, by kind and subject; a profile's subject is no interaction.
 SELECT l.kind, l.subject_id, l.holder, l.expires_at, c.source, c.external_id, i.started_at, i.ended_at, i.message_count,
        coalesce(a.attempts, 0)
-FROM leases l
+FROM held_leases l
 LEFT JOIN interactions i ON l.kind = 'summary' AND i.id = l.subject_id
 LEFT JOIN chats c ON c.id = i.chat_id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
-WHERE l.expires_at > clock_timestamp() AND (l.kind, l.subject_id) > (%(after_kind)s, %(after_id)s)
+WHERE (l.kind, l.subject_id) > (%(after_kind)s, %(after_id)s)
 ORDER BY l.kind, l.subject_id LIMIT %(limit)s
 
 -- name: failed
@@ -139,11 +137,11 @@ ORDER BY l.kind, l.subject_id LIMIT %(limit)s
 SELECT i.id, c.source, c.external_id, i.day, i.started_at, i.ended_at, i.message_count, a.attempts, a.updated_at, a.last_error
 FROM summary_attempts a
 JOIN interactions i ON i.id = a.interaction_id AND i.input_hash = a.input_hash
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+JOIN eligible_chats c ON c.id = i.chat_id
+LEFT JOIN live_summaries s ON s.interaction_id = i.id
 WHERE a.state = 'failed' AND (a.updated_at, a.interaction_id) > (%(after_at)s, %(after_id)s)
   AND i.status = 'completed' AND i.message_count >= %(minimum)s
-  AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)
+  AND (is_unsummarised(s.status, s.input_hash, i.input_hash))
 ORDER BY a.updated_at, a.interaction_id LIMIT %(limit)s
 
 -- name: partitions

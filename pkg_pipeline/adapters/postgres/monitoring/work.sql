@@ -8,7 +8,7 @@ SELECT coalesce(sum(pending), 0)::bigint FROM partition_states WHERE asset = %(a
 
 -- name: live_summaries
 -- One is enough to know.
-SELECT count(*) FROM (SELECT FROM interaction_summaries WHERE status IN ('completed', 'dirty') LIMIT 1) found
+SELECT count(*) FROM (SELECT FROM live_summaries LIMIT 1) found
 
 -- name: keep_setting
 -- What is fixed when the memory is made.

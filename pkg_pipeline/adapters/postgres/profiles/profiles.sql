@@ -11,7 +11,7 @@ LEFT JOIN profile_attempts a ON a.entity_id = e.id AND a.week = %(week)s
 CROSS JOIN LATERAL (
     SELECT p.started_at FROM interaction_participants p
     JOIN interactions i ON i.id = p.interaction_id
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+    JOIN eligible_chats c ON c.id = i.chat_id
     WHERE p.entity_id = e.id AND p.role = 'other' ORDER BY p.started_at LIMIT 1
 ) first
 CROSS JOIN LATERAL (
@@ -21,7 +21,7 @@ CROSS JOIN LATERAL (
 WHERE e.type = 'person' AND NOT e.is_self AND first.started_at < %(known_before)s
   AND EXISTS (
       SELECT FROM interaction_participants p
-      JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+      JOIN live_summaries s ON s.interaction_id = p.interaction_id
           AND s.dirty_reason IS DISTINCT FROM 'deleted'
       WHERE p.entity_id = e.id AND p.role = 'other' AND p.ended_at <= %(covers_until)s)
 ORDER BY coalesce(a.attempts, 0),
@@ -42,10 +42,10 @@ WHERE e.is_self ORDER BY e.id LIMIT 1
 SELECT s.id, p.interaction_id, i.day, p.ended_at, i.language, p.message_count, s.summary_token_count, s.key_points::text,
        s.status = 'dirty'
 FROM interaction_participants p
-JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+JOIN live_summaries s ON s.interaction_id = p.interaction_id
     AND s.dirty_reason IS DISTINCT FROM 'deleted'
 JOIN interactions i ON i.id = p.interaction_id
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+JOIN eligible_chats c ON c.id = i.chat_id
 WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(covers_until)s
 ORDER BY p.ended_at DESC, p.interaction_id
 
@@ -57,7 +57,7 @@ SELECT count(*), coalesce(sum(p.message_count), 0), min(p.started_at), max(p.sta
        max(p.ended_at) FILTER (WHERE p.ended_at <= %(newest)s)
 FROM interaction_participants p
 JOIN interactions i ON i.id = p.interaction_id
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+JOIN eligible_chats c ON c.id = i.chat_id
 WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)s
 
 -- name: last_meaningful
@@ -67,13 +67,12 @@ WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)
 SELECT greatest(
     (SELECT p.ended_at FROM interaction_participants p
      JOIN interactions i ON i.id = p.interaction_id AND i.message_count >= 2 * %(each)s
-     JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+     JOIN eligible_chats c ON c.id = i.chat_id
      WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(until)s
        AND (SELECT count(*) FILTER (WHERE m.sender_entity_id = p.entity_id) >= %(each)s
                    AND count(*) FILTER (WHERE m.is_outgoing OR (NOT %(knows_me)s AND m.sender_entity_id <> p.entity_id)) >= %(each)s
-            FROM messages m
-            WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
-              AND m.kind = 'message' AND m.deleted_at IS NULL)
+            FROM live_messages m
+            WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at)
      ORDER BY p.ended_at DESC LIMIT 1),
     (SELECT max(s.at) FROM summary_items s
      WHERE s.entity_id = %(entity)s AND s.kind = 'decision' AND NOT s.is_withheld AND s.at <= least(%(until)s, %(covers_until)s)),
@@ -120,27 +119,6 @@ ORDER BY week = %(week)s DESC, week DESC LIMIT 1
 SELECT attempts, deferrals, state = 'failed', coalesce(retry_at <= clock_timestamp(), true) FROM profile_attempts
 WHERE entity_id = %(entity)s AND week = %(week)s AND input_hash = %(input_hash)s
   AND prompt_version = %(prompt_version)s AND model_version = %(model)s
-
--- name: claim
-INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
-SELECT 'profile', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s)
-FROM (SELECT unnest(%(ids)s::uuid[]) AS id ORDER BY 1) g
-ON CONFLICT (kind, subject_id) DO UPDATE
-    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
-    WHERE l.expires_at <= clock_timestamp()
-RETURNING subject_id, token
-
--- name: renew
-UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
-FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
-WHERE l.kind = 'profile' AND l.subject_id = g.id AND l.token = g.token
-
--- name: give_back
-DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
-WHERE l.kind = 'profile' AND l.subject_id = g.id AND l.token = g.token
-
--- name: release
-DELETE FROM leases WHERE kind = 'profile' AND subject_id = %(id)s AND token = %(token)s RETURNING subject_id
 
 -- name: lock_alone
 -- A run that begins, and a row that is saved, wait for transactions that delete, edit or publish, and they for it: then

@@ -12,6 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.profiles.reads import input_parameters
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.profile.rules import Week
@@ -22,8 +23,10 @@ from pkg_pipeline.stages.summaries.stores import Failure
 STORED_ERROR_CHARACTERS = 1_000
 
 
-class PostgresProfileStore:
+class PostgresProfileStore(Leasing):
     """Implements ``stages.profile_stores.ProfileWrites``."""
+
+    _lease_kind = "profile"
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -31,25 +34,17 @@ class PostgresProfileStore:
     def claim(
         self, persons: Sequence[tuple[UUID, Person]], *, holder: str, lease_seconds: float
     ) -> list[ClaimedProfile]:
-        parameters = {"ids": [key for key, _ in persons], "holder": holder, "lease": lease_seconds}
+        ids = [key for key, _ in persons]
+        parameters = {"kind": self._lease_kind, "ids": ids, "holder": holder, "lease": lease_seconds}
         with self._connections.connection() as connection:
-            tokens = dict(connection.execute(query("profiles", "claim"), parameters).fetchall())
+            tokens = dict(connection.execute(query("leases", "take"), parameters).fetchall())
         return [ClaimedProfile(key, person, tokens[key]) for key, person in persons if key in tokens]
 
-    def renew(self, claimed: Sequence[ClaimedProfile], *, lease_seconds: float) -> None:
-        with self._connections.connection() as connection:
-            connection.execute(query("profiles", "renew"), {**_held(claimed), "lease": lease_seconds})
-
-    def release(self, claimed: Sequence[ClaimedProfile]) -> None:
-        if claimed:
-            with self._connections.connection() as connection:
-                connection.execute(query("profiles", "give_back"), _held(claimed))
-
     def save(self, row: ProfileRow, *, token: int) -> Saved:
-        parameters = {**_columns(row), "token": token}
+        parameters = _columns(row)
         with transaction(self._connections) as connection:
             connection.execute(query("profiles", "lock_alone"))
-            if connection.execute(query("profiles", "release"), parameters).fetchone() is None:
+            if self.give_back(connection, (row.profile_id, token)).fetchone() is None:
                 return "lost"  # another worker holds it now: its result is the one that counts
             rests = {"entity": row.entity_id, "based_on": list(row.based_on), "items": list(row.items)}
             found = connection.execute(query("profiles", "rests_on_deleted"), rests).fetchone()
@@ -74,8 +69,6 @@ class PostgresProfileStore:
         is_failed = attempts >= attempt_limit
         parameters = {
             **input_parameters(claimed.entity.entity_id, week, input_hash, prompt),
-            "id": claimed.profile_id,
-            "token": claimed.token,
             "attempts": attempts,
             "deferrals": 0 if failure.counts else (past.deferrals if past else 0) + 1,
             "state": "failed" if is_failed else "waiting",
@@ -83,7 +76,7 @@ class PostgresProfileStore:
             "error": failure.error[:STORED_ERROR_CHARACTERS],
         }
         with transaction(self._connections) as connection:
-            if connection.execute(query("profiles", "release"), parameters).fetchone() is None:
+            if self.give_back(connection, (claimed.profile_id, claimed.token)).fetchone() is None:
                 return False
             if failure.counts or failure.retry_after_seconds > 0:
                 connection.execute(query("profiles", "record_attempt"), parameters)
@@ -124,10 +117,6 @@ class PostgresWeekStore:
         with self._connections.connection() as connection:
             found = connection.execute(query("profiles", "resume_at"), parameters).fetchone()
         return None if found is None else found[0]
-
-
-def _held(claimed: Sequence[ClaimedProfile]) -> dict[str, Any]:
-    return {"ids": [one.profile_id for one in claimed], "tokens": [one.token for one in claimed]}
 
 
 def _columns(row: ProfileRow) -> dict[str, Any]:

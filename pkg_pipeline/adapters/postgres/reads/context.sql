@@ -57,7 +57,7 @@ older AS MATERIALIZED (
         WHERE entity_id = %(entity)s AND ended_at <= %(hot_from)s
         ORDER BY ended_at DESC, interaction_id LIMIT 200
     ) AS p
-    LEFT JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+    LEFT JOIN live_summaries s ON s.interaction_id = p.interaction_id
 ),
 summarised AS (
     SELECT summary_id, interaction_id, ended_at FROM older
@@ -73,7 +73,7 @@ unsummarised AS (
         SELECT interaction_id, started_at, ended_at FROM older WHERE summary_id IS NULL OR is_withheld
     ) AS near
     JOIN interactions i ON i.id = near.interaction_id
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass'
+    JOIN eligible_chats c ON c.id = i.chat_id
     WHERE c.kind = 'direct' OR NOT (SELECT is_self FROM entities WHERE id = %(entity)s)
     ORDER BY near.ended_at DESC, near.interaction_id LIMIT %(summary_limit)s + 1
 ),
@@ -215,7 +215,7 @@ profile_sources AS (
         ) AS ids
         ORDER BY one.place LIMIT 30
     ) AS m
-    JOIN interaction_summaries s ON s.interaction_id = m.interaction::uuid AND s.status IN ('completed', 'dirty')
+    JOIN live_summaries s ON s.interaction_id = m.interaction::uuid
     JOIN interactions i ON i.id = s.interaction_id
 ),
 chats_seen AS (

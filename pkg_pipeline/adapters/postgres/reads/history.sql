@@ -79,7 +79,7 @@ FROM (
 ) AS p
 JOIN interactions i ON i.id = p.interaction_id
 JOIN chats c ON c.id = i.chat_id
-LEFT JOIN interaction_summaries s ON s.interaction_id = p.interaction_id AND s.status IN ('completed', 'dirty')
+LEFT JOIN live_summaries s ON s.interaction_id = p.interaction_id
 ORDER BY p.started_at DESC, p.interaction_id DESC
 
 -- name: interactions_of_entity

@@ -1,7 +1,7 @@
 -- name: wanted
 -- Interactions of the days that are to have chunks, oldest first: active ones too, none of mass chats (P34).
 SELECT i.id FROM interactions i
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+JOIN eligible_chats c ON c.id = i.chat_id
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
 ORDER BY i.day, i.started_at, i.id
 
@@ -11,26 +11,25 @@ ORDER BY i.day, i.started_at, i.id
 SELECT i.id, i.day, i.message_count, c.id, c.source, c.external_id, h.hash
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
 JOIN interactions i ON i.id = g.id
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+JOIN eligible_chats c ON c.id = i.chat_id
 CROSS JOIN LATERAL (
     SELECT %(version)s || ':' || md5(ROW(
         i.started_at, i.ended_at, c.kind,
         (SELECT bit_xor(hashtextextended(ROW(m.external_id, m.content_hash, m.sent_at, m.sender_entity_id, m.role, m.importance_score, e.name, k.dropped_at)::text, 0))
-         FROM messages m LEFT JOIN entities e ON e.id = m.sender_entity_id
+         FROM live_messages m LEFT JOIN entities e ON e.id = m.sender_entity_id
          LEFT JOIN archive_months k ON k.month = m.archived_month AND k.state = 'dropped'
-         WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message' AND m.deleted_at IS NULL),
+         WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at),
         (SELECT bit_xor(hashtextextended(ROW(b.entity_id, b.message_id)::text, 1)) FROM message_entities b WHERE b.interaction_id = i.id),
         (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role, e.name)::text, 2))
          FROM interaction_participants p JOIN entities e ON e.id = p.entity_id WHERE p.interaction_id = i.id),
-        (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM interaction_summaries s
-         WHERE s.interaction_id = i.id AND s.status IN ('completed', 'dirty')),
+        (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM live_summaries s WHERE s.interaction_id = i.id),
         (SELECT bit_xor(hashtextextended(ROW(t.item_id, t.entity_id, t.is_withheld, t.status, t.due_date, t.importance)::text, 3))
          FROM summary_items t WHERE t.interaction_id = i.id),
         (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.message_ids, e.name)::text, 4))
          FROM entity_facts f JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
     )::text || coalesce((
-        SELECT bit_xor(hashtextextended(ROW(l.id, l.dirty_reason = 'deleted')::text, 5)) FROM session_summaries l
-        WHERE l.session_id = i.chat_id AND l.to_at BETWEEN i.started_at AND i.ended_at AND l.status <> 'superseded')::text, '')
+        SELECT bit_xor(hashtextextended(ROW(l.id, l.dirty_reason = 'deleted')::text, 5)) FROM standing_folds l
+        WHERE l.session_id = i.chat_id AND l.to_at BETWEEN i.started_at AND i.ended_at)::text, '')
     ) AS hash
 ) h
 LEFT JOIN chunk_states w ON w.interaction_id = i.id AND w.space_id = 0
@@ -44,20 +43,20 @@ SELECT i.id, e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactio
 CROSS JOIN LATERAL (
     SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id
     UNION
-    SELECT m.sender_entity_id FROM messages m
-    WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.kind = 'message' AND m.deleted_at IS NULL
+    SELECT m.sender_entity_id FROM live_messages m
+    WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
 ) s JOIN entities e ON e.id = s.entity_id
 
 -- name: key_points
-SELECT interaction_id, ARRAY(SELECT jsonb_array_elements_text(key_points)) FROM interaction_summaries
-WHERE interaction_id = ANY(%(ids)s) AND status IN ('completed', 'dirty') AND dirty_reason IS DISTINCT FROM 'deleted'
+SELECT interaction_id, ARRAY(SELECT jsonb_array_elements_text(key_points)) FROM live_summaries
+WHERE interaction_id = ANY(%(ids)s) AND dirty_reason IS DISTINCT FROM 'deleted'
 
 -- name: unwanted
 -- What has chunks and is gone, or is mass now.
 SELECT DISTINCT s.interaction_id FROM chunk_states s
 WHERE s.space_id = 0 AND NOT EXISTS (
     SELECT FROM interactions i
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+    JOIN eligible_chats c ON c.id = i.chat_id
     WHERE i.id = s.interaction_id)
 
 -- name: hold
@@ -84,10 +83,9 @@ SELECT i.id, m.id, m.external_id, m.sender_entity_id, coalesce(e.name, ''), m.se
             ELSE ARRAY(SELECT b.entity_id FROM message_entities b WHERE b.message_id = m.id ORDER BY 1) END
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
 JOIN interactions i ON i.id = g.id JOIN chats c ON c.id = i.chat_id
-JOIN message_texts m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN greatest(i.started_at, %(after_at)s) AND i.ended_at
+JOIN live_texts m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN greatest(i.started_at, %(after_at)s) AND i.ended_at
 LEFT JOIN entities e ON e.id = m.sender_entity_id
-WHERE m.kind = 'message' AND m.deleted_at IS NULL
-  AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s::timestamptz, %(after_length)s::int, %(after_id)s::text COLLATE "C")
+WHERE (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s::timestamptz, %(after_length)s::int, %(after_id)s::text COLLATE "C")
   AND NOT (m.is_archived AND NOT EXISTS (SELECT FROM archived_messages a WHERE a.month = m.archived_month AND a.message_id = m.id))
 ORDER BY g.place, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 LIMIT %(limit)s
@@ -102,7 +100,7 @@ WITH g AS (
 ), folded AS (
     SELECT g.id AS interaction, g.chat_id, l.*, l.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld,
            ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = g.id AND p.role = 'other' ORDER BY 1) AS entities
-    FROM g JOIN session_summaries l ON l.session_id = g.chat_id AND l.to_at BETWEEN g.started_at AND g.ended_at AND l.status <> 'superseded'
+    FROM g JOIN standing_folds l ON l.session_id = g.chat_id AND l.to_at BETWEEN g.started_at AND g.ended_at
 ), folded_items AS (
     SELECT f.*, (x.item ->> 'id')::uuid AS item_id, x.importance,
            concat_ws(': ', x.item ->> 'about', x.words) AS words,
@@ -124,7 +122,7 @@ SELECT g.id, 'summary' AS source, s.id, g.ended_at AS at,
        0::real AS importance, s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld,
        coalesce((SELECT string_agg(p, E'\n' ORDER BY place) FROM jsonb_array_elements_text(s.key_points) WITH ORDINALITY AS k (p, place)), '') AS found_by,
        NULL::text[] AS topics
-FROM g JOIN interaction_summaries s ON s.interaction_id = g.id AND s.status IN ('completed', 'dirty')
+FROM g JOIN live_summaries s ON s.interaction_id = g.id
 UNION ALL
 SELECT g.id, t.kind, t.item_id, min(t.at), min(t.description) || coalesce(' (' || min(t.due_date) || ')', ''),
        ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(min(t.message_ids)) ORDER BY m.sent_at, m.id),
@@ -255,4 +253,4 @@ DELETE FROM chunk_states WHERE interaction_id = ANY(%(ids)s)
 
 -- name: mark_all
 INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'indexed otherwise' FROM interactions GROUP BY day
+SELECT 'memory_chunks', day_key(day), 'indexed otherwise' FROM interactions GROUP BY day

@@ -155,14 +155,14 @@ LEFT JOIN LATERAL (
     WHERE m.edited_at > %(as_of)s::timestamptz AND r.message_id = m.id AND r.edited_at <= %(as_of)s::timestamptz AND NOT r.is_deleted
     ORDER BY r.edited_at DESC LIMIT 1
 ) past ON true
-LEFT JOIN interaction_summaries s ON c.source = 'summary' AND s.id = c.subject_id
+LEFT JOIN live_summaries s ON c.source = 'summary' AND s.id = c.subject_id
 LEFT JOIN chunk_states b ON b.interaction_id = c.interaction_id AND b.space_id = 0
 LEFT JOIN LATERAL (
     SELECT array_agg(r.external_id ORDER BY r.sent_at, r.id) AS external_ids, count(r.deleted_at) > 0 AS is_gone
     FROM messages r WHERE c.content IS NOT NULL AND c.source <> 'summary' AND r.id = ANY(c.message_ids)
 ) r ON true
 WHERE CASE WHEN c.content IS NULL THEN m.id IS NOT NULL AND m.deleted_at IS NULL
-           WHEN c.source = 'summary' THEN s.status IN ('completed', 'dirty') AND s.dirty_reason IS DISTINCT FROM 'deleted'
+           WHEN c.source = 'summary' THEN s.id IS NOT NULL AND s.dirty_reason IS DISTINCT FROM 'deleted'
            ELSE NOT r.is_gone AND NOT EXISTS (
                SELECT FROM session_summaries w
                WHERE c.source = 'session_fold' AND w.session_id = c.chat_id AND w.to_at = c.at AND w.dirty_reason = 'deleted'

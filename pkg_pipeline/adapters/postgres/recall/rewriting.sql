@@ -4,7 +4,7 @@
 -- Languages that at least this share of the searchable messages is in, commonest first; none of mass chats (P34).
 WITH spoken AS (
     SELECT i.language, sum(i.message_count) AS messages FROM interactions i
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+    JOIN eligible_chats c ON c.id = i.chat_id
     GROUP BY i.language
 )
 SELECT language FROM spoken

@@ -78,7 +78,7 @@ WHERE t.content IS NOT NULL
 -- name: unread
 -- Conversations that are to be searched and were never cut into chunks.
 SELECT count(*) FROM interactions i
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
+JOIN eligible_chats c ON c.id = i.chat_id
 WHERE i.message_count > 0
   AND NOT EXISTS (SELECT FROM chunk_states s WHERE s.interaction_id = i.id AND s.space_id = 0 AND s.input_hash <> '')
 

@@ -60,7 +60,7 @@ WITH given AS MATERIALIZED (
         next_due_at = CASE WHEN l.is_folding THEN least(s.next_due_at, %(due)s) ELSE %(due)s END,
         updated_at = clock_timestamp()
     FROM added a, (
-        SELECT EXISTS (SELECT FROM leases WHERE kind = 'session' AND subject_id = %(chat)s AND expires_at > clock_timestamp()) AS is_folding
+        SELECT EXISTS (SELECT FROM held_leases WHERE kind = 'session' AND subject_id = %(chat)s) AS is_folding
     ) l
     WHERE s.id = %(chat)s AND EXISTS (SELECT FROM fitting)
     RETURNING s.last_message_id, s.is_pending, s.next_due_at, s.xmin::text::bigint AS version
@@ -108,15 +108,15 @@ WITH soiled AS (
     SET status = 'dirty', dirty_reason = CASE WHEN t.deleted OR f.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
     FROM (
         SELECT f.id, bool_or(c.is_deleted) AS deleted
-        FROM changed c JOIN session_summaries f ON f.session_id = c.chat_id AND c.id BETWEEN f.from_message_id AND f.to_message_id
-        WHERE c.is_other_text AND f.status IN ('completed', 'dirty') AND c.chat_id = ANY(%(ids)s)
+        FROM changed c JOIN standing_folds f ON f.session_id = c.chat_id AND c.id BETWEEN f.from_message_id AND f.to_message_id
+        WHERE c.is_other_text AND c.chat_id = ANY(%(ids)s)
         GROUP BY f.id
     ) t
     WHERE f.id = t.id
     RETURNING f.session_id, f.to_at
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'fold dirty'
+SELECT 'memory_chunks', day_key(i.day), 'fold dirty'
 FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
 GROUP BY i.day
 
@@ -135,7 +135,7 @@ WITH telling AS MATERIALIZED (
     UPDATE session_summaries f SET status = 'dirty', dirty_reason = 'deleted'
     FROM (
         SELECT DISTINCT f.id FROM telling t
-        JOIN session_summaries f ON f.session_id = t.chat_id AND f.from_message_id > t.id AND f.status IN ('completed', 'dirty')
+        JOIN standing_folds f ON f.session_id = t.chat_id AND f.from_message_id > t.id
             AND f.dirty_reason IS DISTINCT FROM 'deleted'
         WHERE position(t.word IN lower(concat_ws(' ', f.summary, f.topics, f.facts, f.decisions, f.open_questions))) > 0
           AND NOT EXISTS (
@@ -146,7 +146,7 @@ WITH telling AS MATERIALIZED (
     RETURNING f.session_id, f.to_at
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'fold dirty'
+SELECT 'memory_chunks', day_key(i.day), 'fold dirty'
 FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
 GROUP BY i.day
 
@@ -156,8 +156,8 @@ UPDATE conversation_sessions s SET
     message_count = s.message_count + n.messages, token_count = s.token_count + n.tokens,
     messages_since_hwm = s.messages_since_hwm + n.messages, tokens_since_hwm = s.tokens_since_hwm + n.tokens,
     messages_since_fold = s.messages_since_fold + n.messages, messages_since_look = s.messages_since_look + n.messages,
-    first_since_at = (SELECT m.sent_at FROM messages m
-                      WHERE m.chat_id = s.id AND m.id > s.hwm_message_id AND m.kind = 'message' AND m.deleted_at IS NULL
+    first_since_at = (SELECT m.sent_at FROM live_messages m
+                      WHERE m.chat_id = s.id AND m.id > s.hwm_message_id
                       ORDER BY m.id LIMIT 1),
     last_message_id = coalesce(n.last_id, 0), last_message_at = n.last_at,
     dirty_folds = (SELECT count(*) FROM session_summaries f WHERE f.session_id = s.id AND f.status = 'dirty'),
@@ -166,12 +166,12 @@ FROM (
     SELECT g.id, a.messages, a.tokens, l.id AS last_id, l.sent_at AS last_at
     FROM unnest(%(ids)s::uuid[], %(last_ids)s::bigint[]) AS g (id, last_id)
     CROSS JOIN LATERAL (
-        SELECT count(*) AS messages, coalesce(sum(token_count), 0) AS tokens FROM messages m
-        WHERE m.chat_id = g.id AND m.id > g.last_id AND m.kind = 'message' AND m.deleted_at IS NULL
+        SELECT count(*) AS messages, coalesce(sum(token_count), 0) AS tokens FROM live_messages m
+        WHERE m.chat_id = g.id AND m.id > g.last_id
     ) a
     LEFT JOIN LATERAL (
-        SELECT m.id, m.sent_at FROM messages m
-        WHERE m.chat_id = g.id AND m.kind = 'message' AND m.deleted_at IS NULL ORDER BY m.id DESC LIMIT 1
+        SELECT m.id, m.sent_at FROM live_messages m
+        WHERE m.chat_id = g.id ORDER BY m.id DESC LIMIT 1
     ) l ON true
 ) n
 WHERE s.id = n.id
@@ -186,7 +186,7 @@ UPDATE conversation_sessions s SET
     next_due_at = CASE WHEN l.is_folding THEN least(s.next_due_at, g.due) ELSE g.due END
 FROM unnest(%(ids)s::uuid[], %(dues)s::timestamptz[]) AS g (id, due)
 CROSS JOIN LATERAL (
-    SELECT EXISTS (SELECT FROM leases WHERE kind = 'session' AND subject_id = g.id AND expires_at > clock_timestamp()) AS is_folding
+    SELECT EXISTS (SELECT FROM held_leases WHERE kind = 'session' AND subject_id = g.id) AS is_folding
 ) l
 WHERE s.id = g.id
 RETURNING s.id, s.is_pending, s.next_due_at, s.xmin::text::bigint

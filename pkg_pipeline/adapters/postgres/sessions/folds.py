@@ -16,6 +16,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.fold_reads import view_of
 from pkg_pipeline.memory.session.records import FoldTrigger, SessionEvent
@@ -28,8 +29,10 @@ Read = Sequence[tuple[int, str]]
 """Ids of messages with the content hashes that were read."""
 
 
-class PostgresFoldStore:
+class PostgresFoldStore(Leasing):
     """Implements ``stages.fold_stores.FoldWrites``."""
+
+    _lease_kind = "session"
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -59,21 +62,13 @@ class PostgresFoldStore:
     def claim_one(
         self, session_id: UUID, *, event: SessionEvent | None, now: datetime, holder: str, lease_seconds: float
     ) -> ClaimedSession | None:
-        parameters = {"session": session_id, "event": event, "now": now, "holder": holder, "lease": lease_seconds}
+        parameters = {"session": session_id, "event": event, "now": now}
+        lease = {"kind": self._lease_kind, "ids": [session_id], "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
             connection.execute(query("folds", "lock_chat"), parameters)
             connection.execute(query("folds", "ask"), parameters)
-            found = connection.execute(query("folds", "claim_one"), parameters).fetchone()
-        return None if found is None else ClaimedSession(session_id, found[0])
-
-    def renew(self, claimed: Sequence[ClaimedSession], *, lease_seconds: float) -> None:
-        with self._connections.connection() as connection:
-            connection.execute(query("folds", "renew"), {**_held(claimed), "lease": lease_seconds})
-
-    def release(self, claimed: Sequence[ClaimedSession]) -> None:
-        if claimed:
-            with self._connections.connection() as connection:
-                connection.execute(query("folds", "give_back"), _held(claimed))
+            found = connection.execute(query("leases", "take"), lease).fetchone()
+        return None if found is None else ClaimedSession(*found)
 
     def begin(self, claimed: ClaimedSession, *, to_id: int, trigger: FoldTrigger, event: SessionEvent | None) -> bool:
         with self._writing(claimed) as writing:
@@ -149,19 +144,20 @@ class PostgresFoldStore:
     @contextmanager
     def _writing(self, claimed: ClaimedSession) -> Iterator[_Writing | None]:
         """A transaction over a locked session; None when the lease is another worker's by now."""
-        parameters = {"session": claimed.session_id, "token": claimed.token}
+        parameters = {"session": claimed.session_id}
+        held = {"kind": self._lease_kind, "id": claimed.session_id, "token": claimed.token}
         with transaction(self._connections) as connection:
             connection.execute(query("folds", "lock_chat"), parameters)
             session = connection.execute(query("folds", "lock_session"), parameters).fetchone()
-            lease = connection.execute(query("folds", "holds_lease"), parameters).fetchone()
-            yield None if session is None or lease is None else _Writing(connection, claimed, session[0])
+            lease = connection.execute(query("leases", "holds"), held).fetchone()
+            yield None if session is None or lease is None else _Writing(self, connection, claimed, session[0])
 
 
 class _Writing:
     """What may be written of one session while its locks and its lease are held."""
 
-    def __init__(self, connection: Connection, claimed: ClaimedSession, hwm: int) -> None:
-        self._connection, self._claimed, self.hwm = connection, claimed, hwm
+    def __init__(self, store: Leasing, connection: Connection, claimed: ClaimedSession, hwm: int) -> None:
+        self._store, self._connection, self._claimed, self.hwm = store, connection, claimed, hwm
 
     def run(self, name: str, **parameters: Any) -> Any:
         return self._connection.execute(query("folds", name), {"session": self._claimed.session_id, **parameters})
@@ -196,11 +192,7 @@ class _Writing:
         self.give_back()
 
     def give_back(self) -> None:
-        self._connection.execute(query("folds", "give_back"), _held([self._claimed]))
-
-
-def _held(claimed: Sequence[ClaimedSession]) -> dict[str, Any]:
-    return {"ids": [one.session_id for one in claimed], "tokens": [one.token for one in claimed]}
+        self._store.give_back(self._connection, (self._claimed.session_id, self._claimed.token))
 
 
 def _columns(row: FoldRow, dirty_reason: str | None) -> dict[str, Any]:

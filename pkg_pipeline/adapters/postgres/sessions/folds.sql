@@ -31,14 +31,14 @@ FROM (
 ORDER BY m.id
 
 -- name: earlier
-SELECT summary FROM session_summaries
-WHERE session_id = %(session)s AND status <> 'superseded' AND dirty_reason IS DISTINCT FROM 'deleted'
+SELECT summary FROM standing_folds
+WHERE session_id = %(session)s AND dirty_reason IS DISTINCT FROM 'deleted'
   AND to_message_id < %(before)s AND summary <> ''
 ORDER BY to_message_id DESC LIMIT %(limit)s
 
 -- name: summaries
-SELECT to_message_id, summary FROM session_summaries
-WHERE session_id = %(session)s AND status <> 'superseded' AND dirty_reason IS DISTINCT FROM 'deleted'
+SELECT to_message_id, summary FROM standing_folds
+WHERE session_id = %(session)s AND dirty_reason IS DISTINCT FROM 'deleted'
 ORDER BY to_message_id
 
 -- name: next_dirty
@@ -47,15 +47,15 @@ WHERE session_id = %(session)s AND status = 'dirty' ORDER BY to_message_id LIMIT
 
 -- name: is_folded
 SELECT EXISTS (
-    SELECT FROM session_summaries
-    WHERE session_id = %(session)s AND to_message_id = %(to)s AND input_hash = %(input_hash)s AND status <> 'superseded')
+    SELECT FROM standing_folds
+    WHERE session_id = %(session)s AND to_message_id = %(to)s AND input_hash = %(input_hash)s)
 
 -- name: due
 -- Counted up to a limit: whoever asks wants to know whether, and about how many.
 SELECT count(*) FROM (
     SELECT FROM conversation_sessions s
     WHERE s.next_due_at <= %(now)s AND (s.retry_at IS NULL OR s.retry_at <= clock_timestamp())
-      AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+      AND NOT EXISTS (SELECT FROM held_leases l WHERE l.kind = 'session' AND l.subject_id = s.id)
     LIMIT %(limit)s
 ) found
 
@@ -67,7 +67,7 @@ SELECT count(*) FROM (SELECT FROM conversation_sessions WHERE messages_since_hwm
 -- H7: the hour that the schedule names. Sessions that somebody writes to at this moment are passed over: they are alive.
 UPDATE conversation_sessions s SET event = 'scheduled', next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
     is_pending = s.is_pending OR EXISTS (
-        SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+        SELECT FROM held_leases l WHERE l.kind = 'session' AND l.subject_id = s.id)
 FROM (
     SELECT id FROM conversation_sessions WHERE messages_since_hwm >= %(least)s AND event IS NULL FOR NO KEY UPDATE SKIP LOCKED
 ) g WHERE s.id = g.id
@@ -76,41 +76,18 @@ FROM (
 WITH due AS MATERIALIZED (
     SELECT s.id FROM conversation_sessions s
     WHERE s.next_due_at <= %(now)s AND (s.retry_at IS NULL OR s.retry_at <= clock_timestamp()) AND s.id <> ALL(%(besides)s::uuid[])
-      AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+      AND NOT EXISTS (SELECT FROM held_leases l WHERE l.kind = 'session' AND l.subject_id = s.id)
     ORDER BY s.next_due_at, s.id LIMIT %(limit)s
     FOR NO KEY UPDATE OF s SKIP LOCKED
 )
-INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
-SELECT 'session', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s)
-FROM (SELECT id FROM due ORDER BY id) g
-ON CONFLICT (kind, subject_id) DO UPDATE
-    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
-    WHERE l.expires_at <= clock_timestamp()
-RETURNING subject_id, token
+SELECT subject_id, token FROM take_leases('session', ARRAY(SELECT id FROM due), %(holder)s, %(lease)s)
 
 -- name: ask
 -- Somebody wants it now: whatever becomes of the worker, it is looked at. While another one is at it, once more.
 UPDATE conversation_sessions s SET event = coalesce(%(event)s, s.event), next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
     is_pending = s.is_pending OR EXISTS (
-        SELECT FROM leases l WHERE l.kind = 'session' AND l.subject_id = s.id AND l.expires_at > clock_timestamp())
+        SELECT FROM held_leases l WHERE l.kind = 'session' AND l.subject_id = s.id)
 WHERE s.id = %(session)s
-
--- name: claim_one
-INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
-VALUES ('session', %(session)s, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s))
-ON CONFLICT (kind, subject_id) DO UPDATE
-    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
-    WHERE l.expires_at <= clock_timestamp()
-RETURNING token
-
--- name: renew
-UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
-FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
-WHERE l.kind = 'session' AND l.subject_id = g.id AND l.token = g.token
-
--- name: give_back
-DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
-WHERE l.kind = 'session' AND l.subject_id = g.id AND l.token = g.token
 
 -- name: lock_chat
 -- A statement of its own, like the next two: each must see all that was committed before its lock was got.
@@ -118,9 +95,6 @@ SELECT id FROM chats WHERE id = %(session)s FOR NO KEY UPDATE
 
 -- name: lock_session
 SELECT hwm_message_id FROM conversation_sessions WHERE id = %(session)s FOR NO KEY UPDATE
-
--- name: holds_lease
-SELECT token FROM leases WHERE kind = 'session' AND subject_id = %(session)s AND token = %(token)s FOR UPDATE
 
 -- name: begin
 -- The event that was looked at is over; one that came meanwhile is not.
@@ -164,7 +138,7 @@ ON CONFLICT (session_id, topic) DO UPDATE
 WITH named AS (
     SELECT g.topic, count(*) AS folds, max(f.to_at) AS seen_at
     FROM unnest(%(topics)s::text[]) AS g (topic)
-    JOIN session_summaries f ON f.session_id = %(session)s AND f.status <> 'superseded' AND g.topic = ANY(f.topics)
+    JOIN standing_folds f ON f.session_id = %(session)s AND g.topic = ANY(f.topics)
     GROUP BY g.topic
 ), gone AS (
     DELETE FROM memory_topics t
@@ -179,8 +153,8 @@ ON CONFLICT (session_id, topic) DO UPDATE SET mention_count = excluded.mention_c
 UPDATE conversation_sessions s SET hwm_message_id = %(to)s,
     messages_since_hwm = s.messages_since_hwm - %(messages)s, tokens_since_hwm = s.tokens_since_hwm - %(tokens)s,
     first_since_at = (
-        SELECT m.sent_at FROM messages m
-        WHERE m.chat_id = s.id AND m.id > %(to)s AND m.kind = 'message' AND m.deleted_at IS NULL ORDER BY m.id LIMIT 1),
+        SELECT m.sent_at FROM live_messages m
+        WHERE m.chat_id = s.id AND m.id > %(to)s ORDER BY m.id LIMIT 1),
     messages_since_fold = 0, messages_since_look = 0, last_fold_at = %(now)s,
     folding_to_id = CASE WHEN %(is_last)s THEN NULL ELSE folding_to_id END,
     folding_trigger = CASE WHEN %(is_last)s THEN NULL ELSE folding_trigger END
@@ -205,10 +179,10 @@ WITH ended AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT DISTINCT p.asset, p.partition_key, 'folded'
     FROM ended JOIN partition_states p ON p.asset = 'archived_messages' AND p.pending > 0
-        AND p.partition_key = to_char(ended.day, 'YYYY-MM-01')
+        AND p.partition_key = month_key(ended.day)
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'folded' FROM ended
+SELECT 'memory_chunks', day_key(day), 'folded' FROM ended
 
 -- name: look
 UPDATE conversation_sessions SET folding_to_id = NULL, folding_trigger = NULL, attempts = 0, retry_at = NULL, last_error = NULL,

@@ -24,7 +24,7 @@ UPDATE conversation_sessions s SET
     last_message_at = (SELECT sent_at FROM messages WHERE id = n.last_id)
 FROM (
     SELECT count(*) AS messages, coalesce(sum(token_count), 0) AS tokens, min(id) AS first_id, max(id) AS last_id
-    FROM messages WHERE chat_id = %(id)s AND kind = 'message' AND deleted_at IS NULL
+    FROM live_messages WHERE chat_id = %(id)s
 ) n
 WHERE s.id = %(id)s AND n.messages > 0
 
@@ -52,7 +52,7 @@ SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_
        s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
        s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label,
        c.source, c.external_id, c.title, s.next_due_at,
-       (SELECT count(*) FROM session_summaries f WHERE f.session_id = s.id AND f.status <> 'superseded'),
+       (SELECT count(*) FROM standing_folds f WHERE f.session_id = s.id),
        s.running_token_count, s.attempts, s.retry_at, s.last_error
 FROM (
     SELECT * FROM conversation_sessions
@@ -67,7 +67,7 @@ SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_
        s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
        s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label,
        c.source, c.external_id, c.title, s.next_due_at,
-       (SELECT count(*) FROM session_summaries f WHERE f.session_id = s.id AND f.status <> 'superseded'),
+       (SELECT count(*) FROM standing_folds f WHERE f.session_id = s.id),
        s.running_token_count, s.attempts, s.retry_at, s.last_error
 FROM (
     SELECT * FROM conversation_sessions WHERE last_message_at IS NULL AND id > %(id)s
@@ -81,15 +81,15 @@ SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_
        s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
        s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label,
        c.source, c.external_id, c.title, s.next_due_at,
-       (SELECT count(*) FROM session_summaries f WHERE f.session_id = s.id AND f.status <> 'superseded'),
+       (SELECT count(*) FROM standing_folds f WHERE f.session_id = s.id),
        s.running_token_count, s.attempts, s.retry_at, s.last_error,
        m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, e.name, e.is_self, m.is_outgoing,
        m.content_hash, m.token_count, m.importance_score, m.importance_reason, m.id <= s.hwm_message_id
 FROM conversation_sessions s JOIN chats c ON c.id = s.id
 LEFT JOIN LATERAL (
-    SELECT id FROM messages
+    SELECT id FROM live_messages
     WHERE (chat_id, id) > (%(id)s::uuid, 0) AND (chat_id, id) <= (%(id)s::uuid, 9223372036854775807)
-      AND kind = 'message' AND deleted_at IS NULL ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
+    ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
 ) last ON true
 LEFT JOIN message_texts m ON m.id = last.id
 LEFT JOIN entities e ON e.id = m.sender_entity_id
@@ -99,9 +99,9 @@ WHERE s.id = %(id)s ORDER BY m.id
 SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, e.name, e.is_self, m.is_outgoing,
        m.content_hash, m.token_count, m.importance_score, m.importance_reason, coalesce(m.id <= s.hwm_message_id, false)
 FROM (
-    SELECT id, chat_id FROM messages
+    SELECT id, chat_id FROM live_messages
     WHERE (chat_id, id) < (%(id)s::uuid, %(before)s::bigint) AND (chat_id, id) > (%(id)s::uuid, 0)
-      AND kind = 'message' AND deleted_at IS NULL ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
+    ORDER BY chat_id DESC, id DESC LIMIT %(limit)s
 ) p
 JOIN message_texts m ON m.id = p.id
 LEFT JOIN conversation_sessions s ON s.id = p.chat_id

@@ -15,16 +15,16 @@ session AS MATERIALIZED (
 -- does not know the planner thinks it is a tenth of the chat, for which it would read and sort all of it
 chosen AS (
     (SELECT id FROM (
-        SELECT m.id, m.chat_id FROM messages m
+        SELECT m.id, m.chat_id FROM live_messages m
         WHERE (m.chat_id, m.id) > (%(session)s::uuid, (SELECT hwm_message_id FROM session))
-          AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
+          AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807)
         ORDER BY m.chat_id DESC, m.id DESC LIMIT 2000
      ) newest ORDER BY chat_id DESC, id DESC LIMIT %(history_limit)s)
     UNION
     (SELECT id FROM (
-        SELECT m.id, m.chat_id FROM messages m
+        SELECT m.id, m.chat_id FROM live_messages m
         WHERE (m.chat_id, m.id) > (%(session)s::uuid, 0)
-          AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807) AND m.kind = 'message' AND m.deleted_at IS NULL
+          AND (m.chat_id, m.id) <= (%(session)s::uuid, 9223372036854775807)
         ORDER BY m.chat_id DESC, m.id DESC LIMIT 2000
      ) newest ORDER BY chat_id DESC, id DESC LIMIT %(recent_limit)s)
 ),
@@ -38,8 +38,8 @@ shown AS (
 -- those that rest on a deleted message are not served (P29): some more are looked at
 folds AS (
     SELECT id, to_message_id, summary, dirty_reason FROM (
-        SELECT id, to_message_id, summary, dirty_reason FROM session_summaries
-        WHERE session_id = %(session)s AND status <> 'superseded'
+        SELECT id, to_message_id, summary, dirty_reason FROM standing_folds
+        WHERE session_id = %(session)s
         ORDER BY to_message_id DESC LIMIT %(fold_limit)s + 20
     ) AS last
     WHERE dirty_reason IS DISTINCT FROM 'deleted'

@@ -12,17 +12,16 @@ ORDER BY requested_at LIMIT 1
 -- only where they are asked for.
 SELECT i.id, i.day, i.message_count, i.token_count, ceil(i.message_count::numeric / %(window)s)::int
 FROM interactions i
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+JOIN eligible_chats c ON c.id = i.chat_id
+LEFT JOIN live_summaries s ON s.interaction_id = i.id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s AND a.state = 'failed'
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
   AND i.message_count >= %(minimum)s
-  AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
-  AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s)
+  AND is_of_age(i.ended_at, %(now)s, %(due_after)s, %(gap)s)
   AND CASE WHEN %(redo_stale)s
-      THEN s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s OR s.schema_version <> %(schema)s
-      ELSE s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash END
+      THEN is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s)
+      ELSE is_unsummarised(s.status, s.input_hash, i.input_hash) END
   AND (a.interaction_id IS NOT NULL) = %(retry_failed)s
 ORDER BY i.ended_at, i.id
 LIMIT %(limit)s
@@ -65,16 +64,15 @@ FROM backfills f
 WHERE f.id = %(backfill)s AND b.backfill_id = f.id AND b.done_at IS NULL AND b.day BETWEEN %(first_day)s AND %(last_day)s
   AND NOT EXISTS (
       SELECT FROM interactions i
-      JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-      LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+      JOIN eligible_chats c ON c.id = i.chat_id
+      LEFT JOIN live_summaries s ON s.interaction_id = i.id
       LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
           AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s AND a.state = 'failed'
           AND NOT (%(retry_failed)s AND a.updated_at <= f.requested_at)
       WHERE i.id = b.interaction_id AND i.message_count >= %(minimum)s
         AND i.ended_at <= (f.request ->> 'ended_before')::timestamptz
-        AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
-             OR (%(redo_stale)s AND (s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s
-                                     OR s.schema_version <> %(schema)s)))
+        AND (is_unsummarised(s.status, s.input_hash, i.input_hash)
+             OR (%(redo_stale)s AND is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s)))
         AND a.interaction_id IS NULL)
 
 -- name: end
@@ -97,11 +95,8 @@ WHERE b.backfill_id = %(backfill)s AND b.done_at IS NULL
   AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s)
   AND (a.interaction_id IS NULL OR (a.state = 'waiting' AND a.retry_at <= clock_timestamp())
        OR (a.state = 'failed' AND %(retry_failed)s))
-  AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'summary' AND l.subject_id = i.id AND l.expires_at > clock_timestamp())
-  AND NOT EXISTS (
-      SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-        AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
-        AND d.to_at >= i.started_at - make_interval(secs => %(gap)s))
+  AND NOT EXISTS (SELECT FROM held_leases l WHERE l.kind = 'summary' AND l.subject_id = i.id)
+  AND NOT EXISTS (SELECT FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s))
 ORDER BY i.day
 
 -- name: open
@@ -120,7 +115,7 @@ CROSS JOIN LATERAL (
            count(*) FILTER (WHERE b.done_at IS NOT NULL AND s.id IS NOT NULL) AS summarized,
            count(*) FILTER (WHERE b.done_at IS NOT NULL AND s.id IS NULL AND a.interaction_id IS NOT NULL) AS failed
     FROM backfill_interactions b
-    LEFT JOIN interaction_summaries s ON s.interaction_id = b.interaction_id AND s.status IN ('completed', 'dirty')
+    LEFT JOIN live_summaries s ON s.interaction_id = b.interaction_id
         AND s.generated_at >= f.requested_at
     LEFT JOIN summary_attempts a ON a.interaction_id = b.interaction_id AND a.state = 'failed'
     WHERE b.backfill_id = f.id
@@ -136,20 +131,20 @@ ORDER BY f.requested_at DESC, f.id
 -- name: stale_count
 -- From one combination of versions to the next through the index; only those that are stale are counted.
 WITH RECURSIVE made AS (
-    (SELECT prompt_version, model_version, schema_version FROM interaction_summaries
-     WHERE status IN ('completed', 'dirty') ORDER BY prompt_version, model_version, schema_version LIMIT 1)
+    (SELECT prompt_version, model_version, schema_version FROM live_summaries
+     ORDER BY prompt_version, model_version, schema_version LIMIT 1)
     UNION ALL
     SELECT n.prompt_version, n.model_version, n.schema_version FROM made m CROSS JOIN LATERAL (
-        SELECT s.prompt_version, s.model_version, s.schema_version FROM interaction_summaries s
-        WHERE s.status IN ('completed', 'dirty') AND (s.prompt_version, s.model_version, s.schema_version)
+        SELECT s.prompt_version, s.model_version, s.schema_version FROM live_summaries s
+        WHERE (s.prompt_version, s.model_version, s.schema_version)
               > (m.prompt_version, m.model_version, m.schema_version)
         ORDER BY s.prompt_version, s.model_version, s.schema_version LIMIT 1
     ) n
 )
 SELECT count(*)
 FROM made m
-JOIN interaction_summaries s ON s.status IN ('completed', 'dirty') AND s.prompt_version = m.prompt_version
+JOIN live_summaries s ON s.prompt_version = m.prompt_version
     AND s.model_version = m.model_version AND s.schema_version = m.schema_version
 JOIN interactions i ON i.id = s.interaction_id AND i.message_count >= %(minimum)s
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-WHERE m.prompt_version <> ALL (%(current)s::text[]) OR m.model_version <> %(model)s OR m.schema_version <> %(schema)s
+JOIN eligible_chats c ON c.id = i.chat_id
+WHERE is_stale(m.prompt_version, m.model_version, m.schema_version, %(current)s, %(model)s, %(schema)s)

@@ -16,6 +16,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
 from pkg_pipeline.adapters.postgres.queries import query
@@ -29,8 +30,10 @@ STORED_ANSWER_CHARACTERS = 20_000
 """Of a quarantined answer: enough to see what went wrong."""
 
 
-class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
+class PostgresSummaryStore(SummarySources, Leasing, PostgresLedgerStore):
     """Implements ``stages.stores.SummaryStore``; ``timezone`` goes into every input, for words such as tomorrow."""
+
+    _lease_kind = "summary"
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         super().__init__(connections)
@@ -57,19 +60,8 @@ class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
             rows = connection.execute(query("summaries", "claimed"), {**parameters, **taken}).fetchall()
             if len(rows) < len(leased):
                 waiting = {row[0] for row in rows}
-                done = [row for row in leased if row[0] not in waiting]
-                gone = {"ids": [row[0] for row in done], "tokens": [row[1] for row in done]}
-                connection.execute(query("summaries", "give_back"), gone)
+                self.give_back(connection, *(lease for lease in leased if lease[0] not in waiting))
             return self._loaded(connection, rows) if rows else []
-
-    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None:
-        with self._connections.connection() as connection:
-            connection.execute(query("summaries", "renew"), {**_held(claimed), "lease": lease_seconds})
-
-    def release(self, claimed: Sequence[Claimed]) -> None:
-        if claimed:
-            with self._connections.connection() as connection:
-                connection.execute(query("summaries", "give_back"), _held(claimed))
 
     def revive(self, *, prompt_version: str, model: str) -> int:
         parameters = {"prompt_version": prompt_version, "model": model}
@@ -78,7 +70,7 @@ class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
         return int(found[0]) if found else 0
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
-        parameters = {**_columns(row), "token": token, "fact_confidence": fact_confidence}
+        parameters = {**_columns(row), "fact_confidence": fact_confidence}
         is_long = len(row.message_ids) > LOADED_MESSAGES
         # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it
         with (
@@ -86,7 +78,7 @@ class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
             nullcontext() if is_long else connection.pipeline(),
             connection.transaction() as here,
         ):
-            released = connection.execute(query("summaries", "release"), parameters)
+            released = self.give_back(connection, (row.source.interaction_id, token))
             texts = connection.execute(query("summaries", "texts"), parameters) if not is_long else None
             stale = _staleness(row, _said(connection, parameters)) if is_long else None
             connection.execute(query("summaries", "make_room"), parameters)
@@ -125,7 +117,6 @@ class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
         source = claimed.source
         parameters = {
             "interaction": source.interaction_id,
-            "token": claimed.token,
             "input_hash": source.input_hash,
             "prompt_version": eligibility.prompt_version,
             "model": eligibility.model,
@@ -136,7 +127,7 @@ class PostgresSummaryStore(SummarySources, PostgresLedgerStore):
             "error": failure.error[:1000],
         }
         with transaction(self._connections) as connection:
-            if connection.execute(query("summaries", "release"), parameters).fetchone() is None:
+            if self.give_back(connection, (source.interaction_id, claimed.token)).fetchone() is None:
                 return
             if failure.counts or failure.retry_after_seconds > 0:
                 connection.execute(query("summaries", "attempt"), parameters)
@@ -192,10 +183,6 @@ def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any
         "schema": eligibility.schema_version,
         "backfill": eligibility.scope.backfill_id,
     }
-
-
-def _held(claimed: Sequence[Claimed]) -> dict[str, Any]:
-    return {"ids": [one.source.interaction_id for one in claimed], "tokens": [one.token for one in claimed]}
 
 
 def _said(connection: Connection, parameters: dict[str, Any]) -> Iterator[tuple[str, str]]:

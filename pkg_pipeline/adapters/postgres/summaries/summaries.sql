@@ -5,37 +5,28 @@
 WITH due AS (
     SELECT i.id
     FROM interactions i
-    JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-    LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+    JOIN eligible_chats c ON c.id = i.chat_id
+    LEFT JOIN live_summaries s ON s.interaction_id = i.id
     LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
         AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
     WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
       AND i.message_count >= %(minimum)s
-      AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
-      AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s)
-      AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
-           OR (%(redo_stale)s AND (s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s OR s.schema_version <> %(schema)s)))
+      AND is_of_age(i.ended_at, %(now)s, %(due_after)s, %(gap)s)
+      AND (is_unsummarised(s.status, s.input_hash, i.input_hash)
+           OR (%(redo_stale)s AND is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s)))
       AND (%(backfill)s::uuid IS NULL OR EXISTS (
           SELECT FROM backfill_interactions b
           WHERE b.backfill_id = %(backfill)s::uuid AND b.interaction_id = i.id AND b.done_at IS NULL))
       AND (a.interaction_id IS NULL OR (a.state = 'waiting' AND a.retry_at <= clock_timestamp())
            OR (a.state = 'failed' AND %(retry_failed)s))
       AND i.id <> ALL (%(without)s::uuid[])
-      AND NOT EXISTS (SELECT FROM leases l WHERE l.kind = 'summary' AND l.subject_id = i.id AND l.expires_at > clock_timestamp())
-      AND NOT EXISTS (
-          SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-            AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
-            AND d.to_at >= i.started_at - make_interval(secs => %(gap)s))
+      AND NOT EXISTS (SELECT FROM held_leases l WHERE l.kind = 'summary' AND l.subject_id = i.id)
+      AND NOT EXISTS (SELECT FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s))
     ORDER BY coalesce(a.attempts, 0), i.day, i.important_count DESC, i.ended_at, i.id
     LIMIT %(limit)s
     FOR UPDATE OF i SKIP LOCKED
 )
-INSERT INTO leases AS l (kind, subject_id, token, holder, expires_at)
-SELECT 'summary', id, nextval('lease_tokens'), %(holder)s, clock_timestamp() + make_interval(secs => %(lease)s) FROM due
-ON CONFLICT (kind, subject_id) DO UPDATE
-    SET token = excluded.token, holder = excluded.holder, expires_at = excluded.expires_at
-    WHERE l.expires_at <= clock_timestamp()
-RETURNING subject_id, token
+SELECT subject_id, token FROM take_leases('summary', ARRAY(SELECT id FROM due), %(holder)s, %(lease)s)
 
 -- name: claimed
 -- What was claimed, read after the lease was taken: another worker may have published while the claim was looked for.
@@ -44,27 +35,17 @@ SELECT i.id, i.chat_id, i.day, i.started_at, i.ended_at, i.token_count, i.langua
 FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
 JOIN interactions i ON i.id = g.id
 JOIN chats c ON c.id = i.chat_id
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+LEFT JOIN live_summaries s ON s.interaction_id = i.id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
-WHERE s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
-   OR (%(redo_stale)s AND (s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s OR s.schema_version <> %(schema)s))
+WHERE is_unsummarised(s.status, s.input_hash, i.input_hash)
+   OR (%(redo_stale)s AND is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s))
 ORDER BY coalesce(a.attempts, 0), i.day, i.important_count DESC, i.ended_at, i.id
-
--- name: renew
-UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
-FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
-WHERE l.kind = 'summary' AND l.subject_id = g.id AND l.token = g.token
-
--- name: give_back
-DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
-WHERE l.kind = 'summary' AND l.subject_id = g.id AND l.token = g.token
 
 -- name: messages
 SELECT g.id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
 FROM unnest(%(ids)s::uuid[], %(chats)s::uuid[], %(started)s::timestamptz[], %(ended)s::timestamptz[]) AS g (id, chat_id, started_at, ended_at)
-JOIN message_texts m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AND g.ended_at
-WHERE m.kind = 'message' AND m.deleted_at IS NULL
+JOIN live_texts m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AND g.ended_at
 ORDER BY m.chat_id, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: people
@@ -79,12 +60,9 @@ LEFT JOIN organizations o ON o.id = e.organization_id
 -- name: texts
 -- What the interaction says now: a message edited or deleted meanwhile makes what was just written dirty from birth.
 SELECT m.external_id, m.content_hash FROM interactions i
-JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
-WHERE i.id = %(interaction)s AND m.kind = 'message' AND m.deleted_at IS NULL
+JOIN live_messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
+WHERE i.id = %(interaction)s
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
-
--- name: release
-DELETE FROM leases WHERE kind = 'summary' AND subject_id = %(interaction)s AND token = %(token)s RETURNING subject_id
 
 -- name: make_room
 -- What the new summary replaces: its predecessor, its items, its attempts. Facts that it states again keep their row,
@@ -101,14 +79,14 @@ WITH items AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT p.asset, p.partition_key, 'summarised'
     FROM interactions i JOIN partition_states p ON p.asset = 'archived_messages' AND p.pending > 0
-        AND p.partition_key = to_char(i.day, 'YYYY-MM-01')
+        AND p.partition_key = month_key(i.day)
     WHERE i.id = %(interaction)s
 ), searched AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'summarised' FROM interactions WHERE id = %(interaction)s
+    SELECT 'memory_chunks', day_key(day), 'summarised' FROM interactions WHERE id = %(interaction)s
 )
-UPDATE interaction_summaries SET status = 'superseded', updated_at = clock_timestamp()
-WHERE interaction_id = %(interaction)s AND status IN ('completed', 'dirty') AND id <> %(id)s
+UPDATE live_summaries SET status = 'superseded', updated_at = clock_timestamp()
+WHERE interaction_id = %(interaction)s AND id <> %(id)s
 
 -- name: insert_summary
 INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status, dirty_reason, input_hash, prompt_version,
@@ -138,9 +116,9 @@ ON CONFLICT (id) DO UPDATE SET
 -- A summary that rests on what is said no more, and whose conversation is too small for another: it has no successor.
 -- Its items and facts that still stand are served on.
 WITH gone AS (
-    UPDATE interaction_summaries s SET status = 'superseded', quarantined = s.quarantined || %(lost)s, updated_at = clock_timestamp()
+    UPDATE live_summaries s SET status = 'superseded', quarantined = s.quarantined || %(lost)s, updated_at = clock_timestamp()
     FROM interactions i
-    WHERE s.id = %(id)s AND s.status IN ('completed', 'dirty') AND i.id = s.interaction_id AND i.message_count < %(minimum)s
+    WHERE s.id = %(id)s AND i.id = s.interaction_id AND i.message_count < %(minimum)s
     RETURNING s.interaction_id
 ), items AS (
     DELETE FROM summary_items t USING gone WHERE t.interaction_id = gone.interaction_id AND t.item_id <> ALL (%(keep)s::uuid[])
@@ -151,7 +129,7 @@ WITH gone AS (
     DELETE FROM summary_attempts a USING gone WHERE a.interaction_id = gone.interaction_id
 ), searched AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'memory_chunks', to_char(i.day, 'YYYY-MM-DD'), 'summary let go' FROM interactions i JOIN gone ON gone.interaction_id = i.id
+    SELECT 'memory_chunks', day_key(i.day), 'summary let go' FROM interactions i JOIN gone ON gone.interaction_id = i.id
 )
 SELECT interaction_id FROM gone
 
@@ -213,7 +191,7 @@ WITH again AS (
     RETURNING interaction_id
 ), marked AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
-    SELECT 'interaction_summaries', to_char(i.day, 'YYYY-MM-DD'), 'prompt or model changed'
+    SELECT 'interaction_summaries', day_key(i.day), 'prompt or model changed'
     FROM again JOIN interactions i ON i.id = again.interaction_id GROUP BY i.day
 )
 SELECT count(*) FROM again
@@ -243,24 +221,21 @@ SELECT i.day,
        min(greatest(clock_timestamp(), a.retry_at, l.expires_at, d.look_at))
            FILTER (WHERE w.waits AND NOT w.failed AND w.is_of_age) AS resume_at
 FROM interactions i
-JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+JOIN eligible_chats c ON c.id = i.chat_id
+LEFT JOIN live_summaries s ON s.interaction_id = i.id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
     AND NOT (a.state = 'failed' AND %(retry_failed)s)
 LEFT JOIN leases l ON l.kind = 'summary' AND l.subject_id = i.id
 CROSS JOIN LATERAL (
-    SELECT s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash
-           OR (%(redo_stale)s AND (s.prompt_version <> ALL (%(current)s::text[]) OR s.model_version <> %(model)s OR s.schema_version <> %(schema)s)) AS waits,
+    SELECT is_unsummarised(s.status, s.input_hash, i.input_hash)
+           OR (%(redo_stale)s AND is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s)) AS waits,
            coalesce(a.state = 'failed', false) AS failed,
-           i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
-           AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s) AS is_of_age
+           is_of_age(i.ended_at, %(now)s, %(due_after)s, %(gap)s) AS is_of_age
 ) w
 LEFT JOIN LATERAL (
     SELECT clock_timestamp() + interval '1 minute' AS look_at FROM dirty_partitions d
-    WHERE w.waits AND d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-      AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
-      AND d.to_at >= i.started_at - make_interval(secs => %(gap)s)
+    WHERE w.waits AND is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s)
     LIMIT 1
 ) d ON true
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(minimum)s
@@ -279,13 +254,12 @@ SELECT count(*) FILTER (WHERE is_due) AS interactions,
        count(*) FILTER (WHERE NOT is_due) AS later
 FROM (
 SELECT i.message_count, i.token_count,
-       i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
-       AND i.ended_at < %(now)s::timestamptz - make_interval(secs => %(gap)s)
+       is_of_age(i.ended_at, %(now)s, %(due_after)s, %(gap)s)
        AND (a.interaction_id IS NULL OR a.retry_at <= clock_timestamp()) AS is_due
-FROM interactions i JOIN chats c ON c.id = i.chat_id AND c.category IS DISTINCT FROM 'mass' AND (c.category IS NOT NULL OR c.kind <> 'channel')
-LEFT JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+FROM interactions i JOIN eligible_chats c ON c.id = i.chat_id
+LEFT JOIN live_summaries s ON s.interaction_id = i.id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
-WHERE i.message_count >= %(minimum)s AND (s.id IS NULL OR s.status = 'dirty' OR s.input_hash <> i.input_hash)
+WHERE i.message_count >= %(minimum)s AND (is_unsummarised(s.status, s.input_hash, i.input_hash))
   AND a.state IS DISTINCT FROM 'failed'
 ) w

@@ -3,16 +3,16 @@
 -- name: page
 -- The next messages of a long interaction, in the order of its input hash; live and archive together.
 SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
-FROM message_texts m
-WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s AND m.kind = 'message' AND m.deleted_at IS NULL
+FROM live_texts m
+WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s
   AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s, %(after_length)s, %(after_id)s COLLATE "C")
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 LIMIT %(limit)s
 
 -- name: hashes
 -- The same order, without the texts.
-SELECT m.external_id, m.sent_at, m.content_hash FROM messages m
-WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s AND m.kind = 'message' AND m.deleted_at IS NULL
+SELECT m.external_id, m.sent_at, m.content_hash FROM live_messages m
+WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s
   AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s, %(after_length)s, %(after_id)s COLLATE "C")
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 LIMIT %(limit)s
@@ -20,23 +20,21 @@ LIMIT %(limit)s
 -- name: cited
 -- Some messages of one interaction, in order.
 SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
-FROM message_texts m
+FROM live_texts m
 WHERE m.chat_id = %(chat)s AND m.external_id = ANY(%(ids)s) AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s
-  AND m.kind = 'message' AND m.deleted_at IS NULL
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: senders
 -- Who wrote in a long interaction.
-SELECT DISTINCT m.sender_entity_id FROM messages m
-WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s AND m.kind = 'message'
-  AND m.deleted_at IS NULL AND m.sender_entity_id IS NOT NULL
+SELECT DISTINCT m.sender_entity_id FROM live_messages m
+WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s AND m.sender_entity_id IS NOT NULL
 
 -- name: known
 -- The summaries that stand now.
 SELECT s.interaction_id, s.id, s.message_ids, s.input_hash, s.prompt_version, s.model_version, s.schema_version,
        s.status = 'dirty', s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
-FROM interaction_summaries s
-WHERE s.interaction_id = ANY(%(ids)s) AND s.status IN ('completed', 'dirty')
+FROM live_summaries s
+WHERE s.interaction_id = ANY(%(ids)s)
 
 -- name: adopted
 -- Summaries that stand no more and whose items are still served here: of interactions that were joined to this one, or
@@ -50,11 +48,8 @@ ORDER BY t.interaction_id, s.generated_at, s.id
 -- Summaries that rest on what is said no more, of conversations with too few live messages to be summarised again.
 SELECT s.id, i.id, i.chat_id, i.started_at, i.ended_at, s.summary, s.key_points, s.tone, s.decisions, s.action_items,
        s.extracted_facts, s.important_messages
-FROM interactions i JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status IN ('completed', 'dirty')
+FROM interactions i JOIN live_summaries s ON s.interaction_id = i.id
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count < %(minimum)s
   AND (s.status = 'dirty' OR s.input_hash <> i.input_hash)
-  AND NOT EXISTS (
-      SELECT FROM dirty_partitions d WHERE d.asset = 'interactions' AND d.partition_key = i.chat_id::text
-        AND d.from_at <= i.ended_at + make_interval(secs => %(gap)s)
-        AND d.to_at >= i.started_at - make_interval(secs => %(gap)s))
+  AND NOT EXISTS (SELECT FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s))
 ORDER BY i.ended_at, i.id

@@ -216,6 +216,22 @@ def test_revision_0010_goes_down_and_up_and_every_revision_has_the_comments_of_i
     assert found == ("whether the words of a deleted message are gone here as well",)
 
 
+def test_revision_0011_goes_down_and_up(database_url: str) -> None:
+    rules = """
+        SELECT relname FROM pg_class WHERE relnamespace = 'pkg'::regnamespace AND relkind = 'v'
+        UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'pkg'::regnamespace ORDER BY 1
+    """
+    with engine.connect(database_url) as connection:
+        there = connection.execute(rules).fetchall()
+    assert {("eligible_chats",), ("live_summaries",), ("take_leases",)} <= set(there)
+    migrate.downgrade(database_url, "0010")
+    with engine.connect(database_url) as connection:
+        assert ("live_summaries",) not in connection.execute(rules).fetchall()
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(rules).fetchall() == there
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

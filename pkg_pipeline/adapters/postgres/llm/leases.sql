@@ -1,0 +1,17 @@
+-- Leases that were taken (W4): renewed and given back by their token, whatever they are on.
+
+-- name: take
+SELECT subject_id, token FROM take_leases(%(kind)s, %(ids)s, %(holder)s, %(lease)s)
+
+-- name: renew
+UPDATE leases l SET expires_at = clock_timestamp() + make_interval(secs => %(lease)s)
+FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = %(kind)s AND l.subject_id = g.id AND l.token = g.token
+
+-- name: give_back
+-- Those that were still held come back as rows.
+DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
+WHERE l.kind = %(kind)s AND l.subject_id = g.id AND l.token = g.token RETURNING l.subject_id
+
+-- name: holds
+SELECT token FROM leases WHERE kind = %(kind)s AND subject_id = %(id)s AND token = %(token)s FOR UPDATE
