@@ -1,7 +1,9 @@
-"""How important a message is (P15), and why it may be kept for ever (P16).
+r"""How important a message is (P15), and why it may be kept for ever (P16).
 
-Here: running the table of ``importance_patterns.py`` over texts and adding up. Not here: any weight or pattern, or
-who decides by the score (prompt marks, summaries, archive).
+The patterns and their examples are ``languages/*/importance.toml``. A pattern is tried where a word, a number or a
+symbol begins (no word boundary in front), on lower-cased text with ``е`` for ``ё``, ``'`` for ``’`` and spaces for line
+ends. It begins with letters, a symbol or ``\d`` after look-behinds: its first characters, up to four, find its places.
+No ``.``, ``\S``, ``\W``, ``[^…]``, ``^``, ``$``, no unbounded repetition: a match stays in its message.
 
 A batch is lower-cased and joined with NUL, which no pattern can match, so no match leaves its message. NumPy finds the
 few places where a word, number or symbol starts with the first characters of some pattern; only there the rule's
@@ -19,28 +21,60 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pkg_pipeline.memory.message import importance_patterns as table
-from pkg_pipeline.memory.records import Score
+from pkg_pipeline.memory.languages import LANGUAGES, patterns, table
+from pkg_pipeline.memory.records import Language, Score
 
 IMPORTANT_FROM: Final = 0.5
 """P16: a message with this score or more is kept in the summary."""
 MARKED_ABOVE: Final = 0.5
 """P13: a message with a higher score is marked ``[!]`` in the prompt."""
 
-REASONS: Final[tuple[str | None, ...]] = (None, *(name for name in table.WEIGHTS if name != table.QUESTION))
+DATE, AMOUNT, AGREEMENT, DEADLINE = "has_date", "has_amount", "has_agreement", "has_deadline"
+LONG_MESSAGE, QUESTION = "long_message", "question"
+WEIGHTS: Final = {DATE: 0.3, AMOUNT: 0.3, AGREEMENT: 0.4, DEADLINE: 0.3, LONG_MESSAGE: 0.2, QUESTION: 0.1}
+"""P15, in the order in which a rule gives the reason; a question gives none."""
+LONGER_THAN_CHARACTERS: Final = 300
+QUESTION_LONGER_THAN_CHARACTERS: Final = 50
+QUESTION_MARKS: Final = "?？"
+REASONS: Final[tuple[str | None, ...]] = (None, *(name for name in WEIGHTS if name != QUESTION))
 """What the codes in ``Scores.reasons`` mean; 0 is none."""
 
 ImportantReason = Literal["decision", "agreement", "deadline", "important_info"]
 
 _SEPARATOR = "\0"
 _BATCH_CHARACTERS: Final = 200_000  # keeps the arrays of a batch within the cache; has no influence on the result
-_PATTERN_RULES: Final = (table.DATE, table.AMOUNT, table.AGREEMENT, table.DEADLINE)
-_BIT: Final = {name: 1 << position for position, name in enumerate(table.WEIGHTS)}
+_PATTERN_RULES: Final = (DATE, AMOUNT, AGREEMENT, DEADLINE)
+_BIT: Final = {name: 1 << position for position, name in enumerate(WEIGHTS)}
 _DIGITS: Final = "0123456789０１２３４５６７８９"
 _OTHER, _LETTER, _DIGIT, _IDEOGRAPH = range(4)
 _PLANE: Final = 0x10000
 _HEAD: Final = 4
 _MULTIPLIER: Final = np.uint32(40_503)  # odd; spreads neighbouring letters over the table
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule in one language: ``fires`` fire by this row alone, ``silent`` by no row of the rule."""
+
+    patterns: tuple[str, ...]
+    fires: tuple[str, ...]
+    silent: tuple[str, ...]
+
+
+@cache
+def rows() -> dict[tuple[str, Language], Row]:
+    """The table of all languages, by rule and language."""
+    found: dict[tuple[str, Language], Row] = {}
+    for language in LANGUAGES:
+        for rule, row in table(language, "importance").items():
+            if rule != "words":
+                sources = patterns(language, "importance", row["patterns"])
+                found[rule, language] = Row(tuple(sources), _examples(row["fires"]), _examples(row["silent"]))
+    return found
+
+
+def _examples(block: str) -> tuple[str, ...]:
+    return tuple(part.strip() for line in block.splitlines() for part in line.split(" | ") if part.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +110,25 @@ def score_many(texts: Sequence[str]) -> Scores:
         if room <= 0 or end == len(texts):
             masks[begin:end] = _fired(texts[begin:end])
             begin, room = end, _BATCH_CHARACTERS
-    masks[lengths > table.LONGER_THAN_CHARACTERS] |= _BIT[table.LONG_MESSAGE]
-    for index in np.flatnonzero(lengths > table.QUESTION_LONGER_THAN_CHARACTERS).tolist():
-        if any(mark in texts[index] for mark in table.QUESTION_MARKS):
-            masks[index] |= _BIT[table.QUESTION]
+    masks[lengths > LONGER_THAN_CHARACTERS] |= _BIT[LONG_MESSAGE]
+    for index in np.flatnonzero(lengths > QUESTION_LONGER_THAN_CHARACTERS).tolist():
+        if any(mark in texts[index] for mark in QUESTION_MARKS):
+            masks[index] |= _BIT[QUESTION]
     values, reasons = _verdicts()
     return Scores(values[masks], reasons[masks])
 
 
 def important_reason(reason: str | None) -> ImportantReason:
     """P16: under which reason an important message is kept; what the LLM chose without a rule is a decision."""
-    match reason:
-        case table.AGREEMENT:
-            return "agreement"
-        case table.DEADLINE:
-            return "deadline"
-        case table.DATE | table.AMOUNT:
-            return "important_info"
-        case _:
-            return "decision"
+    return _KEPT_AS.get(reason or "", "decision")
+
+
+_KEPT_AS: Final[dict[str, ImportantReason]] = {
+    AGREEMENT: "agreement",
+    DEADLINE: "deadline",
+    DATE: "important_info",
+    AMOUNT: "important_info",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +146,8 @@ def _machine() -> _Machine:
     heads = tuple(np.zeros(_PLANE, np.uint8) for _ in range(_HEAD))
     opening = np.zeros(_PLANE, np.bool_)
     sources: dict[str, dict[str, list[str]]] = {name: {} for name in _PATTERN_RULES}
-    for (name, _), row in table.TABLE.items():
-        for alternative in row.alternatives:
+    for (name, _), row in rows().items():
+        for alternative in row.patterns:
             for beginning in (head(alternative),) if head(alternative) else _DIGITS:
                 sources[name].setdefault(beginning[0], []).append(alternative)
                 codes = np.array([[ord(character)] for character in beginning], np.uint32)
@@ -218,6 +252,6 @@ def _verdicts() -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     values, reasons = np.zeros(1 << len(_BIT), np.float32), np.zeros(1 << len(_BIT), np.uint8)
     for mask in range(len(values)):
         fired = [name for name, bit in _BIT.items() if mask & bit]
-        values[mask] = min(1.0, round(sum(table.WEIGHTS[name] for name in fired), 2))
+        values[mask] = min(1.0, round(sum(WEIGHTS[name] for name in fired), 2))
         reasons[mask] = next((REASONS.index(name) for name in fired if name in REASONS), 0)
     return values, reasons

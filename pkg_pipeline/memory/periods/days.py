@@ -13,17 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.periods.words import (
-    DAY_WORDS,
-    FEW,
-    MONTHS,
-    SEASONS,
-    WEEKDAYS,
-    WHICH,
-    number_of,
-    stem_of,
-    unit_of,
-)
+from pkg_pipeline.memory.periods.words import FEW, number_of, unit_of, value_of, values
 
 AGO_TOLERANCE: Final = {
     "hour": timedelta(hours=1),
@@ -153,7 +143,7 @@ def _yearly(now: Now, said: Said, build: Callable[[int], Span], *, twin: bool = 
     if year := said.get("year"):
         return replace(build(int(year) + (2000 if len(year) == 2 else 0)), twin=twin)
     if which := said.get("ywhich"):
-        return replace(build(now.today.year + stem_of(WHICH, which)), twin=twin)
+        return replace(build(now.today.year + value_of("which", which)), twin=twin)
     return _latest(now, build)
 
 
@@ -185,7 +175,7 @@ def _slashed(now: Now, said: Said) -> Span:
 def _month_of(said: Said) -> int:
     word = said["month"] or ""
     stem = word[:3].lower()
-    return MONTHS[stem] if stem in MONTHS else number_of(word)
+    return values("months").get(stem) or number_of(word)
 
 
 def _month(now: Now, said: Said) -> Span:
@@ -195,7 +185,7 @@ def _month(now: Now, said: Said) -> Span:
         return Span(date(year, month, 1), _months_on(date(year, month, 1), 1))
 
     if which := said.get("which"):
-        return _nth(now, stem_of(WHICH, which), build)
+        return _nth(now, value_of("which", which), build)
     return _yearly(now, said, build)
 
 
@@ -213,7 +203,7 @@ def _day_range(now: Now, said: Said) -> Span:
 
 
 def _season(now: Now, said: Said) -> Span:
-    month = stem_of(SEASONS, (said["season"] or "")[:3])
+    month = value_of("seasons", (said["season"] or "")[:3])
 
     def build(year: int) -> Span:
         return Span(date(year, month, 1), _months_on(date(year, month, 1), 3))
@@ -221,7 +211,7 @@ def _season(now: Now, said: Said) -> Span:
     if winter := said.get("winter"):
         return build(int(winter))
     if which := said.get("which"):
-        return _nth(now, stem_of(WHICH, which), build)
+        return _nth(now, value_of("which", which), build)
     span = _yearly(now, said, build)
     return replace(span, twin=month == 12 and not span.free)
 
@@ -238,7 +228,7 @@ def _quarter(now: Now, said: Said) -> Span:
 
 def _unit_which(now: Now, said: Said) -> Span:
     which = said.get("which")
-    return _unit(now.today, unit_of(said["unit"] or ""), stem_of(WHICH, which) if which else 0)
+    return _unit(now.today, unit_of(said["unit"] or ""), value_of("which", which) if which else 0)
 
 
 def _before_last(now: Now, said: Said) -> Span:
@@ -270,12 +260,12 @@ def _rolling(now: Now, said: Said) -> Span:
 
 def _weekday(now: Now, said: Said) -> Span:
     """A bare or last Friday is the latest one, the last not today; this and next are those of the calendar week."""
-    number = stem_of(WEEKDAYS, said["weekday"] or "")
+    number = value_of("weekdays", said["weekday"] or "")
     if week := said.get("week"):
-        first = _unit(now.today, "week", stem_of(WHICH, week)).first + number * _DAY
+        first = _unit(now.today, "week", value_of("which", week)).first + number * _DAY
         return Span(first, first + _DAY)
     which = said.get("which")
-    offset = stem_of(WHICH, which) if which else -1
+    offset = value_of("which", which) if which else -1
     if offset >= 0:
         first = _unit(now.today, "week", offset).first + number * _DAY
     else:
@@ -288,7 +278,7 @@ def _weekend(now: Now, said: Said) -> Span:
     which = said.get("which")
     first = _unit(now.today, "week", 0).first + 5 * _DAY
     if which:
-        first += 7 * stem_of(WHICH, which) * _DAY
+        first += 7 * value_of("which", which) * _DAY
     elif first > now.today:
         first -= 7 * _DAY
     return Span(first, first + 2 * _DAY)
@@ -296,7 +286,7 @@ def _weekend(now: Now, said: Said) -> Span:
 
 def _day_word(now: Now, said: Said) -> Span:
     word = " ".join((said.get("word") or said.get("word2") or "").lower().split())
-    return _unit(now.today, "day", DAY_WORDS[word])
+    return _unit(now.today, "day", values("day_words")[word])
 
 
 def _last_night(now: Now, _: Said) -> Span:

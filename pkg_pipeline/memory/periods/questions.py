@@ -17,19 +17,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from pkg_pipeline.memory.languages import COMMON
 from pkg_pipeline.memory.periods.days import Now, Span, between, in_year, part_of, read_days
 from pkg_pipeline.memory.periods.events import EventRelation, asks_for_a_time, find_relations
 from pkg_pipeline.memory.periods.words import (
-    AND,
-    JOIN,
     MAYBE_A_NAME,
-    NUMBERED,
-    OPS,
-    PREFIXES,
-    SCRIPTS,
     STRONG,
-    SUFFIX_ZH,
     Op,
+    expression,
+    operators,
+    prefix,
+    rows_by_script,
+    suffix,
 )
 
 EARLIEST: Final = datetime(1950, 1, 1, tzinfo=UTC)
@@ -99,7 +98,7 @@ def _mentions(text: str, now: Now) -> list[_Mention]:
     """Every stretch that a row of the tables reads, in order, none overlapping another."""
     taken = bytearray(len(text))
     found: list[_Mention] = []
-    for script, rows in SCRIPTS:
+    for script, rows in rows_by_script():
         if not script.search(text):
             continue
         for row in rows:
@@ -116,19 +115,21 @@ def _mentions(text: str, now: Now) -> list[_Mention]:
 
 
 def _is_numbered(text: str, m: re.Match[str]) -> bool:
-    return m.group()[0].isdecimal() and NUMBERED.search(text[max(0, m.start() - 24) : m.start()]) is not None
+    return (
+        m.group()[0].isdecimal()
+        and expression(COMMON, "numbered").search(text[max(0, m.start() - 24) : m.start()]) is not None
+    )
 
 
 def _with_prefix(text: str, mention: _Mention) -> _Mention:
     """With the preposition and the "end of" before it. What was unsure alone is sure after the right preposition."""
     before = text[max(0, mention.start - _PREFIX_LETTERS) : mention.start]
     last = before.rstrip()[-1:]
-    letters = "zh" if "\u4e00" <= last <= "\u9fff" else "ru" if "\u0400" <= last <= "\u04ff" else "en"
-    m = PREFIXES[letters].search(before)
+    m = prefix(last).search(before)
     if m is None:
         return mention
     said = m.groupdict()
-    op = OPS[" ".join(said["op"].lower().split())] if said["op"] else None
+    op = operators()[" ".join(said["op"].lower().split())] if said["op"] else None
     weak = mention.weak
     at_a_place = (said["op"] or "").lower() in ("on", "at")  # "at 2021 Main Street", "on May Street"
     name_allowed = op in _BEFORE_A_MONTH and not said.get("the") and not at_a_place
@@ -153,7 +154,7 @@ def _ranged(text: str, mentions: list[_Mention]) -> list[_Mention]:
         pair = _pair(text, last, mention) if last else None
         if pair is not None:
             joined[-1] = pair
-        elif last and last.op == "in" and AND.fullmatch(text[last.stop : mention.words_start]):
+        elif last and last.op == "in" and expression(COMMON, "and").fullmatch(text[last.stop : mention.words_start]):
             joined.append(replace(mention, weak=STRONG))  # "in March and May" says "in" once
         else:
             joined.append(mention)
@@ -162,7 +163,11 @@ def _ranged(text: str, mentions: list[_Mention]) -> list[_Mention]:
 
 def _pair(text: str, a: _Mention, b: _Mention) -> _Mention | None:
     """One mention of two, where the words between make them a range; None where they do not."""
-    joint = JOIN.match(text[a.stop : b.words_start]) if b.words_start - a.stop <= _JOINT_LETTERS else None
+    joint = (
+        expression(COMMON, "join").match(text[a.stop : b.words_start])
+        if b.words_start - a.stop <= _JOINT_LETTERS
+        else None
+    )
     if joint is None or a.span.closed:
         return None
     tail = re.match(r"之间|期间|间", text[b.stop : b.stop + 2])
@@ -175,11 +180,11 @@ def _pair(text: str, a: _Mention, b: _Mention) -> _Mention | None:
 def _periods(text: str, mention: _Mention, now: Now) -> list[Period]:
     op, span, stop = mention.op, mention.span, mention.stop
     owned = False
-    if text[stop : stop + 1] and (m := SUFFIX_ZH.match(text, stop)) and m.end() > stop:
+    if m := suffix(text, stop):
         said = m.groupdict()
         span, stop = part_of(span, said["part"]), m.end()
         said_op = next((name for name in ("before", "after", "since") if said[name]), None)
-        op, owned = (OPS[said_op], True) if said_op else (op, owned)
+        op, owned = (operators()[said_op], True) if said_op else (op, owned)
     if span.closed and not owned and op not in ("before", "after", "by"):
         op = None
     try:

@@ -17,13 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.message import importance
-from pkg_pipeline.memory.message import importance_patterns as table
 from pkg_pipeline.memory.records import Score
 
-ROWS = list(table.TABLE.items())
-POSITIVES = [(name, language, text) for (name, language), row in ROWS for text in row.positives]
-NEGATIVES = [(name, language, text) for (name, language), row in ROWS for text in row.negatives]
-ALTERNATIVES = [(name, alternative) for (name, _), row in ROWS for alternative in row.alternatives]
+ROWS = list(importance.rows().items())
+POSITIVES = [(name, language, text) for (name, language), row in ROWS for text in row.fires]
+NEGATIVES = [(name, language, text) for (name, language), row in ROWS for text in row.silent]
+ALTERNATIVES = [(name, alternative) for (name, _), row in ROWS for alternative in row.patterns]
 EXAMPLES = [text for _, _, text in POSITIVES + NEGATIVES]
 
 
@@ -39,14 +38,14 @@ def compiled(alternatives: tuple[str, ...]) -> list[re.Pattern[str]]:
 def alone(name: str, language: str, text: str) -> bool:
     """Whether one row fires, by trying each of its alternatives at each place: slow and without the machine."""
     lowered = text.lower().replace("ё", "е").replace("’", "'").replace("\n", " ").replace("\xa0", " ")
-    row = table.TABLE[name, language]
+    row = importance.rows()[name, language]
     kinds = importance._machine().kinds
     for at in range(len(lowered)):
         here = kinds[min(ord(lowered[at]), 0xFFFF)]
         before = kinds[min(ord(lowered[at - 1]), 0xFFFF)] if at else importance._OTHER
         if here == before and here in (importance._LETTER, importance._DIGIT):
             continue
-        if any(pattern.match(lowered, at) for pattern in compiled(row.alternatives)):
+        if any(pattern.match(lowered, at) for pattern in compiled(row.patterns)):
             return True
     return False
 
@@ -64,17 +63,17 @@ def test_false_friends_do_not_fire(name: str, language: str, text: str) -> None:
 
 @pytest.mark.parametrize(("key", "row"), ROWS)
 def test_each_row_has_enough_examples(key: tuple[str, str], row: Any) -> None:
-    assert len(row.positives) >= 12
-    assert len(row.negatives) >= 10
+    assert len(row.fires) >= 12
+    assert len(row.silent) >= 10
 
 
 def test_every_rule_has_every_language() -> None:
-    rules = (table.DATE, table.AMOUNT, table.AGREEMENT, table.DEADLINE)
-    assert set(table.TABLE) == {(rule, language) for rule in rules for language in ("ru", "en", "zh")}
+    rules = (importance.DATE, importance.AMOUNT, importance.AGREEMENT, importance.DEADLINE)
+    assert set(importance.rows()) == {(rule, language) for rule in rules for language in ("ru", "en", "zh")}
 
 
 def test_the_weights_are_those_of_the_specification() -> None:
-    assert list(table.WEIGHTS.items()) == [
+    assert list(importance.WEIGHTS.items()) == [
         ("has_date", 0.3),
         ("has_amount", 0.3),
         ("has_agreement", 0.4),
@@ -222,8 +221,8 @@ def test_an_empty_batch_is_empty() -> None:
 def test_every_combination_of_rules_has_its_value_and_reason() -> None:
     values, reasons = importance._verdicts()
     for mask in range(64):
-        names = [name for position, name in enumerate(table.WEIGHTS) if mask >> position & 1]
-        tenths = min(10, sum(round(table.WEIGHTS[name] * 10) for name in names))
+        names = [name for position, name in enumerate(importance.WEIGHTS) if mask >> position & 1]
+        tenths = min(10, sum(round(importance.WEIGHTS[name] * 10) for name in names))
         assert values[mask] == np.float32(tenths / 10)
         assert importance.REASONS[reasons[mask]] == next((name for name in names if name != "question"), None)
 
