@@ -1,4 +1,4 @@
-"""Recognising text that gives orders to the model that reads it (B15), in Russian, English, Chinese and a little more.
+"""Recognising text that gives orders to the model that reads it (B15), by ``languages/*/orders.toml``.
 
 A list of patterns is no proof against injection, and none is promised: it is one of the gate's nets, beside the quotes,
 the numbers and the names. It errs on the side of flagging, since what is flagged is only not *rested upon*.
@@ -7,224 +7,86 @@ the numbers and the names. It errs on the side of flagging, since what is flagge
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import Any, Final
 
-from pkg_pipeline.memory.gate import foreign_orders as gate_orders_abroad
 from pkg_pipeline.memory.gate.normalise import plain
+from pkg_pipeline.memory.languages import folders, patterns, table
 from pkg_pipeline.memory.records import SourceMessage
 
 SPLIT_OVER_MESSAGES = 3
 """An order may be spread over this many messages in a row."""
 
-_READER_EN = r"(?:ai|a\.i\.|llm|language model|(?:ai )?assistant|chat ?bot|summari[sz]er|gpt)"
-_OUTPUT_EN = r"(?:summary|summari[sz]ation|key[ _]?points?|json|output|your (?:answer|reply|response|memory|output))"
-_READER_RU = r"(?:ии|ассистент\w*|нейросет\w+|чат-?бот\w*|суммаризатор\w*|языков\w+ модел\w+)"
-_OUTPUT_RU = (
-    r"(?:саммари|сводк\w*|пересказ\w*|summary|key_points|json|сво[йею]\w* (?:ответ|памят)\w*"
-    r"|ключев\w+ (?:пункт|тезис)\w*)"
-)
-_VERB_EN = r"(?:add|insert|include|append|put|write|output|print|return|place|set|state|say|note|record|mark|replace)"
-_VERB_RU = r"(?:добавь|вставь|включи|напиши|пиши|выведи|верни|укажи|помести|впиши|отметь|замени|скажи)\w*"
-
-STRONG = (
-    # English
-    r"\b(?:ignore|disregard|forget|override|bypass|discard)\b.{0,40}\b(?:instructions?|prompts?|guidelines|commands?"
-    r"|said (?:before|above)|everything (?:above|before)|the above|previous (?:rules|messages|text))\b",
-    r"\b(?:system|developer)[ _-](?:prompt|instructions?|override)\b|\b(?:system|developer|admin)[ _-](?:message|note"
-    r"|notice) ?[:\])]|\badmin(?:istrator)? override\b",
-    r"\byou are (?:now |no longer )(?:dan\b|in \w+ mode|an? (?:ai|assistant|unrestricted|evil)|unrestricted|bound by)",
-    rf"(?:^|[.!?] )(?:dear |attention,? |hey |hello |hi |note (?:to|for) (?:the |any |all )?)?{_READER_EN}"
-    r"(?: model| reader)? ?[:—]",
-    rf"\b(?:note|message|instructions?|request) (?:to|for) (?:the |any |all )?{_READER_EN}\b",
-    rf"\b(?:any|every|all|the) {_READER_EN}s? (?:that |who |which )?(?:is |are )?(?:reading|reads?|process\w*"
-    r"|summari\w*|must|has to)\b",
-    rf"\bif you(?:'re| are) an? {_READER_EN}\b",
-    rf"\b{_VERB_EN}\b.{{0,12}}\b(?:in|to|into|at|as) (?:the end of )?(?:the |your |this |every |each )?{_OUTPUT_EN}\b",
-    rf"\b{_OUTPUT_EN}\b.{{0,20}}\b(?:must|has to|shall|should only) (?:be|say|contain|include|read|start|end|only)\b",
-    r"\b(?:repeat|print|reveal|leak|output)\b.{0,30}\b(?:your (?:system )?prompt|your instructions|api keys?)\b",
-    r"\b(?:remember|store|save|memori[sz]e|keep|record)\b.{0,60}\b(?:in|into|to) (?:your |long-term |the )memory\b",
-    # Russian
-    r"(?:игнорир|забуд|не обращай\w* внимани|отмени|отбрось|обойди).{0,40}(?:инструкци|промпт|всё выше|все выше"
-    r"|вышесказанн|предыдущ\w+ (?:указани|правил|команд|сообщени|текст))",
-    r"системн\w+ (?:промпт|инструкц)|системн\w+ сообщени\w+ ?[:\])]",
-    r"\b(?:ты|вы) (?:теперь|больше не) .{0,25}(?:ассистент|модел|ии\b|бот\b|ограничен|dan\b|режим)",
-    rf"(?:^|[.!?] )(?:уважаем\w+ |внимание,? |эй,? |привет,? |для )?{_READER_RU} ?[:—]",
-    rf"\bесли ты (?:{_READER_RU}|модель|бот)\b|\b(?:инструкци|указани|сообщени)\w+ для (?:{_READER_RU}|модели|бота)",
-    rf"\b{_VERB_RU}.{{0,12}} (?:в|во|как) (?:эт\w+ |кратк\w+ )?{_OUTPUT_RU}",
-    rf"{_OUTPUT_RU} (?:должн|обязан)",
-    r"(?:повтори|покажи|раскрой|выведи).{0,30}(?:промпт|свои инструкции|ключ api)",
-    r"(?:запомни|сохрани|запиши|занеси).{0,60}в (?:свою |долгосрочную |постоянную )памят",
-    # Chinese
-    r"(?:忽略|无视|忘记|忘掉|不要理会|推翻).{0,15}(?:指令|指示|提示词|规则|以上|上述|之前的(?:内容|消息|要求))",
-    r"系统(?:提示|指令)|系统(?:消息|通知)[：:】\]]|开发者(?:消息|指令)",
-    r"你现在(?:是一个|不再|进入)",
-    r"(?:^|[。！？] ?)(?:致|给|亲爱的)?(?:助手|ai助手|ai|机器人|人工智能|大模型|语言模型)[：:]",
-    r"如果你是(?:一个)?(?:ai|人工智能|模型|助手|语言模型|机器人)",
-    r"(?:在|到|进|入)(?:你的)?(?:摘要|总结|要点|输出|json)(?:里|中)?.{0,6}(?:写|加|添加|输出|包含|填|注明|[：:])",
-    r"(?:写|加|添加|放|填)(?:到|进|入)(?:你的)?(?:摘要|总结|要点|输出)",
-    r"(?:摘要|总结|输出)(?:中|里)?(?:必须|只能)",
-    r"写入.{0,6}记忆|(?:显示|泄露|输出|重复).{0,10}(?:提示词|系统提示|密钥)",
-    # Spanish, German, French; markup of prompts; the form of the answer itself
-    r"\b(?:ignor\w+|olvid\w+|omit\w+)\b.{0,40}\b(?:instrucciones|indicaciones)\b",
-    r"\b(?:ignorier\w*|vergiss|vergessen sie|missacht\w*)\b.{0,40}\b(?:anweisung\w*|befehle|vorgaben)\b",
-    r"\b(?:ignor\w+|oubli\w+)\b.{0,40}\b(?:instructions|consignes)\b",
-    r"</?(?:system|instructions?|assistant|data|conversation|messages)>|\[/?inst\]|<\|(?:im_start|im_end|system|user)"
-    r"|###? ?(?:system|instruction|new task)|<<<|>>>",
-    r"[\"']role[\"'] ?: ?[\"'](?:system|assistant|developer)",
-    r"\bend of (?:the )?(?:conversation|data|input|transcript|quoted material)\b",
-    r"[\"'](?:summary|key_points|decisions|action_items|important_message_ids)[\"'] ?:",
-)
-"""Nobody says this to a person, or hardly ever."""
-
-WEAK = (
-    rf"(?:^|[.!?] )(?:dear |attention,? |hey |hello |hi )?(?:{_READER_EN}|claude|model)(?: model| reader)?"
-    r" ?[,!]",
-    rf"\b{_VERB_EN}\b.{{0,80}}\b{_OUTPUT_EN}\b",
-    r"\b(?:respond|reply|answer|output|print|say) (?:only|just|exactly|with)\b|\bno matter what\b",
-    r"\bfrom now on,? (?:you (?:must|will|are)|always|only|respond|reply|answer|write|speak|add)\b",
-    r"\bnew (?:instructions?|task|directive|rules?) ?[:(—-]|\byour (?:new|real|actual) (?:task|goal|role)\b",
-    r"\bdo not (?:summari[sz]e|mention (?:this|the above)|reveal (?:this|the))\b|\b(?:forever|permanently)\b",
-    r"\balways (?:recommend|reply|answer|respond|trust|say yes)\b",
-    r"\b(?:tell|inform) the (?:user|owner|reader)\b",
-    r"\b(?:the user|the owner) (?:must|should|has to)\b|\bas an? (?:ai|language model)\b",
-    r"\bremember (?:this|that|the following) ?[:(]",
-    rf"(?:^|[.!?] )(?:эй,? |привет,? )?(?:{_READER_RU}|модель|бот),",
-    rf"\b{_VERB_RU}.{{0,80}}(?:{_OUTPUT_RU}|резюме|\bитог)",
-    r"\b(?:ответь|отвечай|выведи|напиши|скажи)\w* (?:только|ровно|лишь|просто)\b|что бы ни",
-    r"(?:отныне|с этого момента|впредь|теперь всегда),? (?:ты |всегда |только )?(?:отвечай|пиши|говори|добавляй|ты)",
-    r"нов\w+ (?:инструкци|указани|директив|правил)\w* ?[:(—-]|тво\w+ (?:нов|настоящ)\w+ (?:задач|роль|цель)",
-    r"не (?:суммируй|пересказывай|упоминай (?:это|об этом))|\b(?:навсегда|навечно)\b",
-    r"всегда (?:рекомендуй|отвечай|советуй|доверяй)",
-    r"(?:сообщи|скажи) (?:пользователю|владельцу)|\bзапомни(?:те)? ?:",
-    r"(?:永远|永久|始终|总是)",
-    r"(?:只|仅)(?:需|要|能)?(?:回答|回复|输出|说)|不要(?:总结|提及|摘要)",
-    r"告诉(?:用户|主人)",
-    r"(?:从现在起|从现在开始|今后).{0,8}(?:回答|回复|输出|每次|你)|新的?(?:指令|指示|任务|规则)[：:]",
-    r"(?:把|将|请).{0,40}(?:摘要|总结|输出|要点).{0,12}(?:写|加|输出|包含|放|改|填)|记住(?:这|以下)",
-)
-"""People do say this to one another ("reply only after lunch", "put it into the summary"): it takes two."""
-
 WEAK_SIGNS_NEEDED = 2
 
-_TRIGGERS = (
-    *(
-        "ignor",
-        "disregard",
-        "forget",
-        "overrid",
-        "bypass",
-        "discard",
-        "system",
-        "developer",
-        "admin",
-        "you are ",
-        "you're a",
-    ),
-    *("a.i.", "llm", "language model", "assistant", "chatbot", "chat bot", "summar", "gpt", "claude", "model"),
-    *(
-        "key point",
-        "keypoint",
-        "key_point",
-        "json",
-        "output",
-        "your answer",
-        "your reply",
-        "your response",
-        "your memory",
-    ),
-    *(
-        "your prompt",
-        "instruction",
-        "api key",
-        "memory",
-        "respond",
-        "reply",
-        "answer",
-        "print",
-        "say ",
-        "no matter what",
-    ),
-    *("from now on", "new task", "new directive", "new rule", "your new", "your real", "your actual", "do not mention"),
-    *("do not reveal", "forever", "permanently", "always ", "the user", "the owner", "the reader", "remember "),
-    *(
-        "игнорир",
-        "забуд",
-        "не обращай",
-        "отмени",
-        "отбрось",
-        "обойди",
-        "системн",
-        "ты теперь",
-        "вы теперь",
-        "больше не ",
-    ),
-    *("ассистент", "нейросет", "чат", "суммаризатор", "модел", "если ты ", "бот,", "для бота", "саммари", "сводк"),
-    *("пересказ", "ответ", "ключев", "повтори", "покажи", "раскрой", "выведи", "памят", "резюме", "итог", "отвечай"),
-    *("напиши", "скажи", "что бы ни", "отныне", "с этого момента", "впредь", "теперь всегда", "инструкци", "указани"),
-    *("директив", "правил", "тво", "не упоминай", "навсегда", "навечно", "всегда ", "сообщи", "запомни", "не суммируй"),
-    *(
-        "忽略",
-        "无视",
-        "忘记",
-        "忘掉",
-        "不要",
-        "推翻",
-        "系统",
-        "开发者",
-        "你现在",
-        "助手",
-        "机器人",
-        "人工智能",
-        "模型",
-        "摘要",
-        "总结",
-    ),
-    *(
-        "要点",
-        "输出",
-        "记忆",
-        "显示",
-        "泄露",
-        "重复",
-        "永远",
-        "永久",
-        "始终",
-        "总是",
-        "回答",
-        "回复",
-        "只",
-        "仅",
-        "告诉",
-        "从现在",
-    ),
-    *("今后", "新的", "新指", "新任", "新规", "记住"),
-    *(
-        "olvid",
-        "omit",
-        "vergiss",
-        "vergessen",
-        "missacht",
-        "oubli",
-        "<",
-        "###",
-        "## ",
-        "[inst]",
-        "[/inst]",
-        ">>>",
-        "role",
-    ),
-    *("end of ", "decisions", "action_items", "important_message_ids"),
-    *sorted(gate_orders_abroad.TRIGGERS),
-)
-"""One of these stands in whatever a pattern below finds; looking for them first is far faster than the patterns."""
+_GAP: Final = r".{0,60}"
+_SHORT: Final = frozenset(("ai", "ia", "ki", "bot"))
+"""Words for a reader that stand inside too many other words."""
+_READER_ALONE: Final = re.compile(r"(?<![a-z])(?:ais?|ia|ki|bot)(?![a-z])|\bии\b")
 
-_READER_ALONE = re.compile(r"(?<![a-z])(?:ais?|ia|ki|bot)(?![a-z])|\bии\b")
-"""The triggers that stand inside too many other words."""
 
-_STRONG_SIGNS = tuple(re.compile(pattern) for pattern in (*STRONG, *gate_orders_abroad.STRONG))
-_WEAK_SIGNS = tuple(re.compile(pattern) for pattern in (*WEAK, *gate_orders_abroad.WEAK))
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What orders are recognised by: ``strong`` ones by themselves, of ``weak`` ones it takes two.
+
+    One of ``triggers`` stands in whatever a pattern finds: looking for those first is far faster than the patterns.
+    """
+
+    strong: tuple[re.Pattern[str], ...]
+    weak: tuple[re.Pattern[str], ...]
+    triggers: tuple[str, ...]
+
+
+@cache
+def signs(*languages: str) -> Signs:
+    """The signs of these languages; of all that have some where none is named."""
+    strong: list[str] = []
+    weak: list[str] = []
+    triggers: set[str] = set()
+    for language in languages or folders("orders"):
+        data = table(language, "orders")
+        strong += patterns(language, "orders", data.get("strong", ()))
+        weak += patterns(language, "orders", data.get("weak", ()))
+        triggers |= set(data.get("triggers", ()))
+        if order := data.get("order"):
+            strong += patterns(language, "orders", _made_of(order))
+            weak.append(_any(order["now"]))
+            groups = (order["instructions"], order["reader"], order["output"], order["system"], order["now"])
+            triggers |= {max(word.split("_"), key=len) for group in groups for word in group.split() if word not in _SHORT}
+    return Signs(tuple(map(re.compile, strong)), tuple(map(re.compile, weak)), tuple(sorted(triggers)))
+
+
+def _any(words: str) -> str:
+    alternatives = (re.escape(word).replace("_", r"\W{1,3}") for word in words.split())
+    return f"(?:{'|'.join(alternatives)})"
+
+
+def _made_of(order: Mapping[str, Any]) -> Iterator[str]:
+    """The patterns of a language that has only words: what is to be ignored, who is spoken to, where is written.
+
+    Chinese characters and kana have no edges of words; Turkish and Japanese name the place before the verb.
+    """
+    edge, end = (r"\b", r"\w{0,4}") if order.get("has_edges", True) else ("", "")
+    ignore, instructions, output, write = (edge + _any(order[name]) for name in ("ignore", "instructions", "output", "write"))
+    short = " ".join(word for word in order["reader"].split() if word in _SHORT)
+    reader = edge + _any(" ".join(word for word in order["reader"].split() if word not in _SHORT)) + end
+    if short:
+        reader = rf"(?:(?<![a-z]){_any(short)}(?![a-z])|{reader})"
+    yield f"{ignore}{_GAP}{instructions}"
+    yield f"{instructions}{_GAP}{ignore}"
+    yield edge + _any(order["system"])
+    yield rf"(?:^|[.!?。！？] ?)(?:\w+ ){{0,3}}{reader} ?[:：—]"
+    yield rf"<IF_YOU_ARE>.{{0,15}}{reader}"
+    yield rf"<FOR> (?:\w+ ){{0,2}}{reader} ?[:：—]"
+    if order.get("place_first"):
+        yield rf"{reader} icin\b"
+        yield rf"{output}{_GAP}{write}"
+    else:
+        yield rf"{write}{_GAP}<INTO> (?:\w+ ){{0,2}}{output}"
+        yield rf"{output}\w* <MUST>\b"
 
 
 def gives_orders(text: str) -> bool:
@@ -236,14 +98,14 @@ def gives_orders(text: str) -> bool:
 def _gives_orders(looked_at: str) -> bool:
     if not may_give_orders(looked_at):
         return False
-    if any(pattern.search(looked_at) for pattern in _STRONG_SIGNS):
+    if any(pattern.search(looked_at) for pattern in signs().strong):
         return True
-    return sum(len(set(pattern.findall(looked_at))) for pattern in _WEAK_SIGNS) >= WEAK_SIGNS_NEEDED
+    return sum(len(set(pattern.findall(looked_at))) for pattern in signs().weak) >= WEAK_SIGNS_NEEDED
 
 
 def may_give_orders(looked_at: str) -> bool:
     """Whether any pattern can find anything in this plain text; most texts hold none of the words."""
-    return any(trigger in looked_at for trigger in _TRIGGERS) or _READER_ALONE.search(looked_at) is not None
+    return any(trigger in looked_at for trigger in signs().triggers) or _READER_ALONE.search(looked_at) is not None
 
 
 def ordering_numbers(messages: Sequence[SourceMessage]) -> frozenset[int]:
