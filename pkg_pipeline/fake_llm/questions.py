@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.text.topic_words import STOPWORDS
+from pkg_pipeline.memory.languages import word_set
 from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]
@@ -26,7 +26,7 @@ def question_of(prompt: str) -> str:
 
 def rewrite(question: str) -> Record:
     """The words that carry it, and these the other way round; nothing for one that gives orders."""
-    words = [word for word in _WORD.findall(question) if word.casefold() not in STOPWORDS]
+    words = [word for word in _WORD.findall(question) if word.casefold() not in word_set("words", "no_topic")]
     if gives_orders(question) or not words:
         return {"queries": []}
     found = [" ".join(words)[:190], " ".join(reversed(words))[:190]]

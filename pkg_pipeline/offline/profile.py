@@ -24,7 +24,7 @@ from pkg_pipeline.memory.profile.gate import (
 )
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
 from pkg_pipeline.memory.text.language_data import table
-from pkg_pipeline.memory.text.phrases import day as words_of_day
+from pkg_pipeline.memory.text.phrases import phrases as printed
 from pkg_pipeline.offline.profile_type import relationship_type
 from pkg_pipeline.offline.reading import count_words
 from pkg_pipeline.offline.retelling import clipped
@@ -266,4 +266,4 @@ class _Telling:
 
     def _said(self, day: date) -> str:
         """As the context words days."""
-        return words_of_day(day, self.source.language)
+        return printed(self.source.language).day(day)

@@ -22,7 +22,7 @@ from pkg_pipeline.memory.profile.records import (
 )
 from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
 from pkg_pipeline.memory.records import Language, Person
-from pkg_pipeline.memory.text.phrases import day
+from pkg_pipeline.memory.text.phrases import phrases
 from pkg_pipeline.offline import MODEL
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.offline.profile import profile_answer
@@ -48,7 +48,7 @@ def test_it_passes_the_gate_untouched_and_says_what_is_counted(name: str, _label
     assert (result.quarantine_reason, result.dropped) == (None, ()), name
     counted = source.aggregate
     assert source.entity.name in answer.summary
-    assert day(counted.first_interaction_at.date(), source.language) in answer.summary
+    assert phrases(source.language).day(counted.first_interaction_at.date()) in answer.summary
     assert str(counted.total_interactions) in answer.summary
     if counted.key_decisions:
         assert counted.key_decisions[-1].description.rstrip(".") in answer.summary

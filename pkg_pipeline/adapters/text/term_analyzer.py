@@ -1,7 +1,7 @@
 """Terms by Snowball: English for Latin words, Russian for Cyrillic ones, pairs of characters where no spaces are.
 
 The language of a text is never guessed: the script of each word decides, so that mixed texts and a single word in a
-question are cut alike. Which words are left out is data (``memory/text/stop_words.py``).
+question are cut alike. Which words are left out is data (``memory/languages/*/words.toml``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Final
 
 import snowballstemmer
 
-from pkg_pipeline.memory.text.stop_words import STOP_WORDS
+from pkg_pipeline.memory.languages import word_set
+from pkg_pipeline.memory.languages.scripts import CYRILLIC
 
 REMEMBERED_WORDS: Final = 65_536
 """About 15 MB when full; a word met again costs a look-up instead of a stemming."""
@@ -38,7 +39,7 @@ _ASCII_TOKEN = re.compile(rf"{_NUMBER}|[a-z0-9]+(?:['-][a-z0-9]+)*")
 _IS_PAIRED = re.compile(f"[{_PAIRED}]")
 
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_CYRILLIC = re.compile("[\u0400-\u052f]+")
+_CYRILLIC = re.compile(f"[{CYRILLIC}]+")
 _CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)\Z")
 
 _MENDED: Final = str.maketrans(
@@ -56,6 +57,7 @@ class SnowballTerms:
         self._english = snowballstemmer.stemmer("english")
         self._russian = snowballstemmer.stemmer("russian")
         self._lock = Lock()
+        self._stop = word_set("words", "stop")
         self._of_token = lru_cache(maxsize=remembered_words)(self._cut_token)
 
     def terms(self, text: str) -> list[str]:
@@ -73,7 +75,7 @@ class SnowballTerms:
     def _cut_token(self, token: str) -> tuple[str, ...]:
         if _IS_PAIRED.match(token):
             pairs = [token[at : at + 2] for at in range(len(token) - 1)] or [token]
-            return tuple(pair for pair in pairs if pair not in STOP_WORDS)
+            return tuple(pair for pair in pairs if pair not in self._stop)
         if token[0].isdigit() and not token.isalnum() and "-" not in token and "'" not in token:
             return (_number(token),)
         parts = [_CLITIC.sub("", part).replace("'", "") for part in token.split("-")]
@@ -85,7 +87,7 @@ class SnowballTerms:
         return (*stems, *self._stems(["".join(parts)])) if is_one_word else stems
 
     def _stems(self, words: list[str]) -> tuple[str, ...]:
-        return tuple(self._stem(word) for word in map(_folded, words) if word and word not in STOP_WORDS)
+        return tuple(self._stem(word) for word in map(_folded, words) if word and word not in self._stop)
 
     def _stem(self, word: str) -> str:
         if len(word) > _LONGEST_STEMMED_CHARS or not word.isalpha():

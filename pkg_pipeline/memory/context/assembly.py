@@ -21,7 +21,7 @@ from pkg_pipeline.memory.context.records import (
     Unsummarised,
 )
 from pkg_pipeline.memory.context.relevance import relevant_lines
-from pkg_pipeline.memory.context.rendering import Line, Wording, with_mark
+from pkg_pipeline.memory.context.rendering import Line, LineRenderer, with_mark
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
@@ -54,14 +54,14 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
 
     ``count_many`` counts printed lines, newline included. The caller counts the finished text once more (P6).
     """
-    wording = _wording(rows, rules)
+    renderer = _renderer(rows, rules)
     left_out = list(rows.left_out)
-    lines = _lines(rows, rules, wording, left_out, count_many)
+    lines = _lines(rows, rules, renderer, left_out, count_many)
 
     def count(text: str) -> int:
         return count_many([text])[0]
 
-    head = _head(wording, rules, count)
+    head = _head(renderer, rules, count)
     head_tokens = sum(count_many(head))
     total = rules.max_tokens - head_tokens
     wishes = [
@@ -83,29 +83,29 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
 # ── what each tier asks for ──────────────────────────────────────────────────────────────────
 
 
-def _wording(rows: ContextRows, rules: BlockRules) -> Wording:
+def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
     language = rows.entity.language or detect(
         [message.text for message in rows.hot] or [summary.text for summary in rows.summaries] or [rows.entity.name]
     )
     services = {message.chat.source for message in rows.hot if message.chat.kind == "direct"}
-    return Wording(language, rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language))
+    return LineRenderer(rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language))
 
 
 def _lines(
-    rows: ContextRows, rules: BlockRules, wording: Wording, left_out: list[LeftOut], count_many: CountMany
+    rows: ContextRows, rules: BlockRules, renderer: LineRenderer, left_out: list[LeftOut], count_many: CountMany
 ) -> dict[Tier, list[Line]]:
     """Every line that could be printed, per tier, in order of preference; what is withheld goes to ``left_out``."""
     decisions = _served(rows.decisions, left_out)
     open_items = _served(rows.open_items, left_out)
     lines: dict[Tier, list[Line]] = {
-        "permanent": _permanent(rows, decisions, open_items, wording),
-        "hot": _hot(rows, rules, wording, left_out),
-        "warm": _warm(rows, rules, decisions, open_items, wording, left_out),
-        "cold": _cold(rows, rules, decisions, open_items, wording),
+        "permanent": _permanent(rows, decisions, open_items, renderer),
+        "hot": _hot(rows, rules, renderer, left_out),
+        "warm": _warm(rows, rules, decisions, open_items, renderer, left_out),
+        "cold": _cold(rows, rules, decisions, open_items, renderer),
     }
     # a fact is worded otherwise there, and is the same statement
     says = {(line.kind, line.id): line.key for line in lines["permanent"]}
-    found = relevant_lines(rows.relevant, wording, count_many)
+    found = relevant_lines(rows.relevant, renderer, count_many)
     lines["relevant"] = [replace(line, says=says.get((line.kind, line.id), line.says)) for line in found]
     worded = {line.id for tier in lines.values() for line in tier}
     # lesser decisions of conversations beyond the limit stand under no heading, but must not vanish
@@ -120,26 +120,26 @@ def _served(items: Sequence[KnownItem], left_out: list[LeftOut]) -> list[KnownIt
 
 
 def _permanent(
-    rows: ContextRows, decisions: list[KnownItem], open_items: list[KnownItem], wording: Wording
+    rows: ContextRows, decisions: list[KnownItem], open_items: list[KnownItem], renderer: LineRenderer
 ) -> list[Line]:
     """Facts, then HIGH decisions of any age: those with something still open win, then the newest (P4)."""
-    lines = [wording.fact(fact, order=order) for order, fact in enumerate(rows.facts)]
+    lines = [renderer.fact(fact, order=order) for order, fact in enumerate(rows.facts)]
     unfinished = {item.interaction_id for item in open_items}
     high = [item for item in decisions if item.importance == "high"]
     high.sort(key=lambda item: (item.interaction_id not in unfinished, -item.at.timestamp(), str(item.id)))
-    headings = wording.under("permanent", wording.words.permanent)
+    headings = renderer.under("permanent", renderer.words.permanent)
     for item in high:
         place = (len(rows.facts), -item.at.timestamp())
-        lines.append(wording.decision(item, place=place, headings=headings))
+        lines.append(renderer.decision(item, place=place, headings=headings))
     return lines
 
 
-def _hot(rows: ContextRows, rules: BlockRules, wording: Wording, left_out: list[LeftOut]) -> list[Line]:
+def _hot(rows: ContextRows, rules: BlockRules, renderer: LineRenderer, left_out: list[LeftOut]) -> list[Line]:
     """The newest messages first; they are printed the other way round (P1, P10)."""
     lines: list[Line] = []
     left_out += [LeftOut("message", message.id, "limit") for message in rows.hot[rules.hot_limit :]]
     for order, message in enumerate(rows.hot[: rules.hot_limit]):
-        line = wording.hot(message, order=-order)
+        line = renderer.hot(message, order=-order)
         if line is not None:
             lines.append(line)
     return lines
@@ -150,7 +150,7 @@ def _warm(
     rules: BlockRules,
     decisions: list[KnownItem],
     open_items: list[KnownItem],
-    wording: Wording,
+    renderer: LineRenderer,
     left_out: list[LeftOut],
 ) -> list[Line]:
     """Conversations, newest first: a summary with its decisions and open items (P2), or excerpts (P33)."""
@@ -164,46 +164,50 @@ def _warm(
     for position, one in enumerate(kept):
         if isinstance(one, Unsummarised):
             lines += [
-                wording.excerpt(message, one, place=(position, -number)) for number, message in enumerate(one.messages)
+                renderer.excerpt(message, one, place=(position, -number)) for number, message in enumerate(one.messages)
             ]
             continue
-        headings = wording.within(one)
+        headings = renderer.within(one)
         mine = [item for item in decisions if item.interaction_id == one.interaction_id]
         mine.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance or "low"], str(item.id)))
         due = [item for item in open_items if item.interaction_id == one.interaction_id]
-        lines.append(wording.summary(one, place=(position, 0)))
-        lines += [wording.decision(item, place=(position, 1, n), headings=headings) for n, item in enumerate(mine)]
-        lines += [wording.action(item, place=(position, 2, n), headings=headings) for n, item in enumerate(due)]
+        lines.append(renderer.summary(one, place=(position, 0)))
+        lines += [renderer.decision(item, place=(position, 1, n), headings=headings) for n, item in enumerate(mine)]
+        lines += [renderer.action(item, place=(position, 2, n), headings=headings) for n, item in enumerate(due)]
     return [line for line in lines if line is not None]
 
 
 def _cold(
-    rows: ContextRows, rules: BlockRules, decisions: list[KnownItem], open_items: list[KnownItem], wording: Wording
+    rows: ContextRows,
+    rules: BlockRules,
+    decisions: list[KnownItem],
+    open_items: list[KnownItem],
+    renderer: LineRenderer,
 ) -> list[Line]:
     """P3: the relationship; open items of any age, overdue first; milestones; older decisions, important ones first.
 
     Milestones are printed under the relationship, but wanted less than what is open.
     """
-    about = [] if rows.profile is None else [wording.profile(rows.profile, place=(-1, 0))]
+    about = [] if rows.profile is None else [renderer.profile(rows.profile, place=(-1, 0))]
     lines = [line for line in about if line is not None]
-    headings = wording.under("open", wording.words.open_items)
-    lines += [wording.action(item, place=(0, number), headings=headings) for number, item in enumerate(open_items)]
-    lines += _milestones(rows, wording)
+    headings = renderer.under("open", renderer.words.open_items)
+    lines += [renderer.action(item, place=(0, number), headings=headings) for number, item in enumerate(open_items)]
+    lines += _milestones(rows, renderer)
     older = [item for item in decisions if item.importance != "low" and item.at < rules.warm_from]
     older.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance or "low"], -item.at.timestamp(), str(item.id)))
-    headings = wording.under("decisions", wording.words.key_decisions)
-    lines += [wording.decision(item, place=(1, -item.at.timestamp()), headings=headings) for item in older]
+    headings = renderer.under("decisions", renderer.words.key_decisions)
+    lines += [renderer.decision(item, place=(1, -item.at.timestamp()), headings=headings) for item in older]
     return lines
 
 
-def _milestones(rows: ContextRows, wording: Wording) -> list[Line]:
+def _milestones(rows: ContextRows, renderer: LineRenderer) -> list[Line]:
     """High ones first, then the newest. One that only repeats a decision is left to that decision's own line."""
     if rows.profile is None:
         return []
     said = [_bare(item.description) for item in rows.decisions]
     chosen = sorted(rows.profile.milestones, key=lambda one: (one.importance != "high", -one.day.toordinal(), one.id))
     lines = [
-        wording.milestone(one, rows.profile, place=(-1, 1, one.day.toordinal()))
+        renderer.milestone(one, rows.profile, place=(-1, 1, one.day.toordinal()))
         for one in chosen
         if not any(text.startswith(_bare(one.title)) for text in said)
     ]
@@ -218,12 +222,12 @@ def _bare(text: str) -> str:
 # ── sizes ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _head(wording: Wording, rules: BlockRules, count: Callable[[str], int]) -> list[str]:
+def _head(renderer: LineRenderer, rules: BlockRules, count: Callable[[str], int]) -> list[str]:
     """The two head lines; with a budget too small for them the name alone, cut to fit, or nothing."""
-    head = wording.head()
+    head = renderer.head()
     if count(head[0]) + count(head[1]) <= rules.max_tokens:
         return head
-    name = fit(named(wording.entity.name), limit=rules.max_tokens, count=count, printed="# {}\n".format)
+    name = fit(named(renderer.entity.name), limit=rules.max_tokens, count=count, printed="# {}\n".format)
     return [f"# {name}\n"] if name else []
 
 

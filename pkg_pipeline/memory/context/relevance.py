@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pkg_pipeline.memory.context.records import ItemKind
-from pkg_pipeline.memory.context.rendering import Line, Wording
-from pkg_pipeline.memory.recall.block import FEW_MESSAGES, LABELS, SPOKEN
+from pkg_pipeline.memory.context.rendering import Line, LineRenderer
+from pkg_pipeline.memory.recall.block import FEW_MESSAGES, SPOKEN
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
 from pkg_pipeline.memory.text.lines import bullet, one_line
-from pkg_pipeline.memory.text.phrases import clock, in_language
+from pkg_pipeline.memory.text.phrases import clock
 
 CountMany = Callable[[Sequence[str]], list[int]]
 
@@ -31,9 +31,9 @@ _KINDS: dict[str, ItemKind] = {
 }
 
 
-def relevant_lines(ranked: Sequence[Ranked], wording: Wording, count_many: CountMany) -> list[Line]:
+def relevant_lines(ranked: Sequence[Ranked], renderer: LineRenderer, count_many: CountMany) -> list[Line]:
     """In order of preference; printed in order of time. One passage a message, nothing twice."""
-    worded = [(entry, _line(entry.candidate, wording)) for entry in ranked]
+    worded = [(entry, _line(entry.candidate, renderer)) for entry in ranked]
     kept = [(entry, line) for entry, line in worded if line is not None]
     tokens = count_many([bullet(line.text) for _, line in kept])
     told = _shortest([entry for entry, _ in kept], tokens)
@@ -68,18 +68,18 @@ def _shortest(ranked: Sequence[Ranked], tokens: Sequence[int]) -> list[bool]:
     return told
 
 
-def _line(one: Candidate, wording: Wording) -> Line | None:
+def _line(one: Candidate, renderer: LineRenderer) -> Line | None:
     text = one_line(one.text)
     if not text:
         return None
     kind = _KINDS[one.source]
-    at = wording.local(one.at)
-    when = f"{wording.day(at.date())} {clock(at)}"
+    at = renderer.local(one.at)
+    when = f"{renderer.day(at.date())} {clock(at)}"
     if kind == "message":
-        speaker = wording.words.me if one.is_self else one_line(one.speaker or "") or wording.words.unknown
-        said, identity = f"{when} {speaker}{wording.words.colon}{text}", one.message_ids[0]
+        speaker = renderer.words.me if one.is_self else one_line(one.speaker or "") or renderer.words.unknown
+        said, identity = f"{when} {speaker}{renderer.words.colon}{text}", one.message_ids[0]
     else:
-        label = in_language(LABELS[one.source], wording.language)
-        said, identity = f"{when} {label}{wording.words.colon}{text}", str(one.subject_id or one.id)
-    headings = wording.under("relevant", wording.words.relevant)
+        label = renderer.words.label(one.source)
+        said, identity = f"{when} {label}{renderer.words.colon}{text}", str(one.subject_id or one.id)
+    headings = renderer.under("relevant", renderer.words.relevant)
     return Line(kind, identity, said, one.at, one.message_ids, (one.at.timestamp(), one.no), headings)

@@ -23,11 +23,9 @@ from pkg_pipeline.memory.context.records import (
     PastSummary,
     Unsummarised,
 )
-from pkg_pipeline.memory.records import Language
-from pkg_pipeline.memory.text import phrases as words_of
 from pkg_pipeline.memory.text.lines import ELLIPSIS, one_line
 from pkg_pipeline.memory.text.marks import named, quoted
-from pkg_pipeline.memory.text.phrases import Phrases
+from pkg_pipeline.memory.text.phrases import Phrases, clock, source_name
 
 Place = tuple[float, ...]
 
@@ -53,14 +51,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """The lines of one context: its language, its rules, whom it is about.
+class LineRenderer:
+    """The lines of one context: its words, its rules, whom it is about.
 
     A group is always named beside who spoke; a dialog only where there are several, on different services
     (``names_dialogs``): the usual case stays readable.
     """
 
-    language: Language
     rules: BlockRules
     entity: ContextEntity
     names_dialogs: bool
@@ -70,7 +67,7 @@ class Wording:
         return at.astimezone(self.rules.zone)
 
     def day(self, value: date) -> str:
-        return words_of.day(value, self.language)
+        return self.words.day(value)
 
     def bracket(self, *parts: str) -> str:
         """The non-empty parts in brackets, or nothing."""
@@ -80,14 +77,14 @@ class Wording:
     def head(self) -> list[str]:
         """The block's first two lines: who it is, and the relationship in figures."""
         entity, words, moment = self.entity, self.words, self.local(self.rules.as_of)
-        parts = [words.as_of.format(date=self.day(moment.date()), time=words_of.clock(moment))]
+        parts = [words.as_of.format(date=self.day(moment.date()), time=clock(moment))]
         if entity.organization:
             parts.append(words.organization.format(name=one_line(entity.organization)))
         if entity.sources:
-            names = words.comma.join(dict.fromkeys(words_of.source_name(source) for source in entity.sources))
+            names = words.comma.join(dict.fromkeys(source_name(source) for source in entity.sources))
             parts.append(words.via.format(sources=names))
         if entity.messages:
-            count = words_of.number(entity.messages, self.language)
+            count = self.words.number(entity.messages)
             since = self.day(self.local(entity.first_contact).date()) if entity.first_contact else None
             parts.append(
                 words.messages_since.format(count=count, date=since)
@@ -96,7 +93,7 @@ class Wording:
             )
         if entity.last_contact:
             last = self.local(entity.last_contact).date()
-            ago = words_of.ago(last, moment.date(), self.language)
+            ago = words.ago(last, moment.date())
             parts.append(words.last_contact.format(date=self.day(last), ago=ago))
         else:
             parts.append(words.no_contact)
@@ -110,17 +107,17 @@ class Wording:
         title = self.words.hot.format(days=f"{self.rules.hot_days:g}")
         headings = (
             ("hot", f"## {title}\n"),
-            (f"hot {sent.date()}", f"### {words_of.weekday(sent.date(), self.language)}\n"),
+            (f"hot {sent.date()}", f"### {self.words.weekday(sent.date())}\n"),
         )
         is_named = message.chat.kind != "direct" or self.names_dialogs
         chat = self.chat(message.chat) if is_named else ""
-        return self._message(message, when=words_of.clock(sent), chat=chat, place=(order,), headings=headings)
+        return self._message(message, when=clock(sent), chat=chat, place=(order,), headings=headings)
 
     def excerpt(self, message: HeardMessage, within: Unsummarised, *, place: Place) -> Line | None:
         """A message that stands in for the summary its interaction has not yet got (P33)."""
         sent = self.local(message.sent_at)
         same_day = sent.date() == self.local(within.started_at).date()
-        when = words_of.clock(sent) if same_day else f"{self.day(sent.date())} {words_of.clock(sent)}"
+        when = clock(sent) if same_day else f"{self.day(sent.date())} {clock(sent)}"
         headings = self._conversation(
             within.started_at, within.chat, str(within.interaction_id), self.words.unsummarised
         )
@@ -149,7 +146,7 @@ class Wording:
     def chat(self, chat: ContextChat) -> str:
         """What a reader calls the chat: a group by its title, a dialog by its service."""
         title = named(chat.title or "")
-        return title if title and chat.kind != "direct" else words_of.source_name(chat.source)
+        return title if title and chat.kind != "direct" else source_name(chat.source)
 
     # ── summaries and what was extracted from them ────────────────────────────────────────────
 
@@ -172,13 +169,13 @@ class Wording:
         self, started_at: datetime, chat: ContextChat, key: str, note: str
     ) -> tuple[tuple[str, str], ...]:
         started = self.local(started_at)
-        when = f"{self.day(started.date())}{self.words.comma}{words_of.clock(started)}"
+        when = f"{self.day(started.date())}{self.words.comma}{clock(started)}"
         title = f"### {when} · {self.chat(chat)}{self.bracket(note)}\n"
         return (("warm", f"## {self.words.warm}\n"), (f"warm {key}", title))
 
     def fact(self, fact: KnownFact, *, order: int) -> Line:
         """A confirmed fact (P4)."""
-        name = named(words_of.fact_name(fact.fact_type, self.language))
+        name = named(self.words.fact_name(fact.fact_type))
         text = f"{name}{self.words.colon}{one_line(fact.value)}"
         headings = (("permanent", f"## {self.words.permanent}\n"),)
         # learnt twice is one fact: the newest is asked first
@@ -197,7 +194,7 @@ class Wording:
         due = ""
         if item.due_date:
             due = (self.words.overdue if late else self.words.due).format(date=self.day(item.due_date))
-        who = words_of.owner(item.owner, name=named(item.owner_name or self.entity.name), language=self.language)
+        who = self.words.owner(item.owner, name=named(item.owner_name or self.entity.name))
         text = f"{self.words.to_do}{self.bracket(who, due)}{self.words.colon}{one_line(item.description)}"
         marks: tuple[Mark, ...] = ("overdue",) if late else ()
         return Line("action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
@@ -207,8 +204,8 @@ class Wording:
         summary = one_line(profile.summary)
         if not summary:
             return None
-        kind = words_of.relationship(profile.relationship_type, self.language)
-        often = words_of.frequency(profile.frequency, self.language)
+        kind = self.words.relationship_type(profile.relationship_type)
+        often = self.words.frequency(profile.frequency)
         text = f"{kind[0].upper()}{kind[1:]}{self.words.comma}{often}{self.words.colon}{summary}"
         marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
         headings = self.relationship(profile)

@@ -15,6 +15,7 @@ from pkg_pipeline.memory.gate.foreign import Known, foreign, unsaid_number
 from pkg_pipeline.memory.gate.grounding import content, does_not_follow
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.normalise import Folded, clauses, fold, script_share, stems, word_runs
+from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.records import Quarantined, SourceMessage, SummaryInput
 
 LANGUAGE_SHARE = 0.5
@@ -186,7 +187,7 @@ class Bench:
     def _has_script(self) -> bool:
         """Whether the talk is in the script of any language that is told apart; of Arabic nothing can be said."""
         heard = "\n".join(message.text[:LANGUAGE_CHARS] for message in self.source.messages)[:LANGUAGE_CHARS]
-        return max(script_share(heard, language) for language in ("en", "ru", "zh")) >= LANGUAGE_SHARE
+        return max(script_share(heard, language) for language in LANGUAGES) >= LANGUAGE_SHARE
 
     def echoes_orders(self, text: str) -> bool:
         """Whether a part of the text says what only messages that give orders say."""

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Final
 
 from pkg_pipeline.memory.gate.normalise import STEM_LETTERS
-from pkg_pipeline.memory.text.stop_words import STOP_WORDS
-from pkg_pipeline.memory.text.topic_words import STOPWORDS
+from pkg_pipeline.memory.languages import word_set
+from pkg_pipeline.memory.languages.scripts import HAN, KANA
 
 RESTS_SHARE: Final = 0.25
 """At least this share of an item's content words stands in what it cites. Right items reword much: of the labelled
@@ -24,10 +24,7 @@ conversations' 172, written without looking at this, 8 lie below it, and one in 
 ELSEWHERE_SHARE: Final = 2 / 3
 """An uncited message that holds this share of them, and more than the cited ones together, is what the item says."""
 
-_COMMON: Final = STOP_WORDS | STOPWORDS
-"""Words that every text has, with the verbs that report what was said."""
-
-_HAN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f"
+_HAN: Final = KANA + HAN
 _PIECE: Final = re.compile(
     rf"(?P<han>[{_HAN}])|(?P<number>\d+(?:[ .,\u00a0]\d{{3}})*(?!\d))|(?P<word>[^\W\d_{_HAN}]+(?:['’][^\W\d_{_HAN}]+)?)"
 )
@@ -38,12 +35,14 @@ _SHORTEST_WORD: Final = 3
 def content(text: str) -> frozenset[str]:
     """What the text says: beginnings of its words, Chinese characters, numbers as ``#`` and their digits."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("ё", "е")
+    # words that every text has, with the verbs that report what was said
+    common = word_set("words", "stop") | word_set("words", "no_topic")
     found: set[str] = set()
     for match in _PIECE.finditer(folded):
         piece = match.group()
         if match["number"]:
             found.add("#" + "".join(character for character in piece if character.isdigit()))
-        elif piece not in _COMMON and (match["han"] or len(piece) >= _SHORTEST_WORD):
+        elif piece not in common and (match["han"] or len(piece) >= _SHORTEST_WORD):
             found.add(piece if match["han"] else piece[:STEM_LETTERS])
     return frozenset(found)
 

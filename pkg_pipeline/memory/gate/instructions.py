@@ -55,7 +55,9 @@ def signs(*languages: str) -> Signs:
             strong += patterns(language, "orders", _made_of(order))
             weak.append(_any(order["now"]))
             groups = (order["instructions"], order["reader"], order["output"], order["system"], order["now"])
-            triggers |= {max(word.split("_"), key=len) for group in groups for word in group.split() if word not in _SHORT}
+            triggers |= {
+                max(word.split("_"), key=len) for group in groups for word in group.split() if word not in _SHORT
+            }
     return Signs(tuple(map(re.compile, strong)), tuple(map(re.compile, weak)), tuple(sorted(triggers)))
 
 
@@ -70,7 +72,9 @@ def _made_of(order: Mapping[str, Any]) -> Iterator[str]:
     Chinese characters and kana have no edges of words; Turkish and Japanese name the place before the verb.
     """
     edge, end = (r"\b", r"\w{0,4}") if order.get("has_edges", True) else ("", "")
-    ignore, instructions, output, write = (edge + _any(order[name]) for name in ("ignore", "instructions", "output", "write"))
+    ignore, instructions, output, write = (
+        edge + _any(order[name]) for name in ("ignore", "instructions", "output", "write")
+    )
     short = " ".join(word for word in order["reader"].split() if word in _SHORT)
     reader = edge + _any(" ".join(word for word in order["reader"].split() if word not in _SHORT)) + end
     if short:

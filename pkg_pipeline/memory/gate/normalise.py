@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from pkg_pipeline.memory.languages import LANGUAGES
+from pkg_pipeline.memory.languages.scripts import HAN, letters_of, weight_of
 from pkg_pipeline.memory.records import Language
 
 STEM_LETTERS = 4
@@ -22,14 +24,10 @@ SHORT_QUOTE_CHARS = 12
 WORDS_PER_HAN_CHARACTER = 2 / 3
 """A Chinese word has about one and a half characters."""
 
-HAN_LETTER_WEIGHT = 3
-"""A Chinese character says about as much as three letters, when scripts in one text are weighed."""
-
 _TYPOGRAPHIC = str.maketrans("‘’‚‛`´“”„«»「」『』‐‑‒–—―−", "''''''" + '"' * 9 + "-" * 7)
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f"
-_HAN_RUN = re.compile(f"[{_HAN}]+")
-_WORD = re.compile(rf"[^\W\d_{_HAN}]+(?:[-'’][^\W\d_{_HAN}]+)*|\d+", re.UNICODE)
-_LETTERS = re.compile(rf"[^\W\d_{_HAN}]{{3,}}", re.UNICODE)
+_HAN_RUN = re.compile(f"[{HAN}]+")
+_WORD = re.compile(rf"[^\W\d_{HAN}]+(?:[-'’][^\W\d_{HAN}]+)*|\d+", re.UNICODE)
+_LETTERS = re.compile(rf"[^\W\d_{HAN}]{{3,}}", re.UNICODE)
 _SENTENCE_END = re.compile(
     r"(?P<before>\S*?)[.!?…]+[\"'»”)\]]*(?:\s+(?=[\"'«“(\[]?[^\W\da-zа-яё_])|\s*$)|[。！？]+[\"”」』]*"
 )
@@ -208,20 +206,20 @@ def script_share(text: str, language: Language) -> float:
     """How much of the letters is in the language's script, 0–1; 1 for a text without letters."""
     if text.isascii():
         return 1.0 if language == "en" or not any(map(str.isalpha, text)) else 0.0
-    weights = {"latin": 0, "cyrillic": 0, "han": 0, "other": 0}
-    for character in text:
-        if character.isalpha():
-            script = _script(character)
-            weights[script] += HAN_LETTER_WEIGHT if script == "han" else 1
-    total = sum(weights.values())
-    if total == 0:
-        return 1.0
-    return weights[{"en": "latin", "ru": "cyrillic", "zh": "han"}[language]] / total
+    mine = total = 0
+    for language_of_script, pattern in _scripts():
+        weight = weight_of(language_of_script) * len(pattern.findall(text))
+        total += weight
+        mine += weight if language_of_script == language else 0
+    total += sum(map(str.isalpha, _any_script().sub("", text)))
+    return mine / total if total else 1.0
 
 
-def _script(character: str) -> str:
-    if character.isascii() or "\u00c0" <= character <= "\u024f":
-        return "latin"
-    if "\u0400" <= character <= "\u052f":
-        return "cyrillic"
-    return "han" if _HAN_RUN.match(character) else "other"
+@cache
+def _scripts() -> tuple[tuple[Language, re.Pattern[str]], ...]:
+    return tuple((one, re.compile(f"[{letters_of(one)}]")) for one in LANGUAGES)
+
+
+@cache
+def _any_script() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(map(letters_of, LANGUAGES))}]")

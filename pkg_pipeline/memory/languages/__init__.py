@@ -45,7 +45,7 @@ def entries(name: str, key: str) -> Iterator[tuple[str, Any]]:
 
 
 @cache
-def words(name: str, key: str) -> frozenset[str]:
+def word_set(name: str, key: str) -> frozenset[str]:
     """The words of all languages that stand, apart by blanks, under ``key`` of their files ``name``."""
     return frozenset(word for _, text in entries(name, key) for word in text.split())
 
@@ -53,7 +53,7 @@ def words(name: str, key: str) -> frozenset[str]:
 def patterns(language: str, name: str, sources: Iterable[str]) -> list[str]:
     """``sources`` with ``<NAME>`` replaced by the ``[words]`` of the language or the common ones.
 
-    ``<*NAME>``, the name of a list, makes a pattern of each of its words. ``KeyError`` for an unknown name, ``RecursionError`` for a circle.
+    ``<*NAME>``, the name of a list, makes a pattern of each of its words. Raises ``KeyError`` for an unknown name.
     """
     vocabulary = {**table(COMMON, name).get("words", {}), **table(language, name).get("words", {})}
 

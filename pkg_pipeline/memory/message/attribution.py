@@ -15,6 +15,7 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.text.name_forms import inflections, is_also_a_word
 
 NEIGHBOURS: Final = 1
@@ -25,7 +26,7 @@ SHORTEST_HAN_NAME: Final = 2
 
 _SEPARATOR = "\0"  # neither a word character nor a space: no name crosses it
 _TOKEN = re.compile(r"(?<!\w)@\w+|\w+")
-_HAN_NAME = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff·]{2,}")
+_HAN_NAME = re.compile(rf"[{HAN}·]{{2,}}")
 
 E = TypeVar("E", bound=Hashable)
 

@@ -18,6 +18,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.languages import COMMON
+from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.periods.days import Now, Span, between, in_year, part_of, read_days
 from pkg_pipeline.memory.periods.events import EventRelation, asks_for_a_time, find_relations
 from pkg_pipeline.memory.periods.words import (
@@ -217,4 +218,4 @@ def _without(text: str, places: list[tuple[int, int]]) -> str:
         last = max(last, stop)
     rest = " ".join(" ".join([*kept, text[last:]]).split())
     rest = re.sub(r" (?=[?!.,;:？！。，])", "", rest)
-    return re.sub(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])", "", rest).strip(" ,，;:")
+    return re.sub(rf"(?<=[{HAN}]) (?=[{HAN}])", "", rest).strip(" ,，;:")

@@ -10,14 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from pkg_pipeline.memory.languages import word_set
+from pkg_pipeline.memory.languages.scripts import HAN, is_cyrillic, is_han
 from pkg_pipeline.memory.text import name_forms
 from pkg_pipeline.memory.text.topic_words import (
-    FALSE_COGNATES,
     SHORTEST_ALIKE,
-    STOPWORDS,
     han_breaks,
-    is_cyrillic,
-    is_han,
     is_verb,
     skeleton,
     stem,
@@ -28,7 +26,7 @@ MOST_ELEMENTS: Final = 14
 """So many content words of one key point are looked at."""
 
 _TOKEN: Final = re.compile(
-    r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)|(?P<word>[^\W_\u3400-\u4dbf\u4e00-\u9fff]+(?:[-'’.][^\W_\u3400-\u4dbf\u4e00-\u9fff]+)*)"
+    rf"(?P<han>[{HAN}]+)|(?P<word>[^\W_{HAN}]+(?:[-'’.][^\W_{HAN}]+)*)"
     r"|(?P<mark>[,.;:!?()\"«»“”，。；：！？、（）…\n]|\s[-–—]\s)"
 )
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
@@ -83,7 +81,7 @@ def elements_of(text: str, excluded: frozenset[str]) -> list[Element]:
             continue
         word = _folded(match.group())
         root = stem(word)
-        if word in STOPWORDS or root in excluded or len(word) < 2 or _is_small_number(word):
+        if word in word_set("words", "no_topic") or root in excluded or len(word) < 2 or _is_small_number(word):
             run += 1
         else:
             shown = match.group()
@@ -165,4 +163,4 @@ def spellings_of(read: Iterable[Sequence[Element]]) -> Spellings:
     long = [element for element in words if len(element.word) >= SHORTEST_ALIKE]
     latin = {skeleton(element.stems[0]) for element in long if element.word.isascii() and element.word.isalpha()}
     cyrillic = {skeleton(element.stems[0]) for element in long if is_cyrillic(element.word)}
-    return Spellings(frozenset(names), frozenset(latin & cyrillic) - FALSE_COGNATES, bases)
+    return Spellings(frozenset(names), frozenset(latin & cyrillic) - word_set("words", "false_cognates"), bases)

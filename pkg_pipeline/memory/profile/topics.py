@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 from pkg_pipeline.memory.profile.records import Topic
 from pkg_pipeline.memory.profile.topic_reading import Element, elements_of, forms_of_names, spellings_of
-from pkg_pipeline.memory.text.topic_words import is_han
 
 SHORT_WORDS: Final = 4
 MOST_WORDS_OF_A_PHRASE: Final = 6
@@ -211,9 +211,9 @@ def _is_same_chinese(first: str, second: str, pairs: frozenset[str], others: fro
 def _script(words: frozenset[str]) -> str:
     """The script of what is no name: names say nothing about it."""
     firsts = {word[0] for word in words if word[0] != "~"}
-    if any("\u3400" <= first <= "\u9fff" for first in firsts):
+    if any(map(is_han, firsts)):
         return "han"
-    if any("\u0400" <= first <= "\u052f" for first in firsts):
+    if any(map(is_cyrillic, firsts)):
         return "cyrillic"
     return "latin" if firsts else "names"
 

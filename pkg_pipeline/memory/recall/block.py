@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.recall.chunk_records import ChunkSource
 from pkg_pipeline.memory.recall.records import Candidate, Ranked, RecallBlock, RecallLine
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
 from pkg_pipeline.memory.text.marks import named
-from pkg_pipeline.memory.text.phrases import LABELS, in_language, phrases, source_name
+from pkg_pipeline.memory.text.phrases import phrases, source_name
 
 CountMany = Callable[[Sequence[str]], list[int]]
 
@@ -134,7 +135,7 @@ def _line(candidate: Candidate, rules: RecallRules) -> str:
     if candidate.source in SPOKEN and candidate.source != "tool_result":
         speaker = words.me if candidate.is_self else named(candidate.speaker or "") or words.unknown
         return f"{speaker}{words.colon}{text}"
-    return f"{in_language(LABELS[candidate.source], rules.language)}{words.colon}{text}"
+    return f"{words.label(candidate.source)}{words.colon}{text}"
 
 
 def _shortened(text: str, limit: int, count_many: CountMany) -> str | None:
@@ -172,6 +173,6 @@ def _same(candidate: Candidate) -> tuple[str, str]:
 
 def _runs(text: str) -> set[tuple[str, ...]]:
     """Every three words in a row; of Chinese, whose words have no spaces, every three characters."""
-    words = re.findall(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+", text.casefold())
+    words = re.findall(rf"[{HAN}]|[^\W{HAN}]+", text.casefold())
     length = min(RUN_WORDS, len(words))
     return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)} if words else set()

@@ -8,16 +8,17 @@ and further lines of a message are indented. Nothing else is changed.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from pkg_pipeline.memory.gate.normalise import plain
 from pkg_pipeline.memory.text.lines import one_line
-from pkg_pipeline.memory.text.phrases import LABELS, LANGUAGES, phrases
+from pkg_pipeline.memory.text.phrases import marks
 
 OWNER: Final = "me"
 """How a window, which has no language of its own, marks what the owner said."""
 
+WINDOW_COLON: Final = re.compile("[:：︓﹕∶꞉ː˸։]")
 WINDOW_MARKS: Final = (
     "Conversation Summary",
     "Relevant Memory",
@@ -28,20 +29,6 @@ WINDOW_MARKS: Final = (
 )
 """What stands in brackets at the beginning of a line of a window that nobody said."""
 
-_MARKS: Final = tuple(
-    plain(mark)
-    for mark in (
-        OWNER,
-        "tool",
-        *(label for labels in LABELS.values() for label in labels),
-        *(
-            mark
-            for language in LANGUAGES
-            for words in (phrases(language),)
-            for mark in (words.me, words.both, words.unknown, words.decided, words.to_do)
-        ),
-    )
-)
 _COLON: Final = re.compile("[:：︓﹕∶꞉ː˸։]")
 _EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
 _PARTS: Final = re.compile(r"[()\[\]{}<>（）【】「」《》,，;；/|·—–]| - ")
@@ -65,10 +52,15 @@ def _is_like_ours(name: str) -> bool:
     return any(_begins_with_mark(part) for part in (name, *_PARTS.split(name)))
 
 
+@cache
+def _marks() -> tuple[str, ...]:
+    return tuple(map(plain, (OWNER, "tool", *marks())))
+
+
 def _begins_with_mark(text: str) -> bool:
     folded = _EDGES.sub("", plain(text))
     return _TIME.match(folded) is not None or any(
-        folded.startswith(mark) and not folded[len(mark) : len(mark) + 1].isalnum() for mark in _MARKS
+        folded.startswith(mark) and not folded[len(mark) : len(mark) + 1].isalnum() for mark in _marks()
     )
 
 

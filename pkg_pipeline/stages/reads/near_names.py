@@ -12,16 +12,17 @@ from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
+from pkg_pipeline.memory.languages.scripts import CYRILLIC, HAN, is_han
 from pkg_pipeline.memory.text.name_forms import SHORTEST_ACROSS
-from pkg_pipeline.memory.text.topic_words import is_han, skeleton
+from pkg_pipeline.memory.text.topic_words import skeleton
 
 NEAREST_NAMES = 5
 NEAREST_SCORE = 60.0
 """Of 100, by rapidfuzz's weighted ratio; below it a suggestion would be a guess."""
 
-_WORD = re.compile(r"[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]+")
-_CYRILLIC = re.compile("[\u0400-\u052f]")
-_HAN = re.compile("[\u3400-\u9fff]")
+_WORD = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+")
+_CYRILLIC = re.compile(f"[{CYRILLIC}]")
+_HAN = re.compile(f"[{HAN}]")
 
 
 class Named(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 
 from pkg_pipeline.memory.context.records import BlockRules, ContextEntity
 from pkg_pipeline.memory.context.relevance import AS_GOOD, FEW_MESSAGES, relevant_lines
-from pkg_pipeline.memory.context.rendering import Line, Wording
+from pkg_pipeline.memory.context.rendering import Line, LineRenderer
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.lines import bullet
@@ -28,8 +28,8 @@ def letters(texts: Sequence[str]) -> list[int]:
     return [len(text) for text in texts]
 
 
-def wording(language: Language = "en") -> Wording:
-    return Wording(language, RULES, WHOM, names_dialogs=False, words=phrases(language))
+def wording(language: Language = "en") -> LineRenderer:
+    return LineRenderer(RULES, WHOM, names_dialogs=False, words=phrases(language))
 
 
 def lines(*candidates: Candidate, scores: Sequence[float] = ()) -> list[Line]:

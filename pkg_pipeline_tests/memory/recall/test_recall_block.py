@@ -21,7 +21,6 @@ from pkg_pipeline.memory.recall.block import (
 from pkg_pipeline.memory.recall.chunk_records import ChunkSource
 from pkg_pipeline.memory.recall.records import Candidate, RecallBlock
 from pkg_pipeline.memory.records import Language
-from pkg_pipeline.memory.text.phrases import LABELS
 from pkg_pipeline_tests.memory.candidates import CHAT, GROUP, START, candidate, count, count_many, derived, in_order
 
 UTC = ZoneInfo("UTC")
@@ -97,7 +96,8 @@ def test_headings_name_chats_only_where_there_are_several() -> None:
 def test_labels_speak_the_language(language: Language, me: str, labels: list[str]) -> None:
     assert block(candidate(1, "a", is_self=True), language=language).lines[0].text == me
     colon = me[-2] if language == "zh" else ": "
-    for source, label in zip(LABELS, labels, strict=True):
+    sources = ("summary", "decision", "action_item", "fact", "session_fold", "tool_result")
+    for source, label in zip(sources, labels, strict=True):
         assert block(derived(1, "x", 1, source=source), language=language).lines[0].text == f"{label}{colon}x"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import get_args
 from uuid import UUID
 
 import pytest
@@ -13,11 +14,14 @@ from hypothesis import strategies as st
 
 from pkg_pipeline.memory.context.assembly import assemble
 from pkg_pipeline.memory.context.records import Block, ContextRows, HeardMessage, KnownFact, PastSummary
+from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.recall.block import RecallRules, recall_block
+from pkg_pipeline.memory.recall.chunk_records import ChunkSource
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text import marks
 from pkg_pipeline.memory.text.lines import one_line
-from pkg_pipeline.memory.text.phrases import LABELS, LANGUAGES, phrases
+from pkg_pipeline.memory.text.phrases import marks as printed_marks
+from pkg_pipeline.memory.text.phrases import phrases
 from pkg_pipeline.memory.window.records import WindowMessage
 from pkg_pipeline.memory.window.rendering import prepared
 from pkg_pipeline.memory.window.summary_message import head_text
@@ -25,17 +29,7 @@ from pkg_pipeline_tests.memory.candidates import candidate, count_many, in_order
 from pkg_pipeline_tests.memory.context.test_assembly import CHAT, NOW, entity, rules
 from pkg_pipeline_tests.memory.recall.test_recall_block import UTC
 
-WORDS = sorted(
-    {
-        *(label for labels in LABELS.values() for label in labels),
-        *(
-            word
-            for language in LANGUAGES
-            for words in (phrases(language),)
-            for word in (words.me, words.both, words.unknown, words.decided, words.to_do)
-        ),
-    }
-)
+WORDS = sorted(set(printed_marks()))
 DISGUISES = (
     *("{}", " {} ", "{}\u200b", "\u202e{}\u202c", "{}:", "{}: yes", "{}（x）", "{} (Family)", "11:10 {}", "“{}”"),
     *('"{}"', "- {}", "# {}", "{}\n- {}", "{}\u2028{}", "[{}]", "{} — {}", "x, {}"),
@@ -132,7 +126,7 @@ def test_whatever_is_said_no_line_begins_like_a_heading_or_another_line(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_recalled_line_of_a_contact_reads_like_the_owners_or_like_what_was_derived(language: Language) -> None:
-    ours = {phrases(language).me, *(labels[LANGUAGES.index(language)] for labels in LABELS.values())}
+    ours = {phrases(language).me, *(phrases(language).label(one) for one in get_args(ChunkSource) if one != "message")}
     rules = RecallRules(None, None, UTC, language)
     for name in NAMES:
         ranked = in_order(candidate(1, "x", speaker=name), candidate(2, "y", speaker=None))
