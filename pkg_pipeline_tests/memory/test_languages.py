@@ -62,8 +62,8 @@ def test_no_pattern_refers_to_a_word_that_is_missing() -> None:
 
 GREEK = {
     "phrases": "script = 'Ͱ-Ͽἀ-῿'\n",
-    "orders": "[order]\nignore = 'αγνόησε'\ninstructions = 'οδηγ'\nreader = 'βοηθέ'\noutput = 'περίληψη'\nwrite = 'γράψε'\n"
-    "system = 'μήνυμα_συστήματος'\nnow = 'από_τώρα'\n",
+    "orders": "[order]\nignore = 'αγνόησε'\ninstructions = 'οδηγ'\nreader = 'βοηθέ'\noutput = 'περίληψη'\n"
+    "write = 'γράψε'\nsystem = 'μήνυμα_συστήματος'\nnow = 'από_τώρα'\n",
     "importance": "[has_agreement]\npatterns = ['σύμφωνοι(?!\\w)']\nfires = 'σύμφωνοι!'\nsilent = 'καλημέρα'\n",
     "words": "stop = 'και το να'\nno_topic = 'και το να'\n",
 }
@@ -106,7 +106,7 @@ def test_a_language_is_one_folder_and_one_code(tmp_path: Path) -> None:
     greek.mkdir()
     english = (memory / "languages" / "en" / "phrases.toml").read_text()
     english = english.replace("script = 'latin'\n", GREEK["phrases"])
-    months = "Ιανουαρίου Φεβρουαρίου Μαρτίου Απριλίου Μαΐου Ιουνίου Ιουλίου Αυγούστου Σεπτεμβρίου Οκτωβρίου Νοεμβρίου Δεκεμβρίου"
+    months = " ".join(Locale.parse("el").months["format"]["wide"][month] for month in range(1, 13))
     english = re.sub(r"months = .*", f"months = '{months}'", english)
     english = re.sub(r"weekdays = .*", "weekdays = 'Δευτέρα Τρίτη Τετάρτη Πέμπτη Παρασκευή Σάββατο Κυριακή'", english)
     (greek / "phrases.toml").write_text(english)

@@ -44,7 +44,7 @@ def detect(texts: Iterable[str]) -> Language:
         if total := sum(letters):
             counted = min(total, MOST_LETTERS_OF_ONE_TEXT) * _SHARES
             shares = [before + one * counted // total for before, one in zip(shares, letters, strict=True)]
-    best = [language for language, share in zip(LANGUAGES, shares, strict=True) if share == max(shares)]
+    best: list[Language] = [language for language, share in zip(LANGUAGES, shares, strict=True) if share == max(shares)]
     return best[0] if len(best) == 1 else LANGUAGES[0]
 
 

@@ -6,15 +6,14 @@ A language is such a folder in every room that speaks it, and its entry in ``rec
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import cache
-from importlib.resources import files
-from typing import Any, get_args
+from typing import Any
 
-from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory import languages
+from pkg_pipeline.memory.languages import LANGUAGES
 
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 _PART = re.compile(r"\{([A-Z_]+)\}")
 
 
@@ -25,8 +24,7 @@ def table(room: str, language: str, name: str) -> Mapping[str, Any]:
     Its patterns are the entries of ``[patterns]`` and the ``pattern`` of every row of a list. ``{NAME}`` in a pattern
     stands for ``NAME`` of ``[parts]``; a list of texts is one text on several lines.
     """
-    file = files(f"pkg_pipeline.{room}") / "languages" / language / f"{name}.toml"
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
+    data = deepcopy(dict(languages.table(language, name, room)))
     parts = {key: _joined(text) for key, text in data.pop("parts", {}).items()}
 
     def filled(text: str | list[str]) -> str:

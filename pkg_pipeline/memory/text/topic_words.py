@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any, Final
 
 from pkg_pipeline.memory.languages import table, word_set
@@ -64,9 +65,8 @@ def stem(word: str) -> str:
 
 @cache
 def _stemmer(language: str) -> Any:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer(language)
+    library: Any = import_module("snowballstemmer")  # only who reads topics pays for it; it has no types
+    return library.stemmer(language)
 
 
 @lru_cache(maxsize=65_536)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pkg_pipeline.memory.text.language_data import LANGUAGES, pattern, table
+from pkg_pipeline.memory.languages import LANGUAGES
+from pkg_pipeline.memory.text.language_data import pattern, table
 
 ROOMS = sorted(
     folder.name
