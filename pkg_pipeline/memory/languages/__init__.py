@@ -23,11 +23,11 @@ _EACH_OF: Final = re.compile(r"<\*([A-Z][A-Z_]*)>")
 
 
 @cache
-def table(language: str, name: str) -> Mapping[str, Any]:
-    """The file ``name`` of a language, or of what all have in common; empty where it has none."""
-    import tomllib
+def table(language: str, name: str, room: str = "memory") -> Mapping[str, Any]:
+    """The file ``name`` of a language, or of what all have in common, in a room of the package; empty without one."""
+    import tomllib  # only who needs a table pays for the parser
 
-    path = FOLDER / language / f"{name}.toml"
+    path = FOLDER.parents[1] / room / "languages" / language / f"{name}.toml"
     return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
