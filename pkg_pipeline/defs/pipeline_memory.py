@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 from pkg_pipeline.adapters.inbox import Inbox, Refused, Report
@@ -118,6 +118,10 @@ class PipelineMemory(Protocol):
         """Verdicts of the asset's checks over a closed range of partitions, or over all."""
         ...
 
+    def preview(self, asset: str, partition: str | None) -> list[dict[str, Any]]:
+        """Some rows of what the asset wrote, without a word of a conversation."""
+        ...
+
     def unreported(self, asset: str) -> Sequence[Unreported]:
         """Work on ``asset`` that was done outside of Dagster's runs and that none has shown yet."""
         ...
@@ -186,6 +190,11 @@ class OpenedMemory:
 
     def is_empty(self) -> bool:
         return self._memory.reads.is_empty()
+
+    def preview(self, asset: str, partition: str | None) -> list[dict[str, Any]]:
+        from pkg_pipeline.adapters.postgres.reads.preview import preview
+
+        return preview(self._memory.connections, asset, partition)
 
     def build_interactions(self) -> InteractionsReport:
         self._space.require_space(self.settings)

@@ -186,9 +186,13 @@ class FakeMemory:
         self.sessions = len(self.partitions.due_keys.get(FOLDS, []))
         self.partitions_start = FIRST_DAY
         self.elsewhere: dict[str, list[Unreported]] = {}
+        self.rows: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
         self.wrong: dict[tuple[str, str], Verdict] = {}
         self.verified: list[tuple[str, tuple[str, ...], tuple[date, date] | None]] = []
         self._silent, self._left, self._fail_at, self._refuse = silent, left, fail_at, refuse
+
+    def preview(self, asset: str, partition: str | None) -> list[dict[str, Any]]:
+        return self.rows.get((asset, partition), [])
 
     def unreported(self, asset: str) -> list[Unreported]:
         return list(self.elsewhere.get(asset, ()))

@@ -8,6 +8,7 @@ import dagster as dg
 from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+from pkg_pipeline.defs.preview import preview
 
 NAME, MESSAGES = "interactions", "messages"
 
@@ -42,6 +43,7 @@ def interactions(
             **{name: count + sum(one.counts.get(name, 0) for one in elsewhere) for name, count in numbers.items()},
             "pending": left,
             "seconds": time.perf_counter() - started,
+            **preview(memory, NAME),
         },
         check_results=[checks.none_left(NAME, checks.PENDING, left), *checks.verified(context, memory, NAME)],
     )

@@ -12,6 +12,7 @@ import dagster as dg
 from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+from pkg_pipeline.defs.preview import preview
 
 NAME = "messages"
 COUNTS = ("files", "messages_new", "messages_updated", "messages_unchanged", "messages_deleted")
@@ -37,7 +38,8 @@ def messages(
     elsewhere = memory.unreported(NAME)
     totals = _totals([{**drop.report, "files": 1} for drop in taken] + [one.counts for one in elsewhere])
     yield dg.MaterializeResult(
-        metadata={**totals, "failed": failed, "pending": waiting, "seconds": time.perf_counter() - started},
+        metadata={**totals, "failed": failed, "pending": waiting, "seconds": time.perf_counter() - started}
+        | preview(memory, NAME),
         check_results=[
             checks.none_left(NAME, checks.PENDING, waiting),
             checks.none_left(NAME, checks.FAILED, failed),

@@ -15,6 +15,7 @@ import dagster as dg
 
 from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.lanes import wants_only_due
+from pkg_pipeline.defs.preview import preview
 
 Report = TypeVar("Report")
 
@@ -99,6 +100,8 @@ class Marks(Generic[Report]):
             if BACKFILL_TAG not in self._context.run.tags:
                 return
             numbers = self._said(key)  # a backfill of the pages takes a partition without an event for a failed one
+        else:
+            numbers |= preview(self._context.resources.memory, self._asset, key)
         self._context.log_event(dg.AssetMaterialization(self._asset, partition=key, metadata=numbers, tags=self._tags))
 
     def _said_of(self, key: str) -> Mapping[str, Any]:

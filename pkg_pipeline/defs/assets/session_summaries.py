@@ -11,6 +11,7 @@ from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.lanes import asks_all, lane_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+from pkg_pipeline.defs.preview import preview
 
 if TYPE_CHECKING:
     from pkg_pipeline.stages.folds.stage import FoldReport  # the stage is loaded by the run that calls it
@@ -41,7 +42,8 @@ def build(*, code_version: str) -> dg.AssetsDefinition:
         counted = {checks.PENDING: report.pending, checks.FAILED: report.failed}
         left = [checks.none_left(NAME, name, count, sessions=report.sessions) for name, count in counted.items()]
         return dg.MaterializeResult(
-            metadata=metadata(report), check_results=[*left, *checks.verified(context, memory, NAME)]
+            metadata={**metadata(report), **preview(memory, NAME)},
+            check_results=[*left, *checks.verified(context, memory, NAME)],
         )
 
     return session_summaries

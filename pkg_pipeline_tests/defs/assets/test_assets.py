@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
@@ -32,6 +33,24 @@ def marked(instance: dg.DagsterInstance) -> dict[str, dict[str, object]]:
         assert event.partition not in found, "marked twice"
         found[event.partition] = {name: value.value for name, value in event.metadata.items()}
     return found
+
+
+def test_some_rows_stand_beside_the_numbers(tmp_path: Path, instance: dg.DagsterInstance, execute: Execute) -> None:
+    memory = FakeMemory(tmp_path)
+    at = datetime(2024, 5, 2, 10, 30, tzinfo=UTC)
+    memory.rows = {(SUMMARIES, "2024-05-02"): [{"id": 7, "at": at, "status": "dirty"}, {"id": 8, "at": None}]}
+    memory.rows[("interactions", None)] = [{"id": 9}]
+    assert execute(memory, JOB, **WEEK).success
+    days = marked(instance)
+    assert days["2024-05-02"]["preview"] == (
+        "| id | at | status |\n| --- | --- | --- |\n| 7 | 2024-05-02 10:30:00 | dirty |\n| 8 |  |"
+    )
+    assert "preview" not in days["2024-05-03"], "nothing to show"
+    assert execute(memory, "build_interactions").success
+    event = instance.get_latest_materialization_event(dg.AssetKey("interactions"))
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.metadata["preview"].value == "| id |\n| --- |\n| 9 |"
 
 
 def check(instance: dg.DagsterInstance, asset: str, name: str) -> tuple[bool, dg.AssetCheckSeverity, object]:
