@@ -39,6 +39,7 @@ from pkg_pipeline.adapters.server import embedded  # noqa: E402
 from pkg_pipeline.adapters.text.tokens import table_path  # noqa: E402
 from pkg_pipeline.memory.hashing import chat_id, parse_message_key  # noqa: E402
 from pkg_pipeline.settings import Settings  # noqa: E402
+from pkg_pipeline.stages.ports import Billing  # noqa: E402
 from pkg_pipeline.wiring import Memory, PinnedClock  # noqa: E402
 
 EVAL = ROOT.parent / "shared" / "eval"
@@ -93,7 +94,7 @@ def memory_of(conversations: list[Any], folder: Path, *, summaries: bool) -> Ite
             memory.build_interactions()
             if summaries:
                 first = datetime.fromisoformat(min(one.messages[0].sent_at for one in conversations)).date()
-                memory.summarize((first, last.date()), lane="backfill")
+                memory.summarize((first, last.date()), Billing("backfill"))
             first = datetime.fromisoformat(min(one.messages[0].sent_at for one in conversations)).date()
             memory.chunks.build((first, last.date()))
             yield memory

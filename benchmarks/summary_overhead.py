@@ -30,10 +30,9 @@ from pkg_pipeline import wiring  # noqa: E402
 from pkg_pipeline.adapters.postgres import engine  # noqa: E402
 from pkg_pipeline.adapters.server import embedded  # noqa: E402
 from pkg_pipeline.memory.records import SummaryInput, Usage  # noqa: E402
-from pkg_pipeline.prompts import interaction_summary as prompt  # noqa: E402
 from pkg_pipeline.settings import Settings  # noqa: E402
-from pkg_pipeline.stages.ports import LlmReply, LlmRequest  # noqa: E402
-from pkg_pipeline.stages.summaries import stage as summaries  # noqa: E402
+from pkg_pipeline.stages.llm.stores import Caps  # noqa: E402
+from pkg_pipeline.stages.ports import Billing, LlmReply, LlmRequest  # noqa: E402
 
 TARGET = 3.0
 START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
@@ -107,12 +106,11 @@ def three_commits(connection: engine.Connection, times: int) -> float:
 
 
 def run_of(memory: wiring.Memory, llm: InstantLlm, days: tuple[date, date]) -> tuple[int, float]:
-    deps = replace(memory.summaries._deps, llm=llm)  # noqa: SLF001 - the benchmark stands in for the wiring
-    params = replace(memory.summaries._params("backfill"), concurrency=1, usd_cap=100.0)  # noqa: SLF001
+    given = memory.summaries.access
+    work = replace(given.work, concurrency=1, holder="benchmark")
+    access = replace(given, llm=lambda: llm, model=llm.model, work=work, caps=lambda _task, _lane: Caps(100.0))
     started = time.perf_counter()
-    reports = summaries.summarize_days(
-        days, deps=deps, params=params, prompt_version=prompt.VERSION, lane="backfill", holder="benchmark"
-    )
+    reports = replace(memory.summaries, access=access).run(days, Billing("backfill"))
     return sum(report.summarized for report in reports), time.perf_counter() - started
 
 

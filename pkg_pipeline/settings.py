@@ -155,13 +155,6 @@ class Settings(SessionSettings):
         return ZoneInfo(self.timezone)
 
     @property
-    def uses_anthropic(self) -> bool:
-        """``auto`` takes the real model when there is a key or an endpoint that needs none of ours."""
-        if self.llm == "auto":
-            return self.anthropic_api_key is not None
-        return self.llm == "anthropic"
-
-    @property
     def embedder_kind(self) -> Literal["offline", "openai", "none"]:
         """``auto`` takes the endpoint where embeddings have an address or a key of their own, else the offline one."""
         if self.embedder == "auto":

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.defs.local_runs import RunRow
     from pkg_pipeline.wiring import Memory
 
+LISTED = 20
 NAMES = {"older_than_days": "--older-than-days", "limit": "--limit", "to": "--from/--to"}
 
 
@@ -141,7 +142,7 @@ def _resume(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
 def _cancel(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
     assert chosen is not None, "looked at with the options"
     known = memory.backfills.told(chosen)
-    if not memory.backfills.cancel(chosen):
+    if not memory.backfills.store.cancel(chosen):
         raise CommandFailed(f"the backfill {chosen} is {known.state} already")
     after = memory.backfills.told(chosen)
     show(
@@ -152,7 +153,7 @@ def _cancel(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
 
 
 def _list(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
-    found = [memory.backfills.told(chosen)] if chosen is not None else memory.backfills.list()
+    found = [memory.backfills.told(chosen)] if chosen is not None else memory.backfills.store.listed(limit=LISTED)
     answer = {"items": [one.to_json() for one in found], "stale": memory.backfills.stale_count()}
 
     def human(screen: Console) -> None:
@@ -220,7 +221,7 @@ def _end(rows: Sequence[RunRow]) -> None:
 
 
 def _print_forecast(screen: Console, forecast: Forecast, memory: Memory) -> None:
-    later = memory.estimate().later
+    later = memory.summaries.estimate().later
     young = f" {counted(later, 'interaction')} become due later." if later else ""
     if not forecast.interactions:
         screen.print(f"Nothing fits: there is nothing to do.{young}")

@@ -71,13 +71,14 @@ def compare(
 
     Nothing of it is stored. With a paid model its folds are paid for, after asking, within the caps of the live lane.
     """
+    from pkg_pipeline.compare.wiring import CompareWork
     from pkg_pipeline.wiring import open_memory
 
     _one_of(policy, POLICIES, "--policy")
     _one_of(strategy, get_args(Strategy), "--strategy")
     _priced(model)
     with open_memory(settings_in_force()) as memory, _said():
-        work = memory.comparing
+        work = CompareWork(memory)
         played = _conversation(work, as_text(conversation), None if chat is None else as_text(chat))
         settings = work.settings(
             policy=cast("Policy | None", policy),

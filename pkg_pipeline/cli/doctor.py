@@ -22,6 +22,7 @@ from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.wiring import clock_of, database
+from pkg_pipeline.wiring.llms import provider_of
 from pkg_pipeline.wiring.space import space
 
 _LOGIN = re.compile(r"//[^/\s]*@")
@@ -153,29 +154,21 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
         findings.facts["tokenizer"] = counter.name
     except TokenTableMissing as error:
         findings.problems.append(str(error))
-    if not settings.uses_anthropic:
-        findings.facts["llm"] = {"kind": "offline", "model": _offline_model(), "leaves_the_machine": "nothing"}
+    provider = provider_of(settings)
+    endpoint = provider.endpoint(settings)
+    texts = "the text of conversations that are summarised"
+    leaves = "nothing" if endpoint is None else f"{texts}, to {_without_login(endpoint)}"
+    findings.facts["llm"] = {"kind": provider.name, "model": provider.model(settings), "leaves_the_machine": leaves}
+    if not provider.is_paid:
         return
-    endpoint = _without_login(settings.anthropic_base_url or "api.anthropic.com")
-    findings.facts["llm"] = {
-        "kind": "anthropic",
-        "model": settings.llm_model,
-        "leaves_the_machine": f"the text of conversations that are summarised, to {endpoint}",
-    }
-    if settings.anthropic_api_key is None:
-        findings.problems.append("PKG_LLM is anthropic but ANTHROPIC_API_KEY is not set")
+    if (missing := provider.missing(settings)) is not None:
+        findings.problems.append(f"PKG_LLM is {provider.name} but {missing} is not set")
     try:
         from pkg_pipeline.adapters.llm.prices import price_row
 
         price_row(settings.llm_model)
     except LlmMisconfigured as error:
         findings.problems.append(str(error))
-
-
-def _offline_model() -> str:
-    from pkg_pipeline.offline.llm import OfflineLlm
-
-    return OfflineLlm().model
 
 
 def _print(screen: Console, answer: dict[str, Any]) -> None:

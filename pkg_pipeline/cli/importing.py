@@ -62,7 +62,7 @@ def import_files(
             notes().print("making interactions …")
         made = memory.build_interactions(report.chats)
         leave_unreported(memory, report, made)
-        estimate = memory.estimate()
+        estimate = memory.summaries.estimate()
     answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
     show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))
     for problem in problems:

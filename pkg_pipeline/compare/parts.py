@@ -18,8 +18,8 @@ from pkg_pipeline.memory.message.turns import live_turn
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.session.records import SessionMessage
 from pkg_pipeline.memory.text.marks import named
+from pkg_pipeline.stages.llm.stores import LedgerRow, LedgerStore
 from pkg_pipeline.stages.ports import Embedder, Llm, LlmError, LlmReply, LlmRequest, Vectors
-from pkg_pipeline.stages.summaries.stores import LedgerRow, LedgerStore
 
 PIECES: Final = 5
 """So many pieces are recalled for a turn."""

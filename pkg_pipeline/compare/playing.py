@@ -31,9 +31,10 @@ from pkg_pipeline.memory.session.triggers import FoldRules, decide
 from pkg_pipeline.memory.window.records import Budget, LiveTurnTooLong, WindowHistory, WindowMessage, WindowRules
 from pkg_pipeline.memory.window.rendering import prepared
 from pkg_pipeline.memory.window.selection import assemble
-from pkg_pipeline.stages.folds.call import FoldAsking, compressor, make_fold
+from pkg_pipeline.stages.folds.call import compressor, make_fold
 from pkg_pipeline.stages.folds.input import fold_input
 from pkg_pipeline.stages.llm.answer_validation import NotPublishable
+from pkg_pipeline.stages.llm.ask import Asking, Tally
 from pkg_pipeline.stages.ports import TokenCounter
 
 MOST_LOOKS: Final = 50
@@ -87,8 +88,8 @@ class ComparePorts:
     ``meter`` stands between ``asking`` (for folds), ``shortening`` (for running summaries) and their model and ledger.
     """
 
-    asking: FoldAsking
-    shortening: FoldAsking
+    asking: Asking
+    shortening: Asking
     meter: Meter
     counter: TokenCounter
     price: Callable[[Usage], float]
@@ -253,13 +254,13 @@ class _Player:
         source = fold_input(session.id, session.key, covered, earlier=earlier, timezone=settings.timezone)
         if not source.messages:
             return  # nothing but noise: covered, and nothing said of it
-        content, _ = make_fold(source, asking=asking)
+        content, _ = make_fold(source, asking=asking, tally=Tally())
         self._running = running_summary.append(
             self._running,
             content.summary,
             limit_tokens=settings.max_summary_tokens,
             count=self._ports.counter.count,
-            compress=compressor(session.id, source.language, asking=self._ports.shortening),
+            compress=compressor(session.id, source.language, asking=self._ports.shortening, tally=Tally()),
         ).text
         self._summaries.append(content.summary)
         for topic in content.topics:

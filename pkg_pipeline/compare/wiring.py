@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL
 from pkg_pipeline.adapters.llm import prices
-from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.compare.input import Read, conversations_of
 from pkg_pipeline.compare.parts import Finder, Meter, MeteredLedger, MeteredLlm, NoLedger
 from pkg_pipeline.compare.playing import ComparePorts, CompareSettings, Conversation, compare
@@ -18,16 +17,16 @@ from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.session.records import Policy, SessionMessage, Strategy
 from pkg_pipeline.memory.window.records import WindowRules
 from pkg_pipeline.memory.window.selection import budget_of
-from pkg_pipeline.stages.folds.call import COMPRESS_TASK, TASK, FoldAsking
+from pkg_pipeline.stages.folds.call import COMPRESS_TASK, TASK
 from pkg_pipeline.stages.folds.rows import EARLIER_SUMMARIES
-from pkg_pipeline.stages.llm.ask import Tally
+from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.run import Run
-from pkg_pipeline.stages.ports import Llm, LlmTask
+from pkg_pipeline.stages.ports import Billing, Llm, LlmTask
 from pkg_pipeline.stages.sessions.stores import SessionUnknown
 from pkg_pipeline.stages.window.stage import RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
 from pkg_pipeline.wiring.embedders import embedder_name, embedder_of
-from pkg_pipeline.wiring.fold_rules import fold_rules
-from pkg_pipeline.wiring.lane_caps import usd_cap
+from pkg_pipeline.wiring.folds import fold_rules
+from pkg_pipeline.wiring.llms import caps
 from pkg_pipeline.wiring.windows import MODEL_WINDOW_TOKENS
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ PAGE = 2_000
 
 
 class CompareWork:
-    """``memory.comparing``: both modes of a conversation, played without storing anything of it."""
+    """Both modes of a conversation, played without storing anything of it."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -160,19 +159,13 @@ class CompareWork:
             counted_by=memory.counter.name,
         )
 
-    def _asking(self, llm: Llm, meter: Meter, task: LlmTask) -> FoldAsking:
+    def _asking(self, llm: Llm, meter: Meter, task: LlmTask) -> Asking:
         memory = self._memory
         if llm.is_paid:
-            memory.paying("live", None)
-        run = Run(
-            memory.budgets,
-            lane="live",
-            task=task,
-            calls_cap=memory.settings.live_folds_per_day,
-            usd_cap=usd_cap(memory.settings, "live"),
-        )
-        ledger = MeteredLedger(PostgresLedgerStore(memory.connections), meter) if llm.is_paid else NoLedger()
-        return FoldAsking(ledger=ledger, llm=MeteredLlm(llm, meter), counter=memory.counter, run=run, tally=Tally())
+            memory.budgets.settle_lost()
+        run = Run(memory.budgets, Billing("live"), caps(memory.settings, task, "live"), task=task)
+        ledger = MeteredLedger(memory.ledger, meter) if llm.is_paid else NoLedger()
+        return Asking(MeteredLlm(llm, meter), ledger, memory.counter, run)
 
     def _finder(self) -> Finder:
         """Only vectors that cost nothing: a control run embeds every message."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from pkg_pipeline.stages.summaries.stores import Lane, Scope
+from pkg_pipeline.stages.ports import Billing, Lane
+from pkg_pipeline.stages.summaries.stores import Scope
 
 LANE_TAG = "pkg/lane"
 ONLY_DUE_TAG = "pkg/only_due"
@@ -38,6 +39,11 @@ def lane_of(tags: Mapping[str, str]) -> Lane:
     if given == "backfill":
         return "backfill"
     return "live" if any(tag in tags for tag in _AUTOMATIC) else "backfill"
+
+
+def billing_of(tags: Mapping[str, str], run_id: str) -> Billing:
+    """Who pays for what a run asks a model."""
+    return Billing(lane_of(tags), run_id)
 
 
 def wants_only_due(tags: Mapping[str, str]) -> bool:

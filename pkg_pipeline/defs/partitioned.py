@@ -25,7 +25,7 @@ from pkg_pipeline.defs.checks import publication
 from pkg_pipeline.defs.jobs import JOB_OF
 from pkg_pipeline.defs.keys import GRAIN_OF
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
-from pkg_pipeline.stages.summaries.stores import DuePartition
+from pkg_pipeline.stages.partitions import DuePartition
 
 Hold = Callable[[dg.DagsterInstance], str | None]
 """Why nothing may be asked for now, or None."""

@@ -15,8 +15,9 @@ from uuid import UUID
 from pkg_pipeline.adapters.inbox import Inbox, Refused, Report
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.ports import Clock
-from pkg_pipeline.stages.summaries.stores import Lane, PartitionStore, Scope
+from pkg_pipeline.stages.partitions import PartitionStore
+from pkg_pipeline.stages.ports import Billing, Clock
+from pkg_pipeline.stages.summaries.stores import Scope
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.monitoring.work import Unreported
@@ -82,18 +83,12 @@ class PipelineMemory(Protocol):
         """How many live sessions have enough that no fold covers, due or not, counted up to ``limit``."""
         ...
 
-    def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FoldReport:
+    def fold_sessions(self, billing: Billing, *, asks_all: bool) -> FoldReport:
         """Work off what is due; ``asks_all`` asks for every session with something to fold first (H7)."""
         ...
 
     def summarize(
-        self,
-        days: tuple[date, date],
-        *,
-        lane: Lane,
-        run_id: str | None,
-        scope: Scope,
-        on_day: Callable[[DayReport], None],
+        self, days: tuple[date, date], billing: Billing, scope: Scope, on_day: Callable[[DayReport], None]
     ) -> list[DayReport]: ...
 
     def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]: ...
@@ -103,7 +98,7 @@ class PipelineMemory(Protocol):
         ...
 
     def build_weeks(
-        self, weeks: Sequence[date], *, lane: Lane, run_id: str | None, on_week: Callable[[WeekReport], None]
+        self, weeks: Sequence[date], billing: Billing, *, on_week: Callable[[WeekReport], None]
     ) -> list[WeekReport]: ...
 
     def due_months(self) -> list[date]:
@@ -210,24 +205,18 @@ class OpenedMemory:
     def unfolded_sessions(self, *, limit: int) -> int:
         return self._memory.folding.unfolded(limit=limit)
 
-    def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FoldReport:
+    def fold_sessions(self, billing: Billing, *, asks_all: bool) -> FoldReport:
         self._space.require_space(self.settings)
         if asks_all:
             self._memory.folding.ask_all()
-        return self._memory.folding.fold_due(lane=lane, run_id=run_id)
+        return self._memory.folding.fold_due(billing)
 
     def summarize(
-        self,
-        days: tuple[date, date],
-        *,
-        lane: Lane,
-        run_id: str | None,
-        scope: Scope,
-        on_day: Callable[[DayReport], None],
+        self, days: tuple[date, date], billing: Billing, scope: Scope, on_day: Callable[[DayReport], None]
     ) -> list[DayReport]:
         self._space.require_space(self.settings)
         heard = self._space.while_there_is_space(self.settings, on_day)
-        return self._memory.summarize(days, lane=lane, run_id=run_id, scope=scope, on_day=heard)
+        return self._memory.summarize(days, billing, scope, heard)
 
     def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]:
         self._space.require_space(self.settings)
@@ -237,11 +226,11 @@ class OpenedMemory:
         return self._memory.profiles.due_weeks() if self._work.has_summaries() else []
 
     def build_weeks(
-        self, weeks: Sequence[date], *, lane: Lane, run_id: str | None, on_week: Callable[[WeekReport], None]
+        self, weeks: Sequence[date], billing: Billing, *, on_week: Callable[[WeekReport], None]
     ) -> list[WeekReport]:
         self._space.require_space(self.settings)
         heard = self._space.while_there_is_space(self.settings, on_week)
-        return self._memory.profiles.build_weeks(weeks, lane=lane, run_id=run_id, on_week=heard)
+        return self._memory.profiles.build_weeks(weeks, billing, on_week=heard)
 
     def due_months(self) -> list[date]:
         return self._memory.archive.due_months()
@@ -256,10 +245,11 @@ class OpenedMemory:
     def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:
         from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
         from pkg_pipeline.stages.monitoring.verification import CheckParams, verify
+        from pkg_pipeline.wiring.summaries import due_after_seconds
 
         settings = self.settings
         store = PostgresCheckStore(self._memory.connections, timezone=settings.timezone)
-        params = CheckParams(self._memory.due_after_seconds, settings.summary_min_messages)
+        params = CheckParams(due_after_seconds(settings), settings.summary_min_messages)
         return verify(asset, names, span, store=store, clock=self.clock, params=params)
 
     def unreported(self, asset: str) -> Sequence[Unreported]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
 
@@ -71,6 +72,31 @@ class LlmRefused(LlmError):
         self.category = category
 
 
+Lane = Literal["live", "backfill"]
+"""Each lane has caps of its own (P32)."""
+
+SubjectKind = Literal["interaction", "profile", "question", "session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a call is about; forget follows it (B3). A profile's id is that of its row, one entity in one week; a
+    question's is made of its words (``hashing.question_id``), which are kept nowhere; a session's is its chat's.
+    """
+
+    kind: SubjectKind
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Billing:
+    """On whose account a call is: goes into its reservation and into every row of it in the ledger (B6, P32)."""
+
+    lane: Lane = "live"
+    run_id: str | None = None
+    backfill_id: UUID | None = None
+
+
 LlmTask = Literal[
     "interaction_summary",
     "interaction_summary_update",
@@ -88,7 +114,7 @@ class LlmRequest:
 
     ``schema`` is the JSON schema the answer must follow. ``payload`` is the structured input that ``system`` and
     ``user`` were rendered from: a remote model never sees it, the offline summariser reads nothing else.
-    ``subject`` names what the call is about in the ledger (``interaction:UUID``).
+    ``subject`` and ``billing`` go into the ledger with every try; no model sees them.
     """
 
     task: LlmTask
@@ -98,7 +124,8 @@ class LlmRequest:
     schema: Mapping[str, Any]
     max_output_tokens: int
     payload: Any = field(repr=False)
-    subject: str = ""
+    subject: Subject | None = None
+    billing: Billing = field(default_factory=Billing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +158,8 @@ class LlmAttempt:
     task: str
     model: str
     prompt_version: str
-    subject: str
+    subject: Subject | None
+    billing: Billing
     request_hash: str
     outcome: LlmOutcome
     usage: Usage | None

@@ -9,37 +9,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
-from pkg_pipeline.settings import Settings
+from pkg_pipeline.wiring.process import Process
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
 if TYPE_CHECKING:
-    from psycopg_pool import ConnectionPool
-
-    from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
-    from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
-    from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
-    from pkg_pipeline.compare.wiring import CompareWork
     from pkg_pipeline.memory.message.deletions import Verdict
+    from pkg_pipeline.stages.folds.stage import Folding
     from pkg_pipeline.stages.ingest.report import ImportReport
     from pkg_pipeline.stages.ingest.stores import ExportSource
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
-    from pkg_pipeline.stages.ports import Clock, Llm, LlmAttempt, TokenCounter
+    from pkg_pipeline.stages.ports import Billing
+    from pkg_pipeline.stages.profiles.stage import Profiles
     from pkg_pipeline.stages.reads.context import EntityContext
-    from pkg_pipeline.stages.summaries.stage import DayReport, Estimate
-    from pkg_pipeline.stages.summaries.stores import Lane, Scope
+    from pkg_pipeline.stages.summaries.backfill import Backfills
+    from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
+    from pkg_pipeline.stages.summaries.stores import Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
-    from pkg_pipeline.wiring.backfills import BackfillWork
     from pkg_pipeline.wiring.chunks import ChunkWork
-    from pkg_pipeline.wiring.folding import FoldWork
     from pkg_pipeline.wiring.monitoring import MonitoringWork
-    from pkg_pipeline.wiring.profiles import ProfileWork
     from pkg_pipeline.wiring.recall import RecallWork
     from pkg_pipeline.wiring.reembed import ReembedWork
     from pkg_pipeline.wiring.rewriting import RewritingWork
     from pkg_pipeline.wiring.sessions import SessionWork
-    from pkg_pipeline.wiring.summaries import SummaryWork
     from pkg_pipeline.wiring.threads import ThreadWork
     from pkg_pipeline.wiring.windows import WindowWork
 
@@ -48,62 +40,8 @@ class ImportFailed(Exception):
     """Nothing was taken in; one line says why and what to do."""
 
 
-class Memory:
-    """Everything one process does with the memory. Made by ``open_memory``.
-
-    Adapters and stages are loaded when first asked for: a command from the shell uses one or two of them.
-    """
-
-    def __init__(self, settings: Settings, *, url: str, connections: ConnectionPool, clock: Clock) -> None:
-        self.settings = settings
-        self.url = url
-        self.clock = clock
-        self.connections = connections
-        self._ledger_context: tuple[Lane, str | None, uuid.UUID | None] = ("backfill", None, None)
-        self._closers: list[Callable[[], None]] = []
-
-    def close(self) -> None:
-        for closer in reversed(self._closers):
-            closer()
-        self.connections.close()
-
-    @cached_property
-    def partitions(self) -> PostgresPartitionStore:
-        from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
-
-        return PostgresPartitionStore(self.connections)
-
-    @cached_property
-    def budgets(self) -> PostgresBudgetStore:
-        from pkg_pipeline.wiring.lane_caps import budget_store
-
-        return budget_store(self.settings, self.connections)
-
-    @cached_property
-    def _ledger(self) -> PostgresLedgerStore:
-        from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
-
-        return PostgresLedgerStore(self.connections)
-
-    @cached_property
-    def counter(self) -> TokenCounter:
-        from pkg_pipeline.adapters.text.tokens import TiktokenCounter
-
-        return TiktokenCounter()
-
-    @cached_property
-    def llm(self) -> Llm:
-        """The model that the settings name. Raises LlmMisconfigured or SettingsError."""
-        settings = self.settings
-        if not settings.uses_anthropic:
-            from pkg_pipeline.offline.llm import OfflineLlm
-
-            return OfflineLlm(self.counter)
-        from pkg_pipeline.wiring.language_models import anthropic_llm
-
-        llm = anthropic_llm(settings, self.counter, on_attempt=self._record_attempt)
-        self._closers.append(llm.close)
-        return llm
+class Memory(Process):
+    """Everything one process does with the memory: the stages over what the process shares. Made by ``open_memory``."""
 
     def import_path(
         self,
@@ -161,6 +99,7 @@ class Memory:
         from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
         from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
         from pkg_pipeline.stages.interactions import stage as interactions
+        from pkg_pipeline.wiring.summaries import due_after_seconds
 
         settings = self.settings
         report = interactions.build_interactions(
@@ -168,7 +107,7 @@ class Memory:
             clock=self.clock,
             params=interactions.InteractionParams(
                 gap_seconds=settings.gap_hours * 3600,
-                due_after_seconds=self.due_after_seconds,
+                due_after_seconds=due_after_seconds(settings),
                 minimum_messages=settings.summary_min_messages,
                 mass_senders=settings.mass_senders,
                 timezone=settings.timezone,
@@ -182,40 +121,41 @@ class Memory:
     def summarize(
         self,
         days: tuple[date, date],
-        *,
-        lane: Lane,
-        run_id: str | None = None,
+        billing: Billing,
         scope: Scope | None = None,
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
-        """What is due in the closed range of days, or what ``scope`` says of it.
-
-        Raises LlmMisconfigured when every further call would fail.
+        """What is due in the closed range of days, or what ``scope`` says of it; on a backfill's account what that
+        asked for. Raises LlmMisconfigured when every further call would fail, ``BackfillUnknown``.
         """
         from pkg_pipeline.stages.summaries.stores import ALL_DUE
 
+        scope = scope or ALL_DUE
         counted = self.monitoring.counting(on_day)
-        reports = self.summaries.summarize(days, lane=lane, run_id=run_id, scope=scope or ALL_DUE, on_day=counted)
+        if scope.backfill_id is not None:
+            counted = self.backfills.watched(scope.backfill_id, counted)
+            scope = self.backfills.scope_of(scope.backfill_id)
+        reports = self.summaries.run(days, billing, scope, counted)
         self.monitoring.recount()
         return reports
 
     @cached_property
-    def summaries(self) -> SummaryWork:
-        from pkg_pipeline.wiring.summaries import SummaryWork
+    def summaries(self) -> Summaries:
+        from pkg_pipeline.wiring.summaries import summaries_stage
 
-        return SummaryWork(self)
-
-    @cached_property
-    def profiles(self) -> ProfileWork:
-        from pkg_pipeline.wiring.profiles import ProfileWork
-
-        return ProfileWork(self)
+        return summaries_stage(self)
 
     @cached_property
-    def backfills(self) -> BackfillWork:
-        from pkg_pipeline.wiring.backfills import BackfillWork
+    def profiles(self) -> Profiles:
+        from pkg_pipeline.wiring.summaries import profiles_stage
 
-        return BackfillWork(self)
+        return profiles_stage(self)
+
+    @cached_property
+    def backfills(self) -> Backfills:
+        from pkg_pipeline.wiring.summaries import backfills_stage
+
+        return backfills_stage(self, self.summaries)
 
     @cached_property
     def chunks(self) -> ChunkWork:
@@ -258,7 +198,7 @@ class Memory:
         from pkg_pipeline.wiring.windows import WindowWork
 
         work = WindowWork(self)
-        self._closers.append(work.close)
+        self.at_close(work.close)
         return work
 
     @cached_property
@@ -268,12 +208,6 @@ class Memory:
         return ThreadWork(self)
 
     @cached_property
-    def comparing(self) -> CompareWork:
-        from pkg_pipeline.compare.wiring import CompareWork
-
-        return CompareWork(self)
-
-    @cached_property
     def rewriting(self) -> RewritingWork | None:
         """Other words for questions, one a process; None unless the settings want them."""
         if not self.settings.recall_rewrite:
@@ -281,14 +215,14 @@ class Memory:
         from pkg_pipeline.wiring.rewriting import RewritingWork
 
         work = RewritingWork(self.settings, self.connections, self.counter)
-        self._closers.append(work.close)
+        self.at_close(work.close)
         return work
 
     @cached_property
-    def folding(self) -> FoldWork:
-        from pkg_pipeline.wiring.folding import FoldWork
+    def folding(self) -> Folding:
+        from pkg_pipeline.wiring.folds import folding_stage
 
-        return FoldWork(self)
+        return folding_stage(self)
 
     @cached_property
     def reads(self) -> PostgresReadStore:
@@ -313,36 +247,3 @@ class Memory:
             receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
             relevant=None if hint is None else self.recall.relevant,
         )
-
-    @property
-    def model_name(self) -> str:
-        """What the settings ask for, known without loading it."""
-        return self.settings.llm_model if self.settings.uses_anthropic else OFFLINE_MODEL
-
-    def revive_failed(self) -> int:
-        """What was given up under another prompt or model is due again (P19); returns how many."""
-        return self.summaries.revive()
-
-    def estimate(self) -> Estimate:
-        """What summarising all that is due would take, before anything is paid."""
-        return self.summaries.estimate()
-
-    @property
-    def due_after_seconds(self) -> float:
-        """P12: due at the end plus the minimum age; nothing is complete before the gap has passed."""
-        return max(self.settings.summary_min_age_days * 86_400, self.settings.gap_hours * 3_600)
-
-    def paying(self, lane: Lane, run_id: str | None, backfill_id: uuid.UUID | None = None) -> None:
-        """On whose account the calls from here on are: for the tries that bring no answer. What processes that are gone
-        may have spent is booked first.
-        """
-        self.budgets.settle_lost()
-        self._ledger_context = (lane, run_id, backfill_id)
-
-    def _record_attempt(self, attempt: LlmAttempt) -> None:
-        from pkg_pipeline.wiring.attempts import row_of
-
-        lane, run_id, backfill_id = self._ledger_context
-        row = row_of(attempt, lane=lane, run_id=run_id, backfill_id=backfill_id)
-        if row is not None:
-            self._ledger.record(row)

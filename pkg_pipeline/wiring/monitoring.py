@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore, PostgresStatisticsKeeper
-from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
 from pkg_pipeline.prompts import interaction_summary
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.llm.run import TASK as SUMMARIES_TASK
 from pkg_pipeline.stages.monitoring.stage import CallsCap, MonitoringParams
 from pkg_pipeline.stages.profiles.making import TASK as PROFILES_TASK
-
-if TYPE_CHECKING:
-    from pkg_pipeline.wiring.memory import Memory
+from pkg_pipeline.stages.summaries.making import TASK as SUMMARIES_TASK
+from pkg_pipeline.wiring.llms import caps, provider_of
+from pkg_pipeline.wiring.process import Process
+from pkg_pipeline.wiring.summaries import due_after_seconds
 
 DAYS_BETWEEN_RECOUNTS = 10
 
 
 def monitoring_params(settings: Settings) -> MonitoringParams:
     """P11, P12, P32 and what is in force (B5). Where nothing is paid there are no caps."""
-    paid = settings.uses_anthropic
+    provider = provider_of(settings)
+    paid = provider.is_paid
     return MonitoringParams(
         minimum_messages=settings.summary_min_messages,
-        due_after_seconds=max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600),
+        due_after_seconds=due_after_seconds(settings),
         gap_seconds=settings.gap_hours * 3_600,
         prompts=frozenset(CURRENT_VERSIONS),
-        model=settings.llm_model if paid else OFFLINE_MODEL,
+        model=provider.model(settings),
         schema_version=interaction_summary.SCHEMA_VERSION,
         unanswered_limit=settings.llm_unanswered_limit,
-        usd_caps={"live": settings.live_usd_per_day, "backfill": settings.backfill_usd_per_day} if paid else {},
-        calls_caps=(
-            CallsCap(SUMMARIES_TASK, settings.live_summaries_per_day, "day"),
-            CallsCap(PROFILES_TASK, settings.live_profiles_per_week, "week"),
-        )
-        if paid
-        else (),
+        usd_caps={lane: caps(settings, SUMMARIES_TASK, lane).usd for lane in ("live", "backfill")} if paid else {},
+        calls_caps=tuple(_calls_cap(settings, task) for task in (SUMMARIES_TASK, PROFILES_TASK) if paid),
     )
+
+
+def _calls_cap(settings: Settings, task: str) -> CallsCap:
+    cap = caps(settings, task, "live")
+    assert cap.calls is not None, "the live lane has one for every task"
+    return CallsCap(task, cap.calls, cap.period)
 
 
 Report = TypeVar("Report")
@@ -47,10 +48,10 @@ Report = TypeVar("Report")
 class MonitoringWork:
     """What ``Memory`` does with figures."""
 
-    def __init__(self, memory: Memory) -> None:
-        self.params = monitoring_params(memory.settings)
-        self.store = PostgresMonitoringStore(memory.connections, zone=memory.settings.zone)
-        self._keeper = PostgresStatisticsKeeper(memory.connections, timezone=memory.settings.timezone)
+    def __init__(self, process: Process) -> None:
+        self.params = monitoring_params(process.settings)
+        self.store = PostgresMonitoringStore(process.connections, zone=process.settings.zone)
+        self._keeper = PostgresStatisticsKeeper(process.connections, timezone=process.settings.timezone)
 
     def counting(self, on_day: Callable[[Report], None]) -> Callable[[Report], None]:
         """``on_day``, with a recount every few days: a long run leaves its readers few days to count themselves."""

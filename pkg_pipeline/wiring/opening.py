@@ -105,7 +105,7 @@ def reconcile(memory: Memory) -> None:
     """
     from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 
-    memory.revive_failed()
+    memory.summaries.revive()
     memory.profiles.revive()
     memory.chunks.look_again()
     memory.archive.blank_deleted()

@@ -12,13 +12,13 @@ from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresParti
 from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore
 from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
+from pkg_pipeline.stages.partitions import FinishedPartition
 from pkg_pipeline.stages.ports import Embedder
 from pkg_pipeline.stages.recall import chunks, reembed
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.chunks import ChunkDeps
 from pkg_pipeline.stages.recall.reembed import Filled, Progress, ReembedDeps, ReembedForecast, ReembedReport, SpaceSize
 from pkg_pipeline.stages.recall.vector_stores import Space, VectorRow
-from pkg_pipeline.stages.summaries.stores import FinishedPartition
 from pkg_pipeline.wiring.embedders import embedder_named
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 

@@ -24,7 +24,7 @@ from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.stages.sessions.stage import AppendReport, Sessions
 from pkg_pipeline.stages.sessions.stores import SessionUnknown
 from pkg_pipeline.wiring.embedders import embedder_name
-from pkg_pipeline.wiring.fold_rules import fold_rules
+from pkg_pipeline.wiring.folds import fold_rules
 
 if TYPE_CHECKING:
     from typing import Unpack

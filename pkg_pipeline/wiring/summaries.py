@@ -1,123 +1,104 @@
-"""The summaries' part of the composition root: the stage's ports and parameters from the settings in force."""
+"""Summaries, backfills and profiles over the adapters of a process."""
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Callable
-from datetime import date
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+import psycopg
+from psycopg_pool import PoolTimeout
+
+from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
+from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, PostgresWeekStore
+from pkg_pipeline.adapters.postgres.summaries.backfills import PostgresBackfillStore
 from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
-from pkg_pipeline.prompts import interaction_summary
-from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
-from pkg_pipeline.stages.summaries import stage as summaries
-from pkg_pipeline.stages.summaries.stage import DayReport, Estimate, SummaryDeps, SummaryParams
-from pkg_pipeline.stages.summaries.stores import ALL_DUE, Eligibility, Lane, Scope
-from pkg_pipeline.wiring.lane_caps import usd_cap
+from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.stages.profiles.stage import Profiles
+from pkg_pipeline.stages.reads.stores import StoreUnavailable
+from pkg_pipeline.stages.summaries.backfill import Asked, Backfills
+from pkg_pipeline.stages.summaries.backfill_stores import BackfillRequest, Forecast
+from pkg_pipeline.stages.summaries.making import MakingRules
+from pkg_pipeline.stages.summaries.stage import Summaries
+from pkg_pipeline.wiring.process import Process
 
-if TYPE_CHECKING:
-    from pkg_pipeline.wiring.memory import Memory
+
+def due_after_seconds(settings: Settings) -> float:
+    """P12: due at the end plus the minimum age; nothing is complete before the gap has passed."""
+    return max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600)
 
 
-class SummaryWork:
-    """What ``Memory`` does with summaries."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._store = PostgresSummaryStore(memory.connections, timezone=memory.settings.timezone)
-
-    def summarize(
-        self,
-        days: tuple[date, date],
-        *,
-        lane: Lane,
-        run_id: str | None = None,
-        scope: Scope = ALL_DUE,
-        on_day: Callable[[DayReport], None] = lambda _: None,
-    ) -> list[DayReport]:
-        """What is due in the closed range of days. Raises LlmMisconfigured when every further call would fail.
-
-        On a backfill's account what it asked for counts, whatever else the scope says; ``BackfillUnknown`` if there is
-        none of that id.
-        """
-        backfill_id = scope.backfill_id
-        if backfill_id is not None:
-            scope = self._memory.backfills.scope_of(backfill_id)
-            on_day = self._memory.backfills.watched(backfill_id, on_day)
-        self._memory.paying(lane, run_id, backfill_id)
-        return summaries.summarize_days(
-            days,
-            deps=self._deps,
-            params=self._params(lane),
-            prompt_version=interaction_summary.VERSION,
-            lane=lane,
-            holder=holder(),
-            run_id=run_id,
-            scope=scope,
-            on_day=on_day,
-        )
-
-    def eligibility(self) -> Eligibility:
-        """What counts as due, failed and stale now; no model is loaded for it."""
-        settings = self._memory.settings
-        return Eligibility(
-            now=self._memory.clock.now(),
-            due_after_seconds=self._memory.due_after_seconds,
-            minimum_messages=settings.summary_min_messages,
-            attempt_limit=settings.attempt_limit,
-            prompt_version=interaction_summary.VERSION,
-            model=self._memory.model_name,
-            current_versions=tuple(sorted(CURRENT_VERSIONS)),
-            schema_version=interaction_summary.SCHEMA_VERSION,
-            gap_seconds=settings.gap_hours * 3_600,
-        )
-
-    def revive(self) -> int:
-        """What was given up under another prompt or model is due again (P19); returns how many."""
-        return self._store.revive(prompt_version=interaction_summary.VERSION, model=self._memory.model_name)
-
-    def estimate(self) -> Estimate:
-        """What summarising all that is due would take, before anything is paid."""
-        waiting = self._store.waiting(
-            eligibility=self.eligibility(), window_messages=self._memory.settings.window_messages
-        )
-        return summaries.estimate(self._memory.llm, waiting)
-
-    @cached_property
-    def _deps(self) -> SummaryDeps:
-        memory = self._memory
-        return SummaryDeps(
-            store=self._store,
-            partitions=memory.partitions,
-            budgets=memory.budgets,
-            llm=memory.llm,
-            counter=memory.counter,
-            clock=memory.clock,
-        )
-
-    def _params(self, lane: Lane) -> SummaryParams:
-        settings = self._memory.settings
-        return SummaryParams(
-            due_after_seconds=self._memory.due_after_seconds,
-            minimum_messages=settings.summary_min_messages,
-            attempt_limit=settings.attempt_limit,
-            backoff_seconds=settings.attempt_backoff_seconds,
-            lease_seconds=settings.lease_seconds,
+def summaries_stage(process: Process) -> Summaries:
+    settings = process.settings
+    return Summaries(
+        store=PostgresSummaryStore(process.connections, timezone=settings.timezone),
+        partitions=process.partitions,
+        access=process.access,
+        clock=process.clock,
+        rules=MakingRules(
             window_messages=settings.window_messages,
             fact_confidence=settings.fact_confirm_confidence,
-            timezone=settings.timezone,
-            calls_cap=settings.live_summaries_per_day if lane == "live" else None,
-            usd_cap=usd_cap(settings, lane),
-            concurrency=settings.llm_concurrency if self._memory.llm.is_paid else 1,
-            gap_seconds=settings.gap_hours * 3_600,
             update_messages=settings.update_max_messages,
-            also_current=tuple(sorted(CURRENT_VERSIONS - {interaction_summary.VERSION})),
-            schema_version=interaction_summary.SCHEMA_VERSION,
-        )
+        ),
+        due_after_seconds=due_after_seconds(settings),
+        minimum_messages=settings.summary_min_messages,
+        gap_seconds=settings.gap_hours * 3_600,
+    )
 
 
-def holder() -> str:
-    """Whose leases these are: this process."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+def backfills_stage(process: Process, summaries: Summaries) -> Backfills:
+    settings = process.settings
+    return Backfills(
+        store=PostgresBackfillStore(process.connections),
+        summaries=summaries,
+        usd_per_day=settings.backfill_usd_per_day,
+        older_than_days=settings.backfill_older_than_days,
+        limit=settings.backfill_limit,
+    )
+
+
+def profiles_stage(process: Process) -> Profiles:
+    settings = process.settings
+    return Profiles(
+        reads=PostgresProfileReads(process.connections, timezone=settings.timezone),
+        writes=PostgresProfileStore(process.connections),
+        weeks=PostgresWeekStore(process.connections),
+        partitions=process.partitions,
+        access=process.access,
+        clock=process.clock,
+        zone=settings.zone,
+        min_age_days=settings.profile_min_age_days,
+        lag_days=settings.profile_lag_days,
+    )
+
+
+class ReachableBackfills:
+    """Requests for a server that goes on without its database: that it is away is ``StoreUnavailable`` as for reads."""
+
+    def __init__(self, backfills: Backfills) -> None:
+        self._backfills = backfills
+
+    def request(self, **given: Any) -> BackfillRequest:
+        """With the age and limit in force where none is given. Raises ``BackfillWrong``."""
+        return self._backfills.request(**given)
+
+    def foretell(self, request: BackfillRequest) -> Forecast:
+        """What it would take; nothing is written."""
+        with _reaching():
+            return self._backfills.foretell(request)
+
+    def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
+        """Write the request down; the same request again is the open backfill."""
+        with _reaching():
+            return self._backfills.ask(request, requested_by=requested_by)
+
+
+@contextmanager
+def _reaching() -> Iterator[None]:
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+        raise StoreUnavailable("the database does not answer; nothing was written down") from error
+    except SettingsError as error:
+        raise LlmMisconfigured(str(error)) from error

@@ -124,7 +124,7 @@ class ThreadWork:
         """Interactions of what came in, and what summarising it would take."""
         made = self._memory.build_interactions(report.chats)
         leave_unreported(self._memory, report, made)
-        return made, self._memory.estimate()
+        return made, self._memory.summaries.estimate()
 
     def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:
         """L2 over one thread."""

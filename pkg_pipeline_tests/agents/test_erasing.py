@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
 from pkg_pipeline.stages.ingest.threads import chat_of
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline_tests.agents.rig import filled, opened, place, saver_at
 from pkg_pipeline_tests.cli.processes import Program
@@ -69,7 +70,7 @@ def worked_off(memory: Memory) -> None:
     memory.build_interactions()
     today = datetime.now(UTC).date()
     days = (today - timedelta(days=4), today + timedelta(days=1))
-    memory.summarize(days, lane="backfill")
+    memory.summarize(days, Billing("backfill"))
     memory.chunks.build(days)
 
 

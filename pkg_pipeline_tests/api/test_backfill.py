@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from pkg_pipeline.api.security import parse_tokens
 from pkg_pipeline.api.summarization import BackfillAnswer
 from pkg_pipeline.settings import SettingsError
-from pkg_pipeline.wiring.backfills import ReachableBackfills
+from pkg_pipeline.wiring.summaries import ReachableBackfills
 from pkg_pipeline_tests.stages.summaries.backfill_rig import BackfillRig
 
 PATH = "/v1/summarization/backfill"

@@ -20,7 +20,6 @@ LEFT = {
     "adapters/postgres/engine.py": 2,
     "adapters/postgres/ingest/spoken_languages.py": 1,
     "adapters/postgres/ingest/store.py": 3,
-    "adapters/postgres/interactions/partitions.py": 1,
     "adapters/postgres/interactions/store.py": 2,
     "adapters/postgres/llm/budget.py": 1,
     "adapters/postgres/llm/ledger.py": 1,

@@ -11,6 +11,7 @@ import pytest
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.cli.processes import Program, line, written
 from pkg_pipeline_tests.stages.archive.archive_rig import ArchiveRig
 
@@ -40,7 +41,7 @@ def archived(given: Program) -> Program:
     )
     with wiring.open_memory(settings) as memory:
         memory.build_interactions()
-        memory.summarize((date(2025, 1, 1), date(2025, 1, 31)), lane="backfill")
+        memory.summarize((date(2025, 1, 1), date(2025, 1, 31)), Billing("backfill"))
         months = memory.archive.due_months()
         assert months == [date(2025, 1, 1), date(2025, 2, 1)]
         heard: list[date] = []

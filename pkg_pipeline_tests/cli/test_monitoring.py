@@ -9,6 +9,7 @@ import pytest
 
 from pkg_pipeline import wiring
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, written
 
 QUEUE = {"waiting", "active", "failed", "profiles", "partitions", "backfills", "stopped", "lists"}
@@ -29,7 +30,7 @@ def counted(given: Program) -> Program:
     )
     with wiring.open_memory(settings) as memory:
         memory.build_interactions()
-        memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), lane="backfill")
+        memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), Billing("backfill"))
         assert memory.monitoring.recount() == 0, "the runs counted what they changed"
     return given
 

@@ -9,6 +9,7 @@ import pytest
 
 from pkg_pipeline import wiring
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, written
 
 
@@ -35,7 +36,7 @@ def told(given: Program) -> Program:
     with wiring.open_memory(settings) as memory:
         memory.import_path(folder)
         memory.build_interactions()
-        memory.summarize((date(2025, 1, 1), date(2025, 1, 31)), lane="backfill")
+        memory.summarize((date(2025, 1, 1), date(2025, 1, 31)), Billing("backfill"))
         memory.chunks.build((date(2025, 1, 1), date(2025, 1, 31)))
     return given
 

@@ -9,6 +9,7 @@ import pytest
 
 from pkg_pipeline import wiring
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, written
 
 TIERS = ["permanent", "hot", "warm", "cold"]
@@ -39,7 +40,7 @@ def told(given: Program) -> Program:
         {"home": Path(given.home), "database_url": given.variables["DATABASE_URL"], "now": NOW, "llm": "offline"}
     )
     with wiring.open_memory(settings) as memory:
-        memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), lane="backfill")
+        memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), Billing("backfill"))
     return given
 
 

@@ -26,12 +26,10 @@ from pkg_pipeline.memory.session.records import SessionMessage
 from pkg_pipeline.memory.session.triggers import FoldRules
 from pkg_pipeline.memory.window.records import WindowRules
 from pkg_pipeline.memory.window.selection import budget_of
-from pkg_pipeline.stages.folds.call import FoldAsking
-from pkg_pipeline.stages.llm.ask import Tally
+from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.run import OutOfBudget, Run
-from pkg_pipeline.stages.llm.stores import Refusal, Reservation
-from pkg_pipeline.stages.ports import LlmUnavailable
-from pkg_pipeline.stages.summaries.stores import LedgerRow, Subject
+from pkg_pipeline.stages.llm.stores import Caps, LedgerRow, Refusal, Reservation
+from pkg_pipeline.stages.ports import Billing, LlmUnavailable, Subject
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 from pkg_pipeline_tests.stages.summaries.summary_rig import ScriptedLlm
 
@@ -122,9 +120,9 @@ def play(
 ) -> Played:
     """A turn costs a dollar a token, a fold a cent a token."""
     llm, meter = llm or ScriptedLlm(lambda _: FOLDED, is_paid=False), Meter()
-    run = Run(budgets or Budgets(), lane="live", calls_cap=None, usd_cap=1.0)  # type: ignore[arg-type]
+    run = Run(budgets or Budgets(), Billing("live"), Caps(1.0), task="session_fold")  # type: ignore[arg-type]
     kept = NoLedger() if ledger is None else MeteredLedger(ledger, meter)
-    asking = FoldAsking(ledger=kept, llm=MeteredLlm(llm, meter), counter=LetterCounter(), run=run, tally=Tally())
+    asking = Asking(MeteredLlm(llm, meter), kept, LetterCounter(), run)
     ports = ComparePorts(
         asking=asking,
         shortening=asking,

@@ -17,16 +17,11 @@ from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.interactions.stage import InteractionsReport
 from pkg_pipeline.stages.monitoring.verification import CHECKS
+from pkg_pipeline.stages.partitions import DuePartition, FinishedPartition
+from pkg_pipeline.stages.ports import Billing, Lane
 from pkg_pipeline.stages.recall.chunks import DayReport as ChunkedDay
 from pkg_pipeline.stages.summaries.stage import DayReport
-from pkg_pipeline.stages.summaries.stores import (
-    DuePartition,
-    Eligibility,
-    FinishedPartition,
-    Lane,
-    PartitionCounts,
-    Scope,
-)
+from pkg_pipeline.stages.summaries.stores import Scope
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 FIRST_DAY = date(2000, 1, 1)
@@ -65,9 +60,6 @@ class FakePartitions:
             self.attempts[one.key] = self.attempts.get(one.key, 0) + 1
             if one.key in self.due_keys.get(asset, []):
                 self.due_keys[asset].remove(one.key)
-
-    def counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, PartitionCounts]:
-        return {}
 
 
 @dataclass
@@ -218,26 +210,20 @@ class FakeMemory:
     def unfolded_sessions(self, *, limit: int) -> int:
         return min(self.sessions, limit)
 
-    def fold_sessions(self, *, lane: Lane, run_id: str | None, asks_all: bool) -> FakeFolds:
+    def fold_sessions(self, billing: Billing, *, asks_all: bool) -> FakeFolds:
         self._maybe_fail(FOLDS)
-        self.folded.append((lane, asks_all))
+        self.folded.append((billing.lane, asks_all))
         self.sessions = 0
         return FakeFolds()
 
     def summarize(
-        self,
-        days: tuple[date, date],
-        *,
-        lane: Lane,
-        run_id: str | None,
-        scope: Scope,
-        on_day: Callable[[DayReport], None],
+        self, days: tuple[date, date], billing: Billing, scope: Scope, on_day: Callable[[DayReport], None]
     ) -> list[DayReport]:
         reports: list[DayReport] = []
         self.scopes.append(scope)
         for key in keys_between(*days):
             self._maybe_fail(key)
-            self.summarized.append((key, lane, run_id))
+            self.summarized.append((key, billing.lane, billing.run_id))
             report = DayReport(
                 date.fromisoformat(key), summarized=2, pending=1, failed=0, calls=2, input_tokens=100, output_tokens=20
             )
@@ -264,12 +250,12 @@ class FakeMemory:
         return [date.fromisoformat(key) for key in sorted(self.partitions.due_keys.get(PROFILES, []))]
 
     def build_weeks(
-        self, weeks: Sequence[date], *, lane: Lane, run_id: str | None, on_week: Callable[[FakeWeek], None]
+        self, weeks: Sequence[date], billing: Billing, *, on_week: Callable[[FakeWeek], None]
     ) -> list[FakeWeek]:
         reports: list[FakeWeek] = []
         for week in weeks:
             self._maybe_fail(week.isoformat())
-            self.built.append((week.isoformat(), lane, run_id))
+            self.built.append((week.isoformat(), billing.lane, billing.run_id))
             self.partitions.finish(PROFILES, [FinishedPartition(week.isoformat(), (), 1, None)])
             reports.append(FakeWeek(week))
             on_week(reports[-1])

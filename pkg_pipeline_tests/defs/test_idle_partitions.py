@@ -25,7 +25,7 @@ from pkg_pipeline_tests.defs.fakes import ARCHIVE, CHUNKS, PROFILES, SUMMARIES, 
 class DoneMemory(FakeMemory):
     """Everything in it was done long ago."""
 
-    def summarize(self, days: tuple[date, date], *, on_day: Callable[[Any], None], **_: Any) -> list[Any]:
+    def summarize(self, days: tuple[date, date], billing: Any, scope: Any, on_day: Callable[[Any], None]) -> list[Any]:
         for key in keys_between(*days):
             on_day(DayReport(date.fromisoformat(key)))
         return []
@@ -35,7 +35,7 @@ class DoneMemory(FakeMemory):
             on_day(ChunkedDay(date.fromisoformat(key), interactions=2, chunks=9, kept=9))
         return []
 
-    def build_weeks(self, weeks: Any, *, on_week: Callable[[Any], None], **_: Any) -> list[Any]:
+    def build_weeks(self, weeks: Any, billing: Any, *, on_week: Callable[[Any], None], **_: Any) -> list[Any]:
         for week in weeks:
             on_week(WeekReport(week, persons=3, unchanged=3))
         return []

@@ -17,8 +17,8 @@ from pkg_pipeline.offline.llm import OfflineLlm, answer
 from pkg_pipeline.offline.reading import read
 from pkg_pipeline.prompts import session_fold
 from pkg_pipeline.prompts.session_fold import Answer
-from pkg_pipeline.stages.llm.answer_validation import request_of
-from pkg_pipeline.stages.summaries.stores import Subject
+from pkg_pipeline.stages.folds.call import FOLD
+from pkg_pipeline.stages.ports import Subject
 from pkg_pipeline_tests.memory.conversations import ANNA, BEN, OWNER, conversation
 from pkg_pipeline_tests.memory.injections import ALL
 from pkg_pipeline_tests.memory.session.stretches import AGENT, SESSION, STRETCHES, stretch, thread
@@ -199,13 +199,7 @@ def test_it_passes_the_gate_wherever_a_sentence_fits(words: list[list[str]], sha
 
 
 def test_the_port_answers_both_kinds() -> None:
-    request = request_of(
-        session_fold,
-        session_fold.render(AGENT),
-        task="session_fold",
-        payload=AGENT,
-        subject=Subject("session", SESSION),
-    )
+    request = FOLD.request(AGENT, subject=Subject("session", SESSION))
     first, second = (OfflineLlm().complete(request) for _ in range(2))
     assert first.text == second.text
     assert session_fold.parse(first.text) == found(AGENT)

@@ -19,6 +19,7 @@ import psycopg
 from pkg_pipeline import wiring
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 
 IBAN = "DE89370400440532013000"
 CHAT, SESSION, OTHER = "jsonl:c1", "agent:thread-1", "Olga Petrova"
@@ -76,8 +77,8 @@ def take(memory: wiring.Memory, lines: Sequence[Mapping[str, Any]], *, written: 
 def work(memory: wiring.Memory, *, chunks: bool = True) -> None:
     """Everything that a run does about these conversations, but for weeks and months."""
     memory.build_interactions()
-    memory.summarize(DAYS, lane="backfill")
-    memory.folding.fold_due(lane="backfill", run_id=None)
+    memory.summarize(DAYS, Billing("backfill"))
+    memory.folding.fold_due(Billing("backfill"))
     memory.build_interactions()
     if chunks:
         memory.chunks.build(DAYS)

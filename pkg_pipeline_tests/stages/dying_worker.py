@@ -20,7 +20,7 @@ PLACES = {
         "claimed": ("store", "claim", True),
         "asked": ("llm", "complete", False),
         "replied": ("llm", "complete", True),
-        "booked": ("store", "record", True),
+        "booked": ("ledger", "record", True),
         "publishing": ("store", "publish", False),
         "published": ("store", "publish", True),
         "finishing": ("partitions", "finish", False),
@@ -71,13 +71,20 @@ def killed_at(kind: str, rig: SummaryRig | ProfileRig, base_url: str, point: str
 def main(kind: str, url: str, folder: str, base_url: str, point: str) -> None:
     rig = SummaryRig(url, Path(folder)) if kind == "summaries" else ProfileRig(url, Path(folder))
     llm = rig.anthropic(base_url)
-    deps: Any = rig.profile_deps(llm) if isinstance(rig, ProfileRig) else rig.deps(llm)
+    stage: Any = rig.profiles(llm) if isinstance(rig, ProfileRig) else rig.stage(llm)
     place, method, after = PLACES[kind][point]
-    dying = replace(deps, **{place: Dying(getattr(deps, place), method, after=after)})
-    if isinstance(rig, ProfileRig):
-        rig.build(deps=dying)
+    access = stage.access
+    if place == "llm":
+        dying: Any = Dying(llm, method, after=after)
+        stage = replace(stage, access=replace(access, llm=lambda: dying))
+    elif place == "ledger":
+        stage = replace(stage, access=replace(access, ledger=Dying(access.ledger, method, after=after)))
     else:
-        rig.summarize(deps=dying)
+        stage = replace(stage, **{place: Dying(getattr(stage, place), method, after=after)})
+    if isinstance(rig, ProfileRig):
+        rig.build(stage=stage)
+    else:
+        rig.summarize(stage=stage)
 
 
 if __name__ == "__main__":

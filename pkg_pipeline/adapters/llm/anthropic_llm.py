@@ -205,6 +205,7 @@ class AnthropicLlm:
                 model=self._model,
                 prompt_version=request.prompt_version,
                 subject=request.subject,
+                billing=request.billing,
                 request_hash=hash_of(self._model, request),
                 outcome=outcome,
                 usage=reply.usage if reply else None,

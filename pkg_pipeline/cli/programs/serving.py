@@ -22,11 +22,11 @@ from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, has_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import open_memory
-from pkg_pipeline.wiring.backfills import ReachableBackfills
 from pkg_pipeline.wiring.contexts import context_settings
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
 from pkg_pipeline.wiring.sessions import serving_sessions
 from pkg_pipeline.wiring.space import space
+from pkg_pipeline.wiring.summaries import ReachableBackfills
 
 READ_CONNECTIONS = 16
 """At most this many answers are read at the same time; the server's threads wait for one another beyond it."""

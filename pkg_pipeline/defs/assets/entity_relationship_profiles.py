@@ -16,7 +16,7 @@ from pkg_pipeline.defs.checks import publication
 from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import WEEK
-from pkg_pipeline.defs.lanes import lane_of
+from pkg_pipeline.defs.lanes import billing_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def build(partitions: dg.WeeklyPartitionsDefinition, *, code_version: str) -> dg
         )
         with translated("the profiles"):
             weeks = [date.fromisoformat(key) for key in wanted(memory, NAME, context.partition_keys, context.run.tags)]
-            memory.build_weeks(weeks, lane=lane_of(context.run.tags), run_id=context.run.run_id, on_week=weeks_done)
+            billing = billing_of(context.run.tags, context.run.run_id)
+            memory.build_weeks(weeks, billing, on_week=weeks_done)
         for name in (checks.PENDING, checks.FAILED):
             left = weeks_done.total(attrgetter(name))
             yield checks.none_left(NAME, name, left, attempted_weeks=len(weeks_done.reports))

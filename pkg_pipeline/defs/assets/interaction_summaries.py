@@ -14,7 +14,7 @@ from pkg_pipeline.defs.automation.due import wanted
 from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
 from pkg_pipeline.defs.keys import DAY, contiguous
-from pkg_pipeline.defs.lanes import lane_of, scope_of
+from pkg_pipeline.defs.lanes import billing_of, scope_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.
     def interaction_summaries(
         context: dg.AssetExecutionContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[dg.AssetCheckResult]:
-        lane, scope = lane_of(context.run.tags), scope_of(context.run.tags)
+        billing, scope = billing_of(context.run.tags, context.run.run_id), scope_of(context.run.tags)
         days_done: Marks[DayReport] = Marks(
             context, NAME, key=lambda report: report.day, numbers=metadata, work=WORK, code_version=code_version
         )
         with translated("the summaries"):
             for days in contiguous(wanted(memory, NAME, context.partition_keys, context.run.tags)):
-                memory.summarize(days, lane=lane, run_id=context.run.run_id, scope=scope, on_day=days_done)
+                memory.summarize(days, billing, scope, days_done)
             left = memory.pending(NAME)
         attempted, failed = len(days_done.reports), days_done.total(lambda report: report.failed)
         yield checks.none_left(NAME, checks.PENDING, left, attempted_days=attempted)

@@ -9,7 +9,7 @@ import dagster as dg
 
 from pkg_pipeline.defs.checks import results as checks
 from pkg_pipeline.defs.failures import translated
-from pkg_pipeline.defs.lanes import asks_all, lane_of
+from pkg_pipeline.defs.lanes import asks_all, billing_of
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.defs.preview import preview
 
@@ -36,7 +36,7 @@ def build(*, code_version: str) -> dg.AssetsDefinition:
     ) -> dg.MaterializeResult:
         tags = context.run.tags
         with translated("the folds"):
-            report = memory.fold_sessions(lane=lane_of(tags), run_id=context.run.run_id, asks_all=asks_all(tags))
+            report = memory.fold_sessions(billing_of(tags, context.run.run_id), asks_all=asks_all(tags))
         for reason in dict.fromkeys(report.warnings):
             context.log.warning(reason)
         counted = {checks.PENDING: report.pending, checks.FAILED: report.failed}

@@ -11,7 +11,7 @@ from uuid import UUID
 from pkg_pipeline.defs.keys import DAY, GRAIN_OF, existing
 from pkg_pipeline.defs.lanes import scope_of, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
-from pkg_pipeline.stages.summaries.stores import DuePartition
+from pkg_pipeline.stages.partitions import DuePartition
 
 ASSETS = (
     "messages",

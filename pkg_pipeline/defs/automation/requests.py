@@ -16,7 +16,8 @@ from pkg_pipeline.defs.automation import orphans
 from pkg_pipeline.defs.jobs import SUMMARIES_JOB
 from pkg_pipeline.defs.keys import DAY, GRAIN_OF, Grain, batches
 from pkg_pipeline.defs.lanes import BACKFILL_TAG, lane_of, range_of, range_tags
-from pkg_pipeline.stages.summaries.stores import DuePartition, Lane
+from pkg_pipeline.stages.partitions import DuePartition
+from pkg_pipeline.stages.ports import Lane
 
 RUNS_PER_TICK = 4
 """More than this waits for the next tick, so that a first import does not fill the queue."""

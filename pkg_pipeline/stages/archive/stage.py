@@ -21,9 +21,8 @@ from pkg_pipeline.stages.archive.stores import (
     Moved,
     RestoreScope,
 )
-from pkg_pipeline.stages.llm.reports import PartitionReport
+from pkg_pipeline.stages.partitions import FinishedPartition, PartitionReport, PartitionStore
 from pkg_pipeline.stages.ports import Clock
-from pkg_pipeline.stages.summaries.stores import FinishedPartition, PartitionStore
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.archive.store import PostgresArchiveStore

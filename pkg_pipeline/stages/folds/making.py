@@ -1,12 +1,11 @@
 """One claimed session: what is dirty is made anew, then the policy is asked, then it is folded step by step (H, W).
 
-Which sessions are claimed, in what order, and the caps are ``folding``; how a row comes about is ``fold_rows``. No
+Which sessions are claimed, in what order, and the caps are ``stage``; how a row comes about is ``rows``. No
 transaction is open while a model answers: each step is read, made, and published in one transaction with the HWM.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -15,12 +14,12 @@ from pkg_pipeline.memory.message import turns
 from pkg_pipeline.memory.session import folding, triggers
 from pkg_pipeline.memory.session.drift import drift
 from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger, SessionMessage, SessionState
-from pkg_pipeline.stages.folds.rows import FoldMaking, Stretch, Wording, is_unchanged, pairs
+from pkg_pipeline.stages.folds.rows import FoldMaker, FoldMaking, Stretch, is_unchanged, pairs
 from pkg_pipeline.stages.folds.stores import ClaimedSession, DirtyFold, Due, Ending, FoldRow, Look, SessionView
-from pkg_pipeline.stages.llm.answer_validation import NOTHING_PASSED, failure_of
+from pkg_pipeline.stages.llm.answer_validation import attempt
 from pkg_pipeline.stages.llm.reports import Effort
-from pkg_pipeline.stages.ports import EmbedderError, LlmMisconfigured
-from pkg_pipeline.stages.summaries.stores import Failure
+from pkg_pipeline.stages.llm.stores import Failure
+from pkg_pipeline.stages.ports import EmbedderError
 
 DRIFT_MESSAGES = 64
 """The newest so many of those since the HWM are compared; policies fold long before there are more."""
@@ -69,35 +68,24 @@ def work_on(claimed: ClaimedSession, *, making: FoldMaking) -> MadeFolds:
     All that is written gives the lease back with it, failures too; the caller releases the rest.
     """
     made = MadeFolds(session_id=claimed.session_id)
-    started = time.perf_counter()
     session = _Session(claimed, making, made)
-    try:
-        session.work_off()
-    except Lost:
-        made.reason = "another worker had taken it over"
-    except NOTHING_PASSED as error:
-        _give_back(claimed, error, making, made)
-        if isinstance(error, LlmMisconfigured):
-            raise
-    made.warnings += session.wording.notes
-    made.seconds = time.perf_counter() - started
+
+    def make() -> None:
+        try:
+            session.work_off()
+        except Lost:
+            made.reason = "another worker had taken it over"
+
+    def fail(failure: Failure) -> None:
+        made.is_failed, made.is_deferred = failure.counts, not failure.counts
+        wait = failure.retry_after_seconds
+        rest = min(wait, MOST_REST_SECONDS) if failure.counts else wait
+        making.deps.writes.fail(claimed, Failure(failure.error, rest, failure.counts))
+
+    run, backoff_seconds = making.asking.run, making.backoff_seconds
+    attempt(make, run=run, effort=made, past=session, backoff_seconds=backoff_seconds, fail=fail)
+    made.warnings += session.maker.notes
     return made
-
-
-def _give_back(claimed: ClaimedSession, error: Exception, making: FoldMaking, made: MadeFolds) -> None:
-    view = making.deps.reads.view(claimed.session_id)
-    failure = failure_of(
-        error,
-        run=making.run,
-        attempts=min(view.attempts, MOST_DOUBLINGS) if view else 0,
-        deferrals=0,
-        backoff_seconds=making.params.backoff_seconds,
-        tally=made,
-    )
-    wait = failure.retry_after_seconds
-    made.reason, made.is_failed, made.is_deferred = failure.error, failure.counts, not failure.counts
-    rest = min(wait, MOST_REST_SECONDS) if failure.counts else wait
-    making.deps.writes.fail(claimed, Failure(failure.error, rest, failure.counts))
 
 
 class _Session:
@@ -106,12 +94,23 @@ class _Session:
     def __init__(self, claimed: ClaimedSession, making: FoldMaking, made: MadeFolds) -> None:
         self._claimed, self._making, self._made = claimed, making, made
         self._reads, self._writes = making.deps.reads, making.deps.writes
-        self._rules = making.params.rules
+        self._rules = making.deps.rules
+        self._has_embedder = making.deps.embedder is not None
         self._id = claimed.session_id
-        self.wording = Wording(claimed.session_id, making, made)
+        self.maker = FoldMaker(claimed.session_id, making, made)
+
+    @property
+    def attempts(self) -> int:
+        """Failed ones in a row, as they are stored now."""
+        view = self._reads.view(self._id)
+        return min(view.attempts, MOST_DOUBLINGS) if view else 0
+
+    @property
+    def deferrals(self) -> int:
+        return 0
 
     def work_off(self) -> None:
-        """Raises ``Lost``, or one of ``judging.NOTHING_PASSED``."""
+        """Raises ``Lost``, or one of ``NOTHING_PASSED``."""
         view = self._reads.view(self._id)
         if view is None:
             return
@@ -154,7 +153,7 @@ class _Session:
                 self._rules,
                 now=self._now,
                 drift=distance,
-                has_embedder=self._making.deps.has_embedder,
+                has_embedder=self._has_embedder,
                 load=self._making.load,
                 source=view.chat_source,
             )
@@ -167,8 +166,8 @@ class _Session:
         messages = self._reads.tail(self._id, after_id=state.hwm_message_id, limit=DRIFT_MESSAGES)
         texts = [message.text for message in messages if message.text and not folding.is_noise(message)]
         try:
-            embedder = self._making.deps.embedder()
-            return 0.0 if embedder is None or not texts else drift(embedder.embed(texts))
+            make = self._making.deps.embedder
+            return 0.0 if make is None or not texts else drift(make().embed(texts))
         except EmbedderError as error:
             self._made.warnings.append(f"no drift of topics, it is taken as 0: {error}")
             return 0.0
@@ -196,8 +195,8 @@ class _Session:
             if not messages:
                 self._leave(view, self._due(view), is_of_drift=False, keeps_event=True)
                 return
-            row = self.wording.row(view, Stretch(messages, hwm, messages[-1].id, trigger))
-            running = self.wording.with_fold(running, row)
+            row = self.maker.row(view, Stretch(messages, hwm, messages[-1].id, trigger))
+            running = self.maker.with_fold(running, row)
             ending = Ending(self._now, self._due(view)) if is_last else None
             published = self._writes.publish(row, claimed=self._claimed, running=running, now=self._now, ending=ending)
             self._check(published)
@@ -209,7 +208,7 @@ class _Session:
         """The messages of the next step, and whether nothing is left after them. Read in pages, so that a session of
         any length takes the same memory; a page grows until a step ends in it.
         """
-        params = self._making.params
+        params = self._making.deps
         limit = 2 * params.step_messages
         while True:
             page = self._reads.page(self._id, after_id=hwm, to_id=to_id, limit=limit)
@@ -228,19 +227,19 @@ class _Session:
         messages = self._whole_range(dirty)
         is_last = view.state.dirty_folds <= 1
         if is_unchanged(messages, dirty):
-            running = self.wording.rebuilt(view, None) if is_last else None
+            running = self.maker.rebuilt(view, None) if is_last else None
             kept = self._writes.confirm(dirty, messages=pairs(messages), claimed=self._claimed, running=running)
             self._check(kept)
         else:
-            row = self.wording.row(view, Stretch(messages, dirty.after_id, dirty.to_id, dirty.trigger, dirty))
-            running = self.wording.rebuilt(view, row) if is_last else None
+            row = self.maker.row(view, Stretch(messages, dirty.after_id, dirty.to_id, dirty.trigger, dirty))
+            running = self.maker.rebuilt(view, row) if is_last else None
             self._check(self._writes.replace(row, claimed=self._claimed, running=running))
             self._count(row)
         self._made.refolds += 1
 
     def _whole_range(self, fold: DirtyFold) -> list[SessionMessage]:
         """What was one step once: a few hundred messages at most, as a rule."""
-        limit, after_id = 4 * self._making.params.step_messages, fold.after_id
+        limit, after_id = 4 * self._making.deps.step_messages, fold.after_id
         found: list[SessionMessage] = []
         while True:
             page = self._reads.page(self._id, after_id=after_id, to_id=fold.to_id, limit=limit)
@@ -257,7 +256,7 @@ class _Session:
 
     def _due(self, view: SessionView) -> Due:
         """When to ask again, of the state as it will be stored. What is dirty is mended at once."""
-        rules, now, has_embedder = self._rules, self._now, self._making.deps.has_embedder
+        rules, now, has_embedder = self._rules, self._now, self._has_embedder
 
         def due(state: SessionState) -> datetime | None:
             if state.dirty_folds > 0 and rules.summaries_enabled:

@@ -1,7 +1,6 @@
 """From a stretch of a session to the row that stands for it, and to the running summary with it (H13, H15, L3).
 
-A model is asked here, by ``fold_call``; nothing is written. Which stretch it is, and what becomes of the row, is
-``fold_making``.
+A model is asked here, by ``call``; nothing is written. Which stretch it is, and what becomes of the row, is ``making``.
 """
 
 from __future__ import annotations
@@ -19,14 +18,12 @@ from pkg_pipeline.memory.session.fold_records import FoldInput
 from pkg_pipeline.memory.session.records import FoldContent, FoldTrigger, SessionMessage
 from pkg_pipeline.memory.session.triggers import FoldRules, Load
 from pkg_pipeline.prompts import session_fold as prompt
-from pkg_pipeline.stages.folds import call as fold_call
-from pkg_pipeline.stages.folds.call import FoldAsking
+from pkg_pipeline.stages.folds.call import Compress, compressor, make_fold
 from pkg_pipeline.stages.folds.input import fold_input
 from pkg_pipeline.stages.folds.stores import DirtyFold, FoldReads, FoldRow, FoldWrites, Running, SessionView
+from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.reports import Effort
-from pkg_pipeline.stages.llm.run import Run
-from pkg_pipeline.stages.ports import Clock, Embedder, Llm, TokenCounter
-from pkg_pipeline.stages.summaries.stores import LedgerStore
+from pkg_pipeline.stages.ports import Clock, Embedder
 
 EARLIER_SUMMARIES = 3
 """H13: so many of the last summaries stand before the stretch."""
@@ -41,34 +38,22 @@ NOTHING = FoldContent("", (), (), (), ())
 """What such a fold says."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoldParams:
-    """L3, P19, P32, the size of a step, and the lease. ``calls_cap`` is a day's; None does not apply."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldDeps:
+    """The ports this stage works with, thresholds, the size of a step and of a running summary (L3).
 
+    ``embedder`` loads one when called; None where none is set up.
+    """
+
+    reads: FoldReads
+    writes: FoldWrites
+    clock: Clock
+    embedder: Callable[[], Embedder] | None
     rules: FoldRules
     step_messages: int
     step_tokens: int
     max_summary_tokens: int
-    backoff_seconds: float
-    lease_seconds: float
     timezone: str
-    calls_cap: int | None
-    usd_cap: float
-    concurrency: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class FoldDeps:
-    """The ports this stage works with. ``embedder`` gives None where none is set up, and raises like any embedder."""
-
-    reads: FoldReads
-    writes: FoldWrites
-    ledger: LedgerStore
-    llm: Llm
-    counter: TokenCounter
-    clock: Clock
-    has_embedder: bool
-    embedder: Callable[[], Embedder | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +61,10 @@ class FoldMaking:
     """What one run works with: whom it asks on whose account, and what load lies on the memory (H6)."""
 
     deps: FoldDeps
-    params: FoldParams
-    run: Run
-    compress_run: Run
+    asking: Asking
+    shortening: Asking
     load: Load
+    backoff_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +78,23 @@ class Stretch:
     parent: DirtyFold | None = None
 
 
-class Wording:
+class FoldMaker:
     """Asks for the words of one session's folds; ``effort`` sums up what that takes."""
 
     def __init__(self, session_id: UUID, making: FoldMaking, effort: Effort) -> None:
         self._id, self._making, self._effort = session_id, making, effort
-        self._deps, self._params = making.deps, making.params
+        self._deps, self._counter, self._llm = making.deps, making.asking.counter, making.asking.llm
         self.notes: list[str] = []
 
     def row(self, view: SessionView, stretch: Stretch) -> FoldRow:
         """The fold over it. Only noise, or what stands folded already, asks nobody (H8, H12). Raises one of
-        ``judging.NOTHING_PASSED``.
+        ``NOTHING_PASSED``.
         """
         began, spent = time.perf_counter(), self._effort.cost_usd
         source = self._input(view, stretch)
         is_asked = bool(source.messages) and not self._is_known(stretch, source)
         content, dropped = self._content(source) if is_asked else (NOTHING, ())
-        model = self._deps.llm.model if is_asked else UNMADE
+        model = self._llm.model if is_asked else UNMADE
         parent, messages = stretch.parent, stretch.messages
         parent_id = None if parent is None else parent.id
         live = [message for message in messages if message.kind == "message"]
@@ -132,7 +117,7 @@ class Wording:
             noise_ids=tuple(message.id for message in messages if message.external_id not in shown),
             message_count=len(live),
             source_tokens=sum(message.token_count for message in live),
-            summary_tokens=self._deps.counter.count(content.summary),
+            summary_tokens=self._counter.count(content.summary),
             quarantined=dropped,
             cost_usd=self._effort.cost_usd - spent,
             seconds=time.perf_counter() - began,
@@ -145,8 +130,8 @@ class Wording:
         told = running_summary.append(
             running.text,
             row.content.summary,
-            limit_tokens=self._params.max_summary_tokens,
-            count=self._deps.counter.count,
+            limit_tokens=self._deps.max_summary_tokens,
+            count=self._counter.count,
             compress=self._compressor(row.language),
         )
         return self._told(told, row.id)
@@ -157,7 +142,7 @@ class Wording:
         if row is not None:
             said[row.to_id] = row.content.summary
         summaries = [text for _, text in sorted(said.items()) if text]
-        limit, count = self._params.max_summary_tokens, self._deps.counter.count
+        limit, count = self._deps.max_summary_tokens, self._counter.count
         old = running_summary.rebuild(
             summaries[:-RETOLD_FOLDS], limit_tokens=limit, count=count, compress=lambda _text, _tokens: None
         )
@@ -175,7 +160,7 @@ class Wording:
             hashing.chat_key(view.chat_source, view.chat_external_id),
             stretch.messages,
             earlier=self._deps.reads.earlier(self._id, before_id=stretch.after_id + 1, limit=EARLIER_SUMMARIES),
-            timezone=self._params.timezone,
+            timezone=self._deps.timezone,
         )
 
     def _is_known(self, stretch: Stretch, source: FoldInput) -> bool:
@@ -183,19 +168,15 @@ class Wording:
         return is_new and self._deps.reads.is_folded(self._id, to_id=stretch.to_id, input_hash=source.input_hash)
 
     def _content(self, source: FoldInput) -> tuple[FoldContent, tuple[Quarantined, ...]]:
-        return fold_call.make_fold(source, asking=self._asking(self._making.run))
+        return make_fold(source, asking=self._making.asking, tally=self._effort)
 
-    def _compressor(self, language: Language) -> fold_call.Compress:
-        return fold_call.compressor(self._id, language, asking=self._asking(self._making.compress_run))
-
-    def _asking(self, run: Run) -> FoldAsking:
-        deps = self._deps
-        return FoldAsking(ledger=deps.ledger, llm=deps.llm, counter=deps.counter, run=run, tally=self._effort)
+    def _compressor(self, language: Language) -> Compress:
+        return compressor(self._id, language, asking=self._making.shortening, tally=self._effort)
 
     def _told(self, told: running_summary.RunningSummary, fold_id: UUID | None) -> Running:
         if told.reason is not None:
             self.notes.append(f"running summary: {told.reason}")
-        return Running(told.text, self._deps.counter.count(told.text), fold_id)
+        return Running(told.text, self._counter.count(told.text), fold_id)
 
 
 def pairs(messages: Sequence[SessionMessage]) -> tuple[tuple[int, str], ...]:

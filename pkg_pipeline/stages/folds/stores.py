@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.records import Language, Quarantined
 from pkg_pipeline.memory.session.records import FoldContent, FoldTrigger, SessionEvent, SessionMessage, SessionState
-from pkg_pipeline.stages.summaries.stores import Failure
+from pkg_pipeline.stages.llm.stores import Failure
 
 Due = Callable[[SessionState], datetime | None]
 """When the policy is to be asked next, by the memory's clock; None: not before something comes."""
@@ -220,10 +220,4 @@ class FoldWrites(Protocol):
 
     def rest(self, now: datetime, *, seconds: float, reason: str) -> int:
         """All that is due waits so long, by the database's clock: a cap or the service would refuse it all alike."""
-        ...
-
-
-class Spending(Protocol):
-    def __call__(self) -> float:
-        """USD that the lane has spent today, open reservations included."""
         ...

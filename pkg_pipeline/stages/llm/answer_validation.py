@@ -1,32 +1,33 @@
-"""One question and the gate's word on its answer, and what becomes of a subject that got none that passes (P19).
+"""Kinds of questions, whether an answer passes, and what becomes of a subject that got none that does (P19).
 
-No ladder, no lease, no publication: those are the asker's, whatever the question is about.
-
-An answer that does not pass is never "no facts" (B9).
+No lease and no publication: those are the asker's. An answer that does not pass is never "no facts" (B9).
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.prompts.answers import AnswerInvalid, RenderedPrompt
-from pkg_pipeline.stages.llm.ask import Tally, answer, rest_after
+from pkg_pipeline.stages.llm.ask import Asking, Tally, rest_after
+from pkg_pipeline.stages.llm.reports import Effort
 from pkg_pipeline.stages.llm.run import OutOfBudget, Run
+from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.ports import (
-    Llm,
     LlmError,
     LlmMisconfigured,
     LlmRequest,
     LlmTask,
     LlmTooLong,
     LlmUnavailable,
-    TokenCounter,
+    Subject,
 )
-from pkg_pipeline.stages.summaries.stores import Failure, LedgerStore, Subject
 
+Source = TypeVar("Source")
 Content = TypeVar("Content")
 ContentCo = TypeVar("ContentCo", covariant=True)
 
@@ -36,22 +37,21 @@ class Prompt(Protocol):
 
     @property
     def VERSION(self) -> str: ...
-
     @property
     def MAX_OUTPUT_TOKENS(self) -> int: ...
+    @property
+    def schema(self) -> Callable[[], Mapping[str, Any]]: ...
+    @property
+    def render(self) -> Callable[..., RenderedPrompt]: ...
 
-    def schema(self) -> Mapping[str, Any]: ...
 
-
-class Judgement(Protocol[ContentCo]):
+class Checked(Protocol[ContentCo]):
     """What a gate says: either ``content`` may be published, or ``quarantine_reason`` tells why nothing may."""
 
     @property
     def content(self) -> ContentCo | None: ...
-
     @property
     def dropped(self) -> tuple[Quarantined, ...]: ...
-
     @property
     def quarantine_reason(self) -> str | None: ...
 
@@ -66,46 +66,62 @@ class NotPublishable(Exception):
 
 
 NOTHING_PASSED = (LlmError, OutOfBudget, NotPublishable)
-"""What ``failure_of`` knows."""
+"""All that asking raises; ``failure_of`` knows what each means."""
 
 
-def request_of(
-    prompt: Prompt, rendered: RenderedPrompt, *, task: LlmTask, payload: object, subject: Subject
-) -> LlmRequest:
-    """The question that ``prompt`` words as ``rendered``."""
-    return LlmRequest(
-        task=task,
-        prompt_version=prompt.VERSION,
-        system=rendered.system,
-        user=rendered.user,
-        schema=_schema(prompt.schema),
-        max_output_tokens=prompt.MAX_OUTPUT_TOKENS,
-        payload=payload,
-        subject=str(subject),
-    )
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Source, Content]):
+    """One kind of question: its name in the ledger, its prompt, and the gate that an answer has to pass.
+
+    ``check`` gets the answer's text and what was asked about. It may raise ``AnswerInvalid``.
+    """
+
+    task: LlmTask
+    prompt: Prompt
+    check: Callable[[str, Source], Checked[Content]]
+
+    def request(self, source: Source, *, subject: Subject, problem: str | None = None) -> LlmRequest:
+        """``problem``: what was wrong with the last answer; the prompt names it and insists on the form."""
+        prompt = self.prompt
+        rendered = prompt.render(source) if problem is None else prompt.render(source, strict=True, problem=problem)
+        return LlmRequest(
+            task=self.task,
+            prompt_version=prompt.VERSION,
+            system=rendered.system,
+            user=rendered.user,
+            schema=_schema(prompt.schema),
+            max_output_tokens=prompt.MAX_OUTPUT_TOKENS,
+            payload=source,
+            subject=subject,
+        )
+
+    def ask(
+        self, source: Source, *, subject: Subject, asking: Asking, tally: Tally, problem: str | None = None
+    ) -> tuple[Content, tuple[Quarantined, ...]]:
+        """What passed of the answer, and what was taken out of it. Raises one of ``NOTHING_PASSED``."""
+        text, request_hash = asking.answer(self.request(source, subject=subject, problem=problem), tally=tally)
+        content, dropped, reason = self._checked(text, source)
+        if content is None:
+            asking.ledger.refuse(request_hash, reason=reason)
+            raise NotPublishable(reason, text)
+        return content, dropped
+
+    def _checked(self, text: str, source: Source) -> tuple[Content | None, tuple[Quarantined, ...], str]:
+        """An answer that the checks themselves stumble over does not pass either: it stops nobody else."""
+        if "\\u0000" in text:
+            return None, (), "the answer holds a character that cannot be stored"
+        try:
+            result = self.check(text, source)
+        except AnswerInvalid as invalid:
+            return None, (), f"the answer is no JSON of the schema: {invalid.problem}"
+        except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
+            return None, (), f"the answer could not be checked ({type(error).__name__})"
+        return result.content, result.dropped, result.quarantine_reason or "the gate let nothing pass"
 
 
-def ask_and_judge(
-    request: LlmRequest,
-    judge: Callable[[str], Judgement[Content]],
-    *,
-    subject: Subject,
-    ledger: LedgerStore,
-    llm: Llm,
-    counter: TokenCounter,
-    run: Run,
-    tally: Tally,
-) -> tuple[Content, tuple[Quarantined, ...]]:
-    """What passed of the answer, and what was taken out of it. Raises one of ``NOTHING_PASSED``."""
-    text, request_hash = answer(request, subject=subject, ledger=ledger, llm=llm, counter=counter, run=run, tally=tally)
-    content, dropped, verdict = _judged(text, judge)
-    if content is None:
-        ledger.refuse(request_hash, reason=verdict)
-        raise NotPublishable(verdict, text)
-    return content, dropped
-
-
-def climb(ask: Callable[[str | None], Content], *, smaller: Callable[[str | None, Exception], Content]) -> Content:
+def retry_ladder(
+    ask: Callable[[str | None], Content], *, smaller: Callable[[str | None, Exception], Content]
+) -> Content:
     """P19: as usual, stricter with what was wrong with the answer, then ``smaller``.
 
     ``smaller`` gets that problem, None where no answer came, and what the last rung raised: to raise where there is
@@ -125,13 +141,48 @@ def climb(ask: Callable[[str | None], Content], *, smaller: Callable[[str | None
     return smaller(problem, last)
 
 
+class Past(Protocol):
+    """What was tried before this attempt."""
+
+    @property
+    def attempts(self) -> int: ...
+    @property
+    def deferrals(self) -> int: ...
+
+
+def attempt(
+    make: Callable[[], None],
+    *,
+    run: Run,
+    effort: Effort,
+    past: Past | None,
+    backoff_seconds: float,
+    fail: Callable[[Failure], None],
+) -> None:
+    """``make``, timed; where nothing passed, ``fail`` gets the reason. Raises ``LlmMisconfigured`` after that."""
+    started = time.perf_counter()
+    try:
+        make()
+    except NOTHING_PASSED as error:
+        attempts, deferrals = (past.attempts, past.deferrals) if past else (0, 0)
+        failure = failure_of(
+            error, run=run, attempts=attempts, deferrals=deferrals, backoff_seconds=backoff_seconds, tally=effort
+        )
+        effort.reason = failure.error
+        fail(failure)
+        if isinstance(error, LlmMisconfigured):
+            raise
+    finally:
+        effort.seconds = time.perf_counter() - started
+
+
 def failure_of(
     error: Exception, *, run: Run, attempts: int, deferrals: int, backoff_seconds: float, tally: Tally
 ) -> Failure:
     """What ``error``, one of ``NOTHING_PASSED``, is to the subject: put off, or an attempt that failed.
 
     ``attempts`` and ``deferrals`` are those before this one; the backoff doubles with each attempt. The run is told of
-    a service that is away or misconfigured; the caller raises ``LlmMisconfigured`` again.
+    a service that is away or misconfigured.
     """
     said = str(error)
     if isinstance(error, OutOfBudget):
@@ -147,21 +198,6 @@ def failure_of(
     refused = error.answer if isinstance(error, NotPublishable) else ""
     backoff = backoff_seconds * 2**attempts
     return Failure(said, backoff, counts=True, quarantined=(refused, said), cost_usd=tally.cost_usd)
-
-
-def _judged(
-    text: str, judge: Callable[[str], Judgement[Content]]
-) -> tuple[Content | None, tuple[Quarantined, ...], str]:
-    """The gate's word. An answer that the checks themselves stumble over does not pass either: it stops nobody else."""
-    if "\\u0000" in text:
-        return None, (), "the answer holds a character that cannot be stored"
-    try:
-        result = judge(text)
-    except AnswerInvalid as invalid:
-        return None, (), f"the answer is no JSON of the schema: {invalid.problem}"
-    except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
-        return None, (), f"the answer could not be checked ({type(error).__name__})"
-    return result.content, result.dropped, result.quarantine_reason or "the gate let nothing pass"
 
 
 @cache

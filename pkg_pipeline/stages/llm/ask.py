@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.text.cleaning import clean_text
+from pkg_pipeline.stages.llm.leased_work import WorkRules
 from pkg_pipeline.stages.llm.run import Run
-from pkg_pipeline.stages.llm.stores import PlannedCall
+from pkg_pipeline.stages.llm.stores import BudgetStore, Caps, LedgerRow, LedgerStore, PlannedCall
 from pkg_pipeline.stages.ports import (
+    Billing,
+    Lane,
     Llm,
     LlmError,
-    LlmReply,
     LlmRequest,
     LlmTooLong,
     LlmUnanswered,
     LlmUnavailable,
+    Subject,
     TokenCounter,
 )
-from pkg_pipeline.stages.summaries.stores import LedgerRow, LedgerStore, Subject
 
 WORST_TOKENIZER = 2.0
 """A model may count up to twice the tokens that we do (B12); window and budget are reckoned with that."""
@@ -51,44 +54,72 @@ class Tally:
         self.output_tokens += usage.output_tokens
 
 
-def answer(
-    request: LlmRequest,
-    *,
-    subject: Subject,
-    ledger: LedgerStore,
-    llm: Llm,
-    counter: TokenCounter,
-    run: Run,
-    tally: Tally,
-) -> tuple[str, str]:
-    """The model's words, and the hash they are kept under (``LedgerStore.refuse`` takes it when they do not pass).
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Whom to ask, and on whose account."""
 
-    Raises an ``LlmError``, or ``OutOfBudget`` before anything is sent.
-    """
-    request_hash = hash_of(llm.model, request)
-    if not llm.is_paid:
-        return _booked(request, request_hash, llm.complete(request), subject, ledger, llm, run, tally), request_hash
-    if (kept := ledger.replay(request_hash)) is not None:
-        return kept[0], request_hash
-    usd = most_usd(request, llm=llm, counter=counter)
-    call = PlannedCall(subject, request_hash, request.task, llm.model, request.prompt_version)
-    for left in reversed(range(run.tries_unanswered)):
-        # Settled only where the outcome is in the ledger: whatever else ends the call leaves the reservation, which is
-        # booked in full when its lease ends.
-        reservation = run.take(usd, call)
-        try:
-            text = _booked(request, request_hash, llm.complete(request), subject, ledger, llm, run, tally)
-        except LlmError as error:
+    llm: Llm
+    ledger: LedgerStore
+    counter: TokenCounter
+    run: Run
+
+    def answer(self, request: LlmRequest, *, tally: Tally) -> tuple[str, str]:
+        """The model's words, and the hash they are kept under (``LedgerStore.refuse`` takes it when they do not pass).
+
+        Raises an ``LlmError``, or ``OutOfBudget`` before anything is sent.
+        """
+        llm, run, subject = self.llm, self.run, request.subject
+        assert subject is not None, "every question of a stage is about something"
+        request = replace(request, billing=run.billing)
+        request_hash = hash_of(llm.model, request)
+        if not llm.is_paid:
+            return self._booked(request, request_hash, subject, tally), request_hash
+        if (kept := self.ledger.replay(request_hash)) is not None:
+            return kept[0], request_hash
+        usd = most_usd(request, llm=llm, counter=self.counter)
+        version, seconds = request.prompt_version, run.lease_seconds
+        call = PlannedCall(subject, request_hash, request.task, llm.model, version, run.billing, seconds)
+        for left in reversed(range(run.tries_unanswered)):
+            # Settled only where the outcome is in the ledger: whatever else ends the call leaves the reservation, which
+            # is booked in full when its lease ends.
+            reservation = run.take(usd, call)
+            try:
+                text = self._booked(request, request_hash, subject, tally)
+            except LlmError as error:
+                tally.cost_usd += run.settle(reservation, subject=subject)
+                if isinstance(error, LlmUnanswered) and left:
+                    continue
+                if error.usage is not None:
+                    tally.count(error.usage)
+                raise
             tally.cost_usd += run.settle(reservation, subject=subject)
-            if isinstance(error, LlmUnanswered) and left:
-                continue
-            if error.usage is not None:
-                tally.count(error.usage)
-            raise
-        tally.cost_usd += run.settle(reservation, subject=subject)
-        run.answered()
-        return text, request_hash
-    raise AssertionError("the last try returns or raises")
+            run.answered()
+            return text, request_hash
+        raise AssertionError("the last try returns or raises")
+
+    def _booked(self, request: LlmRequest, request_hash: str, subject: Subject, tally: Tally) -> str:
+        """Asks; the answer is in the ledger before it is returned."""
+        reply = self.llm.complete(request)
+        text = clean_text(reply.text)
+        tally.count(reply.usage)
+        self.ledger.record(
+            LedgerRow(
+                subject=subject,
+                billing=request.billing,
+                request_hash=request_hash,
+                task=request.task,
+                model=reply.model,
+                prompt_version=request.prompt_version,
+                outcome="ok",
+                usage=reply.usage,
+                cost_usd=self.llm.price(reply.usage),
+                duration_seconds=reply.duration_seconds,
+                request_id=reply.request_id,
+                # an offline answer can be made again at no cost; a paid one is kept (B8)
+                reply=text if self.llm.is_paid else None,
+            )
+        )
+        return text
 
 
 def rest_after(error: LlmUnavailable, deferrals: int) -> float:
@@ -127,35 +158,23 @@ def hash_of(model: str, request: LlmRequest) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
-def _booked(
-    request: LlmRequest,
-    request_hash: str,
-    reply: LlmReply,
-    subject: Subject,
-    ledger: LedgerStore,
-    llm: Llm,
-    run: Run,
-    tally: Tally,
-) -> str:
-    text = clean_text(reply.text)
-    tally.count(reply.usage)
-    ledger.record(
-        LedgerRow(
-            subject=subject,
-            request_hash=request_hash,
-            task=request.task,
-            model=reply.model,
-            prompt_version=request.prompt_version,
-            lane=run.lane,
-            outcome="ok",
-            usage=reply.usage,
-            cost_usd=llm.price(reply.usage),
-            duration_seconds=reply.duration_seconds,
-            run_id=run.run_id,
-            request_id=reply.request_id,
-            # an offline answer can be made again at no cost; a paid one is kept (B8)
-            reply=text if llm.is_paid else None,
-            backfill_id=run.backfill_id,
-        )
-    )
-    return text
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmAccess:
+    """What every stage that asks a model is given. ``llm`` loads the model when first called and may raise
+    ``LlmMisconfigured``; ``model`` is its name, known without that.
+    """
+
+    llm: Callable[[], Llm]
+    model: str
+    ledger: LedgerStore
+    budgets: BudgetStore
+    counter: TokenCounter
+    caps: Callable[[str, Lane], Caps]
+    work: WorkRules
+
+    def asking(self, task: str, billing: Billing) -> Asking:
+        """For one run on the account of ``billing``. What processes that are gone may have spent is booked first."""
+        self.budgets.settle_lost()
+        caps = self.caps(task, billing.lane)
+        run = Run(self.budgets, billing, caps, task=task, lease_seconds=self.work.lease_seconds)
+        return Asking(self.llm(), self.ledger, self.counter, run)

@@ -1,36 +1,133 @@
-"""Works on what is claimed, in threads, and gives back every lease whatever happens.
+"""Works on what is claimed, in threads under one heartbeat, and gives back every lease whatever happens.
 
 What is claimed, in which order and what is done with it is the stage's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Generic, Protocol, Self, TypeVar
+from uuid import UUID
 
-from pkg_pipeline.stages.llm.heartbeat import Heartbeat, Held, HeldContra, Renewing
 from pkg_pipeline.stages.ports import LlmMisconfigured
 
 CLAIMED_AT_ONCE = 8
 """Leases taken together, and twice the threads at least: few enough that a killed worker delays little."""
 
+BEATS_A_LEASE = 3
+"""Two beats may fail before a lease runs out."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRules:
+    """P19, the lease, and how many are worked on at a time. ``holder`` says whose leases these are."""
+
+    holder: str
+    attempt_limit: int = 3
+    backoff_seconds: float = 60.0
+    lease_seconds: float = 300.0
+    concurrency: int = 1
+
+    @property
+    def claimed_at_once(self) -> int:
+        return max(CLAIMED_AT_ONCE, 2 * self.concurrency)
+
+
+class Leased(Protocol):
+    """Something under a lease."""
+
+    @property
+    def lease_id(self) -> UUID: ...
+
+
+Held = TypeVar("Held", bound=Leased)
+HeldContra = TypeVar("HeldContra", bound=Leased, contravariant=True)
 Done = TypeVar("Done")
 
 
-class Leasing(Renewing[HeldContra], Protocol[HeldContra]):
+class Leases(Protocol[HeldContra]):
+    """A store of leases; what is no longer ours stays with its new holder."""
+
+    def renew(self, claimed: Sequence[HeldContra], *, lease_seconds: float) -> None: ...
     def release(self, claimed: Sequence[HeldContra]) -> None: ...
+
+
+class Heartbeat(Generic[Held]):
+    """A thread that renews every held lease three times within its length. Context manager.
+
+    A beat that fails is no failure of the work: whether a lease was lost is decided when the result is saved.
+    """
+
+    def __init__(self, store: Leases[Held], *, lease_seconds: float) -> None:
+        self._store = store
+        self._lease_seconds = lease_seconds
+        self._held: dict[UUID, Held] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def hold(self, claimed: Iterable[Held]) -> None:
+        """From now on these are renewed; the thread starts with the first of them."""
+        with self._lock:
+            self._held.update({one.lease_id: one for one in claimed})
+        if self._thread is None and self._held:
+            self._thread = threading.Thread(target=self._beat, name="lease heartbeat", daemon=True)
+            self._thread.start()
+
+    def stop_renewing(self, claimed: Held) -> None:
+        with self._lock:
+            self._held.pop(claimed.lease_id, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self._lease_seconds / BEATS_A_LEASE):
+            with self._lock:
+                held = list(self._held.values())
+            if not held:
+                continue
+            try:
+                self._store.renew(held, lease_seconds=self._lease_seconds)
+            except Exception:  # noqa: BLE001 - any trouble of any storage; the next beat tries again
+                continue
 
 
 class Workers(Generic[Held]):
     """A few at a time, under one heartbeat; made by ``workers``."""
 
-    def __init__(self, store: Leasing[Held], heartbeat: Heartbeat[Held], threads: ThreadPoolExecutor) -> None:
+    def __init__(self, store: Leases[Held], heartbeat: Heartbeat[Held], threads: ThreadPoolExecutor) -> None:
         self._store, self._heartbeat, self._threads = store, heartbeat, threads
 
-    def work_off(
-        self, claimed: Sequence[Held], make: Callable[[Held], Done], *, keeps_lease: Callable[[Done], bool]
+    def all(
+        self,
+        claim: Callable[[], Sequence[Held]],
+        make: Callable[[Held], Done],
+        *,
+        keeps_lease: Callable[[Done], bool] = lambda _: True,
+    ) -> Iterator[tuple[Held, Done]]:
+        """``one`` batch after the other, until ``claim`` gives nothing more."""
+        while claimed := claim():
+            yield from zip(claimed, self.batch(claimed, make, keeps_lease=keeps_lease), strict=True)
+
+    def batch(
+        self,
+        claimed: Sequence[Held],
+        make: Callable[[Held], Done],
+        *,
+        keeps_lease: Callable[[Done], bool] = lambda _: True,
     ) -> list[Done]:
         """What ``make`` returns for each, in their order. A lease is given back where it raised and where
         ``keeps_lease`` of its result: elsewhere saving did so. Raises its errors, ``LlmMisconfigured`` before others.
@@ -41,20 +138,20 @@ class Workers(Generic[Held]):
             try:
                 done = make(one)
             finally:
-                self._heartbeat.let_go(one)
+                self._heartbeat.stop_renewing(one)
             if not keeps_lease(done):
                 left.pop(one.lease_id, None)
             return done
 
         self._heartbeat.hold(claimed)
         try:
-            return self._all(claimed, made)
+            return self._results(claimed, made)
         finally:
             for one in left.values():
-                self._heartbeat.let_go(one)
+                self._heartbeat.stop_renewing(one)
             self._store.release(list(left.values()))
 
-    def _all(self, claimed: Sequence[Held], made: Callable[[Held], Done]) -> list[Done]:
+    def _results(self, claimed: Sequence[Held], made: Callable[[Held], Done]) -> list[Done]:
         futures = [self._threads.submit(made, one) for one in claimed]
         try:
             errors = [error for future in futures if (error := future.exception()) is not None]
@@ -69,14 +166,10 @@ class Workers(Generic[Held]):
 
 
 @contextmanager
-def workers(store: Leasing[Held], *, lease_seconds: float, concurrency: int) -> Generator[Workers[Held]]:
+def workers(store: Leases[Held], rules: WorkRules) -> Generator[Workers[Held]]:
     """Threads and heartbeat; both end with the context."""
     with ExitStack() as open_things:
-        heartbeat = open_things.enter_context(Heartbeat(store, lease_seconds=lease_seconds))
+        heartbeat = open_things.enter_context(Heartbeat(store, lease_seconds=rules.lease_seconds))
         # in threads even one at a time: an interrupt reaches the main thread, which only waits
-        threads = open_things.enter_context(ThreadPoolExecutor(max_workers=concurrency))
+        threads = open_things.enter_context(ThreadPoolExecutor(max_workers=rules.concurrency))
         yield Workers(store, heartbeat, threads)
-
-
-def claimed_at_once(concurrency: int) -> int:
-    return max(CLAIMED_AT_ONCE, 2 * concurrency)

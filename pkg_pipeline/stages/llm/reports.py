@@ -5,9 +5,10 @@ Numbers and reasons only, so that they can become metadata. What they are counte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pkg_pipeline.stages.llm.ask import Tally
+from pkg_pipeline.stages.partitions import PartitionReport
 
 
 @dataclass(slots=True, kw_only=True)
@@ -18,19 +19,6 @@ class Effort(Tally):
     source_tokens: int = 0
     summary_tokens: int = 0
     seconds: float = 0.0
-
-
-@dataclass(slots=True, kw_only=True)
-class PartitionReport:
-    """``pending`` waits, for the ``reasons``, each said once."""
-
-    pending: int = 0
-    seconds: float = 0.0
-    reasons: list[str] = field(default_factory=list[str])
-
-    def add_reason(self, reason: str | None) -> None:
-        if reason and reason not in self.reasons:
-            self.reasons.append(reason)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,18 +1,11 @@
-"""What one run that asks a model may still do: the lane's budget, and whether the model is there at all.
-
-Shared by the run's threads. What an interaction means by it is in ``summarize``, who is next in ``summaries``.
-"""
+"""What one run may still ask a model: its caps, and whether the model answers at all. Shared by the run's threads."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
-from uuid import UUID
 
-from pkg_pipeline.stages.llm.stores import BudgetStore, Period, PlannedCall, Refusal, Reservation
-from pkg_pipeline.stages.summaries.stores import Lane, Subject
-
-TASK = "interaction_summary"
+from pkg_pipeline.stages.llm.stores import BudgetStore, Caps, PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.ports import Billing, Subject
 
 TROUBLE_LIMIT = 3
 """So many questions in a row without an answer mean the service, not the interactions: the run stops asking."""
@@ -27,8 +20,7 @@ class OutOfBudget(Exception):
 
 
 class Run:
-    """The caps of one lane as this run sees them, and how the model answers it. ``usd_cap`` is a day's over all tasks
-    of the lane, ``calls_cap`` this task's over a ``period``.
+    """``billing`` pays for all of it, within ``caps``, from the budget of ``task``.
 
     ``tries_unanswered``: a question whose answer broke off is asked so often in all, each time out of the budget.
     ``stop_reason`` is set once nothing more is to be asked; ``rest_seconds`` is how long it stays so.
@@ -37,28 +29,18 @@ class Run:
     def __init__(
         self,
         budgets: BudgetStore,
+        billing: Billing,
+        caps: Caps,
         *,
-        lane: Lane,
-        calls_cap: int | None,
-        usd_cap: float,
-        period: Period = "day",
-        task: str = TASK,
-        run_id: str | None = None,
-        backfill_id: UUID | None = None,
+        task: str,
         lease_seconds: float = 300.0,
+        tries_unanswered: int = 3,
     ) -> None:
-        self.task = task
-        self.tries_unanswered = 3
-        self.run_id = run_id
-        self.backfill_id = backfill_id
-        self.lane: Lane = lane
+        self.billing, self.task, self.lease_seconds = billing, task, lease_seconds
+        self.tries_unanswered = tries_unanswered
         self.stop_reason: str | None = None
         self.rest_seconds = 0.0
-        self._budgets = budgets
-        self._calls_cap = calls_cap
-        self._usd_cap = usd_cap
-        self._period: Period = period
-        self._lease_seconds = lease_seconds
+        self._budgets, self._caps = budgets, caps
         self._trouble = 0
         self._lock = threading.Lock()
 
@@ -68,15 +50,7 @@ class Run:
 
     def take(self, usd: float, call: PlannedCall) -> Reservation:
         """One call and the most it may cost, on this run's account. Raises ``OutOfBudget``."""
-        found = self._budgets.reserve(
-            lane=self.lane,
-            task=self.task,
-            usd=usd,
-            calls_cap=self._calls_cap,
-            usd_cap=self._usd_cap,
-            call=replace(call, run_id=self.run_id, backfill_id=self.backfill_id, lease_seconds=self._lease_seconds),
-            period=self._period,
-        )
+        found = self._budgets.reserve(task=self.task, usd=usd, caps=self._caps, call=call)
         if isinstance(found, Reservation):
             return found
         if found.is_for_all:
@@ -84,8 +58,8 @@ class Run:
         raise OutOfBudget(found)
 
     def settle(self, reservation: Reservation, *, subject: Subject) -> float:
-        """What it did cost, by the ledger."""
-        return self._budgets.settle(reservation, lane=self.lane, task=self.task, subject=subject)
+        """USD that it did cost, by the ledger."""
+        return self._budgets.settle(reservation, lane=self.billing.lane, task=self.task, subject=subject)
 
     def answered(self) -> None:
         with self._lock:

@@ -14,7 +14,7 @@ from uuid import UUID
 from pkg_pipeline.memory.profile.records import KeyDecision, OpenItem, ProfileAggregate, ProfileContent
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.records import Language, Person, Quarantined
-from pkg_pipeline.stages.summaries.stores import Failure
+from pkg_pipeline.stages.llm.stores import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +207,6 @@ class WeekStore(Protocol):
         """Everything committed by now will be seen by the run that begins; what comes later marks the week anew.
         Whether the week was attempted before.
         """
-        ...
-
-    def drop_marks(self, marks: Sequence[int]) -> None:
-        """Takes marks away where nothing else is to be written down."""
         ...
 
     def is_attempted(self, sunday: date) -> bool: ...

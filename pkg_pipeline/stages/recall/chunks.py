@@ -21,12 +21,11 @@ from pkg_pipeline.memory.recall.chunk_records import Chunk, ChunkedMessage
 from pkg_pipeline.memory.recall.chunking import derived_chunks, message_chunks
 from pkg_pipeline.memory.recall.lexical import document_vector, term_number
 from pkg_pipeline.memory.text.name_forms import across_scripts, inflections
-from pkg_pipeline.stages.llm.reports import PartitionReport
+from pkg_pipeline.stages.partitions import FinishedPartition, PartitionReport, PartitionStore
 from pkg_pipeline.stages.ports import Clock, TermAnalyzer
 from pkg_pipeline.stages.recall.chunk_stores import Built, ChunkRow, DueInteraction
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.vector_stores import NO_SPACE
-from pkg_pipeline.stages.summaries.stores import FinishedPartition, PartitionStore
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore, PostgresHeldInteractions

@@ -23,22 +23,28 @@ from pkg_pipeline.memory.hashing import question_id
 from pkg_pipeline.memory.recall.rewrite_gate import Question, check_rewrite, no_rewrite_reason
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.prompts import question_rewrite as prompt
-from pkg_pipeline.stages.llm.answer_validation import NotPublishable, ask_and_judge, request_of
-from pkg_pipeline.stages.llm.ask import Tally, rest_after
+from pkg_pipeline.stages.llm import answer_validation
+from pkg_pipeline.stages.llm.answer_validation import NotPublishable
+from pkg_pipeline.stages.llm.ask import Asking, Tally, rest_after
 from pkg_pipeline.stages.llm.run import OutOfBudget, Run
-from pkg_pipeline.stages.llm.stores import BudgetStore, PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.llm.stores import BudgetStore, Caps, LedgerStore, PlannedCall, Refusal, Reservation
 from pkg_pipeline.stages.ports import (
+    Billing,
     Llm,
     LlmError,
     LlmMisconfigured,
     LlmRefused,
     LlmTask,
     LlmUnavailable,
+    Subject,
     TokenCounter,
 )
-from pkg_pipeline.stages.summaries.stores import LedgerStore, Subject
 
 TASK: Final[LlmTask] = "question_rewrite"
+
+REWRITE: Final[answer_validation.Question[Question, tuple[str, ...]]] = answer_validation.Question(
+    TASK, prompt, lambda text, question: check_rewrite(prompt.parse(text).queries, question.text)
+)
 
 DEADLINE_SECONDS: Final = 4.0
 """So long a read waits for other words at most."""
@@ -63,7 +69,7 @@ class Rewritten(NamedTuple):
 class Asker:
     """The model with its ledger and budget, shared by all reads of a process. Close it.
 
-    ``usd_cap`` is the live lane's of a day over all tasks, ``calls_cap`` that of rewrites alone. The same question
+    ``caps`` are the live lane's. The same question
     asked by several at once is one call. ``languages`` tells those of the memory's texts on a day: phrasings in them
     are wanted besides the question's own. ``llm`` should give up by itself soon after ``deadline_seconds``.
     """
@@ -75,15 +81,14 @@ class Asker:
         llm: Llm,
         counter: TokenCounter,
         budgets: BudgetStore,
-        usd_cap: float,
-        calls_cap: int | None = None,
+        caps: Caps,
         languages: Callable[[date], Sequence[Language]] = lambda _: (),
         concurrency: int = 4,
         deadline_seconds: float = DEADLINE_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ledger, self._llm, self._counter, self._budgets = ledger, llm, counter, budgets
-        self._usd_cap, self._calls_cap, self._languages = usd_cap, calls_cap, languages
+        self._caps, self._languages = caps, languages
         self._deadline_seconds, self._monotonic = deadline_seconds, monotonic
         self._rests_until = float("-inf")
         self._lock = threading.Lock()
@@ -130,19 +135,10 @@ class Asker:
     def _ask(self, question: Question) -> tuple[str, ...]:
         question = replace(question, languages=tuple(self._languages(question.asked_on)))
         subject = Subject("question", question_id(question.text))
-        request = request_of(prompt, prompt.render(question), task=TASK, payload=question, subject=subject)
-        run = _LiveRun(self._budgets, self._left_of_rest, usd_cap=self._usd_cap, calls_cap=self._calls_cap)
+        run = _LiveRun(self._budgets, self._left_of_rest, self._caps)
+        asking = Asking(self._llm, self._ledger, self._counter, run)
         try:
-            content, _ = ask_and_judge(
-                request,
-                lambda text: check_rewrite(prompt.parse(text).queries, question.text),
-                subject=subject,
-                ledger=self._ledger,
-                llm=self._llm,
-                counter=self._counter,
-                run=run,
-                tally=Tally(),
-            )
+            content, _ = REWRITE.ask(question, subject=subject, asking=asking, tally=Tally())
         except LlmUnavailable as away:
             self._rest(rest_after(away, 0))
             raise
@@ -163,11 +159,9 @@ class Asker:
 class _LiveRun(Run):
     """One question's run: it takes nothing while the model rests. What was answered before is replayed all the same."""
 
-    def __init__(
-        self, budgets: BudgetStore, left_of_rest: Callable[[], float], *, usd_cap: float, calls_cap: int | None
-    ) -> None:
-        super().__init__(budgets, lane="live", task=TASK, usd_cap=usd_cap, calls_cap=calls_cap)
-        self.tries_unanswered = 1  # nobody waits for a second try of a better question
+    def __init__(self, budgets: BudgetStore, left_of_rest: Callable[[], float], caps: Caps) -> None:
+        # nobody waits for a second try of a better question
+        super().__init__(budgets, Billing("live"), caps, task=TASK, tries_unanswered=1)
         self._left_of_rest = left_of_rest
 
     def take(self, usd: float, call: PlannedCall) -> Reservation:

@@ -6,9 +6,9 @@ however often it is stopped, the backfill is done when none of them needs anythi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from pkg_pipeline.stages.summaries.backfill_stores import (
@@ -17,9 +17,9 @@ from pkg_pipeline.stages.summaries.backfill_stores import (
     BackfillStore,
     Chosen,
     Forecast,
-    Price,
     waiting_of,
 )
+from pkg_pipeline.stages.summaries.stage import DayReport, Summaries, estimate
 from pkg_pipeline.stages.summaries.stores import Eligibility, Scope
 
 MOST_INTERACTIONS = 1_000_000
@@ -39,23 +39,143 @@ class BackfillUnknown(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class BackfillDeps:
-    """``eligibility`` is that of a backfill now; ``price`` tells tokens and USD; the cap is the lane's, a day."""
-
-    store: BackfillStore
-    eligibility: Eligibility
-    price: Price
-    usd_per_day: float
-    window_messages: int
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """What became of a request: the backfill, whether it is a new one; or only a forecast, where nothing fits it."""
 
     forecast: Forecast
     backfill: Backfill | None = None
     is_new: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Backfills:
+    """Requests over the ``summaries`` stage. Age and limit hold where a request gives none; the cap is the lane's, a
+    day. Whatever takes an id raises ``BackfillUnknown``.
+    """
+
+    store: BackfillStore
+    summaries: Summaries
+    usd_per_day: float
+    older_than_days: float
+    limit: int
+    on_left: Callable[[UUID, int], object] = lambda _id, _left: None
+    """Hears how many interactions of a backfill are left, whenever days of it were worked off here."""
+
+    def request(
+        self,
+        *,
+        older_than_days: float | None = None,
+        limit: int | None = None,
+        first_day: date | None = None,
+        last_day: date | None = None,
+        stale: bool = False,
+        failed: bool = False,
+    ) -> BackfillRequest:
+        """Raises ``BackfillWrong``."""
+        age = self.older_than_days if older_than_days is None else older_than_days
+        most = self.limit if limit is None else limit
+        return check(BackfillRequest(age, most, first_day, last_day, stale, failed))
+
+    def foretell(self, request: BackfillRequest) -> Forecast:
+        """What it would take; nothing is written. Raises ``BackfillWrong``."""
+        return self._forecast(self._chosen(request))
+
+    def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
+        """Write the request down with what it chose. The same request again is the open one, even where a look at it
+        shows that it is done: who repeats a command that was killed asks for nothing new. Raises ``BackfillWrong``.
+        """
+        check(request)
+        if (found := self.store.same(request)) is not None:
+            self.settle(found)
+            known = self.told(found)
+            return Asked(known.forecast, known)
+        chosen = self._chosen(request)
+        forecast = self._forecast(chosen)
+        if not chosen:
+            return Asked(forecast)
+        now, gap = self.summaries.clock.now(), self.summaries.gap_seconds
+        age = timedelta(seconds=max(request.older_than_days * 86_400, gap))
+        identity, is_new = self.store.create(
+            request, forecast, chosen, ended_before=now - age, requested_by=requested_by
+        )
+        known = self.told(identity)
+        return Asked(known.forecast, known, is_new)
+
+    def scope_of(self, backfill_id: UUID) -> Scope:
+        """What a run on its account takes."""
+        request, _ = self._known(backfill_id)
+        return Scope(retry_failed=request.failed, redo_stale=request.stale, backfill_id=backfill_id)
+
+    def settle(self, backfill_id: UUID, *, days: tuple[date, date] | None = None) -> int:
+        """Tick off what needs nothing more; returns how many are left. One with nothing left ends."""
+        return self.store.settle(backfill_id, eligibility=self._eligibility(backfill_id), days=days)
+
+    def ready_days(self, backfill_id: UUID) -> list[str]:
+        """Keys of the days that can be worked on now, also those that somebody else has worked off since ``settle`` was
+        called last; none of a backfill that has ended.
+        """
+        _, state = self._known(backfill_id)
+        if state not in ("requested", "running"):
+            return []
+        days = self.store.ready_days(backfill_id, eligibility=self._eligibility(backfill_id))
+        return [day.isoformat() for day in days]
+
+    def open(self) -> Sequence[tuple[UUID, datetime | None]]:
+        """Open backfills, oldest first, each with the moment before which it rests, if that is to come."""
+        return self.store.open_ids()
+
+    def told(self, backfill_id: UUID) -> Backfill:
+        """Forecast, actual, what is left."""
+        found = self.store.listed(limit=1, only=backfill_id)
+        if not found:
+            raise BackfillUnknown(f"there is no backfill {backfill_id}")
+        return found[0]
+
+    def stale_count(self) -> int:
+        """Served summaries that another prompt, model or schema made (B5)."""
+        return self.store.stale_count(eligibility=self.summaries.eligibility())
+
+    def watched(self, backfill_id: UUID, on_day: Callable[[DayReport], None]) -> Callable[[DayReport], None]:
+        """``on_day`` for a run on a backfill's account: what is done is ticked off day by day, a stop written down."""
+        self.store.begin(backfill_id)
+
+        def note(report: DayReport) -> None:
+            self.on_left(backfill_id, self.settle(backfill_id, days=(report.day, report.day)))
+            if report.rest_seconds > 0:
+                self.store.rest(backfill_id, seconds=report.rest_seconds, reason=report.stop_reason)
+            on_day(report)
+
+        return note
+
+    def _known(self, backfill_id: UUID) -> tuple[BackfillRequest, str]:
+        found = self.store.request_of(backfill_id)
+        if found is None:
+            raise BackfillUnknown(f"there is no backfill {backfill_id}")
+        return found
+
+    def _eligibility(self, backfill_id: UUID) -> Eligibility:
+        return self.summaries.eligibility(self.scope_of(backfill_id))
+
+    def _chosen(self, request: BackfillRequest) -> Sequence[Chosen]:
+        check(request)
+        scope = Scope(retry_failed=request.failed, redo_stale=request.stale)
+        seconds = request.older_than_days * 86_400
+        eligibility = replace(self.summaries.eligibility(scope), due_after_seconds=seconds)
+        window = self.summaries.rules.window_messages
+        return self.store.choose(request, eligibility=eligibility, window_messages=window)
+
+    def _forecast(self, chosen: Sequence[Chosen]) -> Forecast:
+        waiting = waiting_of(chosen)
+        price = estimate(self.summaries.access.llm(), waiting)
+        return Forecast(
+            interactions=waiting.interactions,
+            messages=waiting.messages,
+            days=len({one.day for one in chosen}),
+            calls=waiting.prompts,
+            tokens=price.tokens,
+            usd=price.usd,
+            usd_per_day=self.usd_per_day,
+        )
 
 
 def check(request: BackfillRequest) -> BackfillRequest:
@@ -67,96 +187,3 @@ def check(request: BackfillRequest) -> BackfillRequest:
     if request.first_day and request.last_day and request.last_day < request.first_day:
         raise BackfillWrong("to", f"{request.last_day} is before {request.first_day}")
     return request
-
-
-def foretell(request: BackfillRequest, *, deps: BackfillDeps) -> Forecast:
-    """What it would take; nothing is written. Raises ``BackfillWrong``."""
-    return _forecast(_chosen(request, deps), deps)
-
-
-def ask(request: BackfillRequest, *, requested_by: str, deps: BackfillDeps) -> Asked:
-    """Write the request down with what it chose. The same request again is the open one, even where a look at it shows
-    that it is done: who repeats a command that was killed asks for nothing new. Raises ``BackfillWrong``.
-    """
-    check(request)
-    if (found := deps.store.same(request)) is not None:
-        settle(found, deps=deps)
-        known = told(found, deps=deps)
-        return Asked(known.forecast, known)
-    chosen = _chosen(request, deps)
-    forecast = _forecast(chosen, deps)
-    if not chosen:
-        return Asked(forecast)
-    age_seconds = max(request.older_than_days * 86_400, deps.eligibility.gap_seconds)
-    identity, is_new = deps.store.create(
-        request,
-        forecast,
-        chosen,
-        ended_before=deps.eligibility.now - timedelta(seconds=age_seconds),
-        requested_by=requested_by,
-    )
-    known = told(identity, deps=deps)
-    return Asked(known.forecast, known, is_new)
-
-
-def scope_of(backfill_id: UUID, *, deps: BackfillDeps) -> Scope:
-    """What a run on its account takes. Raises ``BackfillUnknown``."""
-    request, _ = _known(backfill_id, deps)
-    return Scope(retry_failed=request.failed, redo_stale=request.stale, backfill_id=backfill_id)
-
-
-def settle(backfill_id: UUID, *, deps: BackfillDeps, days: tuple[date, date] | None = None) -> int:
-    """Tick off what needs nothing more; returns how many are left. Raises ``BackfillUnknown``."""
-    eligibility = _eligibility(backfill_id, deps)
-    return deps.store.settle(backfill_id, eligibility=eligibility, days=days)
-
-
-def ready_days(backfill_id: UUID, *, deps: BackfillDeps) -> Sequence[date]:
-    """Days that can be worked on now, also those that somebody else has worked off since ``settle`` was called last;
-    none of a backfill that has ended.
-    """
-    _, state = _known(backfill_id, deps)
-    if state not in ("requested", "running"):
-        return []
-    return deps.store.ready_days(backfill_id, eligibility=_eligibility(backfill_id, deps))
-
-
-def told(backfill_id: UUID, *, deps: BackfillDeps) -> Backfill:
-    """What is known of it. Raises ``BackfillUnknown``."""
-    found = deps.store.listed(limit=1, only=backfill_id)
-    if not found:
-        raise BackfillUnknown(f"there is no backfill {backfill_id}")
-    return found[0]
-
-
-def _known(backfill_id: UUID, deps: BackfillDeps) -> tuple[BackfillRequest, str]:
-    found = deps.store.request_of(backfill_id)
-    if found is None:
-        raise BackfillUnknown(f"there is no backfill {backfill_id}")
-    return found
-
-
-def _eligibility(backfill_id: UUID, deps: BackfillDeps) -> Eligibility:
-    """Their age was looked at when they were chosen: now they only have to be complete."""
-    return replace(deps.eligibility, due_after_seconds=0.0, scope=scope_of(backfill_id, deps=deps))
-
-
-def _chosen(request: BackfillRequest, deps: BackfillDeps) -> Sequence[Chosen]:
-    check(request)
-    scope = Scope(retry_failed=request.failed, redo_stale=request.stale)
-    eligibility = replace(deps.eligibility, due_after_seconds=request.older_than_days * 86_400, scope=scope)
-    return deps.store.choose(request, eligibility=eligibility, window_messages=deps.window_messages)
-
-
-def _forecast(chosen: Sequence[Chosen], deps: BackfillDeps) -> Forecast:
-    waiting = waiting_of(chosen)
-    tokens, usd = deps.price(waiting)
-    return Forecast(
-        interactions=waiting.interactions,
-        messages=waiting.messages,
-        days=len({one.day for one in chosen}),
-        calls=waiting.prompts,
-        tokens=tokens,
-        usd=usd,
-        usd_per_day=deps.usd_per_day,
-    )

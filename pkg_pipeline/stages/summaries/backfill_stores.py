@@ -1,10 +1,10 @@
-"""What backfills are made of, and what they need from storage, as a Protocol that the stage owns."""
+"""The records of backfills, and the store of requests and what they chose."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any, Literal, Protocol
 from uuid import UUID
@@ -75,16 +75,7 @@ class Forecast:
         return math.ceil(self.usd / self.usd_per_day) if self.usd_per_day > 0 else None
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "interactions": self.interactions,
-            "messages": self.messages,
-            "days": self.days,
-            "calls": self.calls,
-            "tokens": self.tokens,
-            "usd": round(self.usd, 4),
-            "usd_per_day": self.usd_per_day,
-            "lasts_days": self.lasts_days,
-        }
+        return {**asdict(self), "usd": round(self.usd, 4), "lasts_days": self.lasts_days}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Forecast:
@@ -175,10 +166,6 @@ def waiting_of(chosen: Sequence[Chosen]) -> Waiting:
         messages=sum(one.messages for one in chosen),
         message_tokens=sum(one.message_tokens for one in chosen),
     )
-
-
-Price = Callable[[Waiting], tuple[int, float]]
-"""Tokens and USD that so much takes."""
 
 
 class BackfillStore(Protocol):

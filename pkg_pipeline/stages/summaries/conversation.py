@@ -12,8 +12,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.summary.splitting import Sized, cut_windows, window_of
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.summaries.source_stores import SourceStore
-from pkg_pipeline.stages.summaries.stores import Claimed
+from pkg_pipeline.stages.summaries.stores import Claimed, SummaryStore
 
 LINE_TOKENS = 60
 """Number, speaker, time and JSON around a message of the prompt, generously."""
@@ -24,7 +23,7 @@ CITED_AT_ONCE = 2_000
 class Conversation:
     """One interaction under a lease."""
 
-    def __init__(self, claimed: Claimed, store: SourceStore, counter: TokenCounter) -> None:
+    def __init__(self, claimed: Claimed, store: SummaryStore, counter: TokenCounter) -> None:
         self._claimed = claimed
         self._store = store
         self._counter = counter

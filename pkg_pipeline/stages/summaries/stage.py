@@ -1,7 +1,6 @@
-"""The third hop: due interactions → published summaries. Claim, ask, check, save; one interaction at a time.
+"""The third hop: due interactions → published summaries. Which days are worked on, in what order, and what is left.
 
-What counts as due is ``Eligibility``, what may be published is the gate's word, how often something is tried again is
-P19. No transaction is open while a model answers.
+What counts as due is ``Eligibility``, one interaction is ``summarize``, how often something is tried again is P19.
 """
 
 from __future__ import annotations
@@ -11,27 +10,25 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from uuid import UUID
 
-from pkg_pipeline.stages.llm.leased_work import Workers, claimed_at_once, workers
+from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
+from pkg_pipeline.stages.llm.ask import Asking, LlmAccess
+from pkg_pipeline.stages.llm.leased_work import Workers, workers
 from pkg_pipeline.stages.llm.reports import AskedReport
-from pkg_pipeline.stages.llm.run import Run
-from pkg_pipeline.stages.llm.stores import BudgetStore
-from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
-from pkg_pipeline.stages.summaries.call import Made, Outcome, SummarizeDeps
-from pkg_pipeline.stages.summaries.estimate import Estimate as Estimate
-from pkg_pipeline.stages.summaries.estimate import estimate as estimate
-from pkg_pipeline.stages.summaries.small import let_go_of_small
+from pkg_pipeline.stages.partitions import FinishedPartition, PartitionStore
+from pkg_pipeline.stages.ports import Billing, Clock, Llm
+from pkg_pipeline.stages.summaries.making import TASK, Made, MakingRules, Outcome
 from pkg_pipeline.stages.summaries.stores import (
     ALL_DUE,
     Claimed,
+    DayCounts,
     Eligibility,
-    FinishedPartition,
-    Lane,
-    PartitionCounts,
-    PartitionStore,
     Scope,
     SummaryStore,
+    Waiting,
 )
-from pkg_pipeline.stages.summaries.summarize import summarize_one
+from pkg_pipeline.stages.summaries.summarize import summarize_one, supersede_too_small
 
 ASSET = "interaction_summaries"
 
@@ -39,40 +36,36 @@ WORKED_TOGETHER = 32
 """Sparse days are worked off together up to about this many interactions: threads stay busy, and among them those with
 the fewest attempts come first (P12)."""
 
+PROMPT_TOKENS = 2_200
+"""Instructions, participants and schema around the conversation, fitted on the 196 prompts of the demo account."""
+
+MESSAGE_TOKENS = 45
+"""Number, speaker, time and JSON around each message of the prompt, and what a model's own tokenizer makes more of its
+text than ours, fitted likewise."""
+
+ANSWER_TOKENS = 300
+"""A usual answer: the local server's have 195, a talkative model's half as many again and more."""
+
 
 @dataclass(frozen=True, slots=True)
-class SummaryParams:
-    """P11, P12, P19, P32 and the lease. Caps of None do not apply (the offline summariser has none). Summaries by the
-    prompts ``also_current`` are no more stale than those by the run's own.
+class Estimate:
+    """What summarising all that is due would take: ``tokens`` in and out together, ``usd`` by today's prices.
+
+    ``later`` interactions are too young, or put off until another try; they are in none of the other figures.
     """
 
-    due_after_seconds: float
-    minimum_messages: int
-    attempt_limit: int
-    backoff_seconds: float
-    lease_seconds: float
-    window_messages: int
-    fact_confidence: float
-    timezone: str
-    calls_cap: int | None
-    usd_cap: float
-    concurrency: int = 1
-    gap_seconds: float = 0.0
-    update_messages: int = 10
-    also_current: tuple[str, ...] = ()
-    schema_version: int = 1
+    interactions: int
+    tokens: int
+    usd: float
+    later: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class SummaryDeps:
-    """The ports this stage works with."""
-
-    store: SummaryStore
-    partitions: PartitionStore
-    budgets: BudgetStore
-    llm: Llm
-    counter: TokenCounter
-    clock: Clock
+    def to_json(self) -> dict[str, float | int]:
+        return {
+            "interactions": self.interactions,
+            "tokens": self.tokens,
+            "usd": round(self.usd, 4),
+            "later": self.later,
+        }
 
 
 @dataclass(slots=True)
@@ -91,193 +84,185 @@ class DayReport(AskedReport):
 
     def add(self, made: Made) -> None:
         self.add_effort(made)
+        self.deferred += made.outcome is Outcome.DEFERRED
+        self.quarantined += made.outcome is Outcome.QUARANTINED
         if made.outcome is Outcome.PUBLISHED:
             self.summarized += 1
             self.updated += made.method == "update"
             self.carried += made.carried
             self.lost += made.lost
             self.add_text(made)
-        elif made.outcome is Outcome.DEFERRED:
-            self.deferred += 1
-        elif made.outcome is Outcome.QUARANTINED:
-            self.quarantined += 1
 
 
-def eligibility_of(
-    deps: SummaryDeps, params: SummaryParams, prompt_version: str, *, scope: Scope = ALL_DUE
-) -> Eligibility:
-    """What a run may take. A backfill chose its interactions by their age: they only have to be complete still."""
-    return Eligibility(
-        now=deps.clock.now(),
-        due_after_seconds=params.due_after_seconds if scope.backfill_id is None else 0.0,
-        minimum_messages=params.minimum_messages,
-        attempt_limit=params.attempt_limit,
-        prompt_version=prompt_version,
-        model=deps.llm.model,
-        current_versions=(prompt_version, *params.also_current),
-        schema_version=params.schema_version,
-        gap_seconds=params.gap_seconds,
-        scope=scope,
-    )
-
-
-def summarize_days(
-    days: tuple[date, date],
-    *,
-    deps: SummaryDeps,
-    params: SummaryParams,
-    prompt_version: str,
-    lane: Lane,
-    holder: str,
-    run_id: str | None = None,
-    scope: Scope = ALL_DUE,
-    on_day: Callable[[DayReport], None] = lambda _: None,
-) -> list[DayReport]:
-    """Summarise what is due in each day of the closed range, oldest day first; ``on_day`` hears of each when done.
-
-    One interaction failing fails nothing else. Raises ``LlmMisconfigured`` when every further call would fail alike;
-    what was published by then stays, and the day can be run again. A day without marks, leftovers and work is not
-    written to. A backfill leaves the marks of its days: it looks at its own interactions only.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summaries:
+    """P11, P12, P18, P19 over the ports given. Summaries by the prompts ``also_current`` are no more stale than those
+    by ``prompt_version``.
     """
-    eligibility = eligibility_of(deps, params, prompt_version, scope=scope)
-    deps.store.revive(prompt_version=prompt_version, model=deps.llm.model)
-    let_go_of_small(days, store=deps.store, eligibility=eligibility)
-    keys = _keys(days)
-    marks: Mapping[str, tuple[int, ...]] = {}
-    if scope.backfill_id is None:
-        marks = deps.partitions.begin(ASSET, keys, now=eligibility.now)
-    before = deps.partitions.counts(days, eligibility=eligibility)
-    run = Run(
-        deps.budgets,
-        lane=lane,
-        calls_cap=params.calls_cap,
-        usd_cap=params.usd_cap,
-        run_id=run_id,
-        backfill_id=scope.backfill_id,
-        lease_seconds=params.lease_seconds,
-    )
-    one = SummarizeDeps(
-        store=deps.store,
-        llm=deps.llm,
-        counter=deps.counter,
-        run=run,
-        fact_confidence=params.fact_confidence,
-        backoff_seconds=params.backoff_seconds,
-        window_messages=params.window_messages,
-        update_messages=params.update_messages,
-    )
-    reports: list[DayReport] = []
-    with workers(deps.store, lease_seconds=params.lease_seconds, concurrency=params.concurrency) as hands:
-        work = _Work(one, eligibility, params, holder, hands)
-        for group in _groups(keys, before):
-            found = [DayReport(day) for day in group]
-            work.off({report.day: report for report in found}, before)
-            _finish(
-                found,
-                deps=deps,
-                run=run,
-                eligibility=eligibility,
-                due_after_seconds=params.due_after_seconds,
-                marks=marks,
-                before=before,
-            )
-            for report in found:
-                reports.append(report)
-                on_day(report)
-    return reports
 
+    store: SummaryStore
+    partitions: PartitionStore
+    access: LlmAccess
+    clock: Clock
+    rules: MakingRules
+    due_after_seconds: float
+    minimum_messages: int
+    gap_seconds: float
+    prompt_version: str = prompt.VERSION
+    also_current: tuple[str, ...] = tuple(sorted(CURRENT_VERSIONS - {prompt.VERSION}))
+    schema_version: int = prompt.SCHEMA_VERSION
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Claims and makes until nothing is left that can be done now."""
+    def eligibility(self, scope: Scope = ALL_DUE) -> Eligibility:
+        """What a run may take now. A backfill chose its interactions by their age: they only have to be complete."""
+        return Eligibility(
+            now=self.clock.now(),
+            due_after_seconds=self.due_after_seconds if scope.backfill_id is None else 0.0,
+            minimum_messages=self.minimum_messages,
+            attempt_limit=self.access.work.attempt_limit,
+            prompt_version=self.prompt_version,
+            model=self.access.model,
+            current_versions=(self.prompt_version, *self.also_current),
+            schema_version=self.schema_version,
+            gap_seconds=self.gap_seconds,
+            scope=scope,
+        )
 
-    deps: SummarizeDeps
-    eligibility: Eligibility
-    params: SummaryParams
-    holder: str
-    workers: Workers[Claimed]
+    def revive(self) -> int:
+        """What was given up under another prompt or model is due again (P19); how many interactions."""
+        return self.store.revive(prompt_version=self.prompt_version, model=self.access.model)
 
-    def off(self, reports: Mapping[date, DayReport], before: Mapping[date, PartitionCounts]) -> None:
+    def estimate(self) -> Estimate:
+        """What summarising all that is due would take, before anything is paid."""
+        waiting = self.store.waiting(eligibility=self.eligibility(), window_messages=self.rules.window_messages)
+        return estimate(self.access.llm(), waiting)
+
+    def run(
+        self,
+        days: tuple[date, date],
+        billing: Billing,
+        scope: Scope = ALL_DUE,
+        on_day: Callable[[DayReport], None] = lambda _: None,
+    ) -> list[DayReport]:
+        """Summarise what is due in each day of the closed range, oldest day first; ``on_day`` hears of each when done.
+
+        One interaction failing fails nothing else. Raises ``LlmMisconfigured`` when every further call would fail
+        alike; what was published by then stays, and the day can be run again. A day without marks, leftovers and work
+        is not written to. A backfill leaves the marks of its days: it looks at its own interactions only.
+        """
+        eligibility = self.eligibility(scope)
+        self.revive()
+        supersede_too_small(days, store=self.store, eligibility=eligibility)
+        keys = [days[0] + timedelta(days=index) for index in range((days[1] - days[0]).days + 1)]
+        marks: Mapping[str, tuple[int, ...]] = {}
+        if scope.backfill_id is None:
+            marks = self.partitions.begin(ASSET, [day.isoformat() for day in keys], now=eligibility.now)
+        before = self.store.day_counts(days, eligibility=eligibility)
+        asking = self.access.asking(TASK, replace(billing, backfill_id=scope.backfill_id))
+        reports: list[DayReport] = []
+        with workers(self.store, self.access.work) as hands:
+            for group in _groups(keys, before):
+                found = [DayReport(day) for day in group]
+                self._work_off({report.day: report for report in found}, before, eligibility, asking, hands)
+                self._finish(found, asking, eligibility, marks, before)
+                for report in found:
+                    reports.append(report)
+                    on_day(report)
+        return reports
+
+    def _work_off(
+        self,
+        reports: Mapping[date, DayReport],
+        before: Mapping[date, DayCounts],
+        eligibility: Eligibility,
+        asking: Asking,
+        hands: Workers[Claimed],
+    ) -> None:
+        """Claims and makes until nothing is left that can be done now."""
         waiting = [day for day in reports if day in before and before[day].pending]
-        if not waiting:
-            return
         handled: list[UUID] = []
-        limit = claimed_at_once(self.params.concurrency)
-        while not self.deps.run.is_stopped:
-            claimed = self.deps.store.claim(
+
+        def claim() -> Sequence[Claimed]:
+            if not waiting or asking.run.is_stopped:
+                return ()
+            claimed = self.store.claim(
                 (waiting[0], waiting[-1]),
-                eligibility=self.eligibility,
-                limit=limit,
-                holder=self.holder,
-                lease_seconds=self.params.lease_seconds,
+                eligibility=eligibility,
+                limit=self.access.work.claimed_at_once,
+                holder=self.access.work.holder,
+                lease_seconds=self.access.work.lease_seconds,
                 # what a run has dealt with it does not take again, whatever came of it: nothing spins
                 without=handled,
             )
-            if not claimed:
-                return
-            handled += [one.source.interaction_id for one in claimed]
-            for one, made in zip(claimed, self._made(claimed), strict=True):
-                if made is not None:
-                    reports[one.day].add(made)
-
-    def _made(self, claimed: Sequence[Claimed]) -> list[Made | None]:
-        """None for what is given back untouched."""
+            handled.extend(one.source.interaction_id for one in claimed)
+            return claimed
 
         def make(one: Claimed) -> Made | None:
-            if self.deps.run.is_stopped:
+            """None for what is given back untouched."""
+            if asking.run.is_stopped:
                 return None
-            return summarize_one(one, deps=self.deps, eligibility=self.eligibility)
+            return summarize_one(
+                one,
+                store=self.store,
+                asking=asking,
+                eligibility=eligibility,
+                rules=self.rules,
+                backoff_seconds=self.access.work.backoff_seconds,
+            )
 
-        return self.workers.work_off(claimed, make, keeps_lease=lambda made: made is None)
+        for one, made in hands.all(claim, make, keeps_lease=lambda made: made is None):
+            if made is not None:
+                reports[one.day].add(made)
+
+    def _finish(
+        self,
+        reports: Sequence[DayReport],
+        asking: Asking,
+        eligibility: Eligibility,
+        marks: Mapping[str, tuple[int, ...]],
+        before: Mapping[date, DayCounts],
+    ) -> None:
+        """Writes down what each day left. Days that neither had marks nor leftovers nor work are passed over."""
+        nothing, run = DayCounts(0, 0, 0, 0, None), asking.run
+        for report in reports:
+            report.failed = before.get(report.day, nothing).failed
+        touched = [one for one in reports if one.day.isoformat() in marks or before.get(one.day, nothing).pending]
+        if not touched:
+            return
+        # the scope is this run's only: what failed again is failed, and what is stale is served, neither is pending
+        plain = replace(eligibility, due_after_seconds=self.due_after_seconds, scope=ALL_DUE)
+        after = self.store.day_counts((touched[0].day, touched[-1].day), eligibility=plain)
+        done: list[FinishedPartition] = []
+        for report in touched:
+            left = after.get(report.day, nothing)
+            report.pending, report.failed = left.pending, left.failed
+            key, rest = report.day.isoformat(), 0.0
+            if run.stop_reason is not None:
+                report.rest_seconds, report.stop_reason = run.rest_seconds, run.stop_reason
+                if left.resume_at is not None:
+                    report.add_reason(run.stop_reason)
+                    # the backfill lane's cap keeps nobody else from the day
+                    rest = 0.0 if eligibility.scope.backfill_id else run.rest_seconds
+            done.append(FinishedPartition(key, marks.get(key, ()), left.pending, left.due_at, left.resume_at, rest))
+        self.partitions.finish(ASSET, done)
 
 
-def _finish(
-    reports: Sequence[DayReport],
-    *,
-    deps: SummaryDeps,
-    run: Run,
-    eligibility: Eligibility,
-    due_after_seconds: float,
-    marks: Mapping[str, tuple[int, ...]],
-    before: Mapping[date, PartitionCounts],
-) -> None:
-    """Writes down what each day left. Days that neither had marks nor leftovers nor work are passed over."""
-    touched = [
-        report
-        for report in reports
-        if report.day.isoformat() in marks or (report.day in before and before[report.day].pending)
-    ]
-    for report in reports:
-        known = before.get(report.day)
-        report.failed = known.failed if known else 0
-    if not touched:
-        return
-    # the scope is this run's only: what failed again is failed, and what is stale is served, neither is pending
-    plain = replace(eligibility, due_after_seconds=due_after_seconds, scope=ALL_DUE)
-    after = deps.partitions.counts((touched[0].day, touched[-1].day), eligibility=plain)
-    nothing = PartitionCounts(0, 0, 0, 0, None)
-    done: list[FinishedPartition] = []
-    for report in touched:
-        left = after.get(report.day, nothing)
-        report.pending, report.failed = left.pending, left.failed
-        key = report.day.isoformat()
-        rest = 0.0
-        if run.stop_reason is not None:
-            report.rest_seconds, report.stop_reason = run.rest_seconds, run.stop_reason
-            if left.resume_at is not None:
-                report.add_reason(run.stop_reason)
-                # the backfill lane's cap keeps nobody else from the day
-                rest = 0.0 if eligibility.scope.backfill_id else run.rest_seconds
-        done.append(FinishedPartition(key, marks.get(key, ()), left.pending, left.due_at, left.resume_at, rest))
-    deps.partitions.finish(ASSET, done)
+def estimate(llm: Llm, waiting: Waiting) -> Estimate:
+    """The price of summarising all that is due, before anything is asked."""
+    tokens_in = waiting.prompts * PROMPT_TOKENS + waiting.messages * MESSAGE_TOKENS + waiting.message_tokens
+    tokens_out = waiting.prompts * ANSWER_TOKENS
+    usd = 0.0
+    if waiting.prompts and llm.is_paid:
+        # by the prompt: a price may step up with a prompt's length
+        each = Usage(round(tokens_in / waiting.prompts), round(tokens_out / waiting.prompts))
+        usd = llm.price(each) * waiting.prompts
+    return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd, later=waiting.later)
 
 
-def _groups(keys: Sequence[str], before: Mapping[date, PartitionCounts]) -> Iterator[list[date]]:
+def _groups(days: Sequence[date], before: Mapping[date, DayCounts]) -> Iterator[list[date]]:
     """Consecutive days that are worked off together."""
     group: list[date] = []
     pending = 0
-    for key in keys:
-        day = date.fromisoformat(key)
+    for day in days:
         waiting = before[day].pending if day in before else 0
         if group and waiting and pending + waiting > WORKED_TOGETHER:
             yield group
@@ -286,8 +271,3 @@ def _groups(keys: Sequence[str], before: Mapping[date, PartitionCounts]) -> Iter
         pending += waiting
     if group:
         yield group
-
-
-def _keys(days: tuple[date, date]) -> list[str]:
-    count = (days[1] - days[0]).days + 1
-    return [(days[0] + timedelta(days=index)).isoformat() for index in range(count)]

@@ -1,27 +1,18 @@
-"""What the summaries stage and the partitions need from storage, as Protocols the stages own.
-
-Messages and interactions have theirs in ``message_stores``, the reads in ``read_stores``.
-"""
+"""The records of the summaries stage, and the one store it works with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
-from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput, Usage
+from pkg_pipeline.memory.records import Quarantined, SourceMessage, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.increments import KnownSummary
-from pkg_pipeline.stages.summaries.source_stores import SourceStore, TooSmall
-
-# ── summaries ─────────────────────────────────────────────────────────────────────────────────
+from pkg_pipeline.stages.llm.stores import Failure
 
 NOBODY = UUID(int=0)
-
-Lane = Literal["live", "backfill"]
-
-"""What a cap of calls is counted over: a local day, or a local week that begins on Sunday."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,7 @@ class Claimed:
     """One interaction under a lease. ``token`` is the fencing token the result is saved with.
 
     ``attempts`` and ``deferrals`` are those of this very input, prompt and model. A long one comes without its
-    messages: they are read through ``SourceStore``. ``known`` is the summary that stands, ``adopted``
+    messages: they are read through ``SummaryStore``. ``known`` is the summary that stands, ``adopted``
     are those that do not and whose items are still served here.
     """
 
@@ -86,43 +77,6 @@ class Claimed:
     @property
     def is_long(self) -> bool:
         return self.message_count > 0 and not self.source.messages
-
-
-SubjectKind = Literal["interaction", "profile", "question", "session"]
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a call is about; forget follows it (B3). A profile's id is that of its row, one entity in one week; a
-    question's is made of its words (``hashing.question_id``), which are kept nowhere; a session's is its chat's.
-    """
-
-    kind: SubjectKind
-    id: UUID
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.id}"
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """One attempted LLM call (B6), written in its own transaction before its result is used."""
-
-    subject: Subject
-    request_hash: str
-    task: str
-    model: str
-    prompt_version: str
-    lane: Lane
-    outcome: str
-    usage: Usage
-    cost_usd: float
-    duration_seconds: float
-    run_id: str | None = None
-    request_id: str | None = None
-    error: str | None = None
-    reply: str | None = None
-    backfill_id: UUID | None = None
 
 
 SummaryMethod = Literal["whole", "windows", "update"]
@@ -155,20 +109,6 @@ class SummaryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why nothing was published. ``counts`` is False for transport, quota and budget: they are no attempt (P19).
-
-    ``quarantined`` is the last answer that the gate refused, with its reason, for people to look at.
-    """
-
-    error: str
-    retry_after_seconds: float
-    counts: bool
-    quarantined: tuple[str, str] | None = None
-    cost_usd: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Waiting:
     """What has no current summary and is due: interactions, their prompts (P18), their messages and text tokens.
 
@@ -182,8 +122,35 @@ class Waiting:
     later: int = 0
 
 
-class LeaseStore(Protocol):
-    """Who works on what: due interactions under leases. No transaction stays open across a call."""
+@dataclass(frozen=True, slots=True)
+class DayCounts:
+    """What is left in a day. Two clocks, never mixed: ``due_at`` is when something too young now comes of age, by the
+    memory's; ``resume_at`` when something put off, leased or just left can go on, by the database's.
+    """
+
+    summarized: int
+    pending: int
+    failed: int
+    quarantined: int
+    due_at: datetime | None
+    resume_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TooSmall:
+    """A summary that rests on what is said no more, of a conversation too small to be summarised again (P11, P29).
+
+    ``texts`` are today's texts of what its items rest on.
+    """
+
+    summary_id: UUID
+    interaction_id: UUID
+    content: SummaryContent
+    texts: Mapping[str, str]
+
+
+class SummaryStore(Protocol):
+    """Leases, sources and publication. No transaction stays open across a call; what is saved releases its lease."""
 
     def claim(
         self,
@@ -198,105 +165,48 @@ class LeaseStore(Protocol):
         """Due interactions under leases, fewest attempts first, then oldest first; none of ``without``."""
         ...
 
-    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None:
-        """The heartbeat: leases that are still ours run from now again."""
+    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None: ...
+
+    def release(self, claimed: Sequence[Claimed]) -> None: ...
+
+    def pages(self, claimed: Claimed) -> Iterator[list[SourceMessage]]:
+        """All live messages in the order of the input hash, archived ones with their texts; some thousands at a time,
+        and nothing stays open between two pages.
+        """
         ...
 
-    def release(self, claimed: Sequence[Claimed]) -> None:
-        """Gives back what was not worked on; leases that are no longer ours stay with their new holder."""
+    def texts(self, claimed: Claimed) -> Iterator[tuple[str, str]]:
+        """(external id, content hash) of all live messages, in that order."""
         ...
 
-
-class LedgerStore(Protocol):
-    """What was asked, answered and paid (B6, B8)."""
-
-    def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
-        """An answer already paid for: (text, usage, stop reason) (B8)."""
+    def messages_of(self, claimed: Claimed, external_ids: Sequence[str]) -> list[SourceMessage]:
+        """Those of ``external_ids`` that are live in this interaction."""
         ...
 
-    def record(self, row: LedgerRow) -> None: ...
-
-    def refuse(self, request_hash: str, *, reason: str) -> None:
-        """The answer kept under this hash did not pass: it is never replayed."""
+    def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
+        """Save and link in one transaction; False, and nothing saved, when another worker has the lease."""
         ...
 
-
-class SummaryStore(LeaseStore, LedgerStore, SourceStore, Protocol):
-    """All that the summaries stage needs; kept together because publication releases the lease it is made under."""
+    def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
+        """Record an attempt (P19), or with ``counts`` False only put the work off."""
+        ...
 
     def revive(self, *, prompt_version: str, model: str) -> int:
         """What failed under another prompt or model is due again (P19); how many interactions."""
         ...
 
-    def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
-        """Save, link, release the lease in one transaction; False, and nothing saved, when another worker has it."""
-        ...
-
     def too_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> list[TooSmall]:
-        """What is to be let go in the closed range of days."""
+        """What is to be superseded without a successor in the closed range of days."""
         ...
 
-    def let_go(
+    def supersede_small(
         self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
     ) -> bool:
-        """Supersede it without a successor; of its items and facts only ``keep`` is served on. False if it changed."""
+        """Of its items and facts only ``keep`` is served on. False if it changed meanwhile."""
         ...
 
-    def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
-        """Record an attempt (P19), or with ``counts`` False only put the work off; release the lease."""
+    def day_counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, DayCounts]: ...
+
+    def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
+        """What is due over all days."""
         ...
-
-
-# ── partitions ────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class DuePartition:
-    """A partition that needs work, with the version and attempt that make its run key."""
-
-    asset: str
-    key: str
-    version: int
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionCounts:
-    """What is left in a day. Two clocks, never mixed: ``due_at`` is when something too young now comes of age, by the
-    memory's; ``resume_at`` when something put off, leased or just left can go on, by the database's.
-    """
-
-    summarized: int
-    pending: int
-    failed: int
-    quarantined: int
-    due_at: datetime | None
-    resume_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedPartition:
-    """A partition after an attempt. ``rest_seconds``: nothing put off goes on earlier (budget, service)."""
-
-    key: str
-    marks: Sequence[int]
-    pending: int
-    due_at: datetime | None
-    resume_at: datetime | None = None
-    rest_seconds: float = 0.0
-
-
-class PartitionStore(Protocol):
-    def due(self, asset: str, *, now: datetime, limit: int | None = None) -> list[DuePartition]:
-        """Keys in ascending order whose marks or leftovers are due."""
-        ...
-
-    def begin(self, asset: str, keys: Sequence[str], *, now: datetime) -> Mapping[str, tuple[int, ...]]:
-        """The marks of each key that has marks or leftovers; only these are taken away when it is done."""
-        ...
-
-    def finish(self, asset: str, done: Sequence[FinishedPartition]) -> None:
-        """Records attempts, all in one transaction."""
-        ...
-
-    def counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, PartitionCounts]: ...

@@ -1,80 +1,77 @@
-"""One claimed interaction: made, then published, or recorded as failed or put off (P19).
+"""One claimed interaction: made, then published, or recorded as failed or put off (P19); and what cannot be made again.
 
-Which interactions are claimed, and in what order, is ``summaries``; how the content comes about is ``summary_making``.
+Which interactions are claimed, and in what order, is ``stage``; how the content comes about is ``making``.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from datetime import date
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SummaryContent
+from pkg_pipeline.memory.summary.reconciliation import carry_over
 from pkg_pipeline.prompts import interaction_summary as prompt
-from pkg_pipeline.stages.llm.answer_validation import NOTHING_PASSED, failure_of
-from pkg_pipeline.stages.llm.ask import UNAVAILABLE_SECONDS
-from pkg_pipeline.stages.ports import LlmMisconfigured
-from pkg_pipeline.stages.summaries.call import Attempt, Made, Outcome, SummarizeDeps
-from pkg_pipeline.stages.summaries.making import Making, Moved, make
-from pkg_pipeline.stages.summaries.stores import Claimed, Eligibility, Failure, SummaryRow
+from pkg_pipeline.stages.llm.answer_validation import attempt
+from pkg_pipeline.stages.llm.ask import UNAVAILABLE_SECONDS, Asking
+from pkg_pipeline.stages.llm.stores import Failure
+from pkg_pipeline.stages.summaries.making import Made, Making, MakingRules, Moved, Outcome, SummaryMaker
+from pkg_pipeline.stages.summaries.stores import Claimed, Eligibility, SummaryRow, SummaryStore
 
 CALLS_PER_WINDOW = 4
 """The most answers that one attempt at one window asks for: as usual, stricter, and one for each half."""
 
 
-def summarize_one(claimed: Claimed, *, deps: SummarizeDeps, eligibility: Eligibility) -> Made:
+def summarize_one(
+    claimed: Claimed,
+    *,
+    store: SummaryStore,
+    asking: Asking,
+    eligibility: Eligibility,
+    rules: MakingRules,
+    backoff_seconds: float,
+) -> Made:
     """Publish a summary of the claimed interaction, or record why not. Raises ``LlmMisconfigured`` only."""
-    attempt = Attempt(claimed, deps)
-    started = time.perf_counter()
-    try:
-        making = make(attempt)
-    except Moved as moved:
-        _give_back(attempt, eligibility, Failure(str(moved), UNAVAILABLE_SECONDS, counts=False))
-    except NOTHING_PASSED as error:
-        _give_back(attempt, eligibility, _failure(attempt, error))
-        if isinstance(error, LlmMisconfigured):
-            raise
-    else:
-        attempt.made.seconds = time.perf_counter() - started
-        _publish(attempt, making)
-    attempt.made.seconds = time.perf_counter() - started
-    return attempt.made
+    made, started = Made(), time.perf_counter()
+
+    def fail(failure: Failure) -> None:
+        made.outcome = Outcome.QUARANTINED if failure.counts else Outcome.DEFERRED
+        made.reason = failure.error
+        store.fail(claimed, failure, eligibility=eligibility)
+
+    def make() -> None:
+        try:
+            making = SummaryMaker(claimed, store, asking, rules, made).make()
+        except Moved as moved:
+            fail(Failure(str(moved), UNAVAILABLE_SECONDS, counts=False))
+            return
+        made.seconds = time.perf_counter() - started
+        row = _row(claimed, making, made, asking)
+        is_ours = store.publish(row, token=claimed.token, fact_confidence=rules.fact_confidence)
+        made.outcome = Outcome.PUBLISHED if is_ours else Outcome.LOST
+        made.reason = making.reason if is_ours else "another worker had taken it over"
+
+    attempt(make, run=asking.run, effort=made, past=claimed, backoff_seconds=backoff_seconds, fail=fail)
+    return made
 
 
-def _failure(attempt: Attempt, error: Exception) -> Failure:
-    claimed, deps = attempt.claimed, attempt.deps
-    return failure_of(
-        error,
-        run=deps.run,
-        attempts=claimed.attempts,
-        deferrals=claimed.deferrals,
-        backoff_seconds=deps.backoff_seconds,
-        tally=attempt.made,
-    )
-
-
-def _give_back(attempt: Attempt, eligibility: Eligibility, failure: Failure) -> None:
-    attempt.made.outcome = Outcome.QUARANTINED if failure.counts else Outcome.DEFERRED
-    attempt.made.reason = failure.error
-    attempt.deps.store.fail(attempt.claimed, failure, eligibility=eligibility)
-
-
-def _publish(attempt: Attempt, making: Making) -> None:
-    claimed, deps, made = attempt.claimed, attempt.deps, attempt.made
+def _row(claimed: Claimed, making: Making, made: Made, asking: Asking) -> SummaryRow:
     source, content = claimed.source, making.content
     made.source_tokens = claimed.token_count
-    made.summary_tokens = sum(deps.counter.count_many(_printed(content)))
-    row = SummaryRow(
+    made.summary_tokens = sum(asking.counter.count_many(_printed(content)))
+    return SummaryRow(
         id=hashing.summary_id(
             source.interaction_id,
             source.input_hash,
             prompt_version=making.prompt_version,
-            model=deps.llm.model,
+            model=asking.llm.model,
             parent_id=claimed.parent_summary_id,
         ),
         source=source,
         content=content,
         prompt_version=making.prompt_version,
-        model=deps.llm.model,
+        model=asking.llm.model,
         parent_summary_id=claimed.parent_summary_id,
         revision_count=claimed.parent_revision + 1,
         source_token_count=made.source_tokens,
@@ -86,11 +83,8 @@ def _publish(attempt: Attempt, making: Making) -> None:
         method=made.method,
         window_count=made.windows,
         schema_version=prompt.SCHEMA_VERSION,
-        is_paid=deps.llm.is_paid,
+        is_paid=asking.llm.is_paid,
     )
-    published = deps.store.publish(row, token=claimed.token, fact_confidence=deps.fact_confidence)
-    made.outcome = Outcome.PUBLISHED if published else Outcome.LOST
-    made.reason = making.reason if published else "another worker had taken it over"
 
 
 def _printed(content: SummaryContent) -> list[str]:
@@ -101,3 +95,19 @@ def _printed(content: SummaryContent) -> list[str]:
         *(item.description for item in content.decisions),
         *(item.description for item in content.action_items),
     ]
+
+
+def supersede_too_small(days: tuple[date, date], *, store: SummaryStore, eligibility: Eligibility) -> int:
+    """Summaries that rest on what is said no more while too few messages are left to make them again (P11, P29).
+
+    They are superseded without a successor: of what they knew only that is served on whose messages still say it; the
+    rest is named in the row as lost. Returns how many went; a second look at the same days finds nothing.
+    """
+    gone = 0
+    for found in store.too_small(days, eligibility=eligibility):
+        empty = replace(found.content, decisions=(), action_items=(), extracted_facts=(), important_messages=())
+        kept = carry_over((found.content,), empty, found.texts)
+        items = (*kept.content.decisions, *kept.content.action_items, *kept.content.extracted_facts)
+        keep, minimum = [item.id for item in items], eligibility.minimum_messages
+        gone += store.supersede_small(found, keep=keep, lost=kept.lost, minimum_messages=minimum)
+    return gone

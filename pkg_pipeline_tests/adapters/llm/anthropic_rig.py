@@ -14,7 +14,7 @@ from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.prompts import interaction_summary as prompt
-from pkg_pipeline.stages.ports import LlmAttempt, LlmRequest
+from pkg_pipeline.stages.ports import LlmAttempt, LlmRequest, Subject
 from pkg_pipeline_tests.memory.conversations import ENGLISH
 
 KEY = "sk-test-0123456789abcdef"
@@ -51,7 +51,7 @@ def request_for(source: SummaryInput = ENGLISH, *, max_output_tokens: int = 3000
         schema=prompt.schema(),
         max_output_tokens=max_output_tokens,
         payload=source,
-        subject=f"interaction:{source.interaction_id}",
+        subject=Subject("interaction", source.interaction_id),
     )
 
 

@@ -15,10 +15,9 @@ from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
 from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
 from pkg_pipeline.prompts import session_compress, session_fold
-from pkg_pipeline.stages.llm.answer_validation import request_of
-from pkg_pipeline.stages.ports import LlmRequest
-from pkg_pipeline.stages.summaries.stores import Subject
-from pkg_pipeline_tests.adapters.llm.anthropic_rig import Rig, rig
+from pkg_pipeline.stages.folds.call import FOLD, compression
+from pkg_pipeline.stages.ports import LlmRequest, Subject
+from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter, Rig, rig
 from pkg_pipeline_tests.memory.conversations import ANNA, BEN, LIN
 from pkg_pipeline_tests.memory.injections import ALL
 from pkg_pipeline_tests.memory.session.stretches import SESSION, STRETCHES
@@ -36,7 +35,7 @@ def server() -> Iterator[Rig]:
 
 
 def fold_request(source: FoldInput) -> LlmRequest:
-    return request_of(session_fold, session_fold.render(source), task="session_fold", payload=source, subject=SUBJECT)
+    return FOLD.request(source, subject=SUBJECT)
 
 
 def poisoned(language: Language, texts: tuple[str, ...]) -> FoldInput:
@@ -59,19 +58,13 @@ def test_both_questions_are_answered_over_http(server: Rig) -> None:
     assert (result.quarantine_reason, result.dropped) == (None, ())
     text = "Ben and Dana chose the boathouse for June. They spoke of the price. Ben sends the deposit. Dana waits."
     longer = CompressInput(SESSION, "en", text, source_tokens=30, target_tokens=20)
-    request = request_of(
-        session_compress,
-        session_compress.render(longer),
-        task="session_compress",
-        payload=longer,
-        subject=SUBJECT,
-    )
+    request = compression(LetterCounter()).request(longer, subject=SUBJECT)
     reply = server.llm.complete(request)
     shorter = check_compression(session_compress.parse(reply.text).summary, longer, lambda text: len(text) // 4)
     assert shorter.content is not None
     assert len(shorter.content) < len(text)
     assert [attempt.task for attempt in server.attempts] == ["session_fold", "session_compress"]
-    assert {attempt.subject for attempt in server.attempts} == {f"session:{UUID(int=500)}"}
+    assert {attempt.subject for attempt in server.attempts} == {Subject("session", UUID(int=500))}
 
 
 @pytest.mark.parametrize("mode", ["obedient", "obedient_blend", "good"])

@@ -26,6 +26,7 @@ from pkg_pipeline.stages.ports import (
     LlmTooLong,
     LlmUnanswered,
     LlmUnavailable,
+    Subject,
 )
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import KEY, LetterCounter, request_for, rig
 from pkg_pipeline_tests.memory.conversations import EVERY
@@ -45,7 +46,7 @@ def test_an_answer_comes_back_passes_the_gate_and_is_reported_with_its_cost(lang
     assert (attempt.outcome, attempt.usage, attempt.status_code) == ("ok", reply.usage, 200)
     assert attempt.request_id == reply.request_id == "req_000001"
     assert attempt.cost_usd == price("claude-haiku-5-5", reply.usage) > 0
-    assert attempt.subject == f"interaction:{source.interaction_id}"
+    assert attempt.subject == Subject("interaction", source.interaction_id)
 
 
 def test_what_goes_over_the_wire_is_the_prompt_its_schema_and_nothing_removed_from_the_api() -> None:
@@ -304,7 +305,7 @@ def test_the_model_is_paid_for_and_prices_by_the_table() -> None:
 
 def test_the_request_hash_is_by_content_and_model() -> None:
     request = request_for()
-    same = hash_of("a", replace(request, max_output_tokens=7, subject="else"))
+    same = hash_of("a", replace(request, max_output_tokens=7, subject=None))
     assert same == hash_of("a", request)
     assert same != hash_of("b", request)
     assert same != hash_of("a", replace(request, user=request.user + " "))

@@ -9,7 +9,7 @@ import pytest
 
 from pkg_pipeline.defs.automation import requests
 from pkg_pipeline.defs.lanes import range_of
-from pkg_pipeline.stages.summaries.stores import DuePartition
+from pkg_pipeline.stages.partitions import DuePartition
 from pkg_pipeline_tests.defs.fakes import SUMMARIES
 
 JOB = "summarize_days"

@@ -10,7 +10,7 @@ import pytest
 from pkg_pipeline.memory.session.records import Policy, SessionEvent
 from pkg_pipeline.memory.session.triggers import FoldRules, decide, due_at
 from pkg_pipeline.session_settings import SessionSettings
-from pkg_pipeline.wiring.fold_rules import fold_rules
+from pkg_pipeline.wiring.folds import fold_rules
 from pkg_pipeline_tests.memory.session.session_talk import START, state
 
 RULES = FoldRules()

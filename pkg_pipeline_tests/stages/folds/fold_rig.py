@@ -19,25 +19,23 @@ from pkg_pipeline.adapters.postgres.sessions.store import PostgresSessionStore
 from pkg_pipeline.memory.session import triggers
 from pkg_pipeline.memory.session.triggers import FoldRules
 from pkg_pipeline.stages.folds import call as fold_call
-from pkg_pipeline.stages.folds import stage as folding
-from pkg_pipeline.stages.folds.rows import FoldDeps, FoldParams
-from pkg_pipeline.stages.folds.stage import Account, FoldReport
+from pkg_pipeline.stages.folds.rows import FoldDeps
+from pkg_pipeline.stages.folds.stage import Folding, FoldReport
+from pkg_pipeline.stages.llm.ask import LlmAccess
+from pkg_pipeline.stages.llm.leased_work import WorkRules
+from pkg_pipeline.stages.llm.stores import Caps
 from pkg_pipeline.stages.ports import Embedder, Llm, LlmRequest
 from pkg_pipeline.wiring import PinnedClock
 from pkg_pipeline_tests.stages.sessions.session_rig import CHAT, SessionRig, counted
-from pkg_pipeline_tests.stages.summaries.summary_rig import ScriptedLlm
+from pkg_pipeline_tests.stages.summaries.summary_rig import WORK, ScriptedLlm, taken
 
-PARAMS = FoldParams(
-    rules=FoldRules(),
-    step_messages=60,
-    step_tokens=8000,
-    max_summary_tokens=1000,
-    backoff_seconds=60,
-    lease_seconds=300,
-    timezone="UTC",
-    calls_cap=None,
-    usd_cap=5.0,
-)
+PARAMS: dict[str, Any] = {
+    "rules": FoldRules(),
+    "step_messages": 60,
+    "step_tokens": 8000,
+    "max_summary_tokens": 1000,
+    "timezone": "UTC",
+}
 
 
 def good_fold(request: LlmRequest, **changes: Any) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def fold_llm(answer: Callable[[LlmRequest], object] = good_fold, **options: Any)
 class FoldRig(SessionRig):
     """``append`` and ``take`` as ever; ``fold_due`` works off what is due at ``now``."""
 
-    def __init__(self, url: str, *, rules: FoldRules = PARAMS.rules, **options: Any) -> None:
+    def __init__(self, url: str, *, rules: FoldRules = FoldRules(), **options: Any) -> None:
         super().__init__(url, **options)
         self.rules = rules
         self.counters = SessionCounters(
@@ -82,45 +80,43 @@ class FoldRig(SessionRig):
     def later(self, **span: float) -> None:
         self.now += timedelta(**span)
 
-    def fold_deps(self, llm: Llm | None = None, *, embedder: Embedder | None = None, **ports: Any) -> FoldDeps:
-        given = FoldDeps(
-            reads=self.reads,
-            writes=self.writes,
-            ledger=PostgresLedgerStore(self.pool),
-            llm=llm or fold_llm(),
-            counter=self.counter,
-            clock=PinnedClock(self.now),
-            has_embedder=embedder is not None,
-            embedder=lambda: embedder,
-        )
-        return replace(given, **ports)
-
-    def account(self, *, spent: float = 0.0, holder: str = "test") -> Account:
-        return Account(self.budgets, "live", lambda: spent, holder)
-
-    def fold_due(
+    def folding(
         self,
         llm: Llm | None = None,
         *,
-        deps: FoldDeps | None = None,
-        account: Account | None = None,
-        limit: int | None = None,
+        embedder: Embedder | None = None,
+        spent: float = 0.0,
+        calls_cap: int | None = None,
+        usd_cap: float = 5.0,
         **params: Any,
-    ) -> FoldReport:
-        return folding.fold_due(
-            deps=deps or self.fold_deps(llm),
-            params=replace(PARAMS, **{"rules": self.rules, **params}),
-            account=account or self.account(),
-            limit=limit,
+    ) -> Folding:
+        """``params`` are those of ``FoldDeps`` and of ``WorkRules``."""
+        llm, work = llm or fold_llm(), replace(WORK, **taken(params, WorkRules))
+        given: dict[str, Any] = {
+            "reads": self.reads,
+            "writes": self.writes,
+            "clock": PinnedClock(self.now),
+            "embedder": None if embedder is None else lambda: embedder,
+            **PARAMS,
+            "rules": self.rules,
+            **params,
+        }
+        access = LlmAccess(
+            llm=lambda: llm,
+            model=llm.model,
+            ledger=PostgresLedgerStore(self.pool),
+            budgets=self.budgets,
+            counter=self.counter,
+            caps=lambda _task, _lane: Caps(usd_cap, calls_cap),
+            work=work,
         )
+        return Folding(deps=FoldDeps(**given), access=access, spent_usd=lambda _: spent)
+
+    def fold_due(self, llm: Llm | None = None, *, limit: int | None = None, **params: Any) -> FoldReport:
+        return self.folding(llm, **params).fold_due(limit=limit)
 
     def fold_now(self, llm: Llm | None = None, *, session: str = CHAT, **params: Any) -> FoldReport:
-        return folding.fold_session(
-            self.state(session).id,
-            deps=self.fold_deps(llm),
-            params=replace(PARAMS, **{"rules": self.rules, **params}),
-            account=self.account(),
-        )
+        return self.folding(llm, **params).fold_session(self.state(session).id)
 
     def talk(self, count: int, *, start: int = 0, session: str = CHAT, words: int = 30, **more: Any) -> None:
         """So many messages, the user and the assistant in turn, a minute apart; ``words`` make their tokens."""

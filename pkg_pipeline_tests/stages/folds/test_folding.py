@@ -9,9 +9,8 @@ from uuid import uuid4
 import pytest
 
 from pkg_pipeline.memory.session.triggers import FoldRules
-from pkg_pipeline.stages.folds import stage as folding
 from pkg_pipeline.stages.sessions.stores import SessionUnknown
-from pkg_pipeline_tests.stages.folds.fold_rig import PARAMS, FoldRig, fold_llm
+from pkg_pipeline_tests.stages.folds.fold_rig import FoldRig, fold_llm
 from pkg_pipeline_tests.stages.sessions.session_rig import CHAT, said
 
 
@@ -144,7 +143,7 @@ def test_what_another_worker_holds_is_said_and_looked_at_once_more(rig: FoldRig)
 
 def test_a_session_that_is_not_there(rig: FoldRig) -> None:
     with pytest.raises(SessionUnknown):
-        folding.fold_session(uuid4(), deps=rig.fold_deps(), params=PARAMS, account=rig.account())
+        rig.folding().fold_session(uuid4())
 
 
 def test_a_long_stretch_is_folded_in_steps_with_one_trigger(rig: FoldRig) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pkg_pipeline.stages.folds.stage import load_of
 from pkg_pipeline.stages.llm.ask import hash_of
 from pkg_pipeline.stages.ports import (
     EmbedderUnavailable,
@@ -17,7 +16,7 @@ from pkg_pipeline.stages.ports import (
     LlmUnavailable,
     Vectors,
 )
-from pkg_pipeline_tests.stages.folds.fold_rig import PARAMS, FoldRig, fold_llm, good_fold
+from pkg_pipeline_tests.stages.folds.fold_rig import FoldRig, fold_llm, good_fold
 from pkg_pipeline_tests.stages.recall.chunk_rig import WordEmbedder
 from pkg_pipeline_tests.stages.sessions.session_rig import CHAT, said
 
@@ -126,7 +125,7 @@ def test_an_answer_that_was_paid_for_is_not_paid_for_again(rig: FoldRig) -> None
     rig.talk(20)
     first, second = fold_llm(), fold_llm()
     with pytest.raises(RuntimeError, match="killed"):
-        rig.fold_due(deps=rig.fold_deps(first, writes=Interrupted(rig.writes)))
+        rig.fold_due(first, writes=Interrupted(rig.writes))
     rig.fold_due(second)
     assert (len(first.requests), second.requests, len(rig.folds())) == (1, [], 1)
     assert rig.rows("SELECT request_hash FROM llm_calls") == [(hash_of("scripted-1", first.requests[0]),)]
@@ -162,12 +161,12 @@ def test_another_topic_folds_and_the_same_does_not(rig: FoldRig) -> None:
     embedder = WordEmbedder()
     rig.append(*two_topics())
     rig.run("UPDATE conversation_sessions SET next_due_at = %s", rig.now)
-    report = rig.fold_due(deps=rig.fold_deps(embedder=embedder))
+    report = rig.fold_due(embedder=embedder)
     assert (report.folds, [fold["trigger"] for fold in rig.folds()]) == (1, ["topic_shift"])
     rig.append(*(said(f"same-{number}", GARDEN[number % 5]) for number in range(8)))
     rig.later(minutes=5)
     rig.run("UPDATE conversation_sessions SET next_due_at = %s", rig.now)
-    report = rig.fold_due(deps=rig.fold_deps(embedder=embedder))
+    report = rig.fold_due(embedder=embedder)
     assert (report.sessions, report.folds, rig.row()["messages_since_look"], rig.wrong()) == (1, 0, 0, [])
 
 
@@ -179,7 +178,7 @@ class Away(WordEmbedder):
 def test_without_vectors_the_drift_is_nothing_and_it_says_so(rig: FoldRig) -> None:
     rig.append(*two_topics())
     rig.run("UPDATE conversation_sessions SET next_due_at = %s", rig.now)
-    report = rig.fold_due(deps=rig.fold_deps(embedder=Away()))
+    report = rig.fold_due(embedder=Away())
     assert (report.folds, report.warnings) == (0, ["no drift of topics, it is taken as 0: no answer"])
 
 
@@ -188,14 +187,13 @@ def test_without_vectors_the_drift_is_nothing_and_it_says_so(rig: FoldRig) -> No
 
 def test_a_rising_load_raises_the_thresholds(rig: FoldRig) -> None:
     rig.talk(20, words=60)
-    busy = rig.account(spent=2.6)
-    report = rig.fold_due(account=busy)
+    report = rig.fold_due(spent=2.6)
     assert (report.sessions, report.folds) == (1, 0)
     assert report.reasons[0].endswith("all raised by 15 %: 2.60 USD of the live lane's 5.00 are spent today)")
     assert rig.due() is not None  # when time makes it due
-    assert rig.fold_due(account=busy).sessions == 0
+    assert rig.fold_due(spent=2.6).sessions == 0
     rig.talk(3, start=20, words=60)
-    assert (rig.fold_due(account=busy).folds, rig.wrong()) == (1, [])
+    assert (rig.fold_due(spent=2.6).folds, rig.wrong()) == (1, [])
 
 
 def test_many_due_sessions_are_a_rising_load(rig: FoldRig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,11 +202,11 @@ def test_many_due_sessions_are_a_rising_load(rig: FoldRig, monkeypatch: pytest.M
     monkeypatch.setattr(folding, "BUSY_SESSIONS", 1)
     for number in range(2):
         rig.talk(20, session=f"jsonl:{number}")
-    load = load_of(rig.fold_deps(), PARAMS, rig.account(spent=2.5))
+    load = rig.folding(spent=2.5).load("live")
     assert (load.is_rising, load.reason) == (True, "more than 1 sessions are due")
 
 
 def test_a_free_model_costs_nothing(rig: FoldRig) -> None:
     rig.append(said(1))
-    load = load_of(rig.fold_deps(fold_llm(is_paid=False)), PARAMS, rig.account(spent=4.0))
+    load = rig.folding(fold_llm(is_paid=False), spent=4.0).load("live")
     assert (load.is_rising, rig.state(CHAT).message_count) == (False, 1)

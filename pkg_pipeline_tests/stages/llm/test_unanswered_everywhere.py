@@ -11,9 +11,7 @@ from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
 from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline.stages.llm.stores import UNANSWERED_LIMIT
-from pkg_pipeline.stages.ports import LlmAttempt
-from pkg_pipeline.wiring.attempts import row_of
+from pkg_pipeline.stages.llm.stores import UNANSWERED_LIMIT, recorder
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 from pkg_pipeline_tests.stages.dying_worker import killed_at
 from pkg_pipeline_tests.stages.folds.fold_rig import FoldRig
@@ -59,10 +57,6 @@ def test_folds_that_break_off_are_booked(database_url: str) -> None:
     rig = FoldRig(database_url)
     ledger = PostgresLedgerStore(rig.pool)
 
-    def record(attempt: LlmAttempt) -> None:
-        if (row := row_of(attempt, lane="live")) is not None:
-            ledger.record(row)
-
     rig.talk(20)
     with (
         FakeAnthropic(rules=[Fault(cut_body=True)]) as fake,
@@ -70,7 +64,7 @@ def test_folds_that_break_off_are_booked(database_url: str) -> None:
             api_key=SecretStr("sk-test"),
             counter=LetterCounter(),
             base_url=fake.url,
-            on_attempt=record,
+            on_attempt=recorder(ledger),
             sleep=lambda _: None,
         ) as llm,
     ):

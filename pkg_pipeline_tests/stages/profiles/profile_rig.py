@@ -8,18 +8,18 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
 from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, PostgresWeekStore
+from pkg_pipeline.memory.profile import rules
 from pkg_pipeline.memory.profile.records import ProfileInput
-from pkg_pipeline.stages.ports import Llm, LlmRequest
-from pkg_pipeline.stages.profiles import stage as profiles
-from pkg_pipeline.stages.profiles.stage import ProfileDeps, ProfileParams, WeekReport
-from pkg_pipeline.stages.summaries.stores import Lane
+from pkg_pipeline.stages.llm.leased_work import WorkRules
+from pkg_pipeline.stages.llm.stores import LedgerStore
+from pkg_pipeline.stages.ports import Billing, Lane, Llm, LlmRequest
+from pkg_pipeline.stages.profiles.stage import Profiles, WeekReport
 from pkg_pipeline.wiring import PinnedClock
-from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
-from pkg_pipeline_tests.stages.summaries.summary_rig import ScriptedLlm, SummaryRig, good_answer
+from pkg_pipeline_tests.stages.summaries.summary_rig import WORK, ScriptedLlm, SummaryRig, good_answer, taken
 
 FIRST = datetime(2026, 3, 3, 10, 0, tzinfo=UTC)
 """A Tuesday; the first talk of everybody."""
@@ -30,16 +30,10 @@ WEEK = date(2026, 6, 14)
 NOW = datetime(2026, 6, 21, 4, 0, tzinfo=UTC)
 """Sunday morning, when the week is over."""
 
-PARAMS = ProfileParams(
-    min_age_days=90,
-    lag_days=7,
-    attempt_limit=3,
-    backoff_seconds=60,
-    lease_seconds=300,
-    timezone="UTC",
-    calls_cap=None,
-    usd_cap=5.0,
-)
+AGES = {"min_age_days": 90.0, "lag_days": 7.0}
+SPOKEN = rules.week(WEEK, ZoneInfo("UTC"), **AGES)
+"""That week as the stage sees it."""
+
 DEAL = ("Shall we order the shelves?", "Yes, agreed: 12 shelves for 300 EUR.", "I will send the contract by Friday.")
 CHAT = ("Hello, how was the trip?", "Very long, but the lake was fine.", "Then we go there in summer.")
 
@@ -121,19 +115,30 @@ class ProfileRig(SummaryRig):
         """Another day of the memory's clock."""
         self.now = now
 
-    def profile_deps(self, llm: Llm, **ports: Any) -> ProfileDeps:
-        given = ProfileDeps(
-            reads=self.reads,
-            writes=self.writes,
-            weeks=self.weeks,
-            ledger=PostgresLedgerStore(self.connections),
-            partitions=self.partitions,
-            budgets=self.budgets,
-            llm=llm,
-            counter=LetterCounter(),
-            clock=PinnedClock(self.now),
-        )
-        return replace(given, **ports)
+    def profiles(
+        self,
+        llm: Llm | None = None,
+        *,
+        ledger: LedgerStore | None = None,
+        calls_cap: int | None = None,
+        usd_cap: float = 5.0,
+        **params: Any,
+    ) -> Profiles:
+        """``params`` are the stage's and those of ``WorkRules``."""
+        llm = llm or profile_llm()
+        work = replace(WORK, **taken(params, WorkRules))
+        access = self.access(llm, ledger=ledger, calls_cap=calls_cap, usd_cap=usd_cap, period="week", work=work)
+        given: dict[str, Any] = {
+            "reads": self.reads,
+            "writes": self.writes,
+            "weeks": self.weeks,
+            "partitions": self.partitions,
+            "clock": PinnedClock(self.now),
+            "zone": ZoneInfo(self.timezone),
+            **AGES,
+            **params,
+        }
+        return Profiles(access=access, **given)
 
     def build(
         self,
@@ -141,28 +146,17 @@ class ProfileRig(SummaryRig):
         *,
         weeks: Sequence[date] = (WEEK,),
         lane: Lane = "backfill",
-        deps: ProfileDeps | None = None,
-        holder: str = "test",
+        stage: Profiles | None = None,
         retry_failed: bool = False,
         **params: Any,
     ) -> list[WeekReport]:
-        return profiles.build_weeks(
-            weeks,
-            deps=deps or self.profile_deps(llm or profile_llm()),
-            params=replace(PARAMS, timezone=self.timezone, **params),
-            lane=lane,
-            holder=holder,
-            retry_failed=retry_failed,
-        )
+        stage = stage or self.profiles(llm, **params)
+        return stage.build_weeks(weeks, Billing(lane), retry_failed=retry_failed)
 
     def due(self, model: str = "scripted-1") -> list[date]:
-        self.weeks.revive(profiles.prompt_of(model))
-        return profiles.due_weeks(
-            self.weeks,
-            self.partitions,
-            now=self.now,
-            zone=replace(PARAMS, timezone=self.timezone).zone,
-        )
+        stage = self.profiles(profile_llm(model=model))
+        stage.revive()
+        return stage.due_weeks()
 
     def profile(self, name: str, week: date = WEEK) -> dict[str, Any]:
         """The row as JSON, so that it can be compared and read."""

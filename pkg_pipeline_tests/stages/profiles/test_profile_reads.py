@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.profiles.stores import Material
 from pkg_pipeline_tests.conftest import REPOSITORY
 from pkg_pipeline_tests.memory.profile.profile_oracle import is_meaningful
-from pkg_pipeline_tests.stages.profiles.profile_rig import CHAT, DEAL, FIRST, NOW, PARAMS, WEEK, ProfileRig, profile_llm
-
-SPOKEN = PARAMS.week(WEEK)
+from pkg_pipeline_tests.stages.profiles.profile_rig import CHAT, DEAL, FIRST, NOW, SPOKEN, WEEK, ProfileRig, profile_llm
 
 
 @pytest.fixture
@@ -138,17 +137,17 @@ def test_the_wired_memory_makes_profiles_without_a_key(rig: ProfileRig) -> None:
     """Offline summaries, offline words, the settings' ages: the whole way, free of charge."""
     rig.meet("Anna", [0, 20, 40], DEAL)
     rig.load()
-    rig.memory.summarize((FIRST.date(), WEEK), lane="backfill")
+    rig.memory.summarize((FIRST.date(), WEEK), Billing("backfill"))
     assert rig.memory.profiles.due_weeks() == [WEEK]
     seen: list[object] = []
-    [report] = rig.memory.profiles.build_weeks([WEEK], lane="live", on_week=seen.append)
+    [report] = rig.memory.profiles.build_weeks([WEEK], Billing("live"), on_week=seen.append)
     assert (report.persons, report.profiled, report.cost_usd, seen) == (1, 1, 0.0, [report])
     row = rig.profile("Anna")
     assert row["model_version"].startswith("offline")
     assert row["summary"]
     assert row["key_decisions"]
     assert rig.memory.profiles.due_weeks() == []
-    [again] = rig.memory.profiles.build_weeks([WEEK], lane="live")
+    [again] = rig.memory.profiles.build_weeks([WEEK], Billing("live"))
     assert (again.unchanged, again.calls) == (1, 0)
 
 

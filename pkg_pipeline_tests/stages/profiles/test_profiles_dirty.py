@@ -16,6 +16,7 @@ from pkg_pipeline_tests.stages.profiles.profile_rig import (
     DEAL,
     FIRST,
     NOW,
+    SPOKEN,
     WEEK,
     ProfileRig,
     good_profile,
@@ -192,6 +193,4 @@ def test_an_old_week_is_built_only_when_asked_for(rig: ProfileRig) -> None:
 
 
 def _week(rig: ProfileRig):
-    from pkg_pipeline_tests.stages.profiles.profile_rig import PARAMS
-
-    return PARAMS.week(WEEK)
+    return SPOKEN

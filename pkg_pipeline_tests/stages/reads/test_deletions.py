@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.stages import deleted_words as words
 
 
@@ -39,7 +40,7 @@ def test_what_was_made_of_a_message_that_moved_since_is_withheld(database_url: s
         gone = {**moved, "deleted": True}
         words.take(memory, [gone], written="2025-02-01T00:00:00+00:00", folder=tmp_path / "exports")
         assert counts(database_url) == (2, 1, 1, 0)
-        memory.summarize((date(2025, 1, 1), date(2025, 1, 31)), lane="backfill")
+        memory.summarize((date(2025, 1, 1), date(2025, 1, 31)), Billing("backfill"))
         assert counts(database_url)[1] == 0
 
 

@@ -19,6 +19,7 @@ from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.llm.stores import Caps
 from pkg_pipeline.stages.ports import LlmRequest
 from pkg_pipeline.stages.recall.rewriting import Asker, Rewritten, rewritten
 from pkg_pipeline.wiring.rewriting import RewritingWork
@@ -52,7 +53,7 @@ def asker(
             "llm": llm,
             "counter": LetterCounter(),
             "budgets": PostgresBudgetStore(connections, timezone="UTC"),
-            "usd_cap": 1.0,
+            "caps": Caps(options.pop("usd_cap", 1.0), options.pop("calls_cap", None)),
             **options,
         }
     )

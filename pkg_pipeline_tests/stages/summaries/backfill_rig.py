@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.summaries.backfill_stores import Backfill, BackfillRequest
 from pkg_pipeline.stages.summaries.stage import DayReport
 from pkg_pipeline.stages.summaries.stores import Scope
@@ -55,7 +56,7 @@ class BackfillRig(SummaryRig):
         if not keys:
             return []
         days = (date.fromisoformat(keys[0]), date.fromisoformat(keys[-1]))
-        return self.memory.summarize(days, lane="backfill", scope=Scope(backfill_id=backfill_id), on_day=on_day)
+        return self.memory.summarize(days, Billing("backfill"), scope=Scope(backfill_id=backfill_id), on_day=on_day)
 
     def told(self, backfill_id: UUID) -> dict[str, Any]:
         return self.memory.backfills.told(backfill_id).to_json()

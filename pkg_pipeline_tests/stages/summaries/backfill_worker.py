@@ -6,6 +6,7 @@ It asks for the request of ``REQUEST`` and works it off, as the command does.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,8 @@ def main(url: str, folder: str, base_url: str, point: str) -> None:
     if place == "partitions":
         rig.memory.partitions = Dying(rig.memory.partitions, method, after=after)  # type: ignore[assignment]
     else:
-        work: Any = getattr(rig.memory, place)
-        work._store = Dying(work._store, method, after=after)
+        stage: Any = getattr(rig.memory, place)
+        setattr(rig.memory, place, replace(stage, store=Dying(stage.store, method, after=after)))
     rig.work_off(rig.ask(**REQUEST).id)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import SecretStr
 
@@ -15,16 +15,20 @@ from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
+from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
-from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.ports import Llm, LlmAttempt, LlmError, LlmReply, LlmRequest
-from pkg_pipeline.stages.summaries import stage as summaries
-from pkg_pipeline.stages.summaries.stage import DayReport, SummaryDeps, SummaryParams
-from pkg_pipeline.stages.summaries.stores import Lane, LedgerRow, Scope
+from pkg_pipeline.stages.llm.ask import LlmAccess
+from pkg_pipeline.stages.llm.leased_work import WorkRules
+from pkg_pipeline.stages.llm.stores import Caps, LedgerRow, LedgerStore, Period, recorder
+from pkg_pipeline.stages.partitions import PartitionStore
+from pkg_pipeline.stages.ports import Billing, Lane, Llm, LlmAttempt, LlmError, LlmReply, LlmRequest
+from pkg_pipeline.stages.summaries.making import MakingRules
+from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
+from pkg_pipeline.stages.summaries.stores import Scope, SummaryStore
 from pkg_pipeline.wiring import Memory, PinnedClock
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
@@ -33,19 +37,24 @@ OLD = datetime(2026, 2, 2, 10, 0, tzinfo=UTC)
 """Well over seven days before ``NOW``."""
 
 ALL_DAYS = (date(2026, 1, 1), date(2026, 3, 15))
-PARAMS = SummaryParams(
-    due_after_seconds=7 * 86_400,
-    minimum_messages=3,
-    attempt_limit=3,
-    backoff_seconds=60,
-    lease_seconds=300,
-    window_messages=500,
-    fact_confidence=0.9,
-    timezone="UTC",
-    calls_cap=None,
-    usd_cap=5.0,
-    gap_seconds=6 * 3600,
-)
+WORK = WorkRules("test")
+
+
+class Params(TypedDict):
+    rules: MakingRules
+    due_after_seconds: float
+    minimum_messages: int
+    gap_seconds: float
+    also_current: tuple[str, ...]
+
+
+PARAMS: Params = {
+    "rules": MakingRules(window_messages=500, fact_confidence=0.9),
+    "due_after_seconds": 7 * 86_400,
+    "minimum_messages": 3,
+    "gap_seconds": 6 * 3600,
+    "also_current": (),
+}
 USUAL = ("Hello, shall we meet on Friday?", "Yes, agreed: Friday at noon for 300 EUR.", "I will send the contract.")
 
 
@@ -103,6 +112,11 @@ class ScriptedLlm:
         return sum(words in request.user for request in self.requests)
 
 
+def taken(params: dict[str, Any], record: type[Any]) -> dict[str, Any]:
+    """Those of ``params`` that are fields of ``record``, taken out of it."""
+    return {field.name: params.pop(field.name) for field in fields(record) if field.name in params}
+
+
 class SummaryRig:
     """One database, one owner. ``say`` collects lines, ``load`` imports them and builds interactions."""
 
@@ -114,6 +128,7 @@ class SummaryRig:
         self.memory.counter = LetterCounter()
         self.store = PostgresSummaryStore(self.connections, timezone=timezone)
         self.partitions = PostgresPartitionStore(self.connections)
+        self.ledger_store = PostgresLedgerStore(self.connections)
         self.budgets = PostgresBudgetStore(self.connections, timezone=timezone)
         self._lines: list[dict[str, Any]] = []
         self._files = 0
@@ -166,16 +181,48 @@ class SummaryRig:
         self.take_in()
         self.memory.build_interactions()
 
-    def deps(self, llm: Llm, **stores: Any) -> SummaryDeps:
-        given = SummaryDeps(
-            store=self.store,
-            partitions=self.partitions,
+    def access(
+        self,
+        llm: Llm,
+        *,
+        ledger: LedgerStore | None = None,
+        calls_cap: int | None = None,
+        usd_cap: float = 5.0,
+        period: Period = "day",
+        work: WorkRules = WORK,
+    ) -> LlmAccess:
+        return LlmAccess(
+            llm=lambda: llm,
+            model=llm.model,
+            ledger=ledger or self.ledger_store,
             budgets=self.budgets,
-            llm=llm,
             counter=LetterCounter(),
-            clock=PinnedClock(self.now),
+            caps=lambda _task, _lane: Caps(usd_cap, calls_cap, period),
+            work=work,
         )
-        return replace(given, **stores)
+
+    def stage(
+        self,
+        llm: Llm | None = None,
+        *,
+        store: SummaryStore | None = None,
+        partitions: PartitionStore | None = None,
+        ledger: LedgerStore | None = None,
+        calls_cap: int | None = None,
+        usd_cap: float = 5.0,
+        **params: Any,
+    ) -> Summaries:
+        """``params`` are the stage's, those of ``MakingRules`` and of ``WorkRules``."""
+        llm = llm or ScriptedLlm()
+        work = replace(WORK, **taken(params, WorkRules))
+        rules = replace(PARAMS["rules"], **taken(params, MakingRules))
+        return Summaries(
+            store=store or self.store,
+            partitions=partitions or self.partitions,
+            access=self.access(llm, ledger=ledger, calls_cap=calls_cap, usd_cap=usd_cap, work=work),
+            clock=PinnedClock(self.now),
+            **{**PARAMS, "rules": rules, **params},
+        )
 
     def summarize(
         self,
@@ -185,27 +232,17 @@ class SummaryRig:
         lane: Lane = "backfill",
         retry_failed: bool = False,
         scope: Scope | None = None,
-        deps: SummaryDeps | None = None,
-        prompt_version: str = prompt.VERSION,
-        holder: str = "test",
+        stage: Summaries | None = None,
         **params: Any,
     ) -> list[DayReport]:
-        return summaries.summarize_days(
-            days,
-            deps=deps or self.deps(llm or ScriptedLlm()),
-            params=replace(PARAMS, timezone=self.timezone, **params),
-            prompt_version=prompt_version,
-            lane=lane,
-            holder=holder,
-            scope=scope or Scope(retry_failed=retry_failed),
-        )
+        stage = stage or self.stage(llm, **params)
+        return stage.run(days, Billing(lane), scope or Scope(retry_failed=retry_failed))
 
     def anthropic(self, base_url: str, *, lane: Lane = "backfill", **options: Any) -> AnthropicLlm:
         """The real SDK; tries without an answer go into the ledger as ``wiring`` writes them."""
 
         def record(attempt: LlmAttempt) -> None:
-            self.memory.paying(lane, None)
-            self.memory._record_attempt(attempt)
+            recorder(self.ledger_store)(replace(attempt, billing=Billing(lane)))
 
         options = {"sleep": lambda _: None, "draw": lambda: 0.0, **options}
         return AnthropicLlm(

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from pkg_pipeline.stages.ports import LlmUnavailable
+from pkg_pipeline.stages.ports import Billing, LlmUnavailable
 from pkg_pipeline.stages.summaries.backfill import BackfillUnknown, BackfillWrong
 from pkg_pipeline.stages.summaries.stores import Scope
 from pkg_pipeline_tests.stages.summaries.backfill_rig import DAY, BackfillRig
@@ -84,7 +84,7 @@ def test_what_was_done_by_others_meanwhile_is_not_asked_for_again(rig: BackfillR
     rig.talk(4)
     llm = rig.use()
     asked = rig.ask()
-    rig.memory.summarize((OLD.date(), OLD.date() + DAY), lane="live")
+    rig.memory.summarize((OLD.date(), OLD.date() + DAY), Billing("live"))
     assert len(llm.requests) == 2
     rig.work_off(asked.id)
     assert len(llm.requests) == 4
@@ -128,7 +128,7 @@ def test_a_restricted_run_keeps_the_marks_of_its_days(rig: BackfillRig) -> None:
     assert rig.summarized() == ["first"]
     due = rig.partitions.due("interaction_summaries", now=NOW)
     assert [one.key for one in due] == [OLD.date().isoformat()]
-    rig.memory.summarize(ALL_DAYS, lane="live")
+    rig.memory.summarize(ALL_DAYS, Billing("live"))
     assert rig.summarized() == ["first", "second"]
     assert rig.partitions.due("interaction_summaries", now=NOW) == []
 
@@ -163,7 +163,7 @@ def test_given_up_ones_are_redone_only_when_asked_for_and_once(rig: BackfillRig)
     rig.talk(2)
     bad = rig.use(ScriptedLlm(lambda _: "no JSON"))
     rig.memory.settings = rig.memory.settings.model_copy(update={"attempt_limit": 1})
-    rig.memory.summarize((OLD.date(), OLD.date()), lane="live")
+    rig.memory.summarize((OLD.date(), OLD.date()), Billing("live"))
     assert rig.rows("SELECT state FROM summary_attempts") == [("failed",)]
     assert rig.memory.backfills.foretell(rig.request()).interactions == 1  # c01
     asked = rig.ask(failed=True)
@@ -197,8 +197,8 @@ def test_a_service_that_is_down_makes_it_wait(rig: BackfillRig) -> None:
 def test_a_cancelled_one_has_no_work_and_keeps_what_was_made(rig: BackfillRig) -> None:
     rig.talk(2)
     asked = rig.ask()
-    assert rig.memory.backfills.cancel(asked.id)
-    assert not rig.memory.backfills.cancel(asked.id)
+    assert rig.memory.backfills.store.cancel(asked.id)
+    assert not rig.memory.backfills.store.cancel(asked.id)
     assert rig.work_off(asked.id) == []
     assert rig.told(asked.id)["state"] == "cancelled"
     assert rig.memory.backfills.open() == []
@@ -206,7 +206,7 @@ def test_a_cancelled_one_has_no_work_and_keeps_what_was_made(rig: BackfillRig) -
 
 def test_an_unknown_backfill_is_an_error(rig: BackfillRig) -> None:
     with pytest.raises(BackfillUnknown):
-        rig.memory.summarize(ALL_DAYS, lane="backfill", scope=Scope(backfill_id=UUID(int=1)))
+        rig.memory.summarize(ALL_DAYS, Billing("backfill"), scope=Scope(backfill_id=UUID(int=1)))
 
 
 WRONG = [
@@ -236,6 +236,6 @@ def test_most_important_first_within_a_day_and_the_oldest_day_before(rig: Backfi
     )
     assert counts["plain"] == counts["older"] == 0 < counts["usual"] < counts["dear"]
     llm = rig.use()
-    rig.memory.summarize(ALL_DAYS, lane="live")
+    rig.memory.summarize(ALL_DAYS, Billing("live"))
     order = [request.payload.chat_key.rpartition(":")[2] for request in llm.requests]
     assert order == ["older", "dear", "usual", "plain"]

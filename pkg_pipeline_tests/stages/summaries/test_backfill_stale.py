@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.summaries.stores import Scope
 from pkg_pipeline_tests.stages.summaries.backfill_rig import DAY, BackfillRig
 from pkg_pipeline_tests.stages.summaries.summary_rig import ALL_DAYS, OLD, ScriptedLlm
@@ -18,7 +19,7 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[BackfillRig]:
     made = BackfillRig(database_url, tmp_path)
     made.use(ScriptedLlm(model="old-model"))
     made.talk(4)
-    made.memory.summarize(ALL_DAYS, lane="live")
+    made.memory.summarize(ALL_DAYS, Billing("live"))
     yield made
     made.close()
 
@@ -46,8 +47,8 @@ def test_exactly_the_stale_ones_are_redone_and_only_when_asked_for(rig: Backfill
     before = rig.digest()
     llm = rig.use(ScriptedLlm(model="old-model"))
     assert rig.memory.backfills.stale_count() == 2
-    rig.memory.summarize(ALL_DAYS, lane="live")
-    rig.memory.summarize(ALL_DAYS, lane="backfill")
+    rig.memory.summarize(ALL_DAYS, Billing("live"))
+    rig.memory.summarize(ALL_DAYS, Billing("backfill"))
     assert (llm.requests, rig.digest()) == ([], before)  # they are served, and nobody redoes them unasked
     assert rig.memory.backfills.foretell(rig.request()).interactions == 0
     asked = rig.ask(stale=True)
@@ -95,7 +96,7 @@ def test_a_run_told_to_redo_stale_ones_takes_those_of_its_days(rig: BackfillRig)
     """What the tag of a backfill from the UI asks for."""
     llm = rig.use(ScriptedLlm(model="new-model"))
     days = (OLD.date(), (OLD + DAY).date())
-    rig.memory.summarize(days, lane="backfill", scope=Scope(redo_stale=True))
+    rig.memory.summarize(days, Billing("backfill"), scope=Scope(redo_stale=True))
     assert len(llm.requests) == 2
     assert rig.memory.backfills.stale_count() == 2
     assert rig.one("SELECT coalesce(sum(pending), 0) FROM partition_states") == 0  # the others are not pending

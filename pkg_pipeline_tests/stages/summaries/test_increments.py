@@ -221,7 +221,7 @@ def test_an_update_is_replayed_and_not_paid_twice(rig: SummaryRig) -> None:
             return getattr(rig.store, name)
 
     with pytest.raises(Killed):
-        rig.summarize(deps=rig.deps(llm, store=Dying()))
+        rig.summarize(llm, store=Dying())
     rig.leases_ran_out()
     rig.summarize(llm)
     assert len(llm.requests) == 1

@@ -54,7 +54,7 @@ def test_eligibility(rig: SummaryRig, ended_ago, count, fields, age_days, expect
     start = NOW - ended_ago - timedelta(minutes=count - 1)
     rig.say("c", USUAL[:count], at=start, **fields)
     rig.load()
-    due_after = max(age_days * 86_400, PARAMS.gap_seconds)
+    due_after = max(age_days * 86_400, PARAMS["gap_seconds"])
     rig.summarize(days=(start.date(), start.date()), due_after_seconds=due_after)
     assert (rig.status_of("c") == ["completed"]) is expected
 

@@ -12,7 +12,7 @@ from pkg_pipeline import wiring
 from pkg_pipeline.demo import account
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.summaries import estimate as summary_estimate
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.summaries import stage as summaries
 from pkg_pipeline.stages.summaries.stores import Scope, Waiting
 from pkg_pipeline_tests.stages.summaries.summary_rig import ScriptedLlm
@@ -38,11 +38,11 @@ def test_the_forecasts_are_within_a_fifth_of_the_bill(database_url: str, tmp_pat
             asked = memory.backfills.ask(memory.backfills.request(limit=60), requested_by="test").backfill
             assert asked is not None
             span = (date(2015, 1, 1), NOW.date())
-            memory.summarize(span, lane="backfill", scope=Scope(backfill_id=asked.id))
+            memory.summarize(span, Billing("backfill"), scope=Scope(backfill_id=asked.id))
             backfill = memory.backfills.told(asked.id)
-            forecast = memory.estimate()
-            reports = memory.summarize(span, lane="backfill")
-            left = memory.estimate()
+            forecast = memory.summaries.estimate()
+            reports = memory.summarize(span, Billing("backfill"))
+            left = memory.summaries.estimate()
     told, made = backfill.forecast, backfill.actual
     assert (backfill.progress.summarized, made.calls) == (told.interactions, told.calls) == (60, 60)
     assert (told.tokens, told.usd) == (pytest.approx(made.tokens, rel=0.2), pytest.approx(made.usd, rel=0.2))
@@ -59,10 +59,7 @@ def test_every_window_takes_a_prompt_and_nothing_waiting_costs_nothing() -> None
     one = summaries.estimate(llm, Waiting(interactions=1, prompts=1, messages=500, message_tokens=9_000))
     two = summaries.estimate(llm, Waiting(interactions=1, prompts=2, messages=501, message_tokens=9_000))
     assert (one.usd, two.usd) == (0.5, 1.0)
-    assert (
-        two.tokens - one.tokens
-        == summary_estimate.PROMPT_TOKENS + summary_estimate.ANSWER_TOKENS + summary_estimate.MESSAGE_TOKENS
-    )
+    assert two.tokens - one.tokens == summaries.PROMPT_TOKENS + summaries.ANSWER_TOKENS + summaries.MESSAGE_TOKENS
     assert summaries.estimate(llm, Waiting(0, 0, 0, 0)).to_json() == {
         "interactions": 0,
         "tokens": 0,

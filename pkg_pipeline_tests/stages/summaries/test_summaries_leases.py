@@ -14,13 +14,11 @@ import pytest
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.stages.ports import LlmRequest
-from pkg_pipeline.stages.summaries.stage import eligibility_of
 from pkg_pipeline.stages.summaries.stores import Claimed
 from pkg_pipeline_tests.stages.dying_worker import PLACES, killed_at
 from pkg_pipeline_tests.stages.summaries.summary_rig import (
     ALL_DAYS,
     OLD,
-    PARAMS,
     USUAL,
     ScriptedLlm,
     SummaryRig,
@@ -45,7 +43,7 @@ def talk(rig: SummaryRig, count: int) -> None:
 
 
 def claim(rig: SummaryRig, *, lease_seconds: float = 300, holder: str = "somebody") -> list[Claimed]:
-    eligibility = eligibility_of(rig.deps(ScriptedLlm()), PARAMS, "interaction_summary/1")
+    eligibility = rig.stage(prompt_version="interaction_summary/1").eligibility()
     return rig.store.claim(ALL_DAYS, eligibility=eligibility, limit=8, holder=holder, lease_seconds=lease_seconds)
 
 

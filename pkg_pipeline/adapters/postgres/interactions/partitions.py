@@ -1,20 +1,19 @@
-"""Partitions that need work: what every path has to agree on. Money is ``budget_store``'s business."""
+"""Partitions that need work: what every path has to agree on. Money is ``llm.budget``'s business."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.summaries.store import eligible
-from pkg_pipeline.stages.summaries.stores import DuePartition, Eligibility, FinishedPartition, PartitionCounts
+from pkg_pipeline.stages.partitions import DuePartition, FinishedPartition
 
 
 class PostgresPartitionStore:
-    """Implements ``stages.stores.PartitionStore``."""
+    """Implements ``stages.partitions.PartitionStore``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -49,8 +48,3 @@ class PostgresPartitionStore:
                     "rest": [one.rest_seconds for one in done],
                 },
             )
-
-    def counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, PartitionCounts]:
-        with self._connections.connection() as connection:
-            rows = connection.execute(query("summaries", "counts"), eligible(eligibility, days))
-            return {row[0]: PartitionCounts(*row[1:]) for row in rows}

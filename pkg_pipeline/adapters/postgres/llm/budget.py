@@ -13,13 +13,14 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.stages.llm.stores import (
     UNANSWERED_LIMIT,
     UNANSWERED_REST_SECONDS,
+    Caps,
     Period,
     PlannedCall,
     Refusal,
     Reservation,
     unanswered_reason,
 )
-from pkg_pipeline.stages.summaries.stores import Lane, Subject
+from pkg_pipeline.stages.ports import Lane, Subject
 
 LANES: tuple[Lane, ...] = get_args(Lane)
 
@@ -35,31 +36,22 @@ class BudgetState:
 
 
 class PostgresBudgetStore:
-    """Implements ``stages.stores.BudgetStore``. Days and weeks are the database clock's in the memory's time zone."""
+    """Implements ``stages.llm.stores.BudgetStore``. Days and weeks are the database clock's in its zone."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str, unanswered_limit: int = UNANSWERED_LIMIT) -> None:
         self._connections = connections
         self._unanswered_limit = unanswered_limit
         self._timezone = timezone
 
-    def reserve(
-        self,
-        *,
-        lane: Lane,
-        task: str,
-        usd: float,
-        calls_cap: int | None,
-        usd_cap: float,
-        call: PlannedCall,
-        period: Period = "day",
-    ) -> Reservation | Refusal:
+    def reserve(self, *, task: str, usd: float, caps: Caps, call: PlannedCall) -> Reservation | Refusal:
+        lane = call.billing.lane
         parameters = {
             "lane": lane,
             "task": task,
             "usd": usd,
-            "calls_cap": calls_cap,
-            "usd_cap": usd_cap,
-            "period": period,
+            "calls_cap": caps.calls,
+            "usd_cap": caps.usd,
+            "period": caps.period,
             "timezone": self._timezone,
             "rest_seconds": UNANSWERED_REST_SECONDS,
             "asked_task": call.task,
@@ -68,8 +60,8 @@ class PostgresBudgetStore:
             "request_hash": call.request_hash,
             "model": call.model,
             "prompt_version": call.prompt_version,
-            "run_id": call.run_id,
-            "backfill_id": call.backfill_id,
+            "run_id": call.billing.run_id,
+            "backfill_id": call.billing.backfill_id,
             "lease_seconds": call.lease_seconds,
         }
         with self._connections.connection() as connection, connection.pipeline(), connection.transaction():
@@ -83,13 +75,13 @@ class PostgresBudgetStore:
             if taken is not None:
                 return Reservation(id=taken["id"], day=taken["day"], usd=usd, taken_at=taken["taken_at"])
             state = _state(connection, parameters)
-        if calls_cap is not None and state.calls >= calls_cap:
-            span = "this week" if period == "week" else "today"
-            return Refusal(f"the {lane} lane's {calls_cap} calls of {span} are used up", state.period_ends_in_seconds)
-        if usd > usd_cap > 0:
-            reason = f"one call may cost {usd:.4f} USD, more than the {lane} lane's {usd_cap:.2f} USD of a day"
+        if caps.calls is not None and state.calls >= caps.calls:
+            span = "this week" if caps.period == "week" else "today"
+            return Refusal(f"the {lane} lane's {caps.calls} calls of {span} are used up", state.period_ends_in_seconds)
+        if usd > caps.usd > 0:
+            reason = f"one call may cost {usd:.4f} USD, more than the {lane} lane's {caps.usd:.2f} USD of a day"
             return Refusal(reason, state.day_ends_in_seconds, is_for_all=False)
-        reason = f"the {lane} lane's {usd_cap:.2f} USD of today do not cover the next call ({state.usd:.4f} taken)"
+        reason = f"the {lane} lane's {caps.usd:.2f} USD of today do not cover the next call ({state.usd:.4f} taken)"
         return Refusal(reason, state.day_ends_in_seconds)
 
     def settle(self, reservation: Reservation, *, lane: Lane, task: str, subject: Subject) -> float:
@@ -112,7 +104,6 @@ class PostgresBudgetStore:
         return 0.0 if row is None else float(row["usd"])
 
     def settle_lost(self) -> None:
-        """Books what processes that are gone may have spent, once their leases ended. As often as one likes."""
         for lane in LANES:
             with self._connections.connection() as connection, connection.transaction():
                 connection.execute(query("budgets", "lock_lane"), {"lane": lane})

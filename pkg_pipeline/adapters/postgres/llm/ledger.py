@@ -6,11 +6,11 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.summaries.stores import LedgerRow
+from pkg_pipeline.stages.llm.stores import LedgerRow
 
 
 class PostgresLedgerStore:
-    """Implements ``stages.stores.LedgerStore``."""
+    """Implements ``stages.llm.stores.LedgerStore``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -34,12 +34,12 @@ class PostgresLedgerStore:
                     "task": row.task,
                     "model": row.model,
                     "prompt_version": row.prompt_version,
-                    "lane": row.lane,
+                    "lane": row.billing.lane,
                     "outcome": row.outcome,
                     "error": row.error,
                     "request_id": row.request_id,
-                    "run_id": row.run_id,
-                    "backfill_id": row.backfill_id,
+                    "run_id": row.billing.run_id,
+                    "backfill_id": row.billing.backfill_id,
                     "input_tokens": usage.input_tokens,
                     "output_tokens": usage.output_tokens,
                     "cache_read_tokens": usage.cache_read_tokens,

@@ -212,9 +212,6 @@ WITH taken AS (
 )
 SELECT is_attempted FROM begun
 
--- name: drop_marks
-DELETE FROM dirty_partitions WHERE id = ANY(%(marks)s) AND asset = 'entity_relationship_profiles'
-
 -- name: is_attempted
 SELECT EXISTS (SELECT FROM partition_states WHERE asset = 'entity_relationship_profiles' AND partition_key = %(key)s)
 

@@ -17,8 +17,8 @@ from pkg_pipeline.adapters.postgres.profiles.reads import input_parameters
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.profiles.stores import ClaimedProfile, PastAttempt, ProfilePrompt, ProfileRow, Saved
-from pkg_pipeline.stages.summaries.stores import Failure
 
 STORED_ERROR_CHARACTERS = 1_000
 
@@ -94,11 +94,6 @@ class PostgresWeekStore:
             connection.execute(query("profiles", "lock_alone"))
             found = connection.execute(query("profiles", "begin"), {"key": week.key}).fetchone()
         return found is not None and found[0]
-
-    def drop_marks(self, marks: Sequence[int]) -> None:
-        if marks:
-            with self._connections.connection() as connection:
-                connection.execute(query("profiles", "drop_marks"), {"marks": list(marks)})
 
     def is_attempted(self, sunday: date) -> bool:
         with self._connections.connection() as connection:

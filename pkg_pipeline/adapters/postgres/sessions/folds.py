@@ -21,7 +21,7 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.fold_reads import view_of
 from pkg_pipeline.memory.session.records import FoldTrigger, SessionEvent
 from pkg_pipeline.stages.folds.stores import ClaimedSession, DirtyFold, Ending, FoldRow, Look, Running
-from pkg_pipeline.stages.summaries.stores import Failure
+from pkg_pipeline.stages.llm.stores import Failure
 
 STORED_ERROR_CHARACTERS = 1_000
 

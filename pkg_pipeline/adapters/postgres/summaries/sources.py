@@ -17,8 +17,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.increments import KnownSummary, joined
 from pkg_pipeline.memory.summary.reconciliation import cited
-from pkg_pipeline.stages.summaries.source_stores import TooSmall
-from pkg_pipeline.stages.summaries.stores import NOBODY, Claimed, Eligibility
+from pkg_pipeline.stages.summaries.stores import NOBODY, Claimed, Eligibility, TooSmall
 
 LOADED_MESSAGES = 2_000
 LOADED_TOKENS = 400_000
@@ -32,7 +31,7 @@ _UNKNOWN = Person(NOBODY, "?", is_self=False)
 
 
 class SummarySources:
-    """Implements ``stages.source_stores.SourceStore``, and loads what ``claim`` took."""
+    """The part of ``PostgresSummaryStore`` that reads, and loads what ``claim`` took."""
 
     _connections: ConnectionPool
     _timezone: str

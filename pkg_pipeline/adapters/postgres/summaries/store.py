@@ -1,8 +1,8 @@
-"""The summaries stage's store: claims under leases, ledger, publication in one transaction."""
+"""The summaries stage's store: claims under leases, publication in one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from datetime import date
@@ -17,26 +17,25 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
-from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
 from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.summaries.sources import HASHES_AT_ONCE, LOADED_MESSAGES, SummarySources
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Quarantined
-from pkg_pipeline.stages.summaries.source_stores import TooSmall
-from pkg_pipeline.stages.summaries.stores import Claimed, Eligibility, Failure, SummaryRow, Waiting
+from pkg_pipeline.stages.llm.stores import Failure
+from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility, SummaryRow, TooSmall, Waiting
 
 STORED_ANSWER_CHARACTERS = 20_000
 """Of a quarantined answer: enough to see what went wrong."""
 
 
-class PostgresSummaryStore(SummarySources, Leasing, PostgresLedgerStore):
-    """Implements ``stages.stores.SummaryStore``; ``timezone`` goes into every input, for words such as tomorrow."""
+class PostgresSummaryStore(SummarySources, Leasing):
+    """Implements ``stages.summaries.stores.SummaryStore``; ``timezone`` goes into inputs, for words like tomorrow."""
 
     _lease_kind = "summary"
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
-        super().__init__(connections)
+        self._connections = connections
         self._timezone = timezone
 
     def claim(
@@ -97,7 +96,7 @@ class PostgresSummaryStore(SummarySources, Leasing, PostgresLedgerStore):
             return True
         return False
 
-    def let_go(
+    def supersede_small(
         self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
     ) -> bool:
         parameters = {
@@ -107,7 +106,7 @@ class PostgresSummaryStore(SummarySources, Leasing, PostgresLedgerStore):
             "minimum": minimum_messages,
         }
         with transaction(self._connections) as connection:
-            gone = connection.execute(query("summaries", "let_go"), parameters).fetchone()
+            gone = connection.execute(query("summaries", "supersede_small"), parameters).fetchone()
             if gone is not None:
                 mark_newest_week(connection, [found.interaction_id], reason="summaries changed")
             return gone is not None
@@ -149,8 +148,14 @@ class PostgresSummaryStore(SummarySources, Leasing, PostgresLedgerStore):
                     },
                 )
 
+    def day_counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, DayCounts]:
+        def named(day: date, **left: Any) -> tuple[date, DayCounts]:
+            return day, DayCounts(**left)
+
+        with self._connections.connection() as connection, connection.cursor(row_factory=kwargs_row(named)) as cursor:
+            return dict(cursor.execute(query("summaries", "counts"), eligible(eligibility, days)))
+
     def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
-        """What has no current summary and is due, and how many become due later."""
         given = {
             "now": eligibility.now,
             "due_after": eligibility.due_after_seconds,

@@ -112,7 +112,7 @@ ON CONFLICT (id) DO UPDATE SET
     quarantined = excluded.quarantined, message_ids = excluded.message_ids, summary_token_count = excluded.summary_token_count,
     compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
 
--- name: let_go
+-- name: supersede_small
 -- A summary that rests on what is said no more, and whose conversation is too small for another: it has no successor.
 -- Its items and facts that still stand are served on.
 WITH gone AS (

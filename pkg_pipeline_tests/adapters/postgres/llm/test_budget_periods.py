@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -14,12 +15,12 @@ import pytest
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
 from pkg_pipeline.stages.llm.run import OutOfBudget, Run
-from pkg_pipeline.stages.llm.stores import PlannedCall, Refusal, Reservation
-from pkg_pipeline.stages.summaries.stores import Subject
+from pkg_pipeline.stages.llm.stores import Caps, PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.ports import Billing, Subject
 
 SUMMARIES, PROFILES = "interaction_summary", "relationship_profile"
 SUBJECT = UUID(int=7)
-CALL = PlannedCall(Subject("interaction", SUBJECT), "h", SUMMARIES, "m", "p/1")
+CALL = PlannedCall(Subject("interaction", SUBJECT), "h", SUMMARIES, "m", "p/1", Billing("live"))
 HOUR, DAY = 3600.0, 86_400.0
 CLOCK = """
 CREATE SCHEMA clockwork;
@@ -57,11 +58,11 @@ def budgets(database_url: str) -> Iterator[Callable[[str], At]]:
 
 
 def week(store: PostgresBudgetStore, cap: int | None = 2, *, usd: float = 0.1, usd_cap: float = 10.0):
-    return store.reserve(lane="live", task=PROFILES, usd=usd, calls_cap=cap, usd_cap=usd_cap, call=CALL, period="week")
+    return store.reserve(task=PROFILES, usd=usd, caps=Caps(usd_cap, cap, "week"), call=CALL)
 
 
 def day(store: PostgresBudgetStore, cap: int | None = None, *, usd: float = 0.1, usd_cap: float = 10.0):
-    return store.reserve(lane="live", task=SUMMARIES, usd=usd, calls_cap=cap, usd_cap=usd_cap, call=CALL)
+    return store.reserve(task=SUMMARIES, usd=usd, caps=Caps(usd_cap, cap), call=CALL)
 
 
 def test_eight_workers_with_tasks_and_periods_mixed_keep_to_every_cap(budgets) -> None:
@@ -93,7 +94,7 @@ def test_settling_beside_reserving_never_lets_more_through(budgets) -> None:
         task = PROFILES if index % 2 else SUMMARIES
         together.wait()
         for _ in range(8):
-            taken = store.reserve(lane="live", task=task, usd=0.2, calls_cap=None, usd_cap=1.0, call=CALL)
+            taken = store.reserve(task=task, usd=0.2, caps=Caps(1.0), call=CALL)
             if isinstance(taken, Reservation):
                 out.append(1)
                 most.append(len(out))
@@ -115,7 +116,7 @@ def test_money_is_over_all_tasks_and_counts_are_a_tasks_own(budgets) -> None:
     assert isinstance(refused, Refusal)
     assert refused.reason == "the live lane's 1.00 USD of today do not cover the next call (0.8000 taken)"
     assert refused.retry_after_seconds == pytest.approx(12 * HOUR)  # money comes back the next day, not the next week
-    other = store.reserve(lane="backfill", task=SUMMARIES, usd=0.4, calls_cap=None, usd_cap=1.0, call=CALL)
+    other = store.reserve(task=SUMMARIES, usd=0.4, caps=Caps(1.0), call=replace(CALL, billing=Billing("backfill")))
     assert isinstance(other, Reservation)
 
 
@@ -186,7 +187,7 @@ def test_what_was_reserved_before_midnight_is_settled_there(budgets) -> None:
 
 def test_a_run_with_a_weekly_cap_rests_until_sunday(budgets) -> None:
     store = budgets("UTC")("2026-03-20 12:00")
-    run = Run(store, lane="live", calls_cap=1, usd_cap=1.0, task=PROFILES, period="week")
+    run = Run(store, Billing("live"), Caps(1.0, 1, "week"), task=PROFILES)
     run.take(0.1, CALL)
     with pytest.raises(OutOfBudget, match="1 calls of this week are used up"):
         run.take(0.1, CALL)

@@ -13,13 +13,13 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.llm.stores import PlannedCall, Refusal, Reservation
-from pkg_pipeline.stages.summaries.stores import LedgerRow, Subject
+from pkg_pipeline.stages.llm.stores import Caps, LedgerRow, PlannedCall, Refusal, Reservation
+from pkg_pipeline.stages.ports import Billing, Subject
 from pkg_pipeline_tests.stages.summaries.summary_rig import SummaryRig
 
 TASK = "interaction_summary"
 SUBJECT = UUID(int=7)
-CALL = PlannedCall(Subject("interaction", SUBJECT), "h", TASK, "m", "p/1")
+CALL = PlannedCall(Subject("interaction", SUBJECT), "h", TASK, "m", "p/1", Billing("live"))
 
 
 @pytest.fixture
@@ -30,18 +30,18 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[SummaryRig]:
 
 
 def reserve(rig: SummaryRig, usd: float = 0.1, *, calls: int | None = None, cap: float = 1.0, lane="live"):
-    return rig.budgets.reserve(lane=lane, task=TASK, usd=usd, calls_cap=calls, usd_cap=cap, call=CALL)
+    return rig.budgets.reserve(task=TASK, usd=usd, caps=Caps(cap, calls), call=replace(CALL, billing=Billing(lane)))
 
 
 def bill(rig: SummaryRig, usd: float, *, tokens: int = 10, lane="live", outcome: str = "ok") -> None:
-    rig.store.record(
+    rig.ledger_store.record(
         LedgerRow(
             Subject("interaction", SUBJECT),
+            Billing(lane),
             "h",
             TASK,
             "m",
             "p/1",
-            lane,
             outcome,
             Usage(tokens, tokens),
             usd,

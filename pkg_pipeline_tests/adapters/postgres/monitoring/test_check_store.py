@@ -13,7 +13,7 @@ import pytest
 from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
 from pkg_pipeline.memory.verdicts import Coverage, Found
 from pkg_pipeline.stages.monitoring.verification import EVER
-from pkg_pipeline.stages.ports import LlmRequest
+from pkg_pipeline.stages.ports import Billing, LlmRequest
 from pkg_pipeline_tests.stages.summaries.summary_rig import NOW, OLD, ScriptedLlm, SummaryRig, good_answer
 
 DAY = (OLD.date(), OLD.date())
@@ -232,7 +232,7 @@ def test_totals_of_a_profile_are_those_of_a_recount(rig: SummaryRig, store: Post
     rig.memory.__dict__["llm"] = offline(rig)
     rig.run("UPDATE interactions SET started_at = started_at - interval '120 days'")
     rig.run("UPDATE interaction_participants SET started_at = started_at - interval '120 days'")
-    (report,) = work.build_weeks([date(2026, 3, 1)], lane="backfill")
+    (report,) = work.build_weeks([date(2026, 3, 1)], Billing("backfill"))
     assert report.profiled == 3
     assert store.miscounted(EVER) == Found(3, {"miscounted": 0})
     rig.run(

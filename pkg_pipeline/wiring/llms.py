@@ -1,0 +1,127 @@
+"""Language models: one table of providers, and what a lane may spend on them. An SDK is loaded where it is asked for.
+
+A provider is an adapter, a row in ``PROVIDERS``, the settings it needs and its prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
+from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
+from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.stages.llm.stores import Caps, Period
+from pkg_pipeline.stages.ports import Lane, Llm, LlmAttempt, TokenCounter
+
+OnAttempt = Callable[[LlmAttempt], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one try may take, and how many there are; None: the adapter's own number."""
+
+    timeout_seconds: float
+    max_tries: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """How one kind of language model is reached. ``model`` is its exact name, known without loading anything.
+
+    ``is_configured``: whether ``auto`` takes it. ``missing`` says in a line what the settings lack. ``endpoint`` is
+    where texts go, None where nothing leaves the machine. ``build`` may raise ``LlmMisconfigured``.
+    """
+
+    name: str
+    build: Callable[[Settings, TokenCounter, OnAttempt, Patience], Llm]
+    model: Callable[[Settings], str] = lambda settings: settings.llm_model
+    is_paid: bool = True
+    is_configured: Callable[[Settings], bool] = lambda _: False
+    missing: Callable[[Settings], str | None] = lambda _: None
+    endpoint: Callable[[Settings], str | None] = lambda _: None
+
+
+def _anthropic(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience) -> Llm:
+    from pkg_pipeline.adapters.llm.anthropic_llm import MAX_TRIES, AnthropicLlm
+
+    assert settings.anthropic_api_key is not None, "``missing`` was asked before"
+    return AnthropicLlm(
+        api_key=settings.anthropic_api_key,
+        base_url=settings.anthropic_base_url,
+        model=settings.llm_model,
+        counter=counter,
+        on_attempt=on_attempt,
+        timeout_seconds=patience.timeout_seconds,
+        max_tries=patience.max_tries or MAX_TRIES,
+    )
+
+
+def _offline(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience) -> Llm:
+    from pkg_pipeline.offline.llm import OfflineLlm
+
+    del settings, on_attempt, patience
+    return OfflineLlm(counter)
+
+
+PROVIDERS = {
+    one.name: one
+    for one in (
+        Provider(
+            "anthropic",
+            _anthropic,
+            is_configured=lambda settings: settings.anthropic_api_key is not None,
+            missing=lambda settings: None if settings.anthropic_api_key else "ANTHROPIC_API_KEY",
+            endpoint=lambda settings: settings.anthropic_base_url or "api.anthropic.com",
+        ),
+        Provider("offline", _offline, model=lambda _: OFFLINE_MODEL, is_paid=False),
+    )
+}
+
+
+def provider_of(settings: Settings) -> Provider:
+    """The one the settings name; ``auto`` takes the first that is configured, else the offline one."""
+    if settings.llm != "auto":
+        return PROVIDERS[settings.llm]
+    found = (one for one in PROVIDERS.values() if one.is_configured(settings))
+    return next(found, PROVIDERS["offline"])
+
+
+def language_model(
+    settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience | None = None
+) -> Llm:
+    """The model in force. Raises ``SettingsError`` for what the settings lack, ``LlmMisconfigured``."""
+    provider = provider_of(settings)
+    if (missing := provider.missing(settings)) is not None:
+        raise SettingsError(f"PKG_LLM: {provider.name} needs {missing}; set it, or PKG_LLM=offline")
+    return provider.build(settings, counter, on_attempt, patience or Patience(settings.llm_timeout_seconds))
+
+
+CALLS: dict[str, tuple[Callable[[Settings], int], Period]] = {
+    "interaction_summary": (lambda settings: settings.live_summaries_per_day, "day"),
+    "relationship_profile": (lambda settings: settings.live_profiles_per_week, "week"),
+    "session_fold": (lambda settings: settings.live_folds_per_day, "day"),
+    "session_compress": (lambda settings: settings.live_folds_per_day, "day"),
+    "question_rewrite": (lambda settings: settings.recall_rewrites_per_day, "day"),
+}
+"""The live lane's caps of calls, by task (P12, P32)."""
+
+
+def caps(settings: Settings, task: str, lane: Lane) -> Caps:
+    """What one task may take on a lane: USD of a day over all tasks, and its own calls on the live lane."""
+    if lane == "backfill":
+        return Caps(settings.backfill_usd_per_day)
+    calls, period = CALLS[task]
+    return Caps(settings.live_usd_per_day, calls(settings), period)
+
+
+def caps_of(settings: Settings) -> Callable[[str, Lane], Caps]:
+    return partial(caps, settings)
+
+
+def budget_store(settings: Settings, connections: ConnectionPool) -> PostgresBudgetStore:
+    """The one place that every paid call asks, with the rules in force."""
+    return PostgresBudgetStore(connections, timezone=settings.timezone, unanswered_limit=settings.llm_unanswered_limit)
