@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.archive.stores import RestoreScope
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.wiring import Memory, PinnedClock
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
@@ -84,11 +85,11 @@ def _interactions(memory: Memory) -> None:
 
 
 def _summaries(memory: Memory) -> None:
-    memory.summarize(DAYS, lane="backfill")
+    memory.summarize(DAYS, Billing("backfill"))
 
 
 def _profiles(memory: Memory) -> None:
-    memory.profiles.build_weeks(memory.profiles.due_weeks()[-3:], lane="backfill")
+    memory.profiles.build_weeks(memory.profiles.due_weeks()[-3:], Billing("backfill"))
 
 
 def _chunks(memory: Memory) -> None:
