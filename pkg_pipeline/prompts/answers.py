@@ -1,22 +1,27 @@
-"""What the prompts' answer models have in common: their strictness, and how a broken answer is spoken of."""
+"""What all prompts share: their words, their two turns, strict answers, and how a broken one is spoken of.
+
+The words lie in ``languages/LANGUAGE/PROMPT.toml``. The rules stand in the system turn and are the same for all of a
+language; what somebody else wrote, names included, stands in the user turn between fences (B15).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pkg_pipeline.memory.text.language_data import table
 
 MOST_PLACES = 8
 MOST_PROBLEM_CHARS = 500
 
-Model = TypeVar("Model", bound="Strict")
-
-
-class Strict(BaseModel):
-    """An answer model: no unknown key, no conversion, no change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+Words = Mapping[str, Any]
+Record = TypeVar("Record")
 
 
 class AnswerInvalid(ValueError):
@@ -27,6 +32,25 @@ class AnswerInvalid(ValueError):
         self.problem = problem
 
 
+class Strict(BaseModel):
+    """An answer model: no unknown key, no conversion, no change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The words of an answer. Raises ``AnswerInvalid`` for anything but exact JSON of the schema.
+
+        Nothing is repaired: what cannot be read is a failure, never "nothing" (B9).
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise AnswerInvalid(_problem_of(error, cls)) from None
+        except UnicodeEncodeError:
+            raise AnswerInvalid("the answer holds half a character (a lone surrogate)") from None
+
+
 @dataclass(frozen=True, slots=True)
 class RenderedPrompt:
     """``system`` holds our words only; ``user`` holds theirs, fenced."""
@@ -35,27 +59,39 @@ class RenderedPrompt:
     user: str
 
 
-def read_answer(text: str, model: type[Model], *parts: type[Strict]) -> Model:
-    """The words of an answer as ``model``. Raises ``AnswerInvalid`` for anything but exact JSON of the schema.
+@cache
+def words_of(prompt: str, language: str) -> Words:
+    """What the prompt says in a language, by name; some texts have named places to fill in."""
+    return {name: text for name, text in table("prompts", language, prompt).items() if name != "patterns"}
 
-    ``parts`` are the models inside it. Nothing is repaired: what cannot be read is a failure, never "nothing" (B9).
+
+def digest_of(words: Any, model: type[Strict]) -> str:
+    """A hash of every word that a prompt can say: it must not change while its ``VERSION`` does not."""
+    said = [words, model.model_json_schema()]
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+def insisting(words: Words, model: type[Strict], problem: str | None) -> str:
+    """The second attempt's last words (P19): they insist on the form and name what was wrong last time.
+
+    ``problem`` is ``AnswerInvalid.problem`` or the gate's reason: nothing that an answer said rides on it.
     """
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        raise AnswerInvalid(_problem_of(error, (model, *parts))) from None
-    except UnicodeEncodeError:
-        raise AnswerInvalid("the answer holds half a character (a lone surrogate)") from None
+    schema = json.dumps(model.model_json_schema(), ensure_ascii=False, separators=(",", ":"))
+    plain = " ".join((problem or "").replace("<", "").replace(">", "").split())[:MOST_PROBLEM_CHARS]
+    return words["strict"].format(problem=plain or words["unnamed_problem"], schema=schema)
 
 
-def plain_problem(problem: str | None) -> str:
-    """One short line: a problem is ours to word, and nothing that an answer said may ride on it."""
-    return " ".join((problem or "").replace("<", "").replace(">", "").split())[:MOST_PROBLEM_CHARS]
+def candidate(kind: Callable[..., Record], item: Strict) -> Record:
+    """An item as the gate's record of the same fields; the cited messages or summaries are its ``numbers``."""
+    fields = dict(item)
+    cited = next(name for name in ("message_ids", "summary_numbers") if name in fields)
+    return kind(numbers=tuple(fields.pop(cited)), **fields)
 
 
-def _problem_of(error: ValidationError, models: tuple[type[Strict], ...]) -> str:
+def _problem_of(error: ValidationError, model: type[Strict]) -> str:
     """Where and what, without the answer's own words: an unknown key could be an injected sentence."""
-    known = {name for model in models for name in model.model_fields}
+    schema = model.model_json_schema()
+    known = {name for part in (schema, *schema.get("$defs", {}).values()) for name in part["properties"]}
     places: list[str] = []
     for entry in error.errors(include_input=False, include_url=False, include_context=False)[:MOST_PLACES]:
         path = ".".join(str(part) if isinstance(part, int) or part in known else "?" for part in entry["loc"])

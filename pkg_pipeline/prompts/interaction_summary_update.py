@@ -1,25 +1,20 @@
-"""The prompt that brings a summary up to date (P27): its version, its answer model and schema. No client.
+"""The prompt that brings a summary up to date (P27): its version, answer model and turns. No client.
 
 Known items bear short ids, so that an answer can keep, change or close each; new items cite messages by number, as in
-the prompt of a whole summary. What goes back to somebody's words stands between fences (B15).
+the prompt of a whole summary.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import Any, Literal
-from zoneinfo import ZoneInfo
+from typing import Literal
 
 from pydantic import Field
 
 from pkg_pipeline.memory.gate.records import CandidateKnown, CandidateUpdate
-from pkg_pipeline.memory.records import ActionItem, DecisionItem, SummaryContent
+from pkg_pipeline.memory.records import ActionItem, DecisionItem
 from pkg_pipeline.memory.summary.increments import KnownItem, UpdateInput
-from pkg_pipeline.prompts import fencing, interaction_summary
-from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, plain_problem, read_answer
-from pkg_pipeline.prompts.interaction_summary_text import TEXTS as COMMON
-from pkg_pipeline.prompts.interaction_summary_update_text import TEXTS
+from pkg_pipeline.prompts import conversation, fencing, interaction_summary
+from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
 
 VERSION = "interaction_summary_update/1"
 """Stands in the summaries that it updated and in the ledger; a change makes what it made stale (B5)."""
@@ -48,75 +43,38 @@ class UpdateAnswer(interaction_summary.Answer):
     known: list[AnswerKnown]
 
 
-def schema() -> dict[str, Any]:
-    """The answer's JSON schema as pydantic states it."""
-    return UpdateAnswer.model_json_schema()
+schema, parse = UpdateAnswer.model_json_schema, UpdateAnswer.read
 
 
 def template_digest() -> str:
-    """A hash of every word the prompt can say: it must not change while ``VERSION`` does not."""
-    words = {language: [TEXTS[language].all_texts(), COMMON[language].all_texts()] for language in sorted(TEXTS)}
-    return hashlib.sha256(json.dumps([words, schema()], ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    prompts = ("interaction_summary_update", "interaction_summary")
+    words = {language: [words_of(prompt, language) for prompt in prompts] for language in conversation.RULED_IN}
+    return digest_of(words, UpdateAnswer)
 
 
 def render(update: UpdateInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
-    """The prompt for ``update``; ``strict`` insists on the form and names what was wrong last time (P19)."""
-    source = update.source
-    language = "ru" if source.language == "ru" else "en"
-    wording, common = TEXTS[language], COMMON[language]
-    names_me = source.self_person is not None
-    seed, zone = source.input_hash, ZoneInfo(source.timezone)
-    people = (interaction_summary.participant_line(person) for person in source.participants)
-    says_whose = interaction_summary.has_namesake(source.participants)
-    messages = (
-        interaction_summary.message_line(
-            message, zone, common, says_whose=says_whose, new=message.number in update.new_numbers
-        )
-        for message in source.messages
-    )
+    """The prompt for ``update``; ``strict`` and ``problem`` as ``answers.insisting`` (P19)."""
+    source, told = update.source, update.known
+    language = conversation.rules_language(source.language)
+    words, shared = words_of("interaction_summary_update", language), words_of("interaction_summary", language)
+    summary = fencing.encode({"summary": told.summary, "key_points": list(told.key_points), "tone": told.tone})
     known = (_known_line(ref, item, update) for ref, item in update.shown.items())
+    is_new = {message.number: {"new": message.number in update.new_numbers} for message in source.messages}
     parts = [
-        wording.opening.format(
-            started=interaction_summary.local_time(source.started_at, zone, common),
-            ended=interaction_summary.local_time(source.ended_at, zone, common),
-            timezone=source.timezone,
-            count=len(update.new_numbers),
-        ),
-        common.participants_with_me if names_me else common.participants_without_me,
-        fencing.fence(interaction_summary.PARTICIPANTS_BLOCK, people, seed=seed),
-        wording.summary,
-        fencing.fence(SUMMARY_BLOCK, [_summary_line(update.known)], seed=seed),
-        wording.known,
-        fencing.fence(KNOWN_BLOCK, known, seed=seed),
-        wording.messages,
-        fencing.fence(interaction_summary.MESSAGES_BLOCK, messages, seed=seed),
-        wording.closing,
+        conversation.opening(words["opening"], source, shared, count=len(update.new_numbers)),
+        *conversation.participants(source, shared),
+        words["summary"],
+        fencing.fence(SUMMARY_BLOCK, [summary], seed=source.input_hash),
+        words["known"],
+        fencing.fence(KNOWN_BLOCK, known, seed=source.input_hash),
+        words["messages"],
+        conversation.messages(source, shared, is_new),
+        words["closing"],
+        *([insisting(words, UpdateAnswer, problem)] if strict else []),
     ]
-    if strict:
-        schema_text = json.dumps(schema(), ensure_ascii=False, separators=(",", ":"))
-        parts.append(
-            wording.strict.format(problem=plain_problem(problem) or wording.unnamed_problem, schema=schema_text)
-        )
-    system = "\n".join(
-        (
-            wording.rules,
-            common.owners_with_me if names_me else common.owners_without_me,
-            common.answer_chinese if source.language == "zh" else common.answer_language,
-        )
-    )
-    return RenderedPrompt(system=system, user="\n\n".join(parts))
-
-
-def parse(text: str) -> UpdateAnswer:
-    """The model's words as an ``UpdateAnswer``. Raises ``AnswerInvalid`` for anything but exact JSON of the schema."""
-    return read_answer(
-        text,
-        UpdateAnswer,
-        AnswerKnown,
-        interaction_summary.AnswerDecision,
-        interaction_summary.AnswerActionItem,
-        interaction_summary.AnswerFact,
-    )
+    owners = shared["owners_with_me" if source.self_person is not None else "owners_without_me"]
+    system = "\n".join((words["rules"], owners, conversation.answer_in(source.language, shared)))
+    return RenderedPrompt(system, "\n\n".join(parts))
 
 
 def to_candidate(answer: UpdateAnswer) -> CandidateUpdate:
@@ -137,10 +95,6 @@ def to_candidate(answer: UpdateAnswer) -> CandidateUpdate:
         ),
         summary=interaction_summary.to_candidate(answer),
     )
-
-
-def _summary_line(known: SummaryContent) -> str:
-    return fencing.encode({"summary": known.summary, "key_points": list(known.key_points), "tone": known.tone})
 
 
 def _known_line(ref: str, item: KnownItem, update: UpdateInput) -> str:

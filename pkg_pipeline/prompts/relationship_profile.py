@@ -1,13 +1,11 @@
-"""The prompt of one relationship's profile (P21): its version, its words, its answer model and schema. No client.
+"""The prompt of one relationship's profile (P21): its version, answer model and turns. No client.
 
 What is counted is given to the model as facts and is not part of the answer: no count, day of first contact, topic, key
-decision or open item comes back from it. Everything that goes back to what somebody wrote stands between fences (B15).
+decision or open item comes back from it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal
@@ -17,11 +15,10 @@ from pydantic import Field
 
 from pkg_pipeline.memory.profile.gate import CandidateMilestone, CandidateProfile
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput
-from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.prompts import fencing
-from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid
-from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, plain_problem, read_answer
-from pkg_pipeline.prompts.relationship_profile_text import TEXTS
+from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
+from pkg_pipeline.prompts.conversation import person_line
 
 VERSION = "relationship_profile/1"
 """Part of the input hash and of the asset's code version: a change makes what it made stale (B5)."""
@@ -34,11 +31,6 @@ MAX_OUTPUT_TOKENS = 2000
 
 MOST_LISTED = 60
 """So many key decisions, and so many open items, are shown to the model, the newest; the profile keeps all."""
-
-PEOPLE_BLOCK = "PEOPLE"
-COUNTED_BLOCK = "COUNTED"
-FACTS_BLOCK = "FACTS"
-SUMMARIES_BLOCK = "SUMMARIES"
 
 
 class AnswerMilestone(Strict):
@@ -57,56 +49,34 @@ class Answer(Strict):
     milestones: list[AnswerMilestone]
 
 
-def schema() -> dict[str, Any]:
-    """The answer's JSON schema as pydantic states it; adapters adapt it to what their API accepts."""
-    return Answer.model_json_schema()
+schema, parse = Answer.model_json_schema, Answer.read
 
 
 def template_digest() -> str:
-    """A hash of every word the prompt can say: it must not change while ``VERSION`` does not."""
-    words = {language: wording.all_texts() for language, wording in sorted(TEXTS.items())}
-    return hashlib.sha256(json.dumps([words, schema()], ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    return digest_of({language: words_of("relationship_profile", language) for language in LANGUAGES}, Answer)
 
 
 def render(source: ProfileInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
-    """The prompt for ``source``, in its language (P21).
-
-    ``strict`` is the second rung of the ladder of P19: it insists on the form and names what was wrong last time, as
-    ``AnswerInvalid.problem`` or the gate's ``quarantine_reason`` say it.
-    """
-    wording = TEXTS[source.language]
+    """The prompt for ``source``, in its language (P21); ``strict`` and ``problem`` as ``answers.insisting`` (P19)."""
+    words = words_of("relationship_profile", source.language)
     people = [person for person in (source.entity, source.self_person) if person is not None]
+    omitted = source.omitted_summaries
 
-    def block(name: str, lines: Iterable[str]) -> str:
-        return fencing.fence(name, lines, seed=source.input_hash)
+    def block(name: str, lines: Iterable[str]) -> list[str]:
+        return [words[name], fencing.fence(name.upper(), lines, seed=source.input_hash)]
 
     parts = [
-        wording.opening.format(week=source.week.isoformat(), timezone=source.timezone),
-        wording.people,
-        block(PEOPLE_BLOCK, map(_person_line, people)),
-        wording.counted,
-        block(COUNTED_BLOCK, _counted_lines(source.aggregate, ZoneInfo(source.timezone))),
+        words["opening"].format(week=source.week.isoformat(), timezone=source.timezone),
+        *block("people", map(person_line, people)),
+        *block("counted", _counted_lines(source.aggregate, ZoneInfo(source.timezone))),
+        *(block("facts", (fencing.encode({"fact": fact}) for fact in source.facts)) if source.facts else []),
+        *block("summaries", map(_summary_line, source.summaries)),
+        *([words["omitted"].format(count=omitted)] if omitted else []),
+        words["closing"],
+        *([insisting(words, Answer, problem)] if strict else []),
     ]
-    if source.facts:
-        parts += [wording.facts, block(FACTS_BLOCK, (fencing.encode({"fact": fact}) for fact in source.facts))]
-    parts += [wording.summaries, block(SUMMARIES_BLOCK, map(_summary_line, source.summaries))]
-    if source.omitted_summaries:
-        parts.append(wording.omitted.format(count=source.omitted_summaries))
-    parts.append(wording.closing)
-    if strict:
-        schema_text = json.dumps(schema(), ensure_ascii=False, separators=(",", ":"))
-        parts.append(
-            wording.strict.format(problem=plain_problem(problem) or wording.unnamed_problem, schema=schema_text)
-        )
-    return RenderedPrompt(wording.system(names_me=source.self_person is not None), "\n\n".join(parts))
-
-
-def parse(text: str) -> Answer:
-    """The model's words as an ``Answer``. Raises ``AnswerInvalid`` for anything but exact JSON of the schema.
-
-    Nothing is repaired: what cannot be read is a failure, never "no profile" (B9).
-    """
-    return read_answer(text, Answer, AnswerMilestone)
+    system = f"{words['rules']}\n{words['with_me' if source.self_person is not None else 'without_me']}"
+    return RenderedPrompt(system, "\n\n".join(parts))
 
 
 def to_candidate(answer: Answer) -> CandidateProfile:
@@ -115,16 +85,7 @@ def to_candidate(answer: Answer) -> CandidateProfile:
         relationship_type=answer.relationship_type,
         summary=answer.summary,
         timeline=answer.timeline,
-        milestones=tuple(
-            CandidateMilestone(item.date, item.title, item.importance, tuple(item.summary_numbers))
-            for item in answer.milestones
-        ),
-    )
-
-
-def _person_line(person: Person) -> str:
-    return fencing.encode(
-        {"name": person.name, "is_me": person.is_self, "type": person.type, "organization": person.organization}
+        milestones=tuple(candidate(CandidateMilestone, item) for item in answer.milestones),
     )
 
 

@@ -14,6 +14,7 @@ from pkg_pipeline.fake_llm.answers import MODES, answer_text
 from pkg_pipeline.memory.profile.gate import ProfileGateResult, check_profile
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput
 from pkg_pipeline.prompts import relationship_profile as prompt
+from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load
 
 SCHEMA = anthropic.transform_schema(prompt.schema())
@@ -61,7 +62,7 @@ def test_a_milestone_without_evidence_is_dropped_alone(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", UNREADABLE)
 def test_what_is_no_answer_is_refused(mode: str) -> None:
-    with pytest.raises(prompt.AnswerInvalid):
+    with pytest.raises(AnswerInvalid):
         prompt.parse(answer_text(mode, SCHEMA, prompt.render(EVERY[0]).user))
 
 

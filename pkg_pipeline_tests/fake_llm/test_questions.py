@@ -12,6 +12,7 @@ import pytest
 from pkg_pipeline.fake_llm.answers import MODES, answer_text
 from pkg_pipeline.memory.recall.rewrite_gate import Question, RewriteGateResult, check_rewrite
 from pkg_pipeline.prompts import question_rewrite as prompt
+from pkg_pipeline.prompts.answers import AnswerInvalid
 
 SCHEMA = anthropic.transform_schema(prompt.schema())
 QUESTIONS = ("When did Anna move to the new flat?", "Что мы решили про ремонт кухни?", "我们什么时候去上海？")
@@ -49,7 +50,7 @@ def test_bad_manners_bring_at_most_three_clean_phrasings(mode: str, question: st
 
 @pytest.mark.parametrize("mode", sorted(UNREADABLE))
 def test_an_unreadable_answer_is_read_as_none(mode: str) -> None:
-    with pytest.raises(prompt.AnswerInvalid):
+    with pytest.raises(AnswerInvalid):
         judged(mode, QUESTIONS[0])
 
 

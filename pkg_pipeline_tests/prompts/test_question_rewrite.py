@@ -10,9 +10,11 @@ from pathlib import Path
 import anthropic
 import pytest
 
+from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.memory.recall.rewrite_gate import Question
 from pkg_pipeline.prompts import fencing, versions
 from pkg_pipeline.prompts import question_rewrite as prompt
+from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.memory.injections import ALL
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -57,17 +59,17 @@ def test_no_question_leaves_its_fence(text: str) -> None:
     assert rendered.user.count("<<<END ") == 1
     assert rendered.system == prompt.render(QUESTION).system
     outside = "\n".join(line for line in rendered.user.split("\n") if not line.startswith("{"))
-    mark = fencing.marker(prompt.content_hash(text))
+    mark = fencing.marker(content_hash(text))
     assert outside == "\n".join(
         line for line in prompt.render(QUESTION).user.split("\n") if not line.startswith("{")
-    ).replace(fencing.marker(prompt.content_hash(QUESTION.text)), mark)
+    ).replace(fencing.marker(content_hash(QUESTION.text)), mark)
 
 
 @pytest.mark.parametrize(
     "text", ["", "none", "[]", '{"queries": "one"}', '{"queries": [1]}', '{"queries": [], "more": 1}', '{"queries"']
 )
 def test_only_exact_json_is_read(text: str) -> None:
-    with pytest.raises(prompt.AnswerInvalid):
+    with pytest.raises(AnswerInvalid):
         prompt.parse(text)
 
 

@@ -15,6 +15,7 @@ import pytest
 from pkg_pipeline.memory.profile.records import ProfileInput, Topic
 from pkg_pipeline.prompts import fencing, interaction_summary
 from pkg_pipeline.prompts import relationship_profile as prompt
+from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -166,7 +167,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "problem"), REFUSED)
 def test_anything_but_the_schema_is_a_failure_with_a_named_place(text: str, problem: str) -> None:
-    with pytest.raises(prompt.AnswerInvalid) as caught:
+    with pytest.raises(AnswerInvalid) as caught:
         prompt.parse(text)
     assert problem in caught.value.problem
     assert "enemy" not in caught.value.problem

@@ -10,6 +10,7 @@ import pytest
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.memory.records import Language, Person, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary import gate
+from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import Rig, request_for, rig
 from pkg_pipeline_tests.memory.conversations import ANNA, BEN, EVERY, LIN, conversation
@@ -76,6 +77,6 @@ def test_no_order_leaves_its_fence(language: Language, texts: tuple[str, ...]) -
     source = poisoned(language, texts)
     rendered = prompt.render(source)
     assert MARKER not in rendered.system.casefold()
-    blocks = prompt.fencing.read(rendered.user)
+    blocks = fencing.read(rendered.user)
     assert [record["text"] for record in blocks["MESSAGES"]] == [message.text for message in source.messages]
     assert rendered.user.count("<<<END ") == 2

@@ -17,6 +17,7 @@ from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.summary import gate
 from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline.stages.llm.ask import hash_of
 from pkg_pipeline.stages.ports import (
     LlmError,
@@ -241,7 +242,7 @@ INVALID = ["invalid_json", "prose", "wrong_types", "extra_field"]
 def test_an_answer_that_is_no_answer_is_a_failure_and_never_no_facts(answer: str) -> None:
     with rig(Fault(answer=answer)) as made:
         reply = made.llm.complete(request_for())
-    with pytest.raises(prompt.AnswerInvalid) as caught:
+    with pytest.raises(AnswerInvalid) as caught:
         prompt.parse(reply.text)
     assert caught.value.problem
     assert made.attempts[0].usage is not None

@@ -38,7 +38,7 @@ def rows_of(language: str) -> list[tuple[str, str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "prompts"])
 def test_a_room_has_the_same_tables_and_patterns_for_every_language(room: str) -> None:
     told = {
         language: {

@@ -1,0 +1,108 @@
+"""How a conversation stands in a prompt: who took part and what was said, each a fenced line, in local time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.gate.normalise import plain
+from pkg_pipeline.memory.message.importance import MARKED_ABOVE
+from pkg_pipeline.memory.records import Language, Person, SourceMessage
+from pkg_pipeline.prompts import fencing
+from pkg_pipeline.prompts.answers import Words, words_of
+
+PARTICIPANTS_BLOCK = "PARTICIPANTS"
+MESSAGES_BLOCK = "MESSAGES"
+RULED_IN = ("en", "ru")
+"""Other conversations take the English rules, with an order to answer in their language."""
+
+
+class Conversation(Protocol):
+    """What interactions and stretches of sessions have in common."""
+
+    @property
+    def started_at(self) -> datetime: ...
+    @property
+    def ended_at(self) -> datetime: ...
+    @property
+    def participants(self) -> tuple[Person, ...]: ...
+    @property
+    def messages(self) -> tuple[SourceMessage, ...]: ...
+    @property
+    def timezone(self) -> str: ...
+    @property
+    def input_hash(self) -> str: ...
+
+
+def rules_language(language: Language) -> str:
+    """In which language the rules are given."""
+    return language if language in RULED_IN else "en"
+
+
+def shared_words(language: Language) -> Words:
+    """What prompts of conversations say alike, in the language itself: a word that it lacks is English."""
+    return {**words_of("interaction_summary", "en"), **words_of("interaction_summary", language)}
+
+
+def answer_in(source: Language, words: Words) -> str:
+    """The order to answer in the conversation's language."""
+    return words["answer_chinese" if source == "zh" else "answer_language"]
+
+
+def opening(text: str, source: Conversation, words: Words, **places: int) -> str:
+    """An opening sentence with its places filled in: when, where, and what ``places`` are given."""
+    zone = ZoneInfo(source.timezone)
+    started, ended = (local_time(moment, zone, words) for moment in (source.started_at, source.ended_at))
+    return text.format(started=started, ended=ended, timezone=source.timezone, **places)
+
+
+def participants(source: Conversation, words: Words) -> list[str]:
+    """Who took part, under its heading."""
+    names_me = any(person.is_self for person in source.participants)
+    heading = words["participants_with_me" if names_me else "participants_without_me"]
+    return [heading, fencing.fence(PARTICIPANTS_BLOCK, map(person_line, source.participants), seed=source.input_hash)]
+
+
+def messages(source: Conversation, words: Words, more: Mapping[int, Mapping[str, bool]] | None = None) -> str:
+    """What was said, fenced; ``more`` are further fields by the message's number.
+
+    Where somebody bears the owner's name, each message says whether it is the owner's.
+    """
+    zone = ZoneInfo(source.timezone)
+    says_whose = has_namesake(source.participants)
+
+    def line(message: SourceMessage) -> str:
+        important = message.importance_score > MARKED_ABOVE
+        record = {
+            "n": message.number,
+            "speaker": message.sender.name,
+            "time": local_time(message.sent_at, zone, words),
+            "important": important,
+            **({"is_me": message.sender.is_self} if says_whose else {}),
+            **(more or {}).get(message.number, {}),
+            "text": message.text,
+        }
+        return f"[{message.number}] {'[!] ' if important else ''}{fencing.encode(record)}"
+
+    return fencing.fence(MESSAGES_BLOCK, map(line, source.messages), seed=source.input_hash)
+
+
+def person_line(person: Person) -> str:
+    """One who took part, as a fenced line."""
+    return fencing.encode(
+        {"name": person.name, "is_me": person.is_self, "type": person.type, "organization": person.organization}
+    )
+
+
+def has_namesake(people: Sequence[Person]) -> bool:
+    """Whether somebody bears the owner's name."""
+    own = {plain(person.name) for person in people if person.is_self}
+    return any(plain(person.name) in own for person in people if not person.is_self)
+
+
+def local_time(moment: datetime, zone: ZoneInfo, words: Words) -> str:
+    """As messages are dated: by the local clock, with the day of the week."""
+    local = moment.astimezone(zone)
+    return f"{words['weekdays'][local.weekday()]} {local:%Y-%m-%d %H:%M}"
