@@ -19,7 +19,7 @@ from pkg_pipeline.adapters.postgres.recall.store import Limits, PostgresRecallSt
 from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 from pkg_pipeline.memory.recall.lexical import question_vector, rare_first, term_number
 from pkg_pipeline.memory.recall.vector_codes import codes
-from pkg_pipeline.stages.recall.stores import FactsQuery, SearchQuery
+from pkg_pipeline.stages.recall.records import FactsQuery, SearchQuery
 from pkg_pipeline.stages.recall.words import FETCHED_CHUNKS
 
 TIMES = {

@@ -35,8 +35,8 @@ from pkg_pipeline.adapters.postgres.sessions.window import window_parameters
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.memory.hashing import chat_id_of
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.window.records import WindowQuery
 from pkg_pipeline.stages.window.stage import SHOWN_TOPICS, SPARE_MESSAGES, WindowSettings
-from pkg_pipeline.stages.window.stores import WindowQuery
 from pkg_pipeline.wiring import Memory
 
 WARM_UP = 20

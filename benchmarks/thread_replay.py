@@ -19,8 +19,9 @@ from benchmarks.threads import Row, Thread
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.memory.hashing import chat_id, parse_message_key
 from pkg_pipeline.memory.session.records import Policy, Strategy
+from pkg_pipeline.memory.window.records import LiveTurnTooLong
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.window.stage import LiveTurnTooLong, WindowAnswer
+from pkg_pipeline.stages.window.records import WindowResult
 from pkg_pipeline.wiring import Memory
 
 INDEXED_DAYS = 40
@@ -166,7 +167,7 @@ class Replay:
         )
         return [external_id for (external_id,) in found.fetchall()]
 
-    def _broken(self, answer: WindowAnswer, said: Sequence[Row], unfolded: Sequence[str]) -> list[str]:
+    def _broken(self, answer: WindowResult, said: Sequence[Row], unfolded: Sequence[str]) -> list[str]:
         budget, window = answer.window.budget, answer.window
         shown = [_external(one.key) for one in window.messages if one.key is not None]
         named = {_external(one.id) for one in answer.left_out if one.kind == "message" and one.id is not None}

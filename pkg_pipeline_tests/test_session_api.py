@@ -11,7 +11,7 @@ import pytest
 import pkg_pipeline
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.sessions.parsing import NothingRead
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline_tests.stages.reads.context_memory import NOW
 
 KEY = "agent:python"

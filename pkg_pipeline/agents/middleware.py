@@ -20,8 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pkg_pipeline.adapters.langgraph.conversion import shortened
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.agents.prompt_counts import Calibration, reported, system_tokens, window_messages
-from pkg_pipeline.agents.thread_memory import NOTHING, Remembered, ThreadMemory, by_place
-from pkg_pipeline.agents.thread_names import running_thread
+from pkg_pipeline.agents.thread_memory import NOTHING, Remembered, ThreadMemory, by_place, running_thread
 from pkg_pipeline.memory.message.blocks import prompt_text
 from pkg_pipeline.memory.window.records import (
     Budget,

@@ -8,10 +8,10 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from pkg_pipeline.agents.thread_names import running_thread, session_key
+from pkg_pipeline.agents.thread_memory import running_thread, session_key
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, StoreUnavailable
-from pkg_pipeline.stages.recall.stage import MOST_TOP_K, RecallAnswer
+from pkg_pipeline.stages.recall.stage import MOST_TOP_K, RecallResult
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -64,7 +64,7 @@ def recalled(memory: Memory, thread_id: str, query: str, *, topic: str | None = 
     return _said(answer)
 
 
-def _said(answer: RecallAnswer) -> str:
+def _said(answer: RecallResult) -> str:
     if not answer.block.lines:
         return NOTHING
     in_time = sorted(answer.block.lines, key=lambda line: line.ranked.candidate.at)

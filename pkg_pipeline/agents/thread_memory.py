@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
-from pkg_pipeline.agents.thread_names import SOURCE, session_key
+from langgraph.config import get_config
+
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.window.records import Window
-from pkg_pipeline.stages.window.answer import WindowAnswer, served_of
+from pkg_pipeline.stages.ingest.threads import SOURCE
+from pkg_pipeline.stages.window.records import WindowQuery, WindowResult, served_of
 from pkg_pipeline.stages.window.stage import SHOWN_TOPICS
-from pkg_pipeline.stages.window.stores import WindowQuery
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -96,7 +97,7 @@ class ThreadMemory:
             if thread_id not in self._ensured:
                 self._memory.sessions.ensure(session_key(thread_id), policy="thread_size")
                 self._ensured.add(thread_id)
-            answer = WindowAnswer(
+            answer = WindowResult(
                 receipt_id=uuid4(),
                 session=session_key(thread_id),
                 session_id=hashing.chat_id(SOURCE, thread_id),
@@ -136,3 +137,18 @@ def by_place(window: Window, ids: Sequence[str]) -> Window:
         tiers=tuple(replace(one, messages=tuple(named(key) or key for key in one.messages)) for one in window.tiers),
         left_out=tuple(replace(one, id=named(one.id)) if one.kind == "message" else one for one in window.left_out),
     )
+
+
+def running_thread(config: Mapping[str, Any] | None = None) -> str | None:
+    """The thread's id by the run's configuration; None outside of a run, or in one without a saver."""
+    if config is None:
+        try:
+            config = get_config()
+        except RuntimeError:
+            return None
+    given = (config.get("configurable") or {}).get("thread_id")
+    return None if given is None or str(given) == "" else str(given)
+
+
+def session_key(thread_id: str) -> str:
+    return hashing.chat_key(SOURCE, thread_id)

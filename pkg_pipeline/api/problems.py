@@ -21,7 +21,7 @@ from pkg_pipeline.adapters.postgres.engine import SCHEMA_CHANGES
 from pkg_pipeline.stages.reads.entities import EntityAmbiguous, EntityNotFound, entity_json
 from pkg_pipeline.stages.reads.paging import BadCursor
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown, StoreUnavailable
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 
 log = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from pkg_pipeline.compare.report import Compared
 from pkg_pipeline.memory.session.records import Policy, Strategy
 from pkg_pipeline.stages.llm.run import OutOfBudget
 from pkg_pipeline.stages.ports import LlmError
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 
 if TYPE_CHECKING:
     from pkg_pipeline.compare.wiring import CompareWork

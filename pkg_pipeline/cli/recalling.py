@@ -19,7 +19,7 @@ from pkg_pipeline.cli.terminal import (
 )
 from pkg_pipeline.memory.hashing import chat_id
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline.stages.recall.stage import MOST_TOP_K, RecallAnswer
+from pkg_pipeline.stages.recall.stage import MOST_TOP_K, RecallResult
 from pkg_pipeline.wiring import Memory, open_memory
 
 
@@ -59,7 +59,7 @@ def recall(
     show(answer.to_json(), as_json=json, human=lambda screen: print_recall(screen, answer))
 
 
-def print_recall(screen: Console, answer: RecallAnswer) -> None:
+def print_recall(screen: Console, answer: RecallResult) -> None:
     """The block as a model gets it, then how it was found."""
     if not answer.block.lines:
         screen.print("nothing found")

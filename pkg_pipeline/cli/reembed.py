@@ -23,6 +23,7 @@ from pkg_pipeline.cli.terminal import (
     settings_in_force,
     show,
 )
+from pkg_pipeline.stages.recall.records import SpaceMismatch
 from pkg_pipeline.stages.recall.reembed import (
     Phase,
     ReembedBusy,
@@ -32,7 +33,6 @@ from pkg_pipeline.stages.recall.reembed import (
     SpaceSize,
     SpaceUnknown,
 )
-from pkg_pipeline.stages.recall.vector_stores import SpaceMismatch
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring import Memory
@@ -106,7 +106,7 @@ def _goes_on(memory: Memory, model: str) -> str:
 
 
 def _foretell(memory: Memory, model: str, *, as_json: bool) -> None:
-    found = memory.reembedding.foretell(model)
+    found = memory.reembedding.forecast(model)
     usd = memory.reembedding.usd(model, found.tokens)
     answer = {"dry_run": True, **asdict(found), "usd": usd}
     show(answer, as_json=as_json, human=lambda screen: _print_forecast(screen, found, usd))

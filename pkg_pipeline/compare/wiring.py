@@ -22,7 +22,7 @@ from pkg_pipeline.stages.folds.rows import EARLIER_SUMMARIES
 from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.run import Run
 from pkg_pipeline.stages.ports import Billing, Llm, LlmTask
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.window.stage import RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
 from pkg_pipeline.wiring.embedders import embedder_name, embedder_of
 from pkg_pipeline.wiring.folds import fold_rules

@@ -17,7 +17,7 @@ from pkg_pipeline.memory.hashing import chat_key, message_key
 from pkg_pipeline.stages.reads.history import list_summaries
 from pkg_pipeline.stages.reads.paging import MOST_ROWS
 from pkg_pipeline.stages.reads.stores import SummaryFilter
-from pkg_pipeline.stages.recall.stage import RecallAnswer
+from pkg_pipeline.stages.recall.stage import RecallResult
 
 Row = Sequence[Any]
 Batches = Generator[list[Row]]
@@ -85,7 +85,7 @@ def _value(given: Given, made: str | Callable[[Given], Any]) -> Any:
     return given[made] if isinstance(made, str) else made(given)
 
 
-def recalled(answer: RecallAnswer) -> list[Row]:
+def recalled(answer: RecallResult) -> list[Row]:
     """The rows of ``recall``."""
     pieces = answer.to_json()["results"]
     return [row_of("recall", {**piece, "rank": rank}) for rank, piece in enumerate(pieces, 1)]

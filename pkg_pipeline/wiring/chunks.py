@@ -44,9 +44,9 @@ class ChunkWork:
 
         return chunks.build_days(days, deps=self._deps(model), on_day=tell)
 
-    def look_again(self) -> bool:
+    def mark_outdated(self) -> bool:
         """All days are due once more when the rules of indexing or the space became another; whether they did."""
-        return self._store.look_again(f"{INDEX_VERSION} {self._model()[0] or WORDS_ALONE}")
+        return self._store.mark_outdated(f"{INDEX_VERSION} {self._model()[0] or WORDS_ALONE}")
 
     def _deps(self, model: str | None) -> ChunkDeps:
         from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms

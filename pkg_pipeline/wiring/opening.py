@@ -107,7 +107,7 @@ def reconcile(memory: Memory) -> None:
 
     memory.summaries.revive()
     memory.profiles.revive()
-    memory.chunks.look_again()
+    memory.chunks.mark_outdated()
     memory.archive.blank_deleted()
     for backfill_id, _ in memory.backfills.open():
         memory.backfills.settle(backfill_id)

@@ -17,7 +17,7 @@ from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.ports import Embedder, TokenCounter
 from pkg_pipeline.stages.reads.context import ContextRequest, Relevant
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline.stages.recall.stage import RecallAnswer, RecallParts, RecallRequest, RecallSettings, find, recall
+from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, RecallResult, RecallSettings, find, recall
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -129,7 +129,7 @@ class RecallWork:
         top_k: int | None = None,
         max_tokens: int | None = None,
         as_of: datetime | None = None,
-    ) -> RecallAnswer:
+    ) -> RecallResult:
         """What answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
         request = RecallRequest(
             query=query,

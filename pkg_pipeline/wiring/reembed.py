@@ -17,8 +17,8 @@ from pkg_pipeline.stages.ports import Embedder
 from pkg_pipeline.stages.recall import chunks, reembed
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.chunks import ChunkDeps
+from pkg_pipeline.stages.recall.records import Space, VectorRow
 from pkg_pipeline.stages.recall.reembed import Filled, Progress, ReembedDeps, ReembedForecast, ReembedReport, SpaceSize
-from pkg_pipeline.stages.recall.vector_stores import Space, VectorRow
 from pkg_pipeline.wiring.embedders import embedder_named
 from pkg_pipeline.wiring.space import require_space, while_there_is_space
 
@@ -61,16 +61,16 @@ class ReembedWork:
         """Every space with what it holds and lacks."""
         return self._spaces.sizes()
 
-    def foretell(self, model: str) -> ReembedForecast:
+    def forecast(self, model: str) -> ReembedForecast:
         """What ``run`` would have to do now; nothing is written and no model is asked."""
-        return reembed.foretell(model, spaces=self._spaces, counter=self._memory.counter)
+        return reembed.forecast(model, spaces=self._spaces, counter=self._memory.counter)
 
     def usd(self, model: str, tokens: int) -> float | None:
         """The model in the wheel costs nothing; what a service takes for embeddings is not in the price table."""
         del tokens
         return 0.0 if model == OFFLINE_MODEL else None
 
-    def run(self, model: str, *, drop_old: bool = False, on_progress: Progress = reembed.untold) -> ReembedReport:
+    def run(self, model: str, *, drop_old: bool = False, on_progress: Progress = reembed.no_progress) -> ReembedReport:
         """Fill, switch, drop. Raises ReembedStopped, ReembedBusy, SpaceLow, or at first SettingsError."""
         embedder = self._embedder_of(model)
         deps = self._deps(lambda space, on_saved: self._fill(embedder, space, on_saved))

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from pkg_pipeline.stages.window.stores import Question, Recalled, Recaller
+from pkg_pipeline.stages.window.records import Recalled, Recaller, RecallQuestion
 
 KEPT_SECONDS = 30.0
 """Less than a sensor's tick away: what is made searchable meanwhile is found by the next question at the latest."""
@@ -27,7 +27,7 @@ class RememberedRecall:
         self._kept: OrderedDict[tuple[object, ...], tuple[float, Recalled]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __call__(self, question: Question) -> Recalled:
+    def __call__(self, question: RecallQuestion) -> Recalled:
         key = (question.session_id, question.query, question.folded)
         now = self._monotonic()
         with self._lock:

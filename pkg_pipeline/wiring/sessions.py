@@ -21,8 +21,8 @@ from pkg_pipeline.memory.session import triggers
 from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.ports import LlmMisconfigured
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.sessions.stage import AppendReport, Sessions
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
 from pkg_pipeline.wiring.embedders import embedder_name
 from pkg_pipeline.wiring.folds import fold_rules
 

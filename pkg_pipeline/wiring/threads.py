@@ -23,11 +23,18 @@ from pkg_pipeline.stages.archive.erasing import ErasureReport
 from pkg_pipeline.stages.ingest import stage as ingest
 from pkg_pipeline.stages.ingest import threads
 from pkg_pipeline.stages.ingest.report import ImportReport
-from pkg_pipeline.stages.ingest.thread_stores import Threads, ThreadUnknown, ThreadUnreadable
-from pkg_pipeline.stages.ingest.threads import SOURCE, PruneParts, PruneResult, PruneRules
+from pkg_pipeline.stages.ingest.threads import (
+    SOURCE,
+    PruneParts,
+    PruneResult,
+    PruneRules,
+    Threads,
+    ThreadUnknown,
+    ThreadUnreadable,
+)
 from pkg_pipeline.stages.interactions.stage import InteractionsReport
 from pkg_pipeline.stages.ports import LlmError
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.summaries.stage import Estimate
 from pkg_pipeline.wiring.space import require_space
 from pkg_pipeline.wiring.unreported import leave_unreported

@@ -18,16 +18,23 @@ from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import LlmMisconfigured, TokenCounter
 from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, find
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
+from pkg_pipeline.stages.window.records import (
+    Recalled,
+    RecalledPiece,
+    Recaller,
+    RecallQuestion,
+    ServedWindow,
+    WindowSink,
+)
 from pkg_pipeline.stages.window.stage import (
-    WindowAnswer,
     WindowOptions,
     WindowParts,
     WindowRequest,
+    WindowResult,
     WindowSettings,
     window,
 )
-from pkg_pipeline.stages.window.stores import Piece, Question, Recalled, Recaller, ServedWindow, WindowSink
 from pkg_pipeline.wiring.remembered_recall import RememberedRecall
 
 if TYPE_CHECKING:
@@ -79,7 +86,7 @@ def window_parts(
 def recaller(parts: RecallParts, *, zone: ZoneInfo) -> Recaller:
     """Recall within a session: the stages do not know one another, this is where they meet."""
 
-    def recalled(question: Question) -> Recalled:
+    def recalled(question: RecallQuestion) -> Recalled:
         asked = RecallRequest(query=question.query, now=question.now, chat_id=question.session_id, top_k=LOOKED_AT)
         found = find(parts, asked)
         return Recalled(tuple(_piece(one.candidate, zone) for one in found.ranked[:LOOKED_AT]), found.warnings)
@@ -87,10 +94,10 @@ def recaller(parts: RecallParts, *, zone: ZoneInfo) -> Recaller:
     return recalled
 
 
-def _piece(one: Candidate, zone: ZoneInfo) -> Piece:
+def _piece(one: Candidate, zone: ZoneInfo) -> RecalledPiece:
     day = one.at.astimezone(zone).date().isoformat()
     said = f"{day}, {one.speaker}: {one.text}" if one.speaker else f"{day}: {one.text}"
-    return Piece(one.id, said, one.message_ids, one.subject_id)
+    return RecalledPiece(one.id, said, one.message_ids, one.subject_id)
 
 
 def price_of(model: str, input_tokens: int, output_tokens: int) -> float | None:
@@ -135,7 +142,7 @@ class WindowWork:
         """Records of served windows that were not kept."""
         return self.records.lost if self._background is None else self._background.lost
 
-    def window(self, session_id: UUID, **options: Unpack[WindowOptions]) -> WindowAnswer:
+    def window(self, session_id: UUID, **options: Unpack[WindowOptions]) -> WindowResult:
         """The next prompt; a chat that nobody followed yet becomes a session by it.
 
         Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable.

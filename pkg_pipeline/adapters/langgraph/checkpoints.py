@@ -18,7 +18,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg.rows import dict_row
 
 from pkg_pipeline.adapters.postgres.engine import CONNECT_TIMEOUT_SECONDS, libpq_url, without_password
-from pkg_pipeline.stages.ingest.thread_stores import ThreadUnreadable
+from pkg_pipeline.stages.ingest.threads import ThreadUnreadable
 
 MESSAGES = "messages"
 """The channel that holds a conversation. Its name is the graph author's choice; this one is LangGraph's own."""

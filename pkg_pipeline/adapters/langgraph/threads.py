@@ -29,7 +29,7 @@ from pkg_pipeline.adapters.langgraph.checkpoints import (
 from pkg_pipeline.adapters.langgraph.conversion import id_of as message_id
 from pkg_pipeline.adapters.langgraph.conversion import parts_of, role_of, text_in
 from pkg_pipeline.memory.records import ParsedMessage
-from pkg_pipeline.stages.ingest.thread_stores import (
+from pkg_pipeline.stages.ingest.threads import (
     ThreadHistory,
     ThreadState,
     ThreadSummary,

@@ -46,7 +46,7 @@ NO_SPACE = os.strerror(errno.ENOSPC)
 LOG_SEGMENT_BYTES = 16 << 20
 """PostgreSQL's write-ahead log grows by so much at once; with less it does not start."""
 
-LOOK_AGAIN_SECONDS = 2.0
+RECHECK_SECONDS = 2.0
 _USES: list[tuple[Path, int]] = []
 """Folders in use by this process, each with its lock."""
 
@@ -128,7 +128,7 @@ def revived(folder: Path) -> Iterator[None]:
 
     def watch() -> None:
         standstill = server_state.Standstill(folder)
-        while not ended.wait(LOOK_AGAIN_SECONDS):
+        while not ended.wait(RECHECK_SECONDS):
             now = server_state.state(folder)
             if now == "ready":
                 standstill = server_state.Standstill(folder)
@@ -143,7 +143,7 @@ def revived(folder: Path) -> Iterator[None]:
         yield
     finally:
         ended.set()
-        thread.join(LOOK_AGAIN_SECONDS)
+        thread.join(RECHECK_SECONDS)
 
 
 def keep(folder: Path, *, kept: bool) -> None:

@@ -14,7 +14,7 @@ from pkg_pipeline.cli.terminal import CommandFailed, as_text, plain, settings_in
 from pkg_pipeline.memory.hashing import chat_id_of, chat_key, key_spellings
 from pkg_pipeline.stages.reads.chats import find_chat
 from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatUnknown
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.sessions import SessionWork
 

@@ -35,7 +35,7 @@ BATCH_MESSAGES = 2_000
 VACUUM_AFTER_MESSAGES = 200_000
 """Within a run over many months; it ends with a vacuum in any case. Each reads all indexes of the table."""
 
-LOOK_AGAIN_SECONDS = 28 * 86_400.0
+RECHECK_SECONDS = 28 * 86_400.0
 """By the database's clock: when what something else holds back is looked at again, should nothing mark it before."""
 
 
@@ -162,7 +162,7 @@ def _finish(report: MonthReport, left: MonthLeft, *, marks: tuple[int, ...] | No
     is_young = left.pending == left.held_back.get("too young", 0) > 0 and not report.messages
     if marks is None and is_young:
         return
-    rest = LOOK_AGAIN_SECONDS if others else 0.0
+    rest = RECHECK_SECONDS if others else 0.0
     done = FinishedPartition(report.month.isoformat(), marks or (), left.pending, left.due_at, rest_seconds=rest)
     deps.partitions.finish(ASSET, [done])
 

@@ -56,7 +56,7 @@ class KeptMonth:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Restored:
     """What one batch gave back."""
 
     messages: int = 0

@@ -20,7 +20,7 @@ from pkg_pipeline.stages.llm.ask import LlmAccess
 from pkg_pipeline.stages.llm.leased_work import workers
 from pkg_pipeline.stages.llm.reports import AskedReport
 from pkg_pipeline.stages.ports import Billing, Lane
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 
 ASSET = "session_summaries"
 

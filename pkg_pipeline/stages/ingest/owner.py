@@ -18,13 +18,13 @@ class SelfUnknown(Exception):
         self.candidates = list(candidates)
 
 
-class Told(frozenset[tuple[str, str]]):
+class NamedSelves(frozenset[tuple[str, str]]):
     """Identities that a person named with ``--self``; none: nobody is me. What files say does not add to them."""
 
 
 def is_open(selves: frozenset[tuple[str, str]], source: str) -> bool:
     """Whether a file may say who I am on ``source``: not after ``--self none`` or a name that is found there."""
-    return not isinstance(selves, Told) or (bool(selves) and all(known != source for known, _ in selves))
+    return not isinstance(selves, NamedSelves) or (bool(selves) and all(known != source for known, _ in selves))
 
 
 def resolve_self(
@@ -37,7 +37,7 @@ def resolve_self(
     file; a name is one that somebody bore in any message. Raises SelfUnknown.
     """
     if rule is not None and rule.casefold() == "none":
-        return Told()
+        return NamedSelves()
     seen: Counter[tuple[str, str]] = Counter()
     names: dict[tuple[str, str], dict[str, None]] = {}
     by_id: set[tuple[str, str]] = set()
@@ -52,7 +52,7 @@ def resolve_self(
             if name:
                 names.setdefault(identity, {}).setdefault(name)
     if by_id:
-        return Told(by_id)
+        return NamedSelves(by_id)
     if rule is None:
         if not seen:
             return frozenset()
@@ -64,7 +64,7 @@ def resolve_self(
     if max(Counter(source for source, _ in matching).values()) > 1:
         of_them = Counter({identity: seen[identity] for identity in matching})
         raise SelfUnknown(f"several people are called {rule!r}", _candidates(of_them, names))
-    return Told(matching)
+    return NamedSelves(matching)
 
 
 def _candidates(

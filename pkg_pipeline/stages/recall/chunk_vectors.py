@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.memory.recall.chunk_records import Chunk
 from pkg_pipeline.stages.ports import Embedder, EmbedderError, EmbedderRejected, EmbedderUnavailable
-from pkg_pipeline.stages.recall.chunk_stores import KeptChunk
-from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch, VectorRow
+from pkg_pipeline.stages.recall.records import KeptChunk, Space, SpaceMismatch, VectorRow
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
@@ -29,7 +28,7 @@ LONG_REST_SECONDS = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Embedded:
     """Numbers of chunks that got a vector now, and of those whose text was refused."""
 
     embedded: frozenset[int]
@@ -52,7 +51,7 @@ class Vectorising:
     def space_id(self) -> int:
         return self._space.id
 
-    def give(self, chunks: Sequence[Chunk], kept: Sequence[KeptChunk]) -> Given:
+    def give(self, chunks: Sequence[Chunk], kept: Sequence[KeptChunk]) -> Embedded:
         """Embed and save what the space lacks of these chunks, outside of any transaction. Raises no EmbedderError:
         once the embedder fails nothing more is asked in this run.
         """
@@ -69,7 +68,7 @@ class Vectorising:
                     break
                 refused |= bad
                 embedded |= {row.no for _, row in part} - bad
-        return Given(frozenset(embedded), frozenset(refused))
+        return Embedded(frozenset(embedded), frozenset(refused))
 
     def keep_indexes(self) -> None:
         """At the end of a run that saved vectors: scopes that have outgrown scanning get their index."""

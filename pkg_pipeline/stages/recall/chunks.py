@@ -23,9 +23,8 @@ from pkg_pipeline.memory.recall.lexical import document_vector, term_number
 from pkg_pipeline.memory.text.name_forms import across_scripts, inflections
 from pkg_pipeline.stages.partitions import FinishedPartition, PartitionReport, PartitionStore
 from pkg_pipeline.stages.ports import Clock, TermAnalyzer
-from pkg_pipeline.stages.recall.chunk_stores import Built, ChunkRow, DueInteraction
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
-from pkg_pipeline.stages.recall.vector_stores import NO_SPACE
+from pkg_pipeline.stages.recall.records import NO_SPACE, Built, ChunkRow, DueInteraction
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore, PostgresHeldInteractions

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch, SpaceState
+from pkg_pipeline.stages.recall.records import Space, SpaceMismatch, SpaceState
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
@@ -113,12 +113,14 @@ Progress = Callable[[Phase, int, int], None]
 """Told what is done now, how many chunks have their vector, and how many there are."""
 
 
-def untold(phase: Phase, done: int, total: int) -> None:
+def no_progress(phase: Phase, done: int, total: int) -> None:
     """For who does not watch."""
     del phase, done, total
 
 
-def reembed(model: str, *, deps: ReembedDeps, drop_old: bool = False, on_progress: Progress = untold) -> ReembedReport:
+def reembed(
+    model: str, *, deps: ReembedDeps, drop_old: bool = False, on_progress: Progress = no_progress
+) -> ReembedReport:
     """Fill the space of ``model``, switch to it, and with ``drop_old`` take all retired spaces away.
 
     Raises ReembedStopped, ReembedBusy. Repeating it goes on; repeating it when all is done changes nothing.
@@ -208,7 +210,7 @@ def drop(model: str, *, deps: ReembedDeps) -> int:
     raise SpaceUnknown(model)
 
 
-def foretell(model: str, *, spaces: PostgresSpaceStore, counter: TokenCounter) -> ReembedForecast:
+def forecast(model: str, *, spaces: PostgresSpaceStore, counter: TokenCounter) -> ReembedForecast:
     """What ``reembed`` would have to do now. Writes nothing."""
     known = next((one for one in spaces.spaces() if one.model == model), None)
     space_id = known.id if known else 0

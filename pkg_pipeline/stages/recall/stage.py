@@ -28,7 +28,7 @@ from pkg_pipeline.memory.text.language import detect
 from pkg_pipeline.memory.text.moments import iso
 from pkg_pipeline.stages.ports import Embedder, EmbedderError, TermAnalyzer, TokenCounter, Vectors
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown
-from pkg_pipeline.stages.recall.stores import CANDIDATES, FactsQuery, QuestionFacts, RecallStore, SearchQuery
+from pkg_pipeline.stages.recall.records import CANDIDATES, FactsQuery, QuestionFacts, RecallStore, SearchQuery
 from pkg_pipeline.stages.recall.words import Words, foreign_names
 
 MOST_QUERY_CHARS = 2_000
@@ -78,7 +78,7 @@ class RecallRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RecallAnswer:
+class RecallResult:
     """The answer. ``warnings`` say why it is less than it could be (keywords only, a rewrite that failed)."""
 
     query: str
@@ -124,7 +124,7 @@ class Found:
     warnings: tuple[str, ...]
 
 
-def recall(parts: RecallParts, request: RecallRequest) -> RecallAnswer:
+def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
     """The block that answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
     found = find(parts, request)
     rules = RecallRules(
@@ -134,7 +134,7 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallAnswer:
         language=detect([request.query]),
     )
     block = recall_block(found.ranked, rules, parts.counter.count_many)
-    return RecallAnswer(request.query, found.mode, request.moment, block, found.model, found.warnings)
+    return RecallResult(request.query, found.mode, request.moment, block, found.model, found.warnings)
 
 
 def find(parts: RecallParts, request: RecallRequest) -> Found:

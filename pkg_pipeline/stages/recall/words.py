@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pkg_pipeline.memory.recall.lexical import question_vector, rare_first
 from pkg_pipeline.memory.text.name_forms import across_scripts
 from pkg_pipeline.stages.ports import TermAnalyzer
-from pkg_pipeline.stages.recall.stores import QuestionFacts
+from pkg_pipeline.stages.recall.records import QuestionFacts
 
 NAME_WORDS = 0.3
 """What a name counts among the words: whoever speaks is weighed by the ranking, this leaves who is spoken of."""

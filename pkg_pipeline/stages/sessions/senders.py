@@ -13,8 +13,7 @@ from pkg_pipeline.memory.text.cleaning import clean_text, clean_text_counted
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, refusal_of, shown
 from pkg_pipeline.stages.ingest.stores import EntityRow
 from pkg_pipeline.stages.sessions.parsing import NewMessage
-from pkg_pipeline.stages.sessions.reports import AppendReport
-from pkg_pipeline.stages.sessions.stores import Appended, MessageTimes, SessionChat
+from pkg_pipeline.stages.sessions.records import Appended, AppendReport, MessageTimes, SessionChat
 
 NAME_LAG = timedelta(hours=1)
 """How far what is stored of when a name was last borne may lie behind: else each call would write to every sender."""

@@ -21,17 +21,19 @@ from pkg_pipeline.stages.ports import Clock, TokenCounter
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, Page, activity_position, number_position, page_of
 from pkg_pipeline.stages.reads.stores import BadRequest
 from pkg_pipeline.stages.sessions.parsing import NewMessage, NothingRead, parse_many
-from pkg_pipeline.stages.sessions.reports import AppendReport, chat_key, message_json, row_json, source_json
-from pkg_pipeline.stages.sessions.senders import LONGEST_SHOWN, KnownChat, Sender, dated, entity_of, taken_of
-from pkg_pipeline.stages.sessions.stores import (
+from pkg_pipeline.stages.sessions.records import (
     AppendBatch,
     Appended,
+    AppendReport,
     Newcomers,
-    SessionChange,
     SessionChat,
     SessionStart,
     SessionUnknown,
+    message_json,
+    row_json,
+    source_json,
 )
+from pkg_pipeline.stages.sessions.senders import LONGEST_SHOWN, KnownChat, Sender, dated, entity_of, taken_of
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.sessions.append import PostgresAppendStore
@@ -98,7 +100,7 @@ class Sessions:
             taken, people = taken_of(known, dated_messages, AppendReport(known.chat))
             done = self._append(known, taken, people, untimed, now)
         if done is None:
-            raise SessionUnknown(f"{report.chat_key} is being removed")
+            raise SessionUnknown(f"{known.chat.key} is being removed")
         report.counts, report.state, report.next_due_at = done.counts, done.state, done.next_due_at
         self._report_usage(known.chat.id, messages, done.new_ids)
         return report
@@ -176,10 +178,11 @@ class Sessions:
         ``summary_interval`` 0 takes that of the settings again, an empty ``label`` removes it. Raises BadRequest.
         """
         _check(policy, strategy, summary_interval)
-        change = SessionChange(policy, strategy, summary_interval, None if label is None else shown(label))
+        called = None if label is None else shown(label)
+        changes = {"policy": policy, "strategy": strategy, "interval": summary_interval, "label": called}
         chat = self._named(session)
         self._ensured(chat)
-        self.store.change(chat.id, change, source=chat.source, now=self._clock.now())
+        self.store.change(chat.id, changes, source=chat.source, now=self._clock.now())
         return self._row(chat)
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────
@@ -194,7 +197,7 @@ class Sessions:
         chat = self._there(session)
         found = self.store.recent(chat.id, limit=RECENT_MESSAGES)
         if found is None:
-            raise SessionUnknown(f"{chat_key(chat)} is no session yet: append to it or set its policy")
+            raise SessionUnknown(f"{chat.key} is no session yet: append to it or set its policy")
         row, recent = found
         return {**row_json(row), "recent": [message_json(message, chat) for message in recent]}
 
@@ -241,7 +244,7 @@ class Sessions:
         """The chat, which is there. Raises SessionUnknown."""
         chat = self._named(session)
         if self.store.chat(chat.id) is None:
-            raise SessionUnknown(f"there is no chat {chat_key(chat)}")
+            raise SessionUnknown(f"there is no chat {chat.key}")
         return chat
 
     def _start(self, chat: SessionChat, policy: Policy | None = None, strategy: Strategy | None = None) -> SessionStart:
@@ -255,7 +258,7 @@ class Sessions:
     def _row(self, chat: SessionChat) -> dict[str, Any]:
         """The session without its messages. Raises SessionUnknown."""
         if (found := self.store.recent(chat.id, limit=1)) is None:
-            raise SessionUnknown(f"{chat_key(chat)} is being removed")
+            raise SessionUnknown(f"{chat.key} is being removed")
         return row_json(found[0])
 
     def _remember(self, known: KnownChat) -> None:

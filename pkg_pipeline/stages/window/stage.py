@@ -19,7 +19,6 @@ from pkg_pipeline.memory.text.marks import unmarked
 from pkg_pipeline.memory.window.formats import in_form
 from pkg_pipeline.memory.window.records import (
     Budget,
-    LiveTurnTooLong,
     Window,
     WindowHistory,
     WindowLeftOut,
@@ -30,31 +29,22 @@ from pkg_pipeline.memory.window.rendering import OPENING, Form, prepared
 from pkg_pipeline.memory.window.selection import assemble, budget_of, calibration_of
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.reads.stores import BadRequest, StoreUnavailable
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
-from pkg_pipeline.stages.window.answer import WindowAnswer, bounded, served_of
-from pkg_pipeline.stages.window.stores import (
-    Piece,
-    Question,
+from pkg_pipeline.stages.sessions.records import SessionUnknown
+from pkg_pipeline.stages.window.records import (
     Recalled,
+    RecalledPiece,
     Recaller,
+    RecallQuestion,
     WindowQuery,
+    WindowResult,
     WindowRows,
     WindowSink,
+    bounded,
+    served_of,
 )
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.sessions.window import PostgresWindowStore
-
-__all__ = [
-    "Form",
-    "LiveTurnTooLong",
-    "SessionUnknown",
-    "WindowAnswer",
-    "WindowParts",
-    "WindowRequest",
-    "WindowSettings",
-    "window",
-]
 
 MOST_LIVE_MESSAGES = 2_000
 """A turn of an agent may be longer than the history that is read: so far its beginning is looked for."""
@@ -126,7 +116,7 @@ class WindowParts:
     served: WindowSink | None = None
 
 
-def window(parts: WindowParts, request: WindowRequest) -> WindowAnswer:
+def window(parts: WindowParts, request: WindowRequest) -> WindowResult:
     """The next prompt of a session. Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable."""
     _checked(request)
     settings = parts.settings
@@ -211,7 +201,7 @@ def _rules(settings: WindowSettings, rows: WindowRows, form: Form) -> WindowRule
 
 def _recalled(
     parts: WindowParts, request: WindowRequest, rows: WindowRows, strategy: Strategy
-) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
+) -> tuple[tuple[RecalledPiece, ...], tuple[str, ...]]:
     """T1: what answers the live question, of what is folded and not in the window anyway; and the warnings."""
     warnings = (*_stale(rows, strategy), *((NOT_FOLDED,) if rows.has_failed else ()))
     query = (request.query or _live_words(rows.messages)).strip()[:MOST_QUERY_CHARS]
@@ -224,7 +214,7 @@ def _recalled(
             rows.folded_tokens,
             rows.dirty_folds,
         )
-        found = parts.recall(Question(request.session_id, query, request.now, folded))
+        found = parts.recall(RecallQuestion(request.session_id, query, request.now, folded))
     except StoreUnavailable:
         found = Recalled((), ("recall failed: the database did not answer",))
     except Exception as error:  # noqa: BLE001 - a window without it is better than none (L10); its words may be the text's
@@ -262,9 +252,9 @@ def _words(message: WindowMessage) -> str:
     return (message.text or text_of(message.parts or ())).strip()
 
 
-def _within(pieces: Sequence[Piece], most_tokens: int, counter: TokenCounter) -> tuple[Piece, ...]:
+def _within(pieces: Sequence[RecalledPiece], most_tokens: int, counter: TokenCounter) -> tuple[RecalledPiece, ...]:
     """The first ones, each text once, as long as the next fits."""
-    chosen: dict[str, Piece] = {}
+    chosen: dict[str, RecalledPiece] = {}
     counts = counter.count_many([piece.text for piece in pieces])
     for piece, tokens in zip(pieces, counts, strict=True):
         if len(chosen) == RECALLED_PIECES:
@@ -284,11 +274,11 @@ def _answer(
     rows: WindowRows,
     strategy: Strategy,
     made: Window,
-    recalled: Sequence[Piece],
+    recalled: Sequence[RecalledPiece],
     warnings: tuple[str, ...],
-) -> WindowAnswer:
+) -> WindowResult:
     summaries = rows.folds if rows.running else rows.folds[len(rows.folds) - made.summaries :]
-    return WindowAnswer(
+    return WindowResult(
         receipt_id=None if parts.served is None else uuid4(),
         session=rows.chat_key,
         session_id=request.session_id,

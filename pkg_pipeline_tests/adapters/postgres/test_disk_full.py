@@ -91,7 +91,7 @@ def test_a_server_that_was_shut_down_while_it_recovered_is_started_anew(
 def test_for_a_user_who_stays_it_comes_back_with_the_space_but_not_after_a_stop(
     disk: SmallDisk, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "LOOK_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(embedded, "RECHECK_SECONDS", 0.1)
     with embedded.running(folder) as url, embedded.revived(folder):
         disk.fill(leaving=20 * MEGABYTE)
         committed = write_until_full(url)

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from pkg_pipeline.memory.session.triggers import FoldRules
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline_tests.stages.folds.fold_rig import FoldRig, fold_llm
 from pkg_pipeline_tests.stages.sessions.session_rig import CHAT, said
 

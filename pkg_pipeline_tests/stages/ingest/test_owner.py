@@ -10,7 +10,7 @@ import pytest
 
 from pkg_pipeline.adapters.exports.detect import open_export
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner
-from pkg_pipeline.stages.ingest.owner import SelfUnknown, Told, is_open, resolve_self
+from pkg_pipeline.stages.ingest.owner import NamedSelves, SelfUnknown, is_open, resolve_self
 from pkg_pipeline_tests.digest import tables
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, START, ItemsExport, LinesExport, Rig, line
 from pkg_pipeline_tests.stages.recount import assert_recounts
@@ -47,7 +47,7 @@ TALK = [line("c", 1), line("c", 2, sender="bob"), line("c", 3, sender="bob", sen
 def test_what_a_person_says_is_found_by_id_or_any_name(rule: str, expected: set[tuple[str, str]]) -> None:
     found = resolve_self([lines(*TALK)], rule=rule, known=nobody)
     assert found == expected
-    assert isinstance(found, Told)
+    assert isinstance(found, NamedSelves)
 
 
 def test_an_unknown_name_lists_who_is_there_those_who_wrote_most_first() -> None:
@@ -111,9 +111,9 @@ def test_a_single_telegram_chat_finds_me(rig: Rig, tmp_path: Any) -> None:
     [
         (frozenset(), "mail", True),
         (frozenset({("mail", "me")}), "mail", True),
-        (Told(), "mail", False),  # --self none
-        (Told({("mail", "me")}), "mail", False),
-        (Told({("mail", "me")}), "jsonl", True),  # nothing was said of it
+        (NamedSelves(), "mail", False),  # --self none
+        (NamedSelves({("mail", "me")}), "mail", False),
+        (NamedSelves({("mail", "me")}), "jsonl", True),  # nothing was said of it
     ],
 )
 def test_what_was_told_closes_the_sources_it_speaks_of(
@@ -131,7 +131,7 @@ def test_none_means_none_whatever_the_file_says(rig: Rig) -> None:
                 ParsedMessage("c", "1", START, "hi", "ann", is_self=True),
             ]
         ),
-        selves=Told(),
+        selves=NamedSelves(),
     )
     assert rig.rows("SELECT DISTINCT is_self FROM entities") == [(False,)]
     assert rig.rows("SELECT is_outgoing FROM messages") == [(False,)]
@@ -169,8 +169,8 @@ def test_knowing_late_who_i_am_ends_like_knowing_it_at_once(rig: Rig, build: boo
 
 
 def test_an_earlier_import_is_remembered_even_against_none(rig: Rig) -> None:
-    rig.take(account()[:3], selves=Told({("jsonl", "ann")}))
-    rig.take(account(), selves=Told())
+    rig.take(account()[:3], selves=NamedSelves({("jsonl", "ann")}))
+    rig.take(account(), selves=NamedSelves())
     rig.build()
     assert rig.value("SELECT count(*) FROM messages WHERE is_outgoing") == 6
     assert_recounts(rig)

@@ -23,7 +23,7 @@ from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.memory.hashing import chat_id, message_key
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Vectors
-from pkg_pipeline.stages.recall.stage import RecallAnswer, RecallParts, RecallRequest, recall
+from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, RecallResult, recall
 from pkg_pipeline.wiring.memory import Memory
 from pkg_pipeline.wiring.recall import recall_parts
 from pkg_pipeline_tests.databases import TEMPLATE
@@ -114,7 +114,7 @@ class Asked:
     reads: ConnectionPool
     parts: RecallParts
 
-    def __call__(self, query: str, *, parts: RecallParts | None = None, **scope: Any) -> RecallAnswer:
+    def __call__(self, query: str, *, parts: RecallParts | None = None, **scope: Any) -> RecallResult:
         """The answer, after the checks that hold for every one."""
         answer = recall(parts or self.parts, RecallRequest(query=query, now=NOW, **scope))
         check(answer, scope.get("max_tokens"))
@@ -133,11 +133,11 @@ class Asked:
         return replace(self.parts, embedders=lambda _: embedder)
 
 
-def numbers(answer: RecallAnswer) -> list[int]:
+def numbers(answer: RecallResult) -> list[int]:
     return [int(one.rsplit("/", 1)[1]) for line in answer.block.lines for one in line.ranked.candidate.message_ids]
 
 
-def check(answer: RecallAnswer, max_tokens: int | None) -> None:
+def check(answer: RecallResult, max_tokens: int | None) -> None:
     shape = answer.to_json()
     assert exact_tokens(shape["text"]) == shape["tokens"]
     assert max_tokens is None or shape["tokens"] <= max_tokens

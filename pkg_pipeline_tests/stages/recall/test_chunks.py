@@ -213,12 +213,12 @@ def test_a_text_that_went_with_its_month_is_found_no_more(rig: ChunkRig) -> None
 
 
 def test_what_it_is_indexed_by_makes_all_days_due_once(rig: ChunkRig) -> None:
-    assert rig.chunk_store.look_again("1 model-a")
+    assert rig.chunk_store.mark_outdated("1 model-a")
     rig.load(TALK)
     rig.chunk()
-    assert not rig.chunk_store.look_again("1 model-a")
+    assert not rig.chunk_store.mark_outdated("1 model-a")
     assert rig.due() == []
-    assert rig.chunk_store.look_again("2 model-a")
+    assert rig.chunk_store.mark_outdated("2 model-a")
     assert rig.due() == ["2026-01-10", "2026-01-11"]
 
 

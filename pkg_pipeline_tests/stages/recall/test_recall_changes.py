@@ -17,9 +17,8 @@ from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
 from pkg_pipeline.memory.recall.lexical import term_number
 from pkg_pipeline.memory.recall.records import Candidate
 from pkg_pipeline.stages.ports import Vectors
+from pkg_pipeline.stages.recall.records import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery, Space
 from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, RecallSettings, recall
-from pkg_pipeline.stages.recall.stores import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery
-from pkg_pipeline.stages.recall.vector_stores import Space
 from pkg_pipeline.stages.recall.words import FETCHED_CHUNKS, OTHER_WORDS
 from pkg_pipeline.wiring.memory import Memory
 from pkg_pipeline_tests.stages.archive.archive_rig import ArchiveRig

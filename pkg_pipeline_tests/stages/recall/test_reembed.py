@@ -11,8 +11,8 @@ import pytest
 
 from pkg_pipeline.stages.ports import EmbedderUnavailable
 from pkg_pipeline.stages.recall import chunk_vectors, chunks
+from pkg_pipeline.stages.recall.records import SpaceMismatch
 from pkg_pipeline.stages.recall.reembed import ReembedBusy, ReembedStopped, SpaceUnknown
-from pkg_pipeline.stages.recall.vector_stores import SpaceMismatch
 from pkg_pipeline.wiring.reembed import ModelUnknown, space_named
 from pkg_pipeline_tests.conftest import REPOSITORY
 from pkg_pipeline_tests.stages.dying_worker import killed
@@ -212,14 +212,14 @@ def test_a_forecast_says_what_there_is_to_do_and_writes_nothing(rig: ReembedRig)
     rig.daily()
     rig.talk(conversations=1, chat="c2")
     before = rig.logical()
-    found = rig.work().foretell(NEW)
+    found = rig.work().forecast(NEW)
     assert (found.chunks, found.unread, found.is_switch) == (12, 1, True)
     read = StubEmbedder(NEW)
     assert rig.logical() == before
     rig.work(read).run(NEW)
     tokens = sum(rig.memory.counter.count_many(read.texts[:12]))
     assert found.tokens == pytest.approx(tokens, rel=0.4)
-    found = rig.work().foretell(NEW)
+    found = rig.work().forecast(NEW)
     assert (found.chunks, found.tokens, found.is_switch) == (0, 0, False)
 
 

@@ -8,23 +8,23 @@ from uuid import UUID
 
 import pytest
 
-from pkg_pipeline.stages.window.stores import Piece, Question, Recalled
+from pkg_pipeline.stages.window.records import Recalled, RecalledPiece, RecallQuestion
 from pkg_pipeline.wiring.remembered_recall import KEPT_QUESTIONS, KEPT_SECONDS, RememberedRecall
 
 NOW = datetime(2026, 3, 15, tzinfo=UTC)
-ASKED = Question(UUID(int=1), "which port?", NOW, (40, 38, 900, 0))
+ASKED = RecallQuestion(UUID(int=1), "which port?", NOW, (40, 38, 900, 0))
 
 
 class Counting:
     """A recall that counts how often it is asked."""
 
     def __init__(self, warnings: tuple[str, ...] = ()) -> None:
-        self.asked: list[Question] = []
+        self.asked: list[RecallQuestion] = []
         self.warnings = warnings
 
-    def __call__(self, question: Question) -> Recalled:
+    def __call__(self, question: RecallQuestion) -> Recalled:
         self.asked.append(question)
-        return Recalled((Piece(UUID(int=len(self.asked)), "5432", (), None),), self.warnings)
+        return Recalled((RecalledPiece(UUID(int=len(self.asked)), "5432", (), None),), self.warnings)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ class Counting:
     ],
 )
 def test_the_same_question_about_the_same_folded_part_is_searched_once(
-    second: Question, after_seconds: float, times: int
+    second: RecallQuestion, after_seconds: float, times: int
 ) -> None:
     clock, recall = [100.0], Counting()
     remembered = RememberedRecall(recall, monotonic=lambda: clock[0])

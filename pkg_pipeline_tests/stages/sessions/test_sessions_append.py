@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline_tests.digest import tables
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, START
 from pkg_pipeline_tests.stages.sessions.session_rig import SessionRig, counted, said, turns

@@ -10,7 +10,7 @@ import pytest
 
 from pkg_pipeline.stages.reads.paging import BadCursor, cursor_of
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline_tests.stages.ingest.import_rig import START, line
 from pkg_pipeline_tests.stages.sessions.session_rig import CHAT, SessionRig, said, turns
 

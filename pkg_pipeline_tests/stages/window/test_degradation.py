@@ -23,7 +23,7 @@ from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.memory.hashing import chat_id
 from pkg_pipeline.memory.window.formats import in_form
-from pkg_pipeline.stages.window.stage import WindowAnswer
+from pkg_pipeline.stages.window.stage import WindowResult
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import KEY
 
@@ -80,11 +80,11 @@ def paid(url: str, **more: Any) -> dict[str, Any]:
     return {"llm": "anthropic", "anthropic_api_key": KEY, "anthropic_base_url": url, **more}
 
 
-def text_of(answer: WindowAnswer) -> str:
+def text_of(answer: WindowResult) -> str:
     return "\n".join(one.text for one in answer.window.messages)
 
 
-def assert_serves(answer: WindowAnswer, asked: Row) -> None:
+def assert_serves(answer: WindowResult, asked: Row) -> None:
     """There is a prompt within its budget, and it ends with what the user asked."""
     assert answer.window.tokens <= answer.window.budget.available
     assert answer.messages[-1]["role"] == "user"
@@ -211,7 +211,7 @@ class ShortSighted:
         return [round(tokens * 0.4) for tokens in self._true.count_many(texts)]
 
 
-def true_tokens(answer: WindowAnswer) -> int:
+def true_tokens(answer: WindowResult) -> int:
     """What a model would count: the words of all messages."""
     counter = TiktokenCounter()
     return sum(counter.count(str(one["content"])) for one in in_form(answer.window.messages, "openai"))

@@ -13,7 +13,7 @@ from psycopg.rows import scalar_row
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.text.remembered_counts import RememberedCounts
 from pkg_pipeline.memory.hashing import chat_id_of
-from pkg_pipeline.stages.sessions.stores import SessionUnknown
+from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.wiring.memory import Memory
 from pkg_pipeline.wiring.recall import recall_parts
 from pkg_pipeline_tests.stages.recall.recall_memory import fill, opened

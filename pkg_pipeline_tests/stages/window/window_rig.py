@@ -10,8 +10,15 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.sessions.window import PostgresServedWindows, PostgresWindowStore
-from pkg_pipeline.stages.window.stage import WindowAnswer, WindowParts, WindowRequest, WindowSettings, window
-from pkg_pipeline.stages.window.stores import Piece, Question, Recalled, Recaller, WindowQuery, WindowRows
+from pkg_pipeline.stages.window.records import (
+    Recalled,
+    RecalledPiece,
+    Recaller,
+    RecallQuestion,
+    WindowQuery,
+    WindowRows,
+)
+from pkg_pipeline.stages.window.stage import WindowParts, WindowRequest, WindowResult, WindowSettings, window
 from pkg_pipeline_tests.stages.sessions.session_rig import SessionRig
 
 SETTINGS = WindowSettings(model_window=8_000, margin_percent=0, output_tokens=0)
@@ -57,7 +64,7 @@ class WindowRig(SessionRig):
 
     def window(
         self, *, settings: WindowSettings = SETTINGS, recall: Recaller | None = None, **request: Any
-    ) -> WindowAnswer:
+    ) -> WindowResult:
         asked = WindowRequest(session_id=self.id(), now=self.now, **request)
         return window(self.parts(settings=settings, recall=recall), asked)
 
@@ -85,23 +92,23 @@ def external(keys: Sequence[str]) -> list[str]:
     return [key.rpartition("/")[2] for key in keys]
 
 
-def shown(answer: WindowAnswer) -> list[str]:
+def shown(answer: WindowResult) -> list[str]:
     return external([one.key for one in answer.window.messages if one.key is not None])
 
 
 class Recall:
     """Recall that answers with what it is given, or fails."""
 
-    def __init__(self, *pieces: Piece, warnings: Sequence[str] = (), error: Exception | None = None) -> None:
-        self.asked: list[Question] = []
+    def __init__(self, *pieces: RecalledPiece, warnings: Sequence[str] = (), error: Exception | None = None) -> None:
+        self.asked: list[RecallQuestion] = []
         self._pieces, self._warnings, self._error = pieces, tuple(warnings), error
 
-    def __call__(self, question: Question) -> Recalled:
+    def __call__(self, question: RecallQuestion) -> Recalled:
         self.asked.append(question)
         if self._error is not None:
             raise self._error
         return Recalled(tuple(self._pieces), self._warnings)
 
 
-def piece(text: str, *message_ids: str, subject_id: UUID | None = None) -> Piece:
-    return Piece(uuid4(), text, tuple(f"jsonl:talk/{one}" for one in message_ids), subject_id)
+def piece(text: str, *message_ids: str, subject_id: UUID | None = None) -> RecalledPiece:
+    return RecalledPiece(uuid4(), text, tuple(f"jsonl:talk/{one}" for one in message_ids), subject_id)

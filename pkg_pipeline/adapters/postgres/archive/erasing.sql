@@ -95,7 +95,7 @@ DELETE FROM messages WHERE chat_id = %(chat)s
 DELETE FROM import_batches WHERE file = %(key)s
 
 -- name: hold
--- As the makers of chunks hold them, but waiting; let go of by chunks.let_go.
+-- As the makers of chunks hold them, but waiting; let go of by chunks.release.
 SELECT count(*) FROM (SELECT pg_advisory_lock(hashtextextended(id::text, 5)) FROM unnest(%(ids)s::uuid[]) AS g (id)) h
 
 -- name: count

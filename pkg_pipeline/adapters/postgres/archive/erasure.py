@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.stages.archive.erasing import Erased
-from pkg_pipeline.stages.recall.vector_stores import ChunkPlace
+from pkg_pipeline.stages.recall.records import ChunkPlace
 
 CHUNKS_AT_ONCE = 1_000
 
@@ -80,7 +80,7 @@ class PostgresErasure:
                 connection.execute(query("chunks", "forget_states"), {"ids": ids})
             finally:
                 if not connection.broken:
-                    connection.execute(query("chunks", "let_go"))
+                    connection.execute(query("chunks", "release"))
         return removed
 
     def chat(self, chat_id: UUID, people: Sequence[UUID]) -> int:

@@ -14,7 +14,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.message.archiving import KEPT_FROM, MARK, HeldBack, Ready
-from pkg_pipeline.stages.archive.stores import ArchiveAge, Given, KeptMonth, MonthLeft, Moved, RestoreScope
+from pkg_pipeline.stages.archive.stores import ArchiveAge, KeptMonth, MonthLeft, Moved, Restored, RestoreScope
 
 PARTITION = "archived_messages_{month:%Y_%m}"
 
@@ -153,19 +153,19 @@ class PostgresArchiveStore:
             found = self._rows("archived_of_interaction", {"interaction": scope.interaction_id})
         return [key for key, is_archived in found if is_archived] if found else None
 
-    def give_back(self, ids: Sequence[int], *, held_until: datetime) -> Given:
+    def give_back(self, ids: Sequence[int], *, held_until: datetime) -> Restored:
         """Texts back into their rows, copies out of the archive, their interactions held; mismatches stay."""
         given: dict[str, Any] = {"ids": list(ids), "held_until": held_until}
         with transaction(self._connections) as connection:
             self._step(connection, "lock_chats_of", given)
             rows = self._step(connection, "give_back", given).fetchall()
             if not rows:
-                return Given()
+                return Restored()
             interactions: list[UUID] = list({row[2] for row in rows if row[2] is not None})
             gone = {"ids": [row[0] for row in rows], "months": [row[1] for row in rows]}
             self._step(connection, "remove_copies", gone)
             self._step(connection, "hold", {"interactions": interactions, "held_until": held_until})
-        return Given(messages=len(rows), bytes=sum(row[3] for row in rows), interactions=len(interactions))
+        return Restored(messages=len(rows), bytes=sum(row[3] for row in rows), interactions=len(interactions))
 
     def still_archived(self, ids: Sequence[int]) -> tuple[list[int], int]:
         """Of these: those whose copy has not their hash, and how many have no copy any more."""

@@ -10,7 +10,7 @@ WHERE i.source = %(source)s AND e.is_self ORDER BY 1
 -- Of the session, not of a transaction: the server lets go of what a dead process held.
 SELECT pg_advisory_lock(hashtextextended(%(id)s::uuid::text, 7))
 
--- name: let_go_batch
+-- name: release_batch
 SELECT pg_advisory_unlock(hashtextextended(%(id)s::uuid::text, 7))
 
 -- name: end_dead_batches

@@ -86,7 +86,7 @@ class PostgresIngestStore:
     ) -> None:
         if (holding := self._holding.pop(batch_id, None)) is not None:
             with suppress(psycopg.OperationalError):  # what a broken connection held is free
-                holding.execute(query("ingest", "let_go_batch"), {"id": batch_id})
+                holding.execute(query("ingest", "release_batch"), {"id": batch_id})
             self._connections.putconn(holding)
         with self._connections.connection() as connection:
             connection.execute(

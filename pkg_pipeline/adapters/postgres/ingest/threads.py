@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.stages.ingest.thread_stores import Coverage, KnownThread, ThreadLabel
+from pkg_pipeline.stages.ingest.threads import Coverage, KnownThread, ThreadLabel
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -16,8 +16,7 @@ from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION, ChunkedMessage, DerivedText, LexicalVector
 from pkg_pipeline.memory.recall.chunking import ChunkedInteraction
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS
-from pkg_pipeline.stages.recall.chunk_stores import Built, ChunkRow, DueInteraction, KeptChunk
-from pkg_pipeline.stages.recall.vector_stores import ChunkPlace
+from pkg_pipeline.stages.recall.records import Built, ChunkPlace, ChunkRow, DueInteraction, KeptChunk
 
 PAGE_MESSAGES = 500
 """Of a single interaction, which may have a hundred thousand; several are short and read at once."""
@@ -64,9 +63,9 @@ class PostgresChunkStore:
                 yield PostgresHeldInteractions(connection, [row[0] for row in rows])
             finally:
                 if not connection.broken:
-                    connection.execute(query("chunks", "let_go"))
+                    connection.execute(query("chunks", "release"))
 
-    def look_again(self, index: str) -> bool:
+    def mark_outdated(self, index: str) -> bool:
         """Mark all days if what they were indexed by last (rules and space) was not ``index``; whether it did."""
         with transaction(self._connections) as connection:
             known = connection.execute(query("work", "kept_setting"), {"key": INDEXED_BY}).fetchone()

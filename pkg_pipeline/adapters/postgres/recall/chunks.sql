@@ -64,7 +64,7 @@ WHERE s.space_id = 0 AND NOT EXISTS (
 SELECT id FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
 WHERE pg_try_advisory_lock(hashtextextended(id::text, 5)) ORDER BY place
 
--- name: let_go
+-- name: release
 SELECT pg_advisory_unlock_all()
 
 -- name: begin

@@ -14,8 +14,8 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import drop_indexes
 from pkg_pipeline.adapters.postgres.recall.vectors import drop_vectors
+from pkg_pipeline.stages.recall.records import Space, SpaceMismatch
 from pkg_pipeline.stages.recall.reembed import SpaceSize
-from pkg_pipeline.stages.recall.vector_stores import Space, SpaceMismatch
 
 
 class PostgresSpaceStore:

@@ -29,8 +29,7 @@ from pkg_pipeline.memory.recall.chunk_records import EVERYTHING, LexicalVector
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS as TERM_NUMBERS
 from pkg_pipeline.memory.recall.records import Candidate
 from pkg_pipeline.memory.recall.vector_codes import CODE_BITS
-from pkg_pipeline.stages.recall.stores import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery
-from pkg_pipeline.stages.recall.vector_stores import Space
+from pkg_pipeline.stages.recall.records import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery, Space
 
 SCANNED_TIME = 60_000
 """Codes up to which a time of a big scope is scanned: what is rarer than that is slow to come upon in its index."""

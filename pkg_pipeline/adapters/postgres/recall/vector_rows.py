@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pkg_pipeline.memory.recall.vector_codes import CODE_BITS, CODE_BYTES
-from pkg_pipeline.stages.recall.vector_stores import VectorRow
+from pkg_pipeline.stages.recall.records import VectorRow
 
 _BEGIN = b"PGCOPY\n\xff\r\n\0" + struct.pack(">ii", 0, 0)
 _END = struct.pack(">h", -1)

@@ -20,7 +20,7 @@ from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT, kee
 from pkg_pipeline.adapters.postgres.recall.vector_rows import copied
 from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
 from pkg_pipeline.memory.recall.vector_codes import codes
-from pkg_pipeline.stages.recall.vector_stores import ChunkPlace, SpaceMismatch, VectorRow
+from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
 
 ROWS_AT_ONCE = 1000
 """More at a time are saved in several transactions: each has the row of its scopes' sizes for a moment only."""

@@ -29,7 +29,7 @@ from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, ad
 from pkg_pipeline.adapters.postgres.sessions.store import make_session
 from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.stages.ingest.stores import IngestCounts, MessageRow
-from pkg_pipeline.stages.sessions.stores import AppendBatch, Appended, MessageTimes, Newcomers
+from pkg_pipeline.stages.sessions.records import AppendBatch, Appended, MessageTimes, Newcomers
 
 
 class _Outdated(Exception):

@@ -100,7 +100,7 @@ UPDATE conversation_sessions s SET
     messages_since_hwm = s.messages_since_hwm + d.messages_since, tokens_since_hwm = s.tokens_since_hwm + d.tokens_since
 FROM sums d WHERE s.id = d.chat_id
 
--- name: soil_folds
+-- name: mark_folds_dirty
 -- H15: folds over messages that were edited or deleted. What rests on a deleted one is withheld at once: the day on which
 -- a fold is searched for is done again.
 WITH soiled AS (
@@ -120,7 +120,7 @@ SELECT 'memory_chunks', day_key(i.day), 'fold dirty'
 FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
 GROUP BY i.day
 
--- name: soil_later_folds
+-- name: mark_later_folds_dirty
 -- A fold is made with the summaries before it in view, so a later one may have taken up words of a deleted message: one that
 -- says a telling word of it (with a digit, or long) which none of its own messages says rests on it too.
 WITH telling AS MATERIALIZED (

@@ -15,7 +15,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.stages.ingest.stores import MessageRow
-from pkg_pipeline.stages.sessions.stores import DueAt
+from pkg_pipeline.stages.sessions.records import DueAt
 
 Standing = tuple[SessionState, datetime | None, int]
 """A session, when its policy is asked next, and the version of its row."""
@@ -66,8 +66,8 @@ class SessionCounters:
         if touched:
             given = _given(touched)
             connection.execute(query("appending", "count_changed"), given)
-            connection.execute(query("appending", "soil_folds"), given)
-            connection.execute(query("appending", "soil_later_folds"), given)
+            connection.execute(query("appending", "mark_folds_dirty"), given)
+            connection.execute(query("appending", "mark_later_folds_dirty"), given)
 
     def settle(self, connection: Connection, touched: Sequence[Touched], *, now: datetime) -> list[Standing]:
         """At the end: counts what is new, and says when each is asked next."""

@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import STATE_COLUMNS, SessionCounters, state_of
 from pkg_pipeline.memory.session.records import SessionEvent, SessionMessage, SessionState
-from pkg_pipeline.stages.sessions.stores import FoldSource, SessionChange, SessionChat, SessionRow, SessionStart
+from pkg_pipeline.stages.sessions.records import FoldSource, SessionChat, SessionRow, SessionStart
 
 FAR = datetime(9999, 1, 1, tzinfo=UTC)
 FIRST_ID = UUID(int=0)
@@ -35,10 +35,10 @@ def make_session(
     given = {"id": chat.id, "policy": start.policy, "strategy": start.strategy}
     if connection.execute(query("sessions", "insert_session"), given).fetchone() is not None:
         connection.execute(query("sessions", "count_all"), given)
-        _look_again(connection, chat.id, chat.source, counters, start.now)
+        _set_due(connection, chat.id, chat.source, counters, start.now)
 
 
-def _look_again(
+def _set_due(
     connection: Connection, session_id: UUID, source: str, counters: SessionCounters, now: datetime
 ) -> SessionState:
     """Says when a session that is locked is asked next."""
@@ -72,14 +72,13 @@ class PostgresSessionStore:
         """Asks for a fold at once; None where there is no such session."""
         return self._changed(session_id, "set_event", {"event": event}, source, now)
 
-    def change(self, session_id: UUID, change: SessionChange, *, source: str, now: datetime) -> SessionState | None:
-        given = {
-            "policy": change.policy,
-            "strategy": change.strategy,
-            "interval": change.summary_interval,
-            "label": change.label,
-        }
-        return self._changed(session_id, "change", given, source, now)
+    def change(
+        self, session_id: UUID, changes: Mapping[str, Any], *, source: str, now: datetime
+    ) -> SessionState | None:
+        """``policy``, ``strategy``, ``interval``, ``label``: None leaves it. An empty label takes it away, an interval
+        of 0 is that of the settings. None where there is no such session.
+        """
+        return self._changed(session_id, "change", changes, source, now)
 
     def _changed(
         self, session_id: UUID, name: str, given: Mapping[str, Any], source: str, now: datetime
@@ -88,7 +87,7 @@ class PostgresSessionStore:
             if connection.execute(query("sessions", "lock_state"), {"id": session_id}).fetchone() is None:
                 return None
             connection.execute(query("sessions", name), {"id": session_id, **given})
-            return _look_again(connection, session_id, source, self._counters, now)
+            return _set_due(connection, session_id, source, self._counters, now)
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────
 

@@ -21,7 +21,7 @@ from pkg_pipeline.adapters.postgres.reads.context_rows import message_keys
 from pkg_pipeline.adapters.postgres.reads.store import numbered
 from pkg_pipeline.memory.hashing import chat_key
 from pkg_pipeline.memory.window.records import WindowMessage
-from pkg_pipeline.stages.window.stores import FoldSummary, ServedWindow, Topic, WindowQuery, WindowRows
+from pkg_pipeline.stages.window.records import FoldSummary, ServedWindow, Topic, WindowQuery, WindowRows
 
 log = logging.getLogger(__name__)
 

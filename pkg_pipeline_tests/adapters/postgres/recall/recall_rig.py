@@ -17,8 +17,7 @@ from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
 from pkg_pipeline.memory.recall.chunk_records import ChunkSource
 from pkg_pipeline.memory.recall.records import Candidate
 from pkg_pipeline.memory.recall.vector_codes import codes
-from pkg_pipeline.stages.recall.stores import FactsQuery, SearchQuery
-from pkg_pipeline.stages.recall.vector_stores import VectorRow
+from pkg_pipeline.stages.recall.records import FactsQuery, SearchQuery, VectorRow
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.adapters.postgres.recall import spaces as space_store
-from pkg_pipeline.stages.recall.vector_stores import ChunkPlace, Space, SpaceMismatch
+from pkg_pipeline.stages.recall.records import ChunkPlace, Space, SpaceMismatch
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, VectorRig, unit
 
 TALK = UUID(int=7)

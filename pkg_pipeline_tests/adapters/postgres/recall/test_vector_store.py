@@ -12,7 +12,7 @@ import pytest
 
 from pkg_pipeline.adapters.postgres.recall import vectors as vector_store
 from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
-from pkg_pipeline.stages.recall.vector_stores import ChunkPlace, SpaceMismatch, VectorRow
+from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, PEOPLE, START, VectorRig, text_of_code, unit
 
 ANNA, BORIS = PEOPLE[:2]

@@ -14,7 +14,7 @@ from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
 from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
 from pkg_pipeline.memory.recall.vector_codes import code_text, codes
-from pkg_pipeline.stages.recall.vector_stores import VectorRow
+from pkg_pipeline.stages.recall.records import VectorRow
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CHAT = UUID(int=100)

@@ -1,24 +1,102 @@
-"""What recall needs of the memory: two questions to the store, as a Protocol it owns. Nothing here does I/O.
-
-The first is asked before the question has a vector, so that both may go on at once; the second finds the candidates.
-What a question means, and which candidates are worth printing, is said elsewhere.
-"""
+"""What passes between chunks, vectors and recall and their stores. A space is the vectors of one model (B4)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from datetime import date, datetime
+from typing import Literal, Protocol
 from uuid import UUID
 
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING, ChunkSource, LexicalVector
-from pkg_pipeline.memory.recall.records import Candidate
-from pkg_pipeline.stages.recall.vector_stores import Space
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from pkg_pipeline.memory.recall.chunk_records import EVERYTHING, Chunk, ChunkSource, LexicalVector
+from pkg_pipeline.memory.recall.chunking import ChunkedInteraction
+from pkg_pipeline.memory.recall.records import Candidate
+
+SpaceState = Literal["building", "active", "retired"]
+
+NO_SPACE = 0
+"""The number under which is kept that an interaction's words are indexed, whatever the vectors."""
+
+
+class SpaceMismatch(Exception):
+    """Vectors of another size than those the space holds, or a space that is not complete; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """One row of ``embedding_spaces``. ``dimensions`` is None before the first vector of a service."""
+
+    id: int
+    model: str
+    dimensions: int | None
+    state: SpaceState
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRow:
+    """One vector to save: float32 (dimensions,), of length 1 or zero. ``scopes`` without the scope of everything."""
+
+    chunk_no: int
+    scopes: tuple[UUID, ...]
+    at: datetime
+    index_hash: str
+    embedding: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where the codes of a chunk are: needed to take them away."""
+
+    chunk_no: int
+    scopes: tuple[UUID, ...]
+
+
+# ── chunks ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class DueInteraction:
+    """An interaction whose chunks are not those of what it says now; ``messages`` are its live ones."""
+
+    id: UUID
+    day: date
+    messages: int
+    interaction: ChunkedInteraction
+    input_hash: str
+    """Of all that its chunks are made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """A chunk with the numbers and weights of the words it is found by."""
+
+    chunk: Chunk
+    lexical: LexicalVector
+
+
+@dataclass(frozen=True, slots=True)
+class KeptChunk:
+    """What became of a row: its number, the hash of its indexed words, and whether it said something else before."""
+
+    no: int
+    index_hash: str
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The state of one interaction after its chunks were made. ``chunks`` it has, ``refused`` by the embedder."""
+
+    interaction_id: UUID
+    input_hash: str
+    chunks: int
+    refused: int
+
+
+# ── recall ───────────────────────────────────────────────────────────────────────────────────
 
 CANDIDATES = 200
 """The most that the words bring, and the most that the vectors bring."""

@@ -1,0 +1,218 @@
+"""What passes between the read of a window, its store and recall; the answer as JSON and as the record of it (T3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from pkg_pipeline.memory.session.records import Policy, Strategy
+from pkg_pipeline.memory.window.records import Budget, Window, WindowLeftOut, WindowMessage
+from pkg_pipeline.memory.window.rendering import Form
+
+
+@dataclass(frozen=True, slots=True)
+class WindowQuery:
+    """What is read of a session. Every number bounds what is looked at, whatever is stored.
+
+    ``history_limit``: the newest messages that no fold covers; ``recent_limit``: the newest at all. ``model`` asks for
+    its calibration (B12).
+    """
+
+    session_id: UUID
+    history_limit: int
+    recent_limit: int
+    fold_limit: int
+    topic_limit: int
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldSummary:
+    """One fold that may be served; ``is_stale``: something that it covers was edited since (P29)."""
+
+    id: UUID
+    text: str
+    is_stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRows:
+    """One snapshot of a session. ``messages`` and ``folds`` are oldest first, ``topics`` the most mentioned first.
+
+    ``running`` is "" where there is none, and where ``is_withheld``: it rests on a deleted message (H15).
+    ``calibration`` is the model's reported tokens for one counted here, at the median (B12); None: nothing reported.
+    ``has_failed``: the last fold was not made (L10). ``folded_tokens`` are of the messages that folds cover.
+    """
+
+    chat_key: str
+    policy: Policy
+    strategy: Strategy
+    hwm_message_id: int
+    message_count: int
+    token_count: int
+    messages_since_hwm: int
+    messages: tuple[WindowMessage, ...]
+    folds: tuple[FoldSummary, ...]
+    running: str
+    is_withheld: bool
+    topics: tuple[str, ...]
+    calibration: float | None
+    has_failed: bool = False
+    folded_tokens: int = 0
+    dirty_folds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a session is about (L7): how many folds name it, and when it was last spoken of."""
+
+    topic: str
+    mention_count: int
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ServedWindow:
+    """What was served, without a word of it (T3): ids and tokens."""
+
+    id: UUID
+    session_id: UUID
+    strategy: Strategy
+    model: str | None
+    prompt_tokens: int
+    hypothetical_tokens: int
+    budget: Mapping[str, Any]
+    tiers: Sequence[Mapping[str, Any]]
+    left_out: Sequence[Mapping[str, Any]]
+
+
+class WindowSink(Protocol):
+    def put(self, receipt: ServedWindow) -> None:
+        """Keep it, at once or soon. Never fails a read: one that cannot be kept is counted as lost."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecallQuestion:
+    """What is recalled for a window: within the session, at ``now``. ``folded`` is another wherever the folded part is:
+    its end, its live messages and its tokens, and how many of its folds are dirty.
+    """
+
+    session_id: UUID
+    query: str
+    now: datetime
+    folded: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledPiece:
+    """One piece that was recalled. ``message_ids`` are keys; ``subject_id``: the fold it was made of."""
+
+    id: UUID
+    text: str
+    message_ids: tuple[str, ...]
+    subject_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The pieces, best first, and why they are less than they could be."""
+
+    pieces: tuple[RecalledPiece, ...]
+    warnings: tuple[str, ...] = ()
+
+
+Recaller = Callable[[RecallQuestion], Recalled]
+"""Recall within a session. What it raises is a warning of the window, never its end (L10)."""
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────
+
+MOST_LEFT_OUT = 300
+"""More are counted by kind and reason, not named."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowResult:
+    """The answer. ``summaries`` are folds and ``recalled`` chunks whose words are in it."""
+
+    receipt_id: UUID | None
+    session: str
+    session_id: UUID
+    strategy: Strategy
+    form: Form
+    window: Window
+    messages: list[dict[str, Any]]
+    hypothetical_tokens: int
+    left_out: tuple[WindowLeftOut, ...]
+    topics: tuple[str, ...] = ()
+    summaries: tuple[UUID, ...] = ()
+    recalled: tuple[UUID, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape ``window`` of the interface."""
+        return {
+            "receipt_id": None if self.receipt_id is None else str(self.receipt_id),
+            "session": self.session,
+            "id": str(self.session_id),
+            "strategy": self.strategy,
+            "as": self.form,
+            "messages": self.messages,
+            "tokens": self.window.tokens,
+            "budget": _budget_json(self.window.budget),
+            "tiers": _tiers_json(self.window),
+            "hypothetical_tokens": self.hypothetical_tokens,
+            "topics": list(self.topics),
+            "summaries": [str(one) for one in self.summaries],
+            "recalled": [str(one) for one in self.recalled],
+            "left_out": [_left_out_json(one) for one in self.left_out],
+            "warnings": list(self.warnings),
+        }
+
+
+def bounded(left_out: Sequence[WindowLeftOut]) -> tuple[WindowLeftOut, ...]:
+    """So many, and a count of the others by kind and reason."""
+    kept, rest = left_out[:MOST_LEFT_OUT], left_out[MOST_LEFT_OUT:]
+    counts: dict[tuple[Any, Any], int] = {}
+    for one in rest:
+        counts[one.kind, one.reason] = counts.get((one.kind, one.reason), 0) + one.count
+    return (*kept, *(WindowLeftOut(kind, None, reason, count) for (kind, reason), count in counts.items()))
+
+
+def served_of(answer: WindowResult, model: str | None) -> ServedWindow:
+    """What was served, without a word of it (T3, B11)."""
+    assert answer.receipt_id is not None
+    tiers = _tiers_json(answer.window)
+    tiers[0] |= {
+        "summaries": [str(one) for one in answer.summaries],
+        "recalled": [str(one) for one in answer.recalled],
+        "topics": len(answer.topics),
+    }
+    return ServedWindow(
+        id=answer.receipt_id,
+        session_id=answer.session_id,
+        strategy=answer.strategy,
+        model=model,
+        prompt_tokens=answer.window.tokens,
+        hypothetical_tokens=answer.hypothetical_tokens,
+        budget=_budget_json(answer.window.budget),
+        tiers=tiers,
+        left_out=[_left_out_json(one) for one in answer.left_out],
+    )
+
+
+def _tiers_json(window: Window) -> list[dict[str, Any]]:
+    return [{"tier": one.tier, "tokens": one.tokens, "messages": list(one.messages)} for one in window.tiers]
+
+
+def _budget_json(budget: Budget) -> dict[str, Any]:
+    return {**asdict(budget), "calibration": round(budget.calibration, 4)}
+
+
+def _left_out_json(one: WindowLeftOut) -> dict[str, Any]:
+    given: dict[str, Any] = {"kind": one.kind, "id": one.id, "reason": one.reason}
+    return given if one.count == 1 else {**given, "count": one.count}
