@@ -69,10 +69,7 @@ def serve(url: str) -> None:
     sink = BackgroundReceiptSink(PostgresReceiptSink(engine.pool(url, size=1)))
     app = create_app(
         ApiDependencies(
-            contexts=store,
-            entities=store,
-            history=store,
-            health=store,
+            reads=store,
             counter=TiktokenCounter(),
             clock=_Clock(),
             settings=SETTINGS,

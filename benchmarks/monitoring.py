@@ -80,7 +80,7 @@ def asked(memory: Memory, url: str, instance: dg.DagsterInstance, stack: ExitSta
     store = PostgresMonitoringStore(reads, zone=ZONE)
     ports = MonitoringPorts(store=store, params=memory.monitoring.params)
     deps = ApiDependencies(
-        contexts=store, entities=store, history=store, health=store, counter=TiktokenCounter(), clock=memory.clock,
+        reads=store, counter=TiktokenCounter(), clock=memory.clock,
         settings=SETTINGS, expected_revision=migrate.head(), monitoring=ports,
     )  # fmt: skip
     client = TestClient(create_app(deps), base_url="http://127.0.0.1")

@@ -70,10 +70,7 @@ def serve(url: str) -> None:
     )
     app = create_app(
         ApiDependencies(
-            contexts=store,
-            entities=store,
-            history=store,
-            health=store,
+            reads=store,
             counter=counter,
             clock=_Clock(),
             settings=SETTINGS,

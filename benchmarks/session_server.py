@@ -44,10 +44,7 @@ def main(url: str, home: str) -> None:
         sessions = closing.enter_context(serving_sessions(memory, reads=reads, recall=questions))
         app = create_app(
             ApiDependencies(
-                contexts=store,
-                entities=store,
-                history=store,
-                health=store,
+                reads=store,
                 counter=memory.counter,
                 clock=memory.clock,
                 settings=context_settings(settings),

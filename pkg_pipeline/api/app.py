@@ -52,7 +52,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     if deps.backfills is not None:
         app.include_router(summarization_routes(deps.backfills))
     if deps.recall is not None:
-        app.include_router(recall_routes(deps.recall, entities=deps.entities, clock=deps.clock))
+        app.include_router(recall_routes(deps.recall, entities=deps.reads, clock=deps.clock))
     if deps.sessions is not None:
         app.include_router(session_routes(deps.sessions))
     pages.install(app)

@@ -15,7 +15,7 @@ from pkg_pipeline.api.problems import answers
 from pkg_pipeline.memory.recall.chunk_records import ChunkSource
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.reads.entities import entity_id
-from pkg_pipeline.stages.reads.stores import BadRequest, EntityStore
+from pkg_pipeline.stages.reads.stores import BadRequest, ReadStore
 from pkg_pipeline.stages.recall.stage import MOST_QUERY_CHARS, MOST_TOP_K, RecallParts, RecallRequest, recall
 
 
@@ -48,7 +48,7 @@ class Recall(Answer):
     warnings: list[str]
 
 
-def recall_routes(parts: RecallParts, *, entities: EntityStore, clock: Clock) -> APIRouter:
+def recall_routes(parts: RecallParts, *, entities: ReadStore, clock: Clock) -> APIRouter:
     """The one route."""
     router = APIRouter(prefix="/v1", tags=["memory"])
 

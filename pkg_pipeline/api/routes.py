@@ -25,15 +25,7 @@ from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, R
 from pkg_pipeline.stages.reads.entities import entity_id, entity_json, find_entity, list_entities
 from pkg_pipeline.stages.reads.history import list_summaries, timeline
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
-from pkg_pipeline.stages.reads.stores import (
-    ContextStore,
-    EntityStore,
-    HealthStore,
-    HistoryStore,
-    ReceiptSink,
-    SummaryFilter,
-    SummaryStatus,
-)
+from pkg_pipeline.stages.reads.stores import ReadStore, ReceiptSink, SummaryFilter, SummaryStatus
 from pkg_pipeline.stages.recall.stage import RecallParts
 from pkg_pipeline.wiring.sessions import SessionWork
 from pkg_pipeline.wiring.space import Space
@@ -47,10 +39,7 @@ class ApiDependencies:
     questions, without ``sessions`` no live sessions, without ``relevant`` a context's hint changes nothing.
     """
 
-    contexts: ContextStore
-    entities: EntityStore
-    history: HistoryStore
-    health: HealthStore
+    reads: ReadStore
     counter: TokenCounter
     clock: Clock
     settings: ContextSettings
@@ -83,13 +72,13 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
     @router.get("/entities", summary="List entities by name", response_model=models.EntityList)
     def entities(query: _Text = None, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
         """Persons and organisations; `query` keeps names that contain it, letter case ignored."""
-        page = list_entities(deps.entities, query=_clean(query), limit=limit, cursor=cursor)
+        page = list_entities(deps.reads, query=_clean(query), limit=limit, cursor=cursor)
         return _json(page.to_json())
 
     @router.get("/entities/{entity}", summary="One entity", response_model=models.Entity, responses=answers(404, 409))
     def entity(entity: _EntityPath) -> Response:
         """By id, or by a name that fits exactly one."""
-        return _json(entity_json(find_entity(deps.entities, entity)))
+        return _json(entity_json(find_entity(deps.reads, entity)))
 
     @router.get(
         "/entities/{entity}/context",
@@ -114,14 +103,14 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
     ) -> Response:
         """Recent messages, summaries, decisions and open items, facts: `text` is ready for a model's prompt."""
         request = ContextRequest(
-            entity_id=entity_id(deps.entities, entity),
+            entity_id=entity_id(deps.reads, entity),
             now=deps.clock.now(),
             as_of=as_of_moment(as_of, deps.settings.zone),
             max_tokens=max_tokens,
             hint=_clean(hint),
         )
         answer = entity_context(
-            deps.contexts,
+            deps.reads,
             deps.counter,
             request,
             settings=deps.settings,
@@ -138,8 +127,8 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
     )
     def entity_timeline(entity: _EntityPath, limit: _Limit = DEFAULT_ROWS, cursor: _Cursor = None) -> Response:
         """Each interaction with one line of its summary, where it has one."""
-        found = find_entity(deps.entities, entity)
-        return _json(timeline(deps.history, found.id, limit=limit, cursor=cursor).to_json())
+        found = find_entity(deps.reads, entity)
+        return _json(timeline(deps.reads, found.id, limit=limit, cursor=cursor).to_json())
 
     @router.get(
         "/summaries",
@@ -161,13 +150,13 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         A page may hold fewer than `limit` rows before the end: follow `next` until it is null.
         """
         wanted = SummaryFilter(
-            entity_id=None if entity is None else find_entity(deps.entities, entity).id,
+            entity_id=None if entity is None else find_entity(deps.reads, entity).id,
             chat=None if chat is None else chat_of_key(chat),
             day_from=day_from,
             day_to=day_to,
             statuses=tuple(status) if status else ("completed", "dirty"),
         )
-        return _json(list_summaries(deps.history, wanted, limit=limit, cursor=cursor).to_json())
+        return _json(list_summaries(deps.reads, wanted, limit=limit, cursor=cursor).to_json())
 
     return router
 
@@ -179,7 +168,7 @@ def health_routes(deps: ApiDependencies) -> APIRouter:
     @router.get("/health", summary="Whether reads work", response_model=models.Health, responses=answers(503))
     def health() -> Response:
         """The database answers and its schema is at the revision that this program needs."""
-        revision = deps.health.revision()
+        revision = deps.reads.revision()
         if revision != deps.expected_revision:
             detail = (
                 f"the database is at revision {revision or 'none'} and this program needs {deps.expected_revision};"

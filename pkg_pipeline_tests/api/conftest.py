@@ -101,10 +101,7 @@ def client_of(pool: ConnectionPool) -> Callable[..., TestClient]:
     def make(**changes: Any) -> TestClient:
         store = PostgresReadStore(pool, zone=ZoneInfo("UTC"))
         ports: dict[str, Any] = {
-            "contexts": store,
-            "entities": store,
-            "history": store,
-            "health": store,
+            "reads": store,
             "counter": counter(),
             "clock": StandingClock(),
             "settings": settings(),

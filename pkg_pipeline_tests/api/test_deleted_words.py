@@ -61,10 +61,7 @@ def client_over(memory: Memory) -> TestClient:
     questions = recall_parts(settings, reads, memory.counter)
     memory.windows.serving(reads, questions)
     ports = ApiDependencies(
-        contexts=store,
-        entities=store,
-        history=store,
-        health=store,
+        reads=store,
         counter=memory.counter,
         clock=memory.clock,
         settings=context_settings(settings),

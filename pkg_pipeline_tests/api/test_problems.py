@@ -81,7 +81,7 @@ def test_what_no_route_knows_is_refused_and_the_near_one_named(
 
 
 def test_every_unknown_parameter_is_named_on_every_route(client_of: Callable[..., TestClient]) -> None:
-    client = client_of(entities=Broken(AssertionError("asked")), history=Broken(AssertionError("asked")))
+    client = client_of(reads=Broken(AssertionError("asked")))
     for path, operations in client.get("/openapi.json").json()["paths"].items():
         for method in operations:
             body = refused(client, f"{path}?nonsense=1&other=2", 422, method=method.upper())
@@ -129,7 +129,7 @@ class Broken:
 
 def test_a_database_that_is_down_is_503_and_says_when_to_try_again(client_of: Callable[..., TestClient]) -> None:
     broken = Broken(StoreUnavailable("the database does not answer"))
-    client = client_of(contexts=broken, entities=broken, history=broken, health=broken)
+    client = client_of(reads=broken)
     for path in ("/health", "/v1/entities", f"/v1/entities/{NOBODY}/context", "/v1/summaries"):
         refused(client, path, 503)
     assert client.get("/health").headers["retry-after"] == "5"
@@ -151,14 +151,14 @@ def test_a_database_that_is_down_is_503_and_says_when_to_try_again(client_of: Ca
 def test_a_schema_that_changes_is_503_and_says_when_to_try_again(
     client_of: Callable[..., TestClient], error: Exception
 ) -> None:
-    client = client_of(entities=Broken(error))
+    client = client_of(reads=Broken(error))
     body = refused(client, "/v1/entities", 503)
     assert "secret" not in str(body)
     assert client.get("/v1/entities").headers["retry-after"] == "5"
 
 
 def test_another_error_of_the_database_stays_a_fault(client_of: Callable[..., TestClient]) -> None:
-    refused(client_of(entities=Broken(psycopg.errors.DivisionByZero("secret"))), "/v1/entities", 500)
+    refused(client_of(reads=Broken(psycopg.errors.DivisionByZero("secret"))), "/v1/entities", 500)
 
 
 def test_an_old_schema_is_503(client_of: Callable[..., TestClient]) -> None:
@@ -170,7 +170,7 @@ def test_the_unexpected_is_500_without_a_word_of_the_inside(
     client_of: Callable[..., TestClient], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A database quotes the row it refuses: neither the caller nor the log may read it."""
-    client = client_of(contexts=Broken(RuntimeError("DETAIL: (content)=(what Anna said)")))
+    client = client_of(reads=Broken(RuntimeError("DETAIL: (content)=(what Anna said)")))
     with caplog.at_level(logging.ERROR):
         body = refused(client, f"/v1/entities/{NOBODY}/context", 500)
     assert "Anna" not in str(body)
@@ -286,7 +286,7 @@ def test_every_route_is_closed_to_pages_of_other_origins(
 ) -> None:
     """Before anything is done: the stores behind fail when they are asked, and a valid token changes nothing."""
     broken = Broken(AssertionError("asked"))
-    client = client_of(tokens=tokens, contexts=broken, entities=broken, history=broken, health=broken)
+    client = client_of(tokens=tokens, reads=broken)
     for path in [*client.get("/openapi.json").json()["paths"], "/", "/docs", "/openapi.json", "/v1/nothing"]:
         for method in ("GET", "POST", "PATCH", "DELETE", "OPTIONS"):
             given = {**headers, "Authorization": "Bearer boss"}
@@ -331,4 +331,4 @@ def test_an_unknown_address_is_a_sentence(client_of: Callable[..., TestClient]) 
 
 def test_the_application_is_made_without_touching_its_ports(client_of: Callable[..., TestClient]) -> None:
     broken = Broken(RuntimeError("must not be asked"))
-    client_of(contexts=broken, entities=broken, history=broken, health=broken)
+    client_of(reads=broken)

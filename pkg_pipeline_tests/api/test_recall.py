@@ -47,10 +47,7 @@ def client_over(asked: Asked) -> Client:
         store = PostgresReadStore(asked.reads, zone=ZoneInfo("UTC"))
         base_url = changes.pop("base_url", "http://127.0.0.1:8321")
         ports: dict[str, Any] = {
-            "contexts": store,
-            "entities": store,
-            "history": store,
-            "health": store,
+            "reads": store,
             "counter": counter(),
             "clock": StandingClock(),
             "settings": settings(),

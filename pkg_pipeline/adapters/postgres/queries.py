@@ -1,4 +1,8 @@
-"""Loader of the named statements in the rooms' ``*.sql``: ``-- name: NAME`` starts one, ``--`` lines describe it."""
+"""Loader of the named statements of the rooms.
+
+They stand in the rooms' ``*.sql``: ``-- name: NAME`` starts one, ``--`` lines describe it. Those of the reads are
+composed in the rooms' ``statements.py`` and stand in ``compiled.json`` as text, so that no read loads SQLAlchemy.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import LiteralString, cast
 
+import orjson
+
+COMPILED = Path(__file__).with_name("compiled.json")
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 
 
@@ -21,12 +28,20 @@ def files() -> dict[str, Path]:
 
 
 @cache
+def compiled() -> dict[str, dict[str, LiteralString]]:
+    """The composed statements: room → name → text."""
+    return orjson.loads(COMPILED.read_bytes())
+
+
+@cache
 def _load(file: str) -> dict[str, LiteralString]:
+    found = dict(compiled().get(file, {}))
     if file not in files():
-        raise UnknownQuery(f"there is no {file}.sql")
+        if not found:
+            raise UnknownQuery(f"there is no {file}.sql")
+        return found
     text = files()[file].read_text(encoding="utf-8")
     marks = list(_NAME.finditer(text))
-    found: dict[str, LiteralString] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         body = text[mark.end() : following.start() if following else len(text)].strip()
         if mark[1] in found:
@@ -37,12 +52,12 @@ def _load(file: str) -> dict[str, LiteralString]:
 
 
 def names(file: str) -> list[str]:
-    """All statements of ``FILE.sql`` in the order of the file."""
+    """All statements of ``FILE.sql`` and of the room of that name."""
     return list(_load(file))
 
 
 def query(file: str, name: str) -> LiteralString:
-    """The statement ``name`` of ``FILE.sql``. Raises UnknownQuery."""
+    """The statement ``name`` of ``FILE.sql`` or of the room of that name. Raises UnknownQuery."""
     try:
         return _load(file)[name]
     except KeyError:

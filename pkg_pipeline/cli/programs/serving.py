@@ -59,10 +59,7 @@ def serve(
             serve_app(
                 create_app(
                     ApiDependencies(
-                        contexts=store,
-                        entities=store,
-                        history=store,
-                        health=store,
+                        reads=store,
                         counter=memory.counter,
                         clock=memory.clock,
                         settings=context_settings(settings),

@@ -5,16 +5,46 @@ What a failing check stops is ``defs.checks.publication``; the thresholds are ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
+from typing import Literal, Protocol
 
 from pkg_pipeline.memory import verdicts
-from pkg_pipeline.memory.verdicts import Verdict
-from pkg_pipeline.stages.monitoring.check_stores import CheckStore
+from pkg_pipeline.memory.verdicts import Coverage, Found, Verdict
 from pkg_pipeline.stages.ports import Clock
 
+Days = tuple[date, date]
+"""A closed range of local days on which interactions began."""
+
 EVER = (date.min, date.max)
+
+Question = Literal[
+    "ungrounded",  # published items whose messages are not in their interaction or whose quote stands in none of them
+    "lost_items",  # items of superseded summaries that are neither in the live one nor explained
+    "summary_orphans",  # items, facts and live summaries whose summary or interaction is gone
+    "interaction_orphans",  # messages that point to an interaction that is gone
+    "misfiled_days",  # interactions filed under another day than the local one on which they began
+    "miscounted",  # profiles of these weeks whose totals are not those of a recount
+    "misfiled_months",  # texts archived in these months of interactions that began in another one
+    "unindexed",  # live messages with words, outside mass chats, that have no chunk (L7)
+    "chunk_orphans",  # chunks whose message or interaction is gone, codes whose chunk is
+    "misfolded",  # sessions whose folds overlap, leave a message out or end elsewhere, or are miscounted (H10, H16)
+]
+
+_QUESTIONS: Mapping[tuple[str, str], tuple[Question, bool]] = {
+    ("interactions", "orphans"): ("interaction_orphans", True),
+    ("interactions", "partition_drift"): ("misfiled_days", True),
+    ("interaction_summaries", "grounding"): ("ungrounded", True),
+    ("interaction_summaries", "lost_items"): ("lost_items", True),
+    ("interaction_summaries", "orphans"): ("summary_orphans", True),
+    ("session_summaries", "session_coverage"): ("misfolded", True),
+    ("memory_chunks", "coverage"): ("unindexed", False),
+    ("memory_chunks", "orphans"): ("chunk_orphans", False),
+    ("entity_relationship_profiles", "partition_drift"): ("miscounted", False),
+    ("archived_messages", "partition_drift"): ("misfiled_months", False),
+}
+"""(asset, check) → what is asked, and whether something wrong is an error or a warning."""
 
 CHECKS: Mapping[str, tuple[str, ...]] = {
     "interactions": ("orphans", "partition_drift"),
@@ -25,6 +55,14 @@ CHECKS: Mapping[str, tuple[str, ...]] = {
     "archived_messages": ("partition_drift",),
 }
 """Asset → its checks, in the order of their results."""
+
+
+class CheckStore(Protocol):
+    """Read-only: a check repairs nothing. Every question is bounded: by days, by a number, by a sample of pages."""
+
+    def coverage(self, days: Days, *, now: datetime, due_after_seconds: float, minimum_messages: int) -> Coverage: ...
+
+    def found(self, question: Question, days: Days) -> Found: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +87,13 @@ def verify(
     Raises KeyError for a name that ``CHECKS`` does not give the asset.
     """
     days = EVER if span is None else span
-    questions: dict[tuple[str, str], Callable[[], Verdict]] = {
-        ("interactions", "orphans"): lambda: verdicts.nothing_wrong("orphans", store.interaction_orphans()),
-        ("interactions", "partition_drift"): lambda: verdicts.nothing_wrong("partition_drift", store.misfiled_days()),
-        ("interaction_summaries", "coverage"): lambda: verdicts.coverage(
-            store.coverage(
-                days,
-                now=clock.now(),
-                due_after_seconds=params.due_after_seconds,
-                minimum_messages=params.minimum_messages,
-            )
-        ),
-        ("interaction_summaries", "grounding"): lambda: verdicts.nothing_wrong("grounding", store.ungrounded(days)),
-        ("interaction_summaries", "lost_items"): lambda: verdicts.nothing_wrong("lost_items", store.lost(days)),
-        ("interaction_summaries", "orphans"): lambda: verdicts.nothing_wrong("orphans", store.summary_orphans()),
-        ("session_summaries", "session_coverage"): lambda: verdicts.nothing_wrong(
-            "session_coverage", store.misfolded()
-        ),
-        ("memory_chunks", "coverage"): lambda: verdicts.nothing_wrong(
-            "coverage", store.unindexed(days), is_error=False
-        ),
-        ("memory_chunks", "orphans"): lambda: verdicts.nothing_wrong("orphans", store.chunk_orphans(), is_error=False),
-        ("entity_relationship_profiles", "partition_drift"): lambda: verdicts.nothing_wrong(
-            "partition_drift", store.miscounted(days), is_error=False
-        ),
-        ("archived_messages", "partition_drift"): lambda: verdicts.nothing_wrong(
-            "partition_drift", store.misfiled_months(days), is_error=False
-        ),
-    }
-    return [questions[asset, name]() for name in CHECKS[asset] if name in names]
+
+    def verdict(name: str) -> Verdict:
+        if (asset, name) == ("interaction_summaries", "coverage"):
+            due, minimum = params.due_after_seconds, params.minimum_messages
+            counted = store.coverage(days, now=clock.now(), due_after_seconds=due, minimum_messages=minimum)
+            return verdicts.coverage(counted)
+        question, is_error = _QUESTIONS[asset, name]
+        return verdicts.nothing_wrong(name, store.found(question, days), is_error=is_error)
+
+    return [verdict(name) for name in CHECKS[asset] if name in names]

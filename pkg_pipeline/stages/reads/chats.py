@@ -5,10 +5,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from pkg_pipeline.memory.hashing import chat_key, key_spellings, parse_chat_key
-from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatKeyStore, ChatUnknown
+from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatKey, ChatUnknown, ReadStore
 
 
-def find_chat(store: ChatKeyStore, asked: str) -> tuple[str, str]:
+def find_chat(store: ReadStore, asked: str) -> ChatKey:
     """``(source, external_id)`` of a chat that is there.
 
     ``asked`` is its id, its key with or without percent-encoding, or an identity's key with whom there is one direct

@@ -19,7 +19,7 @@ from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.moments import iso
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, ContextStore, EntityUnknown, Receipt, ReceiptSink
+from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, EntityUnknown, ReadStore, Receipt, ReceiptSink
 
 LARGEST_CHARS_PER_TOKEN = 12
 """More than this of one message is not read: prose has four letters to a token, and the line would be cut anyway."""
@@ -94,7 +94,7 @@ class EntityContext:
 
 
 def entity_context(
-    store: ContextStore,
+    store: ReadStore,
     counter: TokenCounter,
     request: ContextRequest,
     *,

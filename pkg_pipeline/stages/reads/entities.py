@@ -10,7 +10,7 @@ from pkg_pipeline.memory.hashing import key_spellings
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.moments import iso
 from pkg_pipeline.stages.reads.paging import Page, name_position, page_of
-from pkg_pipeline.stages.reads.stores import EntityStore, EntityUnknown, ListedEntity
+from pkg_pipeline.stages.reads.stores import EntityUnknown, ListedEntity, ReadStore
 
 MOST_CANDIDATES = 20
 MOST_NAMES = 20_000
@@ -41,7 +41,7 @@ class EntityAmbiguous(Exception):
         self.is_complete = is_complete
 
 
-def entity_id(store: EntityStore, asked: str) -> UUID:
+def entity_id(store: ReadStore, asked: str) -> UUID:
     """The id of an id or name. An id is taken as it is: the read itself finds out whether it exists, a round trip less.
 
     Raises EntityNotFound, EntityAmbiguous for a name.
@@ -52,7 +52,7 @@ def entity_id(store: EntityStore, asked: str) -> UUID:
         return find_entity(store, asked).id
 
 
-def find_entity(store: EntityStore, asked: str) -> ListedEntity:
+def find_entity(store: ReadStore, asked: str) -> ListedEntity:
     """The entity of that id, key or name. Raises EntityNotFound, EntityAmbiguous.
 
     A key is one of its identities, or its direct chat. Letter case is ignored. A name that is exactly the asked one
@@ -78,7 +78,7 @@ def find_entity(store: EntityStore, asked: str) -> ListedEntity:
     return _by_sound(store, asked)
 
 
-def list_entities(store: EntityStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
+def list_entities(store: ReadStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
     """Entities by name; ``query`` keeps names that contain it. Raises BadCursor."""
     found = store.entities_page(query=query, after=name_position(cursor), limit=limit + 1)
     return page_of(found, limit, entity_json, key=lambda one: (one.name, one.id))
@@ -105,7 +105,7 @@ def contact(one: ListedEntity) -> str:
     return f"{where}, {when}"
 
 
-def _of_key(store: EntityStore, asked: str) -> ListedEntity | None:
+def _of_key(store: ReadStore, asked: str) -> ListedEntity | None:
     """Whose identity, or direct chat, has this key."""
     for source, external_id in key_spellings(asked):
         if (found := store.entity_of_key(source, external_id)) is not None:
@@ -113,11 +113,11 @@ def _of_key(store: EntityStore, asked: str) -> ListedEntity | None:
     return None
 
 
-def _by_sound(store: EntityStore, asked: str) -> ListedEntity:
+def _by_sound(store: ReadStore, asked: str) -> ListedEntity:
     """The one whose name sounds so in another script. Raises EntityAmbiguous, EntityNotFound with who is near."""
-    from pkg_pipeline.stages.reads.near_names import Named, nearest, of_another_script
+    from pkg_pipeline.stages.reads.near_names import nearest, of_another_script
 
-    names = [Named(*one) for one in store.entity_names(limit=MOST_NAMES)]
+    names = store.entity_names(limit=MOST_NAMES)
     ids = of_another_script(asked, names)
     found = [one for one in map(store.entity, ids[: MOST_CANDIDATES + 1]) if one is not None]
     if len(found) == 1:

@@ -13,13 +13,13 @@ from pkg_pipeline.memory.hashing import chat_key, message_key
 from pkg_pipeline.memory.text.lines import one_line
 from pkg_pipeline.memory.text.moments import iso
 from pkg_pipeline.stages.reads.paging import Page, cursor_of, page_of, time_position
-from pkg_pipeline.stages.reads.stores import HistoryStore, Position, StoredSummary, SummaryFilter, TimelineRow
+from pkg_pipeline.stages.reads.stores import Position, ReadStore, StoredSummary, SummaryFilter, TimelineRow
 
 MOST_READS_A_PAGE = 25
 """A list of a rare status looks at many interactions that have none of it; then the page ends early, with a cursor."""
 
 
-def list_summaries(store: HistoryStore, wanted: SummaryFilter, *, limit: int, cursor: str | None) -> Page:
+def list_summaries(store: ReadStore, wanted: SummaryFilter, *, limit: int, cursor: str | None) -> Page:
     """Summaries, newest interaction first, in the shape ``summaries``. Raises BadCursor.
 
     Versions of one interaction stay on one page, so it may hold a few more than ``limit``.
@@ -34,7 +34,7 @@ def list_summaries(store: HistoryStore, wanted: SummaryFilter, *, limit: int, cu
     return Page(tuple(items), None if after is None else cursor_of(*after))
 
 
-def timeline(store: HistoryStore, entity_id: UUID, *, limit: int, cursor: str | None) -> Page:
+def timeline(store: ReadStore, entity_id: UUID, *, limit: int, cursor: str | None) -> Page:
     """Interactions of an entity, newest start first, each with one line of its summary. Raises BadCursor."""
     found = store.timeline_page(entity_id, after=time_position(cursor), limit=limit + 1)
     return page_of(found, limit, _timeline_json, key=lambda row: (row.started_at, row.interaction_id))
@@ -77,11 +77,8 @@ def _items(one: StoredSummary, stored: Sequence[Mapping[str, Any]]) -> list[dict
     """Stored objects with message keys instead of external ids, without what is withheld or kept for checks only."""
     if one.is_withheld and one.status not in SERVED:
         return []
-    shown = [
-        given
-        for given in stored
-        if one.deleted_messages.isdisjoint(key for name in KEYED for key in given.get(name, ()))
-    ]
+    deleted = frozenset(one.deleted_messages)
+    shown = [given for given in stored if deleted.isdisjoint(key for name in KEYED for key in given.get(name, ()))]
     return [
         {
             **{name: value for name, value in given.items() if name != "text_hashes"},

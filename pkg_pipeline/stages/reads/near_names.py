@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 from uuid import UUID
 
 from pkg_pipeline.memory.languages.scripts import CYRILLIC, HAN, is_han
 from pkg_pipeline.memory.text.name_forms import SHORTEST_ACROSS
 from pkg_pipeline.memory.text.topic_words import skeleton
+from pkg_pipeline.stages.reads.stores import Named
 
 NEAREST_NAMES = 5
 NEAREST_SCORE = 60.0
@@ -23,13 +23,6 @@ NEAREST_SCORE = 60.0
 _WORD = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+")
 _CYRILLIC = re.compile(f"[{CYRILLIC}]")
 _HAN = re.compile(f"[{HAN}]")
-
-
-class Named(NamedTuple):
-    """One name to compare with."""
-
-    id: UUID
-    name: str
 
 
 def of_another_script(asked: str, names: Sequence[Named]) -> tuple[UUID, ...]:

@@ -1,11 +1,11 @@
-"""What the reads need from the memory, as Protocols they own. None of them can write memory; nothing here does I/O."""
+"""What the reads need from the memory, as a Protocol they own. It cannot write memory; nothing here does I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
@@ -48,14 +48,18 @@ class ChatAmbiguous(Exception):
     """Several direct chats are with the person whose key was given; the message lists their keys."""
 
 
-class ChatKeyStore(Protocol):
-    def chats_of_key(self, source: str, external_id: str) -> list[tuple[str, str]]:
-        """The chat of this key; else the direct chats with the person whose identity it is."""
-        ...
+class ChatKey(NamedTuple):
+    """What a chat is called at its source."""
 
-    def chat_of_id(self, chat_id: UUID) -> tuple[str, str] | None:
-        """Source and external id."""
-        ...
+    source: str
+    external_id: str
+
+
+class Named(NamedTuple):
+    """One name to compare a misspelt one with."""
+
+    id: UUID
+    name: str
 
 
 class BadRequest(ValueError):
@@ -66,12 +70,6 @@ class BadRequest(ValueError):
         self.field = field
 
 
-class ContextStore(Protocol):
-    def read_context(self, query: ContextQuery) -> ContextRows | None:
-        """Everything the tiers may print, in one round trip; None where there is no such entity."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ListedEntity:
     """One row of the list of entities. ``identities`` are ``source:external-id``."""
@@ -80,30 +78,10 @@ class ListedEntity:
     name: str
     type: EntityType
     is_self: bool
-    identities: tuple[str, ...]
+    identities: Sequence[str]
     messages: int
     first_contact: datetime | None
     last_contact: datetime | None
-
-
-class EntityStore(Protocol):
-    def entity(self, entity_id: UUID) -> ListedEntity | None: ...
-
-    def entities_named(self, name: str, *, exact: bool, limit: int) -> list[ListedEntity]:
-        """Whose name is (or contains) ``name``, letter case ignored, by name."""
-        ...
-
-    def entities_page(self, *, query: str | None, after: tuple[str, UUID] | None, limit: int) -> list[ListedEntity]:
-        """By name and id, behind ``after``."""
-        ...
-
-    def entity_of_key(self, source: str, external_id: str) -> UUID | None:
-        """Whose identity this is, or with whom the owner talks in the direct chat of this key."""
-        ...
-
-    def entity_names(self, *, limit: int) -> list[tuple[UUID, str]]:
-        """Names to compare a misspelt one with."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +121,7 @@ class StoredSummary:
     extracted_facts: Sequence[Mapping[str, Any]]
     important_messages: Sequence[Mapping[str, Any]]
     is_withheld: bool
-    deleted_messages: frozenset[str]
+    deleted_messages: Sequence[str]
     model_version: str
     cost_usd: float
 
@@ -172,7 +150,37 @@ Position = tuple[datetime, UUID]
 """Where a page ended: the start of the last interaction looked at, and its id."""
 
 
-class HistoryStore(Protocol):
+class ReadStore(Protocol):
+    """What the reads ask of the memory. Raises StoreUnavailable."""
+
+    def read_context(self, query: ContextQuery) -> ContextRows | None:
+        """Everything the tiers may print, in one round trip; None where there is no such entity."""
+        ...
+
+    def entity(self, entity_id: UUID) -> ListedEntity | None: ...
+
+    def entities_named(self, name: str, *, exact: bool, limit: int) -> list[ListedEntity]:
+        """Whose name is (or contains) ``name``, letter case ignored, by name."""
+        ...
+
+    def entities_page(self, *, query: str | None, after: tuple[str, UUID] | None, limit: int) -> list[ListedEntity]:
+        """By name and id, behind ``after``."""
+        ...
+
+    def entity_of_key(self, source: str, external_id: str) -> UUID | None:
+        """Whose identity this is, or with whom the owner talks in the direct chat of this key."""
+        ...
+
+    def entity_names(self, *, limit: int) -> list[Named]:
+        """Names to compare a misspelt one with."""
+        ...
+
+    def chats_of_key(self, source: str, external_id: str) -> list[ChatKey]:
+        """The chat of this key; else the direct chats with the person whose identity it is."""
+        ...
+
+    def chat_of_id(self, chat_id: UUID) -> ChatKey | None: ...
+
     def summaries_page(
         self, wanted: SummaryFilter, *, after: Position | None, limit: int
     ) -> tuple[list[StoredSummary], Position | None]:
@@ -183,10 +191,8 @@ class HistoryStore(Protocol):
 
     def timeline_page(self, entity_id: UUID, *, after: Position | None, limit: int) -> list[TimelineRow]: ...
 
-
-class HealthStore(Protocol):
     def revision(self) -> str | None:
-        """The schema revision of the database that answers. Raises StoreUnavailable."""
+        """The schema revision of the database that answers."""
         ...
 
 

@@ -20,6 +20,7 @@ from pkg_pipeline.defs.automation import schedules, sensors
 from pkg_pipeline.defs.automation.due import has_work
 from pkg_pipeline.defs.pipeline_memory import opened
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.monitoring.verification import EVER
 from pkg_pipeline_tests.defs.fakes import FIRST_DAY, FOLDS, NOW, FakeMemory
 from pkg_pipeline_tests.stages.folds.fold_rig import FoldRig
 
@@ -138,9 +139,9 @@ def test_the_check_finds_what_is_wrong(database_url: str, broken: str, kind: str
     rig.talk(40, words=60)
     rig.fold_due(step_messages=20)
     checks = PostgresCheckStore(rig.pool, timezone="UTC")
-    assert checks.misfolded().total == 0
+    assert checks.found("misfolded", EVER).total == 0
     rig.run(broken)
-    found = checks.misfolded()
+    found = checks.found("misfolded", EVER)
     assert (found.wrong[kind], found.examples) == (1, (str(rig.state().id),))
     rig.close()
 

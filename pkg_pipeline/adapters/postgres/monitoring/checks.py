@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
+from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.gate.normalise import fold
 from pkg_pipeline.memory.verdicts import Coverage, Found
-from pkg_pipeline.stages.monitoring.check_stores import Days
+from pkg_pipeline.stages.monitoring.verification import Days, Question
 
 MOST_SUMMARIES = 20_000
 """Looked at by one check, newest first: a month of days of 600 interactions."""
@@ -35,8 +36,31 @@ MOST_PAGES = 500
 """Of a table's pages of 8 kB: all of a small memory, a random sample of a large one, at each run another."""
 
 
+MOST: Mapping[str, Mapping[str, int]] = {
+    "grounding": {"most": MOST_SUMMARIES, "most_wrong": MOST_WRONG},
+    "lost_items": {"most": MOST_SUMMARIES},
+    "miscounted": {"most": MOST_SUMMARIES},
+    "misfiled_months": {},
+    "unindexed": {"most": MOST_MESSAGES},
+    "misfolded": {"most": MOST_SESSIONS, "most_messages": MOST_COUNTED},
+}
+"""Statement → how much it looks at."""
+
+SAMPLED: Mapping[str, Mapping[str, str]] = {
+    "summary_orphans": {
+        "orphans_of_items": "summary_items",
+        "orphans_of_facts": "entity_facts",
+        "orphans_of_summaries": "interaction_summaries",
+    },
+    "interaction_orphans": {"orphans_of_messages": "messages", "orphans_of_belongings": "message_entities"},
+    "chunk_orphans": {"orphans_of_chunks": "memory_chunks", "orphans_of_codes": "chunk_codes"},
+    "misfiled_days": {"misfiled_days": "interactions"},
+}
+"""Question → its statements, each with the table of which it looks at a sample."""
+
+
 class PostgresCheckStore:
-    """Implements ``stages.check_stores.CheckStore``; ``timezone`` tells which day a moment lies in."""
+    """Implements ``CheckStore``; ``timezone`` tells which day a moment lies in."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections
@@ -45,96 +69,61 @@ class PostgresCheckStore:
     def coverage(self, days: Days, *, now: datetime, due_after_seconds: float, minimum_messages: int) -> Coverage:
         limits = {"now": now, "due_after": due_after_seconds, "minimum": minimum_messages}
         (row,) = self._rows("coverage", {**_span(days), **limits})
-        return Coverage(*row)
+        return Coverage(**row)
 
-    def ungrounded(self, days: Days) -> Found:
-        found = self._rows("grounding", {**_span(days), "most": MOST_SUMMARIES, "most_wrong": MOST_WRONG})
-        rows = [row for row in found if row[0] is None]
-        foreign = [row for row in rows if row[6]]
+    def found(self, question: Question, days: Days) -> Found:
+        if question == "ungrounded":
+            return self._ungrounded(days)
+        if question in SAMPLED:
+            return _together([self._sample(*one) for one in SAMPLED[question].items()])
+        (row,) = self._rows(question, {**_span(days), **MOST.get(question, {})})
+        return _found(row)
+
+    def _ungrounded(self, days: Days) -> Found:
+        rows = self._rows("grounding", {**_span(days), **MOST["grounding"]})
+        checked = sum(row["checked"] or 0 for row in rows)
+        foreign = [row for row in rows if row["is_foreign"]]
         # the gate compares folded texts: a quote that differs in white space or typographic marks alone stands
-        unquoted = [row for row in rows if not row[6] and not any(fold(text).find(row[4]) for text in row[5] or ())]
+        unquoted = [
+            row
+            for row in rows
+            if row["checked"] is None
+            and not row["is_foreign"]
+            and not any(fold(text).find(row["quote"]) for text in row["texts"] or ())
+        ]
         wrong = [*foreign, *unquoted]
         return Found(
-            checked=sum(row[0] for row in found if row[0] is not None),
+            checked=checked,
             wrong={"without_message": len(foreign), "without_quote": len(unquoted)},
-            examples=tuple(sorted({str(row[2]) for row in wrong})[:MOST_EXAMPLES]),
-            first_day=min((row[1] for row in wrong), default=None),
-            last_day=max((row[1] for row in wrong), default=None),
+            examples=tuple(sorted({str(row["interaction_id"]) for row in wrong})[:MOST_EXAMPLES]),
+            first_day=min((row["day"] for row in wrong), default=None),
+            last_day=max((row["day"] for row in wrong), default=None),
         )
 
-    def lost(self, days: Days) -> Found:
-        (row,) = self._rows("lost_items", {**_span(days), "most": MOST_SUMMARIES})
-        checked, lost, first, last, examples = row
-        return Found(checked, {"lost": lost}, tuple(examples or ()), first, last)
+    def _sample(self, statement: str, table: str) -> Found:
+        (size,) = self._rows("pages", {"table": table, "most_pages": MOST_PAGES})
+        (row,) = self._rows(statement, {**size, "timezone": self._timezone})
+        return _found(row)
 
-    def summary_orphans(self) -> Found:
-        return self._orphans(
-            {
-                "orphans_of_items": "summary_items",
-                "orphans_of_facts": "entity_facts",
-                "orphans_of_summaries": "interaction_summaries",
-            }
-        )
-
-    def interaction_orphans(self) -> Found:
-        return self._orphans({"orphans_of_messages": "messages", "orphans_of_belongings": "message_entities"})
-
-    def misfiled_days(self) -> Found:
-        percent = self._percent("interactions")
-        (row,) = self._rows("misfiled_days", {"percent": percent, "timezone": self._timezone})
-        checked, wrong, examples, first, last = row
-        return Found(checked, {"on_another_day": wrong}, tuple(examples or ()), first, last)
-
-    def miscounted(self, weeks: Days) -> Found:
-        (row,) = self._rows("miscounted", {**_span(weeks), "most": MOST_SUMMARIES})
-        checked, wrong, examples, first, last = row
-        return Found(checked, {"miscounted": wrong}, tuple(examples or ()), first, last)
-
-    def misfiled_months(self, months: Days) -> Found:
-        (row,) = self._rows("misfiled_months", _span(months))
-        checked, moved, gone, examples, first, last = row
-        return Found(
-            checked, {"in_another_month": moved, "without_interaction": gone}, tuple(examples or ()), first, last
-        )
-
-    def unindexed(self, days: Days) -> Found:
-        (row,) = self._rows("unindexed", {**_span(days), "most": MOST_MESSAGES})
-        checked, wrong, examples, first, last = row
-        return Found(checked, {"without_chunk": wrong}, tuple(examples or ()), first, last)
-
-    def chunk_orphans(self) -> Found:
-        return self._orphans({"orphans_of_chunks": "memory_chunks", "orphans_of_codes": "chunk_codes"})
-
-    def misfolded(self) -> Found:
-        most = {"most": MOST_SESSIONS, "most_messages": MOST_COUNTED}
-        (row,) = self._rows("misfolded", most)
-        checked, overlapping, uncovered, ends, miscounted, examples = row
-        wrong = {
-            "overlapping": overlapping,
-            "with_uncovered_messages": uncovered,
-            "with_another_end": ends,
-            "miscounted": miscounted,
-        }
-        return Found(checked, wrong, tuple(examples or ()))
-
-    def _orphans(self, tables: Mapping[str, str]) -> Found:
-        """``tables``: statement → the table it looks through."""
-        checked, wrong, examples = 0, dict[str, int](), list[str]()
-        for statement, table in tables.items():
-            ((seen, orphans, some),) = self._rows(statement, {"percent": self._percent(table)})
-            checked += seen
-            wrong[statement.replace("orphans_of", "orphaned")] = orphans
-            examples += some or ()
-        return Found(checked, wrong, tuple(examples[:MOST_EXAMPLES]))
-
-    def _percent(self, table: str) -> float:
-        (row,) = self._rows("pages", {"table": table, "most_pages": MOST_PAGES})
-        return row[0]
-
-    def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         given = {"most_examples": MOST_EXAMPLES, **parameters}
-        with self._connections.connection() as connection:
-            return connection.execute(query("checks", name), given).fetchall()
+        with self._connections.connection() as connection, connection.cursor(row_factory=dict_row) as cursor:
+            return cursor.execute(query("checks", name), given).fetchall()
+
+
+def _found(row: dict[str, Any]) -> Found:
+    """Columns that are not about what was looked at count what is wrong."""
+    checked, examples, first, last = (row.pop(name, None) for name in ("checked", "examples", "first_day", "last_day"))
+    return Found(checked or 0, row, tuple(examples or ()), first, last)
+
+
+def _together(parts: list[Found]) -> Found:
+    """Several looks as one; days only of a single one."""
+    if len(parts) == 1:
+        return parts[0]
+    wrong = {kind: number for part in parts for kind, number in part.wrong.items()}
+    examples = [key for part in parts for key in part.examples]
+    return Found(sum(part.checked for part in parts), wrong, tuple(examples[:MOST_EXAMPLES]))
 
 
 def _span(days: tuple[date, date]) -> dict[str, date]:

@@ -2,7 +2,8 @@
 
 -- name: coverage
 -- Due interactions of the days (P11), those with a live summary, and those whose summary waits to be redone.
-SELECT count(*), count(s.id), count(*) FILTER (WHERE s.status = 'dirty' OR s.input_hash <> i.input_hash)
+SELECT count(*) AS due, count(s.id) AS summarized,
+       count(*) FILTER (WHERE s.status = 'dirty' OR s.input_hash <> i.input_hash) AS outdated
 FROM interactions i
 JOIN eligible_chats c ON c.id = i.chat_id
 LEFT JOIN live_summaries s ON s.interaction_id = i.id
@@ -49,7 +50,9 @@ WITH published AS (
           AND m.sent_at BETWEEN p.started_at AND p.ended_at
     ) f
 )
-SELECT count(*), NULL::date, NULL::uuid, NULL, NULL, NULL::text[], false FROM judged
+SELECT count(*) AS checked, NULL::date AS day, NULL::uuid AS interaction_id, NULL AS item, NULL AS quote, NULL::text[] AS texts,
+       false AS is_foreign
+FROM judged
 UNION ALL
 (SELECT NULL, day, interaction_id, item, quote, texts, is_foreign FROM judged
  WHERE is_foreign OR is_unquoted LIMIT %(most_wrong)s)
@@ -78,52 +81,59 @@ WITH live AS (
           WHERE q.interaction_id = k.interaction_id AND q.revision_count > k.revision
             AND q.status IN ('completed', 'dirty', 'superseded') AND x.part LIKE '%%' || k.item)
 )
-SELECT (SELECT count(*) FROM known), count(*), min(day), max(day),
-       (array_agg(DISTINCT interaction_id::text))[1:%(most_examples)s]
+SELECT (SELECT count(*) FROM known) AS checked, count(*) AS lost, min(day) AS first_day, max(day) AS last_day,
+       (array_agg(DISTINCT interaction_id::text))[1:%(most_examples)s] AS examples
 FROM lost
 
 -- name: pages
 -- How much of a table a sample of so many pages is, in percent.
-SELECT least(100, 100.0 * %(most_pages)s / greatest(1, pg_relation_size(%(table)s::regclass) / 8192))::float8
+SELECT least(100, 100.0 * %(most_pages)s / greatest(1, pg_relation_size(%(table)s::regclass) / 8192))::float8 AS percent
 
 -- name: orphans_of_items
-SELECT count(*), count(*) FILTER (WHERE s.id IS NULL), (array_agg(DISTINCT t.item_id::text) FILTER (WHERE s.id IS NULL))[1:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE s.id IS NULL) AS orphaned_items,
+       (array_agg(DISTINCT t.item_id::text) FILTER (WHERE s.id IS NULL))[1:%(most_examples)s] AS examples
 FROM summary_items t TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN (live_summaries s JOIN interactions i ON i.id = s.interaction_id)
     ON s.id = t.summary_id AND s.interaction_id = t.interaction_id
 
 -- name: orphans_of_facts
-SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(f.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_facts,
+       (array_agg(f.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s] AS examples
 FROM entity_facts f TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN interactions i ON i.id = f.interaction_id WHERE f.interaction_id IS NOT NULL
 
 -- name: orphans_of_summaries
-SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(s.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_summaries,
+       (array_agg(s.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s] AS examples
 FROM interaction_summaries s TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN interactions i ON i.id = s.interaction_id WHERE s.status IN ('completed', 'dirty')
 
 -- name: orphans_of_messages
-SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(m.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_messages,
+       (array_agg(m.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s] AS examples
 FROM messages m TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN interactions i ON i.id = m.interaction_id WHERE m.interaction_id IS NOT NULL
 
 -- name: orphans_of_belongings
 -- Participants cannot be orphans: the database holds them to their interaction. What says whose a message is, can.
-SELECT count(*), count(*) FILTER (WHERE i.id IS NULL), (array_agg(b.message_id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_belongings,
+       (array_agg(b.message_id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s] AS examples
 FROM message_entities b TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN interactions i ON i.id = b.interaction_id
 
 -- name: misfiled_days
-SELECT count(*), count(*) FILTER (WHERE w.is_wrong), (array_agg(i.id::text) FILTER (WHERE w.is_wrong))[1:%(most_examples)s],
-       min(i.day) FILTER (WHERE w.is_wrong), max(i.day) FILTER (WHERE w.is_wrong)
+SELECT count(*) AS checked, count(*) FILTER (WHERE w.is_wrong) AS on_another_day,
+       (array_agg(i.id::text) FILTER (WHERE w.is_wrong))[1:%(most_examples)s] AS examples,
+       min(i.day) FILTER (WHERE w.is_wrong) AS first_day, max(i.day) FILTER (WHERE w.is_wrong) AS last_day
 FROM interactions i TABLESAMPLE SYSTEM (%(percent)s)
 CROSS JOIN LATERAL (SELECT i.day <> (i.started_at AT TIME ZONE %(timezone)s)::date AS is_wrong) w
 
 -- name: misfiled_months
 -- Archived texts whose interaction begins in another month now, or is gone.
-SELECT count(*), count(*) FILTER (WHERE w.is_moved), count(*) FILTER (WHERE w.is_gone),
-       (array_agg(DISTINCT a.interaction_id::text) FILTER (WHERE w.is_moved OR w.is_gone))[1:%(most_examples)s],
-       min(a.month) FILTER (WHERE w.is_moved OR w.is_gone), max(a.month) FILTER (WHERE w.is_moved OR w.is_gone)
+SELECT count(*) AS checked, count(*) FILTER (WHERE w.is_moved) AS in_another_month,
+       count(*) FILTER (WHERE w.is_gone) AS without_interaction,
+       (array_agg(DISTINCT a.interaction_id::text) FILTER (WHERE w.is_moved OR w.is_gone))[1:%(most_examples)s] AS examples,
+       min(a.month) FILTER (WHERE w.is_moved OR w.is_gone) AS first_day, max(a.month) FILTER (WHERE w.is_moved OR w.is_gone) AS last_day
 FROM archived_messages a
 LEFT JOIN interactions i ON i.id = a.interaction_id
 CROSS JOIN LATERAL (
@@ -147,8 +157,9 @@ WITH stated AS (
         WHERE p.entity_id = s.entity_id AND p.role = 'other' AND p.ended_at <= s.as_of
     ) f
 )
-SELECT count(*), count(*) FILTER (WHERE is_wrong), (array_agg(DISTINCT entity_id::text) FILTER (WHERE is_wrong))[1:%(most_examples)s],
-       min(week) FILTER (WHERE is_wrong), max(week) FILTER (WHERE is_wrong)
+SELECT count(*) AS checked, count(*) FILTER (WHERE is_wrong) AS miscounted,
+       (array_agg(DISTINCT entity_id::text) FILTER (WHERE is_wrong))[1:%(most_examples)s] AS examples,
+       min(week) FILTER (WHERE is_wrong) AS first_day, max(week) FILTER (WHERE is_wrong) AS last_day
 FROM judged
 
 -- name: unindexed
@@ -164,12 +175,14 @@ WITH live AS (
     SELECT l.*, NOT EXISTS (SELECT FROM memory_chunks k WHERE k.message_ids @> ARRAY[l.id] AND k.source IN ('message', 'tool_result')) AS is_wrong
     FROM live l
 )
-SELECT count(*), count(*) FILTER (WHERE is_wrong), (array_agg(DISTINCT interaction_id::text) FILTER (WHERE is_wrong))[1:%(most_examples)s],
-       min(day) FILTER (WHERE is_wrong), max(day) FILTER (WHERE is_wrong)
+SELECT count(*) AS checked, count(*) FILTER (WHERE is_wrong) AS without_chunk,
+       (array_agg(DISTINCT interaction_id::text) FILTER (WHERE is_wrong))[1:%(most_examples)s] AS examples,
+       min(day) FILTER (WHERE is_wrong) AS first_day, max(day) FILTER (WHERE is_wrong) AS last_day
 FROM judged
 
 -- name: orphans_of_chunks
-SELECT count(*), count(*) FILTER (WHERE w.is_wrong), (array_agg(k.id::text) FILTER (WHERE w.is_wrong))[1:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE w.is_wrong) AS orphaned_chunks,
+       (array_agg(k.id::text) FILTER (WHERE w.is_wrong))[1:%(most_examples)s] AS examples
 FROM memory_chunks k TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN interactions i ON i.id = k.interaction_id
 LEFT JOIN messages m ON k.source IN ('message', 'tool_result') AND m.id = k.message_ids[1]
@@ -179,7 +192,8 @@ CROSS JOIN LATERAL (
 ) w
 
 -- name: orphans_of_codes
-SELECT count(*), count(*) FILTER (WHERE k.no IS NULL), (array_agg(DISTINCT d.chunk_no::text) FILTER (WHERE k.no IS NULL))[1:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE k.no IS NULL) AS orphaned_codes,
+       (array_agg(DISTINCT d.chunk_no::text) FILTER (WHERE k.no IS NULL))[1:%(most_examples)s] AS examples
 FROM chunk_codes d TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN memory_chunks k ON k.no = d.chunk_no
 
@@ -213,7 +227,8 @@ WITH looked AS (
                OR (l.message_count, l.token_count) <> (coalesce(r.messages, l.message_count), coalesce(r.tokens, l.token_count)) AS is_miscounted
     FROM looked l JOIN counted c ON c.id = l.id LEFT JOIN covered v ON v.id = l.id LEFT JOIN recounted r ON r.id = l.id
 )
-SELECT count(*), count(*) FILTER (WHERE is_overlapping), count(*) FILTER (WHERE has_uncovered), count(*) FILTER (WHERE ends_elsewhere),
-       count(*) FILTER (WHERE is_miscounted),
-       (array_agg(id::text ORDER BY id) FILTER (WHERE is_overlapping OR has_uncovered OR ends_elsewhere OR is_miscounted))[:%(most_examples)s]
+SELECT count(*) AS checked, count(*) FILTER (WHERE is_overlapping) AS overlapping,
+       count(*) FILTER (WHERE has_uncovered) AS with_uncovered_messages, count(*) FILTER (WHERE ends_elsewhere) AS with_another_end,
+       count(*) FILTER (WHERE is_miscounted) AS miscounted,
+       (array_agg(id::text ORDER BY id) FILTER (WHERE is_overlapping OR has_uncovered OR ends_elsewhere OR is_miscounted))[:%(most_examples)s] AS examples
 FROM verdict

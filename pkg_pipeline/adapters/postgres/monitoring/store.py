@@ -1,4 +1,4 @@
-"""Figures and queues read, and the days that changed counted again: ``monitoring/monitoring.sql`` and nothing else."""
+"""Figures and queues read (``figures.py``, ``queues.py``), changed days counted again (``monitoring.sql``)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import psycopg
+from psycopg.rows import scalar_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
+from pkg_pipeline.adapters.postgres.reading import Reads
 from pkg_pipeline.stages.llm.stores import UNANSWERED_REST_SECONDS
 from pkg_pipeline.stages.monitoring.stores import (
     ActiveLease,
@@ -43,68 +44,64 @@ BEGINNING = datetime(1, 1, 3, tzinfo=UTC)
 FIRST = UUID(int=0)
 
 
-class PostgresMonitoringStore(PostgresReadStore):
+class PostgresMonitoringStore(Reads):
     """Implements ``MonitoringStore``; asks as the other reads do, over a pool that need not write."""
 
     def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
-        super().__init__(connections, zone=zone)
-        self._timezone = {"timezone": zone.key}
+        super().__init__(connections, "monitoring")
+        self._timezone = zone.key
 
     def figures(self, *, minimum_messages: int) -> MemoryFigures:
-        return MemoryFigures(*self._rows("monitoring", "figures", _counting(minimum_messages))[0])
+        (found,) = self.rows(MemoryFigures, "figures", **_counting(minimum_messages))
+        return found
 
     def ledger(self) -> list[LedgerFigures]:
-        return [LedgerFigures(*row) for row in self._rows("monitoring", "ledger", self._timezone)]
+        return self.rows(LedgerFigures, "ledger", timezone=self._timezone)
 
     def budgets(self) -> BudgetFigures:
-        rows = self._rows("monitoring", "budgets", self._timezone)
-        taken = [Taken(*row[:5]) for row in rows if row[0] is not None]
-        return BudgetFigures(taken, day_ends_at=rows[0][5], week_ends_at=rows[0][6])
+        rows = self.named("budgets", timezone=self._timezone)
+        taken = [
+            Taken(row.lane, row.task, row.calls_today, row.calls_week, row.usd_today)
+            for row in rows
+            if row.lane is not None
+        ]
+        return BudgetFigures(taken, day_ends_at=rows[0].day_ends_at, week_ends_at=rows[0].week_ends_at)
 
     def stopped_lanes(self, *, limit: int) -> list[StoppedLane]:
-        parameters = {"limit": limit, "rest_seconds": UNANSWERED_REST_SECONDS}
-        rows = self._rows("monitoring", "stopped_lanes", parameters)
-        return [StoppedLane(lane=lane, calls=calls, until=until) for lane, calls, until in rows]
+        return self.rows(StoppedLane, "stopped_lanes", limit=limit, rest_seconds=UNANSWERED_REST_SECONDS)
 
     def leftovers(self) -> list[Leftover]:
-        return [Leftover(*row) for row in self._rows("monitoring", "leftovers", {})]
+        return self.rows(Leftover, "leftovers")
 
     def queue_counts(self) -> QueueCounts:
-        return QueueCounts(*self._rows("monitoring", "counts", {})[0])
+        (found,) = self.rows(QueueCounts, "counts")
+        return found
 
     def waiting(
         self, *, after: tuple[date, datetime, UUID] | None, limit: int, minimum_messages: int, gap_seconds: float
     ) -> list[QueuedInteraction]:
-        day, ended_at, identity = after or (BEGINNING.date(), BEGINNING, FIRST)
-        parameters = {
-            "after_day": day,
-            "after_at": ended_at,
-            "after_id": identity,
-            "limit": limit,
-            "gap": gap_seconds,
-            **_counting(minimum_messages),
-        }
-        return [QueuedInteraction(*row) for row in self._rows("monitoring", "waiting", parameters)]
+        day, at, key = after or (BEGINNING.date(), BEGINNING, FIRST)
+        behind = {"after_day": day, "after_at": at, "after_id": key}
+        counting = _counting(minimum_messages)
+        return self.rows(QueuedInteraction, "waiting", **behind, **counting, limit=limit, gap=gap_seconds)
 
     def active(self, *, after: tuple[str, UUID] | None, limit: int) -> list[ActiveLease]:
-        kind, identity = after or ("", FIRST)
-        parameters = {"after_kind": kind, "after_id": identity, "limit": limit}
-        return [ActiveLease(*row) for row in self._rows("monitoring", "active", parameters)]
+        kind, key = after or ("", FIRST)
+        return self.rows(ActiveLease, "active", after_kind=kind, after_id=key, limit=limit)
 
     def failed(
         self, *, after: tuple[datetime, UUID] | None, limit: int, minimum_messages: int
     ) -> list[FailedInteraction]:
-        parameters = {**_behind(after), "limit": limit, "minimum": minimum_messages}
-        return [FailedInteraction(*row) for row in self._rows("monitoring", "failed", parameters)]
+        at, key = after or (BEGINNING, FIRST)
+        return self.rows(FailedInteraction, "failed", after_at=at, after_id=key, limit=limit, minimum=minimum_messages)
 
     def partitions(self, *, after: tuple[str, str] | None, limit: int) -> list[PendingPartition]:
         asset, key = after or ("", "")
-        parameters = {"after_asset": asset, "after_key": key, "limit": limit}
-        return [PendingPartition(*row) for row in self._rows("monitoring", "partitions", parameters)]
+        return self.rows(PendingPartition, "partitions", after_asset=asset, after_key=key, limit=limit)
 
     def backfills(self, *, after: tuple[datetime, UUID] | None, limit: int) -> list[OpenBackfill]:
-        rows = self._rows("monitoring", "backfills", {**_behind(after), "limit": limit})
-        return [OpenBackfill(*row) for row in rows]
+        at, key = after or (BEGINNING, FIRST)
+        return self.rows(OpenBackfill, "backfills", after_at=at, after_id=key, limit=limit)
 
 
 class PostgresStatisticsKeeper:
@@ -118,14 +115,18 @@ class PostgresStatisticsKeeper:
         with self._connections.connection() as connection, _alone(connection) as is_alone:
             if not is_alone:
                 return 0
-            found = connection.execute(query("monitoring", "days_to_count"), {"minimum": minimum_messages})
-            days = [row[0] for row in found]
+            days = _values(connection, "days_to_count", minimum=minimum_messages)
             for chunk in _chunks(days, 1 if len(days) <= DAYS_ONE_BY_ONE else len(days)):
                 _count_days(connection, chunk, minimum_messages)
-            hours = [row[0] for row in connection.execute(query("monitoring", "hours_to_count"))]
-            for chunk in _chunks(hours, HOURS_AT_ONCE):
+            for chunk in _chunks(_values(connection, "hours_to_count"), HOURS_AT_ONCE):
                 _count_hours(connection, chunk, self._timezone)
             return len(days)
+
+
+def _values(connection: Connection, name: str, **parameters: Any) -> list[Any]:
+    """The only column of each row."""
+    with connection.cursor(row_factory=scalar_row) as cursor:
+        return cursor.execute(query("monitoring", name), parameters).fetchall()
 
 
 @contextmanager
@@ -160,10 +161,8 @@ def _count_days(connection: Connection, days: Sequence[date], minimum_messages: 
 
 def _count_hours(connection: Connection, hours: Sequence[datetime], timezone: str) -> None:
     with _snapshot(connection):
-        touched = connection.execute(
-            query("monitoring", "drop_hour_marks"), {"hours": list(hours), "timezone": timezone}
-        )
-        parameters = {"days": [row[0] for row in touched], "timezone": timezone}
+        days = _values(connection, "drop_hour_marks", hours=list(hours), timezone=timezone)
+        parameters = {"days": days, "timezone": timezone}
         for name in ("drop_ledger_days", "keep_ledger_days"):
             connection.execute(query("monitoring", name), parameters)
 
@@ -175,8 +174,3 @@ def _chunks(found: list[Any], size: int) -> Iterator[list[Any]]:
 
 def _counting(minimum_messages: int) -> dict[str, int]:
     return {"minimum": minimum_messages, "most_days": MOST_DAYS_COUNTED_NOW}
-
-
-def _behind(after: tuple[datetime, UUID] | None) -> dict[str, Any]:
-    moment, identity = after or (BEGINNING, FIRST)
-    return {"after_at": moment, "after_id": identity}

@@ -20,8 +20,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.as_sent import AsSent
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.reading import read_rows
-from pkg_pipeline.adapters.postgres.reads.store import numbered_text
+from pkg_pipeline.adapters.postgres.reading import numbered_text, read_rows
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT
 from pkg_pipeline.memory.context.records import ContextChat
 from pkg_pipeline.memory.hashing import message_key

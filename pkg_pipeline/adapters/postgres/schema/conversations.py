@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import REAL, BigInteger, Boolean, Date, Identity, Integer, Text, UniqueConstraint, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, NUMBERS, TEXTS, check, col, index, table, to
+from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, NUMBERS, TEXTS, check, col, index, table, to, view
 
 INSTALLATION = table(
     "installation",
@@ -83,6 +83,8 @@ CHATS = table(
     UniqueConstraint("source", "external_id"),
     asset="messages",
 )
+
+ELIGIBLE_CHATS = view("eligible_chats", CHATS, "id source external_id kind category")
 
 CHAT_MEMBERS = table(
     "chat_members",

@@ -1,14 +1,18 @@
-"""What is written from the tables: the columns of docs/tables.md and the sources of dbt. ``make docs`` writes both."""
+"""What ``make docs`` writes from the tables: the columns of docs/tables.md, the sources of dbt, the text of reads."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import orjson
 import yaml
-from sqlalchemy import Column, Table
+from sqlalchemy import BindParameter, ClauseElement, Column, Table
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.sql import visitors
 
+from pkg_pipeline.adapters.postgres.queries import COMPILED
 from pkg_pipeline.adapters.postgres.schema.tables import METADATA, SCHEMA
 
 ROOT = Path(__file__).parents[4]
@@ -18,6 +22,9 @@ BEGIN, END = "<!-- columns: written by `make docs` -->\n", "<!-- end of the colu
 NOTE = "# Written by `make docs` from the tables of pkg_pipeline.adapters.postgres.schema.\n"
 STALE_DAYS = 31
 """A source whose newest row is older is warned about."""
+
+COMPOSED = {"reads": ("statements",), "monitoring": ("figures", "queues")}
+"""Room → its modules with ``STATEMENTS``."""
 
 
 def tables() -> list[Table]:
@@ -37,6 +44,25 @@ def sources() -> str:
     listed = [_source(table) for table in tables() if table.info["asset"]]
     memory = {"name": "memory", "schema": SCHEMA, "description": "The memory's own tables.", "tables": listed}
     return NOTE + yaml.safe_dump({"version": 2, "sources": [memory]}, sort_keys=False, allow_unicode=True, width=120)
+
+
+def statements() -> bytes:
+    """The composed statements of the rooms as text with ``%(name)s`` for their parameters: room → name → text."""
+    found: dict[str, dict[str, str]] = {room: {} for room in COMPOSED}
+    for room, modules in COMPOSED.items():
+        for module in modules:
+            named = import_module(f"pkg_pipeline.adapters.postgres.{room}.{module}").STATEMENTS
+            found[room] |= {name: text_of(one) for name, one in named.items()}
+    return orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def text_of(statement: ClauseElement) -> str:
+    """A statement in PostgreSQL's words, constants written into it."""
+    for part in visitors.iterate(statement):
+        if isinstance(part, BindParameter):
+            part.literal_execute, part.required = part.value is not None, False
+    dialect = postgresql.dialect(paramstyle="pyformat")
+    return " ".join(str(statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})).split())
 
 
 def type_of(column: Column[Any]) -> str:
@@ -72,8 +98,9 @@ def _source(table: Table) -> dict[str, Any]:
 
 
 def write() -> None:
-    """Both files anew."""
+    """All of it anew."""
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    COMPILED.write_bytes(statements())
     SOURCES.write_text(sources(), encoding="utf-8")
 
 

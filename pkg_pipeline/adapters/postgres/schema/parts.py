@@ -9,15 +9,19 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
     DateTime,
     ForeignKey,
+    FromClause,
     Identity,
     Index,
     MetaData,
     Numeric,
     PrimaryKeyConstraint,
     Table,
+    TableClause,
     Text,
+    column,
     text,
 )
 from sqlalchemy.sql.base import SchemaEventTarget
@@ -64,6 +68,18 @@ def col(
     counts = "auto" if any(isinstance(part, Identity) for part in parts) else False
     fixed: dict[str, Any] = {"nullable": null, "server_default": given, "comment": about, "autoincrement": counts}
     return Column(name, kind, *parts, *checks, **fixed, info={"one_of": (one_of or "").split()})
+
+
+def view(name: str, of: Table, names: str = "") -> TableClause:
+    """A view of the schema that shows columns of ``of``: all of them, or those of ``names``."""
+    shown = [of.c[one] for one in names.split()] or list(of.c)
+    return TableClause(name, *(column(one.name, one.type) for one in shown), schema=SCHEMA)
+
+
+def pick(source: FromClause, names: str) -> list[ColumnElement[Any]]:
+    """Columns of a table or subquery by name; ``id=key`` gives one another name."""
+    pairs = [name.partition("=") for name in names.split()]
+    return [source.c[name].label(given) if given else source.c[name] for name, _, given in pairs]
 
 
 def check(condition: str) -> CheckConstraint:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import REAL, BigInteger, Boolean, Date, Integer, Numeric, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, RATIO, TEXTS, USD, check, col, index, table, to
+from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, RATIO, TEXTS, USD, check, col, index, table, to, view
 
 LIVE = "status IN ('completed', 'dirty')"
 """The summary that is served."""
@@ -49,6 +49,8 @@ INTERACTION_SUMMARIES = table(
     asset="interaction_summaries",
     fresh_by="generated_at",
 )
+
+LIVE_SUMMARIES = view("live_summaries", INTERACTION_SUMMARIES)
 
 SUMMARY_ITEMS = table(
     "summary_items",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import REAL, BigInteger, Boolean, Date, Double, Identity, Integer, Numeric, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, USD, col, index, table, to
+from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, USD, col, index, table, to, view
 
 LLM_CALLS = table(
     "llm_calls",
@@ -91,6 +91,8 @@ LEASES = table(
     col("expires_at", MOMENT, "after that anybody may take it"),
     key="kind subject_id",
 )
+
+HELD_LEASES = view("held_leases", LEASES)
 
 DIRTY_PARTITIONS = table(
     "dirty_partitions",

@@ -16,9 +16,8 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.reading import read_rows
+from pkg_pipeline.adapters.postgres.reading import numbered, read_rows
 from pkg_pipeline.adapters.postgres.reads.context_rows import message_keys
-from pkg_pipeline.adapters.postgres.reads.store import numbered
 from pkg_pipeline.memory.hashing import chat_key
 from pkg_pipeline.memory.window.records import WindowMessage
 from pkg_pipeline.stages.window.records import FoldSummary, ServedWindow, Topic, WindowQuery, WindowRows

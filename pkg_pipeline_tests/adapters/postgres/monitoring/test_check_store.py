@@ -12,7 +12,7 @@ import pytest
 
 from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
 from pkg_pipeline.memory.verdicts import Coverage, Found
-from pkg_pipeline.stages.monitoring.verification import EVER
+from pkg_pipeline.stages.monitoring.verification import EVER, Question
 from pkg_pipeline.stages.ports import Billing, LlmRequest
 from pkg_pipeline_tests.stages.summaries.summary_rig import NOW, OLD, ScriptedLlm, SummaryRig, good_answer
 
@@ -71,15 +71,15 @@ def store(rig: SummaryRig) -> PostgresCheckStore:
 
 def test_a_sound_memory_passes_every_check(rig: SummaryRig, store: PostgresCheckStore) -> None:
     assert store.coverage(EVER, **DUE) == Coverage(due=3, summarized=3, outdated=0)
-    grounded = store.ungrounded(EVER)
+    grounded = store.found("ungrounded", EVER)
     # each a decision, a duty and an important message, Anna also a fact; rows of their own count once: 3 × 3 + 1
     assert (grounded.checked, grounded.total) == (10, 0)
-    assert store.lost(EVER) == Found(0, {"lost": 0})
-    orphans = store.summary_orphans()
+    assert store.found("lost_items", EVER) == Found(0, {"lost": 0})
+    orphans = store.found("summary_orphans", EVER)
     assert (orphans.checked, orphans.total) == (3 * 2 + 1 + 3, 0)  # items, facts, summaries
-    assert store.interaction_orphans().total == 0
-    assert store.misfiled_days() == Found(3, {"on_another_day": 0})
-    assert store.miscounted(EVER).total == store.misfiled_months(EVER).total == 0
+    assert store.found("interaction_orphans", EVER).total == 0
+    assert store.found("misfiled_days", EVER) == Found(3, {"on_another_day": 0})
+    assert store.found("miscounted", EVER).total == store.found("misfiled_months", EVER).total == 0
 
 
 FAULTS = [
@@ -109,17 +109,17 @@ FAULTS = [
 
 @pytest.mark.parametrize(("planted", "check", "wrong"), FAULTS)
 def test_one_item_that_does_not_stand_is_found_on_its_day_and_on_no_other(
-    rig: SummaryRig, store: PostgresCheckStore, planted: str, check: str, wrong: dict[str, int]
+    rig: SummaryRig, store: PostgresCheckStore, planted: str, check: Question, wrong: dict[str, int]
 ) -> None:
     (interaction,) = rig.rows("SELECT id FROM interactions WHERE day = %s ORDER BY id LIMIT 1", OLD.date())[0]
     where = "AND" if "WHERE" in planted else "WHERE"
     rig.run(f"{planted} {where} interaction_id = %s", interaction)
-    found = getattr(store, check)(EVER)
+    found = store.found(check, EVER)
     assert dict(found.wrong) == wrong
     assert found.examples == (str(interaction),)
     assert (found.first_day, found.last_day) == DAY
-    assert getattr(store, check)(DAY).total == 1
-    assert getattr(store, check)(NEXT_DAY).total == 0
+    assert store.found(check, DAY).total == 1
+    assert store.found(check, NEXT_DAY).total == 0
 
 
 def test_a_quote_that_differs_in_marks_alone_stands(rig: SummaryRig, store: PostgresCheckStore) -> None:
@@ -128,7 +128,7 @@ def test_a_quote_that_differs_in_marks_alone_stands(rig: SummaryRig, store: Post
         "UPDATE interaction_summaries SET decisions = jsonb_set(decisions, '{0,quote}', %s::text::jsonb)",
         '"Agreed:  friday at noon"',
     )
-    assert store.ungrounded(EVER).total == 0
+    assert store.found("ungrounded", EVER).total == 0
 
 
 def test_an_archived_text_is_read_in_the_archive_and_a_dropped_one_asked_no_more(
@@ -143,13 +143,13 @@ def test_an_archived_text_is_read_in_the_archive_and_a_dropped_one_asked_no_more
         " SELECT '2026-02-01', id, chat_id, interaction_id, external_id, sent_at, content, content_hash FROM messages"
     )
     rig.run("UPDATE messages SET content = '[archived]', is_archived = true, archived_month = '2026-02-01'")
-    assert (store.ungrounded(EVER).checked, store.ungrounded(EVER).total) == (10, 0)
-    assert store.misfiled_months(EVER) == Found(9, {"in_another_month": 0, "without_interaction": 0})
+    assert (store.found("ungrounded", EVER).checked, store.found("ungrounded", EVER).total) == (10, 0)
+    assert store.found("misfiled_months", EVER) == Found(9, {"in_another_month": 0, "without_interaction": 0})
     rig.run("UPDATE interactions SET day = '2026-01-31' WHERE day = %s", OLD.date())
-    moved = store.misfiled_months(EVER)
+    moved = store.found("misfiled_months", EVER)
     assert (moved.wrong["in_another_month"], moved.first_day) == (6, date(2026, 2, 1))
     rig.run("DELETE FROM archived_messages")
-    assert store.ungrounded(EVER).total == 0
+    assert store.found("ungrounded", EVER).total == 0
 
 
 def remade(rig: SummaryRig, answer: Callable[[LlmRequest], object]) -> None:
@@ -163,22 +163,22 @@ def test_an_item_that_its_successor_neither_states_nor_explains_is_lost(
     rig: SummaryRig, store: PostgresCheckStore
 ) -> None:
     remade(rig, with_items)
-    kept = store.lost(EVER)
+    kept = store.found("lost_items", EVER)
     assert (kept.checked, kept.total) == (3, 0)
     live = "status = 'completed' AND parent_summary_id IS NOT NULL"
     ((summary, interaction, decision),) = rig.rows(
         f"SELECT id, interaction_id, decisions->0->>'id' FROM interaction_summaries WHERE {live}"
     )
     rig.run("UPDATE interaction_summaries SET decisions = '[]' WHERE id = %s", summary)
-    lost = store.lost(EVER)
+    lost = store.found("lost_items", EVER)
     assert (lost.total, lost.examples, lost.first_day) == (1, (str(interaction),), OLD.date())
-    assert store.lost(NEXT_DAY).total == 0
+    assert store.found("lost_items", NEXT_DAY).total == 0
     rig.run(
         "UPDATE interaction_summaries SET quarantined = %s::text::jsonb WHERE id = %s",
         json.dumps([{"part": f"known decision {decision}", "reason": "is gone"}]),
         summary,
     )
-    assert store.lost(EVER).total == 0
+    assert store.found("lost_items", EVER).total == 0
 
 
 def orphan_items(rig: SummaryRig) -> None:
@@ -188,10 +188,10 @@ def orphan_items(rig: SummaryRig) -> None:
 def test_what_points_to_nothing_is_counted_by_kind(rig: SummaryRig, store: PostgresCheckStore) -> None:
     """One interaction of three goes, with its participants, which the database takes along."""
     orphan_items(rig)
-    found = store.summary_orphans()
+    found = store.found("summary_orphans", EVER)
     assert dict(found.wrong) == {"orphaned_items": 2, "orphaned_facts": 0, "orphaned_summaries": 1}
     assert 1 <= len(found.examples) <= 5
-    assert dict(store.interaction_orphans().wrong) == {"orphaned_messages": 3, "orphaned_belongings": 0}
+    assert dict(store.found("interaction_orphans", EVER).wrong) == {"orphaned_messages": 3, "orphaned_belongings": 0}
 
 
 def test_coverage_counts_what_is_due_and_nothing_younger(rig: SummaryRig, store: PostgresCheckStore) -> None:
@@ -223,7 +223,7 @@ def test_an_interaction_belongs_to_the_local_day_of_its_start(
     rig: SummaryRig, zone: str, started_at: str, day: str, is_wrong: bool
 ) -> None:
     rig.run("UPDATE interactions SET started_at = %s, day = %s", datetime.fromisoformat(started_at), day)
-    found = PostgresCheckStore(rig.connections, timezone=zone).misfiled_days()
+    found = PostgresCheckStore(rig.connections, timezone=zone).found("misfiled_days", EVER)
     assert found.wrong == {"on_another_day": 3 if is_wrong else 0}
 
 
@@ -234,14 +234,14 @@ def test_totals_of_a_profile_are_those_of_a_recount(rig: SummaryRig, store: Post
     rig.run("UPDATE interaction_participants SET started_at = started_at - interval '120 days'")
     (report,) = work.build_weeks([date(2026, 3, 1)], Billing("backfill"))
     assert report.profiled == 3
-    assert store.miscounted(EVER) == Found(3, {"miscounted": 0})
+    assert store.found("miscounted", EVER) == Found(3, {"miscounted": 0})
     rig.run(
         "UPDATE entity_relationship_profiles SET total_messages = total_messages + 1 WHERE entity_id ="
         " (SELECT entity_id FROM entity_relationship_profiles ORDER BY 1 LIMIT 1)"
     )
-    found = store.miscounted(EVER)
+    found = store.found("miscounted", EVER)
     assert (found.total, found.first_day) == (1, date(2026, 3, 1))
-    assert store.miscounted((date(2026, 3, 8),) * 2).checked == 0
+    assert store.found("miscounted", (date(2026, 3, 8),) * 2).checked == 0
 
 
 def offline(rig: SummaryRig) -> Any:

@@ -15,8 +15,9 @@ import pytest
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.queries import names
+from pkg_pipeline.adapters.postgres.reading import numbered
 from pkg_pipeline.adapters.postgres.reads.receipts import BackgroundReceiptSink, PostgresReceiptSink
-from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore, context_parameters, numbered
+from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore, context_parameters
 from pkg_pipeline.stages.reads.stores import ContextQuery, Receipt, StoreUnavailable, SummaryFilter
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said, made_id
 
@@ -103,7 +104,7 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
         "entities_page": {"query": "", "after_name": "Person 3", "after_id": entity, "limit": 51},
         "entity_names": {"limit": 20_000},
         "entity_of_key": {"source": "telegram", "external_id": "c7"},
-        "chat_of_key": {"source": "telegram", "external_id": "c7"},
+        "chats_of_key": {"source": "telegram", "external_id": "c7"},
         "chat_of_id": {"id": entity},
         "is_empty": {},
         "timeline": {**page, "entity": entity},
@@ -114,7 +115,7 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
         "summaries": {"interactions": [entity] * 20, "statuses": ["completed"]},
         "revision": {},
     }
-    assert sorted(history) == sorted(names("history")), "a new statement needs a plan here"
+    assert sorted(history) == sorted(names("reads")), "a new statement needs a plan here"
     for_context = context_parameters(
         ContextQuery(
             entity_id=entity, as_of=NOW, today=NOW.date(), hot_from=NOW - timedelta(days=7),
@@ -124,7 +125,7 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
     then = NOW - timedelta(days=60)
     past = {**for_context, "as_of": then, "hot_from": then - timedelta(days=7), "as_of_day": then.date()}
     return {
-        **{name: (f"history {name}", given) for name, given in history.items()},
+        **{name: (f"reads {name}", given) for name, given in history.items()},
         "context": ("context context", for_context),
         "context of a group": ("context context", for_context),
         "context then": ("context context", past),

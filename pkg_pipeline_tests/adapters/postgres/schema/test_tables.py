@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres import engine, queries
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.schema import generate
 from pkg_pipeline.adapters.postgres.schema.tables import METADATA, SCHEMA
@@ -115,6 +115,10 @@ def test_the_columns_on_the_page_are_those_of_the_tables() -> None:
 
 def test_the_sources_of_the_marts_are_those_of_the_tables() -> None:
     assert generate.SOURCES.read_text(encoding="utf-8") == generate.sources(), "run make docs"
+
+
+def test_the_text_of_the_reads_is_that_of_their_statements() -> None:
+    assert queries.COMPILED.read_bytes() == generate.statements(), "run make docs"
 
 
 def test_months_of_the_archive_are_no_difference(database_url: str) -> None:

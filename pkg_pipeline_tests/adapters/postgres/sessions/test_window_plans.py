@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.reads.store import numbered
+from pkg_pipeline.adapters.postgres.reading import numbered
 from pkg_pipeline.adapters.postgres.sessions.window import window_parameters
 from pkg_pipeline.stages.window.records import WindowQuery
 from pkg_pipeline_tests.adapters.postgres.recall.test_recall_plans import explained

@@ -1,0 +1,211 @@
+"""The statements of figures and queues (P30, P31), compiled to ``compiled.json`` by ``make docs``.
+
+Days of the memory stand in the statistics as they were counted last; those that changed since are counted while they
+are read, the newest ``most_days`` of them: up to so many every answer is exact, and beyond it the others stand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from pkg_pipeline.adapters.postgres.schema import summaries, work
+from pkg_pipeline.adapters.postgres.schema.parts import pick
+
+p = sa.bindparam
+
+backfills = summaries.BACKFILLS.alias("b")
+budgets = work.BUDGETS.alias("b")
+counted = work.DAY_STATISTICS
+leases = work.LEASES
+held_leases = work.HELD_LEASES.alias("l")
+ledger = work.LEDGER_STATISTICS
+partitions = work.PARTITION_STATES
+
+NOW = sa.func.clock_timestamp()
+ONE = sa.literal_column("1")
+SUMS = "interactions eligible summarized pending failed summaries key_points decisions open_action_items"
+FIGURES = f"{SUMS} oldest_pending_at generation_seconds compression_ratios cost_usd versions"
+CALLS = "calls input_tokens output_tokens cache_read_tokens cache_write_tokens"
+SORT = "lane task model outcome"
+SPENT = f"day {SORT} {CALLS} cost_usd duration_seconds"
+
+
+def total(column: sa.ColumnElement[Any], kind: Any = sa.BigInteger) -> sa.ColumnElement[Any]:
+    """A sum, 0 of nothing."""
+    return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), kind).label(column.name)
+
+
+def local_day(moment: Any) -> sa.ColumnElement[Any]:
+    """The day of a moment in the memory's time zone."""
+    return sa.cast(sa.func.timezone(p("timezone"), moment), sa.Date)
+
+
+def changed_days() -> tuple[Any, Any]:
+    """The days that changed since they were counted, and the newest of them, which are counted now."""
+    marks = work.DAY_STATISTICS_MARKS
+    others = sa.select(counted.c.day).where(counted.c.minimum_messages != p("minimum"))
+    changed = sa.union(sa.select(marks.c.day), others).cte("changed").prefix_with("MATERIALIZED")
+    newest = sa.select(changed.c.day).order_by(changed.c.day.desc()).limit(p("most_days"))
+    return changed, newest.cte("marked").prefix_with("MATERIALIZED")
+
+
+def counted_now(marked: Any, names: str, *where: sa.ColumnElement[bool]) -> Any:
+    """The marked days, counted for this answer."""
+    days = sa.select(sa.func.array_agg(marked.c.day)).where(*where).scalar_subquery()
+    return sa.func.count_days(days, p("minimum")).table_valued(*names.split(), name="now")
+
+
+def unmarked(marked: Any) -> sa.ColumnElement[bool]:
+    return ~sa.exists(sa.select(ONE).where(marked.c.day == counted.c.day).correlate(counted))
+
+
+def _figures() -> sa.ClauseElement:
+    """Sums over all days: those that stand as they were counted, and the marked ones counted now."""
+    changed, marked = changed_days()
+    now = counted_now(marked, FIGURES)
+    stand = sa.select(*pick(counted, FIGURES)).where(unmarked(marked))
+    days = sa.union_all(stand, sa.select(*pick(now, FIGURES))).cte("days").prefix_with("MATERIALIZED")
+    version = sa.func.jsonb_each_text(days.c.versions).table_valued("key", "value", name="v").lateral()
+    number = sa.func.sum(sa.cast(version.c.value, sa.BigInteger)).label("number")
+    versions = (
+        sa.select(version.c.key.label("version"), number)
+        .select_from(days.join(version, sa.true()))
+        .group_by(version.c.key)
+        .subquery("made")
+    )
+    months = summaries.ARCHIVE_MONTHS
+    marks = sa.select(sa.func.count()).select_from(marked).scalar_subquery()
+    return sa.select(
+        *map(total, pick(days, SUMS)),
+        sa.func.min(days.c.oldest_pending_at).label("oldest_pending_at"),
+        *(total(one, sa.Double) for one in pick(days, "generation_seconds compression_ratios cost_usd")),
+        sa.select(total(months.c.message_count)).where(months.c.state == "kept").label("archived_messages"),
+        marks.label("days_counted_now"),
+        (sa.select(sa.func.count()).select_from(changed).scalar_subquery() - marks).label("days_behind"),
+        sa.select(
+            sa.func.coalesce(sa.func.jsonb_object_agg(versions.c.version, versions.c.number), sa.literal_column("'{}'"))
+        ).label("versions"),
+    )
+
+
+def _ledger() -> sa.ClauseElement:
+    """Every sort of call with its totals, and what it cost today and this month by the database's clock."""
+    clock = sa.select(local_day(NOW).label("today")).cte("clock").prefix_with("MATERIALIZED")
+    marks = work.LEDGER_STATISTICS_MARKS
+    end = marks.c.hour + sa.literal_column("interval '1 hour - 1 microsecond'")
+    marked = sa.union(sa.select(local_day(marks.c.hour).label("day")), sa.select(local_day(end))).cte("marked")
+    marked = marked.prefix_with("MATERIALIZED")
+    now = sa.func.count_ledger(sa.select(sa.func.array_agg(marked.c.day)).scalar_subquery(), p("timezone"))
+    now = now.table_valued(*SPENT.split(), name="now")
+    stand = sa.select(*pick(ledger, SPENT)).where(
+        ~sa.exists(sa.select(ONE).where(marked.c.day == ledger.c.day).correlate(ledger))
+    )
+    days = sa.union_all(stand, sa.select(*pick(now, SPENT))).cte("days")
+    month = sa.func.date_trunc("month", clock.c.today)
+
+    def of(*when: sa.ColumnElement[bool]) -> sa.ColumnElement[Any]:
+        return sa.cast(sa.func.coalesce(sa.func.sum(days.c.cost_usd).filter(*when), 0), sa.Double)
+
+    sort = pick(days, SORT)
+    return (
+        sa.select(
+            *sort,
+            *map(total, pick(days, CALLS)),
+            sa.func.sum(days.c.duration_seconds).label("duration_seconds"),
+            total(days.c.cost_usd, sa.Double),
+            of(days.c.day == clock.c.today).label("cost_today_usd"),
+            of(days.c.day >= month, days.c.day <= clock.c.today).label("cost_month_usd"),
+        )
+        .select_from(days.join(clock, sa.true()))
+        .group_by(*sort)
+        .order_by(*sort)
+    )
+
+
+def _budgets() -> sa.ClauseElement:
+    """What each lane and task took today and this week (which begins on Sunday), and when day and week end; one row
+    without a lane where nothing was taken. Reservations of calls under way count.
+    """
+    clock = sa.select(local_day(NOW).label("today")).cte("clock").prefix_with("MATERIALIZED")
+    sunday = clock.c.today - sa.cast(sa.extract("dow", clock.c.today), sa.Integer)
+    period = sa.select(clock.c.today, sunday.label("sunday")).cte("period")
+    today = budgets.c.day == period.c.today
+
+    def ends(day: Any, after: int) -> sa.ColumnElement[Any]:
+        return sa.func.timezone(p("timezone"), sa.cast(day + sa.literal_column(str(after)), sa.DateTime))
+
+    week = sa.and_(budgets.c.day >= period.c.sunday, budgets.c.day < period.c.sunday + sa.literal_column("7"))
+    usd = sa.func.sum(budgets.c.reserved_usd + budgets.c.spent_usd).filter(today)
+    return (
+        sa.select(
+            budgets.c.lane,
+            budgets.c.task,
+            sa.cast(sa.func.coalesce(sa.func.sum(budgets.c.calls).filter(today), 0), sa.Integer).label("calls_today"),
+            sa.cast(sa.func.coalesce(sa.func.sum(budgets.c.calls), 0), sa.Integer).label("calls_week"),
+            sa.cast(sa.func.coalesce(usd, 0), sa.Double).label("usd_today"),
+            ends(period.c.today, 1).label("day_ends_at"),
+            ends(period.c.sunday, 7).label("week_ends_at"),
+        )
+        .select_from(period.outerjoin(budgets, week))
+        .group_by(budgets.c.lane, budgets.c.task, period.c.today, period.c.sunday)
+        .order_by(budgets.c.lane, budgets.c.task)
+    )
+
+
+def _stopped_lanes() -> sa.ClauseElement:
+    """Lanes that rest since their last calls in a row brought no whole answer, and until when."""
+    calls = sa.table("unanswered_calls", *map(sa.column, ("lane", "calls", "last_at")))
+    until = calls.c.last_at + sa.text("make_interval(secs => :rest_seconds)")
+    stopped = sa.select(calls.c.lane, calls.c.calls, until.label("until")).where(
+        calls.c.calls >= p("limit"), until > NOW
+    )
+    return stopped.order_by(calls.c.lane)
+
+
+def _leftovers() -> sa.ClauseElement:
+    """What attempts left undone, by asset: partitions and rows, how many of them are put off by the database's clock,
+    until when, and when the first of what is too young comes of age by the memory's.
+    """
+    later = partitions.c.resume_at > NOW
+    put_off = sa.func.coalesce(sa.func.sum(partitions.c.pending).filter(later), 0)
+    return (
+        sa.select(
+            partitions.c.asset,
+            sa.cast(sa.func.count(), sa.Integer).label("partitions"),
+            sa.cast(sa.func.sum(partitions.c.pending), sa.BigInteger).label("pending"),
+            sa.cast(put_off, sa.BigInteger).label("put_off"),
+            sa.func.min(partitions.c.resume_at).filter(later).label("resume_at"),
+            sa.func.min(partitions.c.due_at).label("due_at"),
+        )
+        .where(partitions.c.pending > 0)
+        .group_by(partitions.c.asset)
+        .order_by(partitions.c.asset)
+    )
+
+
+def _counts() -> sa.ClauseElement:
+    """How many are worked on, are given up, or are under way as a backfill. What waits is in the figures."""
+
+    def number(of: Any, *where: sa.ColumnElement[bool]) -> sa.ColumnElement[Any]:
+        return sa.select(sa.func.count()).select_from(of).where(*where).scalar_subquery()
+
+    profiles = summaries.PROFILE_ATTEMPTS
+    return sa.select(
+        number(held_leases, held_leases.c.kind == "summary").label("active"),
+        number(held_leases, held_leases.c.kind != "summary").label("active_others"),
+        number(profiles, profiles.c.state == "waiting").label("profiles_put_off"),
+        number(profiles, profiles.c.state == "failed").label("profiles_failed"),
+        number(backfills, backfills.c.state.in_(["requested", "running"])).label("backfills"),
+    )
+
+
+STATEMENTS: dict[str, sa.ClauseElement] = {
+    "figures": _figures(),
+    "ledger": _ledger(),
+    "budgets": _budgets(),
+    "stopped_lanes": _stopped_lanes(),
+    "leftovers": _leftovers(),
+    "counts": _counts(),
+}
