@@ -25,9 +25,9 @@ from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS as TERM_NUMBERS
 from pkg_pipeline.memory.recall.lexical import document_vector, term_number
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.memory.recall.vector_codes import codes
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import fasteners
 
-from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import SURPRISES, surprise
 
 SETTLE_SECONDS = 2.0
 """A drop whose files changed this recently may still be written to."""

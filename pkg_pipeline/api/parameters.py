@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BeforeValidator
 
 from pkg_pipeline.memory.hashing import chat_id_of, parse_chat_key
-from pkg_pipeline.memory.text.moments import parse_moment
+from pkg_pipeline.memory.text.timestamps import parse_moment
 from pkg_pipeline.settings import nearest
 from pkg_pipeline.stages.reads.stores import BadRequest
 

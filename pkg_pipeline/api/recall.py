@@ -12,7 +12,7 @@ from starlette.responses import Response
 from pkg_pipeline.api.models import Answer
 from pkg_pipeline.api.parameters import MaxTokens, as_of_moment, chat_named
 from pkg_pipeline.api.problems import answers
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
+from pkg_pipeline.memory.recall.records import ChunkSource
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.reads.entities import entity_id
 from pkg_pipeline.stages.reads.stores import BadRequest, ReadStore

@@ -12,12 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from pkg_pipeline.memory.gate.normalise import stems
 from pkg_pipeline.memory.message.blocks import text_of
 from pkg_pipeline.memory.message.turns import live_turn
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.session.records import SessionMessage
 from pkg_pipeline.memory.text.marks import named
+from pkg_pipeline.memory.text.normalise import stems
 from pkg_pipeline.stages.llm.stores import LedgerRow, LedgerStore
 from pkg_pipeline.stages.ports import Embedder, Llm, LlmError, LlmReply, LlmRequest, Vectors
 

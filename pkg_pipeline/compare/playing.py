@@ -18,7 +18,7 @@ from pkg_pipeline.compare.parts import Finder, Meter
 from pkg_pipeline.memory.message import turns
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.memory.session import folding, running_summary
-from pkg_pipeline.memory.session.drift import drift
+from pkg_pipeline.memory.session.policies import drift
 from pkg_pipeline.memory.session.records import (
     FoldDecision,
     FoldTrigger,

@@ -16,7 +16,7 @@ def summaries_code_version() -> str:
 
 def chunks_code_version() -> str:
     """The rules of indexing. Which model's vectors there are is a matter of spaces, not of code (B4)."""
-    from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION
+    from pkg_pipeline.memory.recall.records import INDEX_VERSION
 
     return INDEX_VERSION
 

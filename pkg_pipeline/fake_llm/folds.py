@@ -11,7 +11,7 @@ from typing import Any
 
 from pkg_pipeline.fake_llm.summaries import language_of, summarise
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.gate.normalise import sentences
+from pkg_pipeline.memory.text.normalise import sentences
 
 Record = dict[str, Any]
 FOLD_KEYS = {"summary", "facts", "decisions", "open_questions", "topics"}

@@ -12,7 +12,7 @@ from typing import Final, get_args
 
 from pkg_pipeline.memory.gate.records import Importance, ItemStatus, Tone
 from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
+from pkg_pipeline.memory.recall.records import ChunkSource
 from pkg_pipeline.memory.records import ChatKind, Language, MessageRole, Owner
 
 CATEGORIES: Final[dict[str, tuple[str, ...]]] = {

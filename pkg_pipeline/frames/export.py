@@ -14,7 +14,7 @@ import pandas as pd
 
 from pkg_pipeline.frames.columns import tables
 from pkg_pipeline.frames.typed import typed
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 
 FORMATS: Final = ("csv", "jsonl", "parquet")
 ARROW: Final = {"str": "string", "Int64": "int64", "Float64": "float64", "boolean": "bool", "day": "date32"}

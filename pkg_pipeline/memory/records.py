@@ -122,6 +122,16 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextChat:
+    """Where something was said. ``label``-worthy: a group's title, a direct chat's source."""
+
+    source: str
+    external_id: str
+    kind: ChatKind
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceMessage:
     """One message inside an interaction, as the summariser sees it.
 

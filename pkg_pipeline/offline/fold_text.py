@@ -18,7 +18,7 @@ from pkg_pipeline.memory.gate.foreign import foreign, known
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.session.fold_gate import MAX_SENTENCES
-from pkg_pipeline.memory.session.fold_records import FoldInput, is_tool
+from pkg_pipeline.memory.session.records import FoldInput, is_tool
 from pkg_pipeline.offline.centrality import coverage_order, pieces_of
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Reading, Sentence

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.normalise import sentences
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.session.fold_gate import MAX_TOPIC_CHARS, check_fold
-from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
+from pkg_pipeline.memory.session.records import CompressInput, FoldInput
+from pkg_pipeline.memory.text.normalise import sentences
 from pkg_pipeline.offline.centrality import coverage_order, pieces_of
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.fold_text import clean, in_paragraphs, nothing_told, spoken_part, tell

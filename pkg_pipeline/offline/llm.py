@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from pkg_pipeline.memory.profile.records import ProfileInput
 from pkg_pipeline.memory.records import SummaryInput, Usage
-from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
+from pkg_pipeline.memory.session.records import CompressInput, FoldInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
 from pkg_pipeline.offline import MODEL

@@ -14,7 +14,6 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.gate.normalise import fold, script_share, sentences, word_count
 from pkg_pipeline.memory.profile.gate import (
     MAX_MILESTONES,
     MAX_SUMMARY_SENTENCES,
@@ -24,6 +23,7 @@ from pkg_pipeline.memory.profile.gate import (
 )
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
 from pkg_pipeline.memory.text.language_data import table
+from pkg_pipeline.memory.text.normalise import fold, script_share, sentences, word_count
 from pkg_pipeline.memory.text.phrases import phrases as printed
 from pkg_pipeline.offline.profile_type import relationship_type
 from pkg_pipeline.offline.reading import count_words

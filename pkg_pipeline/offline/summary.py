@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from pkg_pipeline.memory.gate.foreign import foreign, known
-from pkg_pipeline.memory.gate.normalise import sentences, word_count
 from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words, terms_of

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.normalise import fold, sentences
 from pkg_pipeline.memory.gate.records import Tone
 from pkg_pipeline.memory.records import ActionItem, Language, SummaryInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
+from pkg_pipeline.memory.text.normalise import fold, sentences
 from pkg_pipeline.offline.actions import HAN_VERB, roots_of
 from pkg_pipeline.offline.centrality import coverage_order, pieces_of
 from pkg_pipeline.offline.phrases import phrases

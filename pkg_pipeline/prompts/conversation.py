@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.gate.normalise import plain
 from pkg_pipeline.memory.message.importance import MARKED_ABOVE
 from pkg_pipeline.memory.records import Language, Person, SourceMessage
+from pkg_pipeline.memory.text.normalise import plain
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import Words, words_of
 

@@ -9,7 +9,15 @@ from pydantic import Field
 from pkg_pipeline.memory.gate.records import CandidateActionItem, CandidateDecision, CandidateFact, CandidateSummary
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.prompts import conversation
-from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
+from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid
+from pkg_pipeline.prompts.answers import (
+    RenderedPrompt,
+    Strict,
+    candidate,
+    digest_of,
+    insisting,
+    words_of,
+)
 
 VERSION = "interaction_summary/1"
 """Part of the input hash and of the asset's code version: a change makes what it made stale (B5)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pkg_pipeline.memory.gate.normalise import word_count
 from pkg_pipeline.memory.hashing import content_hash
-from pkg_pipeline.memory.session.fold_records import CompressInput
+from pkg_pipeline.memory.session.records import CompressInput
 from pkg_pipeline.memory.text.language_data import LANGUAGES
+from pkg_pipeline.memory.text.normalise import word_count
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
 from pkg_pipeline.prompts.conversation import shared_words

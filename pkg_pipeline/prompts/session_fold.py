@@ -5,10 +5,17 @@ from __future__ import annotations
 from pydantic import Field
 
 from pkg_pipeline.memory.gate.records import CandidateDecision, CandidateFact
-from pkg_pipeline.memory.session.fold_records import CandidateFold, CandidateQuestion, FoldInput
+from pkg_pipeline.memory.session.records import CandidateFold, CandidateQuestion, FoldInput
 from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.prompts import conversation, fencing
-from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
+from pkg_pipeline.prompts.answers import (
+    RenderedPrompt,
+    Strict,
+    candidate,
+    digest_of,
+    insisting,
+    words_of,
+)
 from pkg_pipeline.prompts.interaction_summary import AnswerDecision, AnswerFact
 
 VERSION = "session_fold/1"

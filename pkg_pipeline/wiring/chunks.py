@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore
 from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
-from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION
+from pkg_pipeline.memory.recall.records import INDEX_VERSION
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.ports import Embedder, EmbedderMisconfigured, Vectors
 from pkg_pipeline.stages.recall import chunks

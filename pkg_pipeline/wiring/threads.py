@@ -16,7 +16,7 @@ from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
 from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.ingest.threads import PostgresThreadMemory
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.archive import erasing
 from pkg_pipeline.stages.archive.erasing import ErasureReport

@@ -12,7 +12,7 @@ import pytest
 from pkg_pipeline.fake_llm.answers import MODES, answer_text
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
-from pkg_pipeline.memory.session.fold_records import CompressGateResult, CompressInput, FoldGateResult, FoldInput
+from pkg_pipeline.memory.session.records import CompressGateResult, CompressInput, FoldGateResult, FoldInput
 from pkg_pipeline.prompts import session_compress, session_fold
 from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.memory.session.stretches import AGENT, SESSION, STRETCHES, thread

@@ -11,8 +11,8 @@ from uuid import UUID
 from tiktoken import Encoding
 
 from pkg_pipeline.adapters.text.tokens import load_encoding
-from pkg_pipeline.memory.context.records import ContextChat
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
+from pkg_pipeline.memory.records import ContextChat
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 CHAT = ContextChat("telegram", "personal:1", "direct", "Anna")

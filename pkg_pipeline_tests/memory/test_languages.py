@@ -71,7 +71,7 @@ PROOF = """
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.gate.normalise import script_share
+from pkg_pipeline.memory.text.normalise import script_share
 from pkg_pipeline.memory.languages import word_set
 from pkg_pipeline.memory.message.importance import score
 from pkg_pipeline.memory.periods.questions import read_time

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.gate.normalise import sentences
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
-from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
-from pkg_pipeline.memory.session.records import FoldContent
+from pkg_pipeline.memory.session.records import CompressInput, FoldContent, FoldInput
+from pkg_pipeline.memory.text.normalise import sentences
 from pkg_pipeline.offline.fold_text import spoken_lines
 from pkg_pipeline.offline.folding import compress_answer, fold_answer, open_questions
 from pkg_pipeline.offline.llm import OfflineLlm, answer

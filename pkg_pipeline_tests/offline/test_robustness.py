@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.gate.normalise import sentences, word_count
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.summary.gate import check
+from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline.prompts.interaction_summary import to_candidate
 from pkg_pipeline_tests.offline.chats import answered, chat
 

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from pkg_pipeline.memory.records import Language
-from pkg_pipeline.memory.session.fold_records import CompressInput
+from pkg_pipeline.memory.session.records import CompressInput
 from pkg_pipeline.prompts import fencing, session_compress, session_fold
 from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.memory.injections import ALL

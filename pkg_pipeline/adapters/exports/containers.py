@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from pkg_pipeline.adapters.exports.reading import ByteSource
-from pkg_pipeline.memory.text.surprises import SURPRISES
+from pkg_pipeline.memory.text.cleaning import SURPRISES
 
 MAX_ZIP_MEMBERS: Final = 200_000
 MAX_ZIP_RATIO: Final = 250

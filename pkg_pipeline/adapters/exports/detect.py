@@ -15,7 +15,7 @@ from pkg_pipeline.adapters.exports.containers import UnreadableExport, Unreadabl
 from pkg_pipeline.adapters.exports.formats import formats
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat, ExportItem
 from pkg_pipeline.memory.records import Rejected
-from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import SURPRISES, surprise
 from pkg_pipeline.memory.text.timestamps import zone_named
 
 __all__ = ["Export", "UnreadableExport", "open_export"]

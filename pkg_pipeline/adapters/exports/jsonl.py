@@ -15,8 +15,7 @@ import orjson
 from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat
 from pkg_pipeline.memory.records import ChatKind, ParsedChat, ParsedMessage, Rejected
-from pkg_pipeline.memory.text.cleaning import clean_text
-from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import SURPRISES, clean_text, surprise
 from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso_or_unix
 
 DEFAULT_SOURCE: Final = "jsonl"

@@ -17,7 +17,7 @@ from datetime import datetime, tzinfo
 from typing import IO, Final
 
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
-from pkg_pipeline.memory.text.surprises import SURPRISES
+from pkg_pipeline.memory.text.cleaning import SURPRISES
 
 ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
 """What the readers of all formats yield."""

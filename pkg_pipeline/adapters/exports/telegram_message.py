@@ -24,7 +24,7 @@ from pkg_pipeline.adapters.exports.telegram_text import (
     service_text,
 )
 from pkg_pipeline.memory.records import MessageKind, ParsedMessage, Rejected
-from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import SURPRISES, surprise
 from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso
 
 _PREFIXED_ID = re.compile(r"[a-z_]+\d+")

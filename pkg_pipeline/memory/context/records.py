@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
-from pkg_pipeline.memory.records import ChatKind, EntityType, Language, Owner, Tier
-
-if TYPE_CHECKING:
-    from pkg_pipeline.memory.recall.records import Ranked
+from pkg_pipeline.memory.recall.records import Ranked
+from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Owner, Tier
 
 TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections, of precedence, and of passing on what is left."""
@@ -47,16 +45,6 @@ class ContextEntity:
     hypothetical_tokens: int
     first_contact: datetime | None
     last_contact: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ContextChat:
-    """Where something was said. ``label``-worthy: a group's title, a direct chat's source."""
-
-    source: str
-    external_id: str
-    kind: ChatKind
-    title: str | None
 
 
 @dataclass(frozen=True, slots=True)

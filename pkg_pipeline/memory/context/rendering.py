@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from pkg_pipeline.memory.context.records import (
     BlockRules,
-    ContextChat,
     ContextEntity,
     HeardMessage,
     ItemKind,
@@ -23,6 +22,7 @@ from pkg_pipeline.memory.context.records import (
     PastSummary,
     Unsummarised,
 )
+from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.memory.text.lines import ELLIPSIS, one_line
 from pkg_pipeline.memory.text.marks import named, quoted
 from pkg_pipeline.memory.text.phrases import Phrases, clock, source_name

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pkg_pipeline.memory.gate.normalise import sentences, stems
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.memory.text.normalise import sentences, stems
 
 LONG_NUMBER_DIGITS = 4
 """Shorter numbers may be counted by the model ("three questions"); longer ones are amounts, phones, ids."""

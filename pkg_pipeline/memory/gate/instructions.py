@@ -13,9 +13,9 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
-from pkg_pipeline.memory.gate.normalise import plain
 from pkg_pipeline.memory.languages import folders, patterns, table
 from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.text.normalise import plain
 
 SPLIT_OVER_MESSAGES = 3
 """An order may be spread over this many messages in a row."""

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.bench import Bench, Evidence, Ledger
+from pkg_pipeline.memory.gate.checker import Bench, Evidence, Ledger
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.gate.normalise import fold, word_count
 from pkg_pipeline.memory.gate.records import CandidateActionItem, CandidateDecision, CandidateFact
 from pkg_pipeline.memory.records import (
     ActionItem,
@@ -24,6 +23,7 @@ from pkg_pipeline.memory.records import (
     Person,
     SummaryInput,
 )
+from pkg_pipeline.memory.text.normalise import fold, word_count
 
 MAX_TYPE_WORDS = 5
 """Of a fact: "home delivery address" is a type."""

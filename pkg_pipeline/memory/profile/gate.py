@@ -15,14 +15,13 @@ from datetime import UTC, date, datetime, time
 from typing import Final, Literal, get_args
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.bench import GROUNDED_MIN_STEMS, MAX_TEXT_CHARS, Bench, Ledger
+from pkg_pipeline.memory.gate.checker import GROUNDED_MIN_STEMS, MAX_TEXT_CHARS, Bench, Ledger, content, does_not_follow
 from pkg_pipeline.memory.gate.foreign import known
-from pkg_pipeline.memory.gate.grounding import content, does_not_follow
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.items import parse_date
-from pkg_pipeline.memory.gate.normalise import fold, sentences, stems, word_count
 from pkg_pipeline.memory.profile.records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
 from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
+from pkg_pipeline.memory.text.normalise import fold, sentences, stems, word_count
 
 MAX_SUMMARY_WORDS: Final = 150
 MAX_SUMMARY_SENTENCES: Final = 4

@@ -13,8 +13,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.languages.scripts import HAN
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
-from pkg_pipeline.memory.recall.records import Candidate, Ranked, RecallBlock, RecallLine
+from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallLine
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
 from pkg_pipeline.memory.text.marks import named

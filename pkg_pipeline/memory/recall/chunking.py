@@ -16,7 +16,7 @@ from typing import Final
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION, Chunk, ChunkedMessage, ChunkSource, DerivedText
+from pkg_pipeline.memory.recall.records import INDEX_VERSION, Chunk, ChunkedMessage, ChunkSource, DerivedText
 from pkg_pipeline.memory.text.passages import first_words, last_words, passages
 
 REACH_PASSAGES: Final = 2

@@ -14,8 +14,7 @@ from heapq import heapify, heappop, heapreplace
 from math import log1p
 from uuid import UUID
 
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
-from pkg_pipeline.memory.recall.records import Candidate, Ranked
+from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked
 
 
 @dataclass(frozen=True, slots=True)

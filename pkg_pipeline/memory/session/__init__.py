@@ -1,1 +1,5 @@
-"""Live sessions: when a session is folded, up to where, what a fold holds, its gate, the running summary."""
+"""Live sessions: when one is folded (``triggers``, ``policies``), in which steps, what a fold says and its gate.
+
+The running summary is kept within its limit here too (L3).
+Up to where may be cut is ``message.turns``.
+"""

@@ -13,24 +13,25 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.bench import LANGUAGE_SHARE, Bench, Ledger, label_pattern
+from pkg_pipeline.memory.gate.checker import LANGUAGE_SHARE, Bench, Ledger, label_pattern
 from pkg_pipeline.memory.gate.foreign import Known, foreign, known, known_stems
 from pkg_pipeline.memory.gate.instructions import gives_orders, ordering_numbers
 from pkg_pipeline.memory.gate.items import check_decision, check_fact
-from pkg_pipeline.memory.gate.normalise import fold, script_share, stems, word_count
 from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.records import DecisionItem, FactCandidate, Person, SourceMessage, SummaryInput
-from pkg_pipeline.memory.session.fold_records import (
+from pkg_pipeline.memory.session.records import (
     CandidateFold,
     CandidateQuestion,
     CompressGateResult,
     CompressInput,
+    FoldContent,
     FoldGateResult,
     FoldInput,
+    OpenQuestion,
     is_tool,
 )
-from pkg_pipeline.memory.session.records import FoldContent, OpenQuestion
 from pkg_pipeline.memory.summary.gate import checked, merged, same_decision, same_fact, summary_reason
+from pkg_pipeline.memory.text.normalise import fold, script_share, stems, word_count
 
 MAX_SENTENCES: Final = 6
 MAX_TOPICS: Final = 7

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from pkg_pipeline.memory.gate.normalise import sentences, stems
+from pkg_pipeline.memory.text.normalise import sentences, stems
 
 OLD_SHARE: Final = 1 / 3
 """L3: the old part is compressed to about this share of itself."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pkg_pipeline.memory.session.counting_policies import interval, sliding, thread_size
-from pkg_pipeline.memory.session.hysteresis import hysteresis
+from pkg_pipeline.memory.session.policies import hysteresis, interval, sliding, thread_size
 from pkg_pipeline.memory.session.records import FoldDecision, SessionEvent, SessionState
 from pkg_pipeline.memory.session.thresholds import FoldRules, Load, counted, fold_now, not_yet
 

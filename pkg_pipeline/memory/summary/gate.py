@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pkg_pipeline.memory.gate.bench import MAX_TEXT_CHARS, Bench, Ledger
+from pkg_pipeline.memory.gate.checker import MAX_TEXT_CHARS, Bench, Ledger
 from pkg_pipeline.memory.gate.foreign import Known, known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import check_action_item, check_decision, check_fact
-from pkg_pipeline.memory.gate.normalise import fold, sentences, stems, word_count
 from pkg_pipeline.memory.gate.records import CandidateSummary, GateResult
 from pkg_pipeline.memory.message.importance import IMPORTANT_FROM, important_reason
 from pkg_pipeline.memory.records import (
@@ -26,6 +25,7 @@ from pkg_pipeline.memory.records import (
     SummaryContent,
     SummaryInput,
 )
+from pkg_pipeline.memory.text.normalise import fold, sentences, stems, word_count
 
 MAX_WORDS = 200
 """P13."""

@@ -13,7 +13,6 @@ from typing import TypeVar
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.gate.normalise import fold, sentences, stems, word_count
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
@@ -25,6 +24,7 @@ from pkg_pipeline.memory.records import (
     SummaryInput,
 )
 from pkg_pipeline.memory.summary.reconciliation import NEAR_SHARE
+from pkg_pipeline.memory.text.normalise import fold, sentences, stems, word_count
 
 MAX_KEY_POINTS = 15
 """P13: at most this many are kept over all windows."""

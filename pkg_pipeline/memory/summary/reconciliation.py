@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.gate.normalise import fold, stems
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
@@ -20,6 +19,7 @@ from pkg_pipeline.memory.records import (
     Quarantined,
     SummaryContent,
 )
+from pkg_pipeline.memory.text.normalise import fold, stems
 
 HASH_DIGITS = 16
 """Of a text's hash, beside an item: enough to see that a message says something else now."""

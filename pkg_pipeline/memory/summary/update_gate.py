@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pkg_pipeline.memory.gate.bench import Bench, Evidence, Ledger
+from pkg_pipeline.memory.gate.checker import Bench, Evidence, Ledger
 from pkg_pipeline.memory.gate.foreign import Known, known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import parse_date

@@ -103,3 +103,12 @@ def _clean_array(value: list[Any] | tuple[Any, ...], depth_left: int) -> tuple[A
     pairs = [_clean(item, depth_left - 1) for item in value]
     replaced = sum(count for _, count in pairs)
     return ([item for item, _ in pairs], replaced) if replaced else (value, 0)
+
+
+SURPRISES: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a value of a wrong type, size or depth raises, wherever it is used."""
+
+
+def surprise(error: Exception) -> str:
+    """Why a piece of input is not taken. Only the kind of the error: its words may quote a conversation."""
+    return f"it cannot be read: {type(error).__name__} over an unforeseen value"

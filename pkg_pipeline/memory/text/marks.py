@@ -11,8 +11,8 @@ import re
 from functools import cache, lru_cache
 from typing import Final
 
-from pkg_pipeline.memory.gate.normalise import plain
 from pkg_pipeline.memory.text.lines import one_line
+from pkg_pipeline.memory.text.normalise import plain
 from pkg_pipeline.memory.text.phrases import marks
 
 OWNER: Final = "me"

@@ -6,15 +6,142 @@ Here: counting, grouping, what cannot be sent, what is beyond the most messages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, cast
+from dataclasses import dataclass, replace
+from typing import Final, Literal, cast
 
-from pkg_pipeline.memory.message.blocks import Part, prompt_text
+from pkg_pipeline.memory.message.blocks import THINKING, Part, call_ids, prompt_text, result_ids, result_text
 from pkg_pipeline.memory.message.turns import groups, live_turn
-from pkg_pipeline.memory.window.condensing import Condensed, condensed
-from pkg_pipeline.memory.window.records import Budget, WindowHistory, WindowLeftOut, WindowMessage, WindowRules
+from pkg_pipeline.memory.window.records import (
+    Budget,
+    WindowHistory,
+    WindowLeftOut,
+    WindowMessage,
+    WindowReason,
+    WindowRules,
+)
 from pkg_pipeline.memory.window.summary_message import BETWEEN_SUMMARIES, Head, fitting_head, head_text
-from pkg_pipeline.memory.window.tool_pairs import paired
+
+TRUNCATED: Final = "... (truncated)"
+
+Change = Literal["thinking removed", "tool result cut"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """What is left of a message, and what was done to it; ``changes`` is empty where nothing had to be."""
+
+    text: str
+    parts: tuple[Part, ...] | None
+    changes: tuple[Change, ...]
+
+
+def condensed(role: str | None, text: str, parts: Iterable[Part] | None, *, tool_max: int) -> Condensed:
+    """The short form of a message. ``tool_max`` is the most characters of a tool's result."""
+    if parts is None:
+        short = cut(text, tool_max) if role == "tool" else text
+        return Condensed(short, None, () if short == text else ("tool result cut",))
+    kept: list[Part] = []
+    changes: dict[Change, None] = {}
+    for part in parts:
+        if part.get("type") in THINKING:
+            changes["thinking removed"] = None
+            continue
+        short_part = _cut_result(part, tool_max) if part.get("type") == "tool_result" else part
+        if short_part is not part:
+            changes["tool result cut"] = None
+        kept.append(short_part)
+    return Condensed(text, tuple(kept), tuple(changes))
+
+
+def cut(text: str, most: int) -> str:
+    """At most ``most`` characters, and a mark where there were more."""
+    return text if len(text) <= most else text[:most].rstrip() + TRUNCATED
+
+
+def _cut_result(part: Part, most: int) -> Part:
+    """The block itself where nothing has to be cut. Pictures and documents in a result go, its words are cut."""
+    words = result_text(part)
+    content = part.get("content")
+    blocks = cast("list[Part]", content) if isinstance(content, list) else []
+    if others := sorted({str(block["type"]) for block in blocks if block["type"] != "text"}):
+        words = "\n".join(filter(None, (words, *(f"[{kind}]" for kind in others))))
+        return {**part, "content": cut(words, most)}
+    return part if len(words) <= most else {**part, "content": cut(words, most)}
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The messages in their places, None where nothing is left to send; ``changed`` are places that lost a block."""
+
+    messages: tuple[WindowMessage | None, ...]
+    changed: frozenset[int]
+    left_out: tuple[WindowLeftOut, ...]
+
+
+def paired(messages: Sequence[WindowMessage]) -> Paired:
+    """Every message with only such tool calls and results as have each other, and calls that are being worked on."""
+    orphans = _orphans(messages)
+    kept: list[WindowMessage | None] = []
+    left_out: list[WindowLeftOut] = []
+    for at, message in enumerate(messages):
+        mine = orphans.get(at, {})
+        left_out += [WindowLeftOut("tool_call", key, reason) for key, reason in mine.values()]
+        rest = message if not mine else _without(message, frozenset(mine))
+        if not says_something(rest):
+            reason: WindowReason = next(iter(mine.values()))[1] if mine else "empty"
+            left_out.append(WindowLeftOut("message", message.key, reason))
+            rest = None
+        kept.append(rest)
+    return Paired(tuple(kept), frozenset(orphans), tuple(left_out))
+
+
+def says_something(message: WindowMessage) -> bool:
+    """Whether there is anything to send: no model takes an empty message."""
+    if message.parts is None:
+        return bool(message.text.strip())
+    return any(part.get("type") != "text" or str(part["text"]).strip() for part in message.parts)
+
+
+def _orphans(messages: Sequence[WindowMessage]) -> dict[int, dict[int, tuple[str, WindowReason]]]:
+    """By place of the message: place of the block → the call's id and what it lacks."""
+    found: dict[int, dict[int, tuple[str, WindowReason]]] = {}
+    waiting: dict[str, tuple[int, int]] = {}
+    lost: list[tuple[str, tuple[int, int]]] = []
+    for at, message in enumerate(messages):
+        for place, part in enumerate(message.parts or ()):
+            if part.get("type") == "tool_use":
+                key = str(part["id"])
+                if key in waiting:
+                    lost.append((key, waiting[key]))
+                waiting[key] = (at, place)
+                if message.role != "assistant":  # nobody else can call a tool
+                    lost.append((key, waiting.pop(key)))
+            elif part.get("type") == "tool_result":
+                key = str(part["tool_use_id"])
+                caller = waiting.get(key)
+                if caller is None or caller[0] == at or message.role == "assistant":
+                    found.setdefault(at, {})[place] = (key, "result without call")
+                else:
+                    del waiting[key]
+    live_from = _worked_on(messages)
+    lost += [(key, where) for key, where in waiting.items() if where[0] < live_from]
+    for key, (at, place) in lost:
+        found.setdefault(at, {})[place] = (key, "call without result")
+    return found
+
+
+def _worked_on(messages: Sequence[WindowMessage]) -> int:
+    """From where on a call may still wait for its result: nothing but calls and results comes after it."""
+    start = len(messages)
+    while start and (call_ids(messages[start - 1].parts) or result_ids(messages[start - 1].parts)):
+        start -= 1
+    return start
+
+
+def _without(message: WindowMessage, places: frozenset[int]) -> WindowMessage:
+    parts: Iterable[Part] = message.parts or ()
+    return replace(message, parts=tuple(part for at, part in enumerate(parts) if at not in places), tokens=None)
+
 
 CountMany = Callable[[Sequence[str]], list[int]]
 PICTURE_TOKENS = 1_600

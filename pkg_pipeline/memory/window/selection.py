@@ -13,7 +13,17 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pkg_pipeline.memory.window.groups import CountMany, Desk, Group, Piece, lay_out, opening_tokens, size, taken
+from pkg_pipeline.memory.window.groups import (
+    CountMany,
+    Desk,
+    Group,
+    Piece,
+    lay_out,
+    opening_tokens,
+    says_something,
+    size,
+    taken,
+)
 from pkg_pipeline.memory.window.records import (
     WINDOW_TIERS,
     Budget,
@@ -28,7 +38,6 @@ from pkg_pipeline.memory.window.records import (
     WindowTier,
 )
 from pkg_pipeline.memory.window.summary_message import BETWEEN_SUMMARIES, Head
-from pkg_pipeline.memory.window.tool_pairs import says_something
 
 
 def budget_of(

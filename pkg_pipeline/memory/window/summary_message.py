@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pkg_pipeline.memory.gate.normalise import sentences
+from pkg_pipeline.memory.text.normalise import sentences
 
 HINT: Final = "Use the recall_memory tool to retrieve details about any topic above."
 BETWEEN_SUMMARIES: Final = "\n\n"

@@ -12,9 +12,8 @@ from uuid import UUID
 
 from pkg_pipeline.memory.records import Language, Quarantined
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
-from pkg_pipeline.memory.session.fold_merging import merge_folds
-from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
-from pkg_pipeline.memory.session.records import FoldContent
+from pkg_pipeline.memory.session.folding import merge_folds
+from pkg_pipeline.memory.session.records import CompressInput, FoldContent, FoldInput
 from pkg_pipeline.memory.summary.splitting import halves
 from pkg_pipeline.prompts import session_compress as compress_prompt
 from pkg_pipeline.prompts import session_fold as prompt

@@ -12,8 +12,14 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message import blocks as message_parts
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.session import folding
-from pkg_pipeline.memory.session.fold_records import MOST_TOOL_CHARS, TOOL_PREFIX, FoldInput, is_tool, tool_speaker
-from pkg_pipeline.memory.session.records import SessionMessage
+from pkg_pipeline.memory.session.records import (
+    MOST_TOOL_CHARS,
+    TOOL_PREFIX,
+    FoldInput,
+    SessionMessage,
+    is_tool,
+    tool_speaker,
+)
 from pkg_pipeline.memory.text import language
 from pkg_pipeline.memory.text.marks import named
 

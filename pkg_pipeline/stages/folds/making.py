@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.message import turns
 from pkg_pipeline.memory.session import folding, triggers
-from pkg_pipeline.memory.session.drift import drift
+from pkg_pipeline.memory.session.policies import drift
 from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger, SessionMessage, SessionState
 from pkg_pipeline.stages.folds.rows import FoldMaker, FoldMaking, Stretch, is_unchanged, pairs
 from pkg_pipeline.stages.folds.stores import ClaimedSession, DirtyFold, Due, Ending, FoldRow, Look, SessionView

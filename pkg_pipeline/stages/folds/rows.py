@@ -14,8 +14,7 @@ from uuid import UUID
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Language, Quarantined
 from pkg_pipeline.memory.session import folding, running_summary
-from pkg_pipeline.memory.session.fold_records import FoldInput
-from pkg_pipeline.memory.session.records import FoldContent, FoldTrigger, SessionMessage
+from pkg_pipeline.memory.session.records import FoldContent, FoldInput, FoldTrigger, SessionMessage
 from pkg_pipeline.memory.session.triggers import FoldRules, Load
 from pkg_pipeline.prompts import session_fold as prompt
 from pkg_pipeline.stages.folds.call import Compress, compressor, make_fold

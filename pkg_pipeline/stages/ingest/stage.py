@@ -15,8 +15,7 @@ from uuid import UUID
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
-from pkg_pipeline.memory.text.cleaning import clean_json, clean_text, clean_text_counted
-from pkg_pipeline.memory.text.surprises import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import SURPRISES, clean_json, clean_text, clean_text_counted, surprise
 from pkg_pipeline.stages.ingest.exported_spans import Evidence, SeenNumbers
 from pkg_pipeline.stages.ingest.owner import is_open, is_surely_me
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown

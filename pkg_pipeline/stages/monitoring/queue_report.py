@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.hashing import chat_key
 from pkg_pipeline.memory.text.lines import one_line
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.monitoring.stage import MonitoringParams, stopped_json
 from pkg_pipeline.stages.monitoring.stores import (
     ActiveLease,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.llm.stores import UNANSWERED_LIMIT, unanswered_reason
 from pkg_pipeline.stages.monitoring.stores import (
     BudgetFigures,

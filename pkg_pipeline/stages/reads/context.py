@@ -17,7 +17,7 @@ from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, Co
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.cleaning import clean_name
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, EntityUnknown, ReadStore, Receipt, ReceiptSink
 

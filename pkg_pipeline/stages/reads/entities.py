@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.hashing import key_spellings
 from pkg_pipeline.memory.text.cleaning import clean_name
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.paging import Page, name_position, page_of
 from pkg_pipeline.stages.reads.stores import EntityUnknown, ListedEntity, ReadStore
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.hashing import chat_key, message_key
 from pkg_pipeline.memory.text.lines import one_line
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.paging import Page, cursor_of, page_of, time_position
 from pkg_pipeline.stages.reads.stores import Position, ReadStore, StoredSummary, SummaryFilter, TimelineRow
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.memory.recall.chunk_records import Chunk
+from pkg_pipeline.memory.recall.records import Chunk
 from pkg_pipeline.stages.ports import Embedder, EmbedderError, EmbedderRejected, EmbedderUnavailable
 from pkg_pipeline.stages.recall.records import KeptChunk, Space, SpaceMismatch, VectorRow
 

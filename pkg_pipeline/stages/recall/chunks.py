@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
-from pkg_pipeline.memory.recall.chunk_records import Chunk, ChunkedMessage
 from pkg_pipeline.memory.recall.chunking import derived_chunks, message_chunks
 from pkg_pipeline.memory.recall.lexical import document_vector, term_number
+from pkg_pipeline.memory.recall.records import Chunk, ChunkedMessage
 from pkg_pipeline.memory.text.name_forms import across_scripts, inflections
 from pkg_pipeline.stages.partitions import FinishedPartition, PartitionReport, PartitionStore
 from pkg_pipeline.stages.ports import Clock, TermAnalyzer

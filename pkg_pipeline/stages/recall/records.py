@@ -11,9 +11,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING, Chunk, ChunkSource, LexicalVector
 from pkg_pipeline.memory.recall.chunking import ChunkedInteraction
-from pkg_pipeline.memory.recall.records import Candidate
+from pkg_pipeline.memory.recall.records import EVERYTHING, Candidate, Chunk, ChunkSource, LexicalVector
 
 SpaceState = Literal["building", "active", "retired"]
 

@@ -18,14 +18,13 @@ import numpy as np
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.periods.questions import QuestionTime, read_time
 from pkg_pipeline.memory.recall.block import RecallRules, recall_block
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
 from pkg_pipeline.memory.recall.lexical import term_number
 from pkg_pipeline.memory.recall.ranking import AskedFor, RankingRules, ranked
-from pkg_pipeline.memory.recall.records import Candidate, Ranked, RecallBlock, RecallMode
+from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked, RecallBlock, RecallMode
 from pkg_pipeline.memory.recall.vector_codes import codes
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.language import detect
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.ports import Embedder, EmbedderError, TermAnalyzer, TokenCounter, Vectors
 from pkg_pipeline.stages.reads.stores import BadRequest, ChatUnknown, EntityUnknown
 from pkg_pipeline.stages.recall.records import CANDIDATES, FactsQuery, QuestionFacts, RecallStore, SearchQuery

@@ -12,7 +12,7 @@ from pkg_pipeline.memory.hashing import chat_key, message_key
 from pkg_pipeline.memory.records import ChatKind, Rejected
 from pkg_pipeline.memory.session.records import Policy, SessionMessage, SessionState, Strategy
 from pkg_pipeline.memory.text.cleaning import clean_name
-from pkg_pipeline.memory.text.moments import iso
+from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.ingest.stores import EntityRow, IngestCounts, MessageRow
 
 MessageTimes = Mapping[str, tuple[datetime, bool]]

@@ -13,7 +13,7 @@ from pkg_pipeline.fake_llm.answers import answer_text
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
-from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
+from pkg_pipeline.memory.session.records import CompressInput, FoldInput
 from pkg_pipeline.prompts import session_compress, session_fold
 from pkg_pipeline.stages.folds.call import FOLD, compression
 from pkg_pipeline.stages.ports import LlmRequest, Subject

@@ -17,7 +17,6 @@ from pkg_pipeline.memory.context.assembly import assemble, bounded
 from pkg_pipeline.memory.context.records import (
     Block,
     BlockRules,
-    ContextChat,
     ContextEntity,
     ContextRows,
     HeardMessage,
@@ -30,7 +29,7 @@ from pkg_pipeline.memory.context.records import (
     Unsummarised,
 )
 from pkg_pipeline.memory.languages import LANGUAGES
-from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.records import ContextChat, Language
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
 from pkg_pipeline.memory.text.phrases import phrases
 

@@ -7,7 +7,6 @@ import unicodedata
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.gate.normalise import fold
 from pkg_pipeline.memory.gate.records import (
     CandidateActionItem,
     CandidateDecision,
@@ -16,6 +15,7 @@ from pkg_pipeline.memory.gate.records import (
 )
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.summary import gate
+from pkg_pipeline.memory.text.normalise import fold
 from pkg_pipeline_tests.memory.conversations import CHINESE, ENGLISH, RUSSIAN
 
 SOURCES = st.sampled_from([RUSSIAN, ENGLISH, CHINESE])

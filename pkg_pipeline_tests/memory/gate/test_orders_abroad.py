@@ -89,7 +89,7 @@ def test_without_any_pattern_no_innocent_message_carries_its_words(
 ) -> None:
     """The first line: what an item says follows from what it cites, whether or not the order was recognised."""
     monkeypatch.setattr(gate, "ordering_numbers", lambda _: frozenset())
-    monkeypatch.setattr("pkg_pipeline.memory.gate.bench.gives_orders", lambda _: False)
+    monkeypatch.setattr("pkg_pipeline.memory.gate.checker.gives_orders", lambda _: False)
     monkeypatch.setattr(gate_items, "gives_orders", lambda _: False)
     source = talk_with(order, language if language in EVERY else "en")
     for quoted in source.messages:

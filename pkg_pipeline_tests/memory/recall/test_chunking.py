@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.recall.chunk_records import Chunk, ChunkedMessage, DerivedText
 from pkg_pipeline.memory.recall.chunking import ChunkedInteraction, derived_chunks, message_chunks
+from pkg_pipeline.memory.recall.records import Chunk, ChunkedMessage, DerivedText
 from pkg_pipeline.memory.text.passages import first_words, last_words, passages
 
 START = datetime(2025, 3, 1, 9, tzinfo=UTC)

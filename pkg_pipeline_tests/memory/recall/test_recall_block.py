@@ -18,8 +18,7 @@ from pkg_pipeline.memory.recall.block import (
     RecallRules,
     recall_block,
 )
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
-from pkg_pipeline.memory.recall.records import Candidate, RecallBlock
+from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, RecallBlock
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline_tests.memory.candidates import CHAT, GROUP, START, candidate, count, count_many, derived, in_order
 

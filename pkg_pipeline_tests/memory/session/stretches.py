@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
-from pkg_pipeline.memory.session.fold_records import FoldInput, tool_speaker
+from pkg_pipeline.memory.session.records import FoldInput, tool_speaker
 from pkg_pipeline_tests.memory.conversations import EVERY as CONVERSATIONS
 from pkg_pipeline_tests.memory.conversations import LIN, OWNER, START, conversation
 

@@ -10,16 +10,16 @@ import pytest
 from pkg_pipeline.memory.gate.records import CandidateDecision, CandidateFact
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
-from pkg_pipeline.memory.session.fold_merging import merge_folds
-from pkg_pipeline.memory.session.fold_records import (
+from pkg_pipeline.memory.session.folding import merge_folds
+from pkg_pipeline.memory.session.records import (
     CandidateFold,
     CandidateQuestion,
     CompressInput,
+    FoldContent,
     FoldInput,
     is_tool,
     tool_speaker,
 )
-from pkg_pipeline.memory.session.records import FoldContent
 from pkg_pipeline_tests.memory.conversations import BEN
 from pkg_pipeline_tests.memory.session.stretches import AGENT, SESSION, STRETCHES
 

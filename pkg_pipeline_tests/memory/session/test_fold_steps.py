@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.message.turns import groups
-from pkg_pipeline.memory.session.drift import drift
 from pkg_pipeline.memory.session.folding import is_noise, steps, window_hash
+from pkg_pipeline.memory.session.policies import drift
 from pkg_pipeline.memory.session.records import SessionMessage
 from pkg_pipeline_tests.memory.session.session_talk import talk
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.gate.normalise import sentences
 from pkg_pipeline.memory.session.running_summary import RunningSummary, append, rebuild
+from pkg_pipeline.memory.text.normalise import sentences
 
 
 def count(text: str) -> int:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.gate.normalise import word_count
 from pkg_pipeline.memory.records import (
     ActionItem,
     DecisionItem,
@@ -20,6 +19,7 @@ from pkg_pipeline.memory.records import (
 )
 from pkg_pipeline.memory.summary.merging import MAX_KEY_POINTS, MAX_WORDS, merge_windows
 from pkg_pipeline.memory.summary.splitting import halves, windows
+from pkg_pipeline.memory.text.normalise import word_count
 from pkg_pipeline_tests.memory.conversations import ANNA, ENGLISH, ME, RUSSIAN, START, conversation
 
 

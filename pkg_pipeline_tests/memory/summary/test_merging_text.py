@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.gate.normalise import sentences, word_count
 from pkg_pipeline.memory.summary.merging import (
     MAX_KEY_POINTS,
     MAX_SENTENCES,
@@ -23,6 +22,7 @@ from pkg_pipeline.memory.summary.merging import (
     united_points,
 )
 from pkg_pipeline.memory.summary.splitting import cut_windows
+from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline_tests.memory.conversations import ENGLISH, START
 from pkg_pipeline_tests.memory.summary.test_merging import action, content, talk
 

@@ -16,7 +16,7 @@ from pkg_pipeline.memory.context.assembly import assemble
 from pkg_pipeline.memory.context.records import Block, ContextRows, HeardMessage, KnownFact, PastSummary
 from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.recall.block import RecallRules, recall_block
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
+from pkg_pipeline.memory.recall.records import ChunkSource
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text import marks
 from pkg_pipeline.memory.text.lines import one_line

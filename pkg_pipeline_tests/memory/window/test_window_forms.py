@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, ToolMessage, convert_to_messages
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
-from pkg_pipeline.memory.window.condensing import condensed
 from pkg_pipeline.memory.window.formats import in_form
+from pkg_pipeline.memory.window.groups import condensed
 from pkg_pipeline.memory.window.records import Budget, LiveTurnTooLong, WindowHistory, WindowMessage, WindowRules
 from pkg_pipeline.memory.window.rendering import OPENING, Form, prepared
 from pkg_pipeline.memory.window.selection import assemble

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from pkg_pipeline.memory.message.blocks import call_ids, prompt_text, result_ids
 from pkg_pipeline.memory.message.turns import live_turn
+from pkg_pipeline.memory.window.groups import paired
 from pkg_pipeline.memory.window.records import Budget, LiveTurnTooLong, Window, WindowHistory, WindowRules
 from pkg_pipeline.memory.window.selection import assemble
-from pkg_pipeline.memory.window.tool_pairs import paired
 from pkg_pipeline_tests.memory.window.histories import count_many, histories
 
 BUDGETS = st.integers(0, 900)

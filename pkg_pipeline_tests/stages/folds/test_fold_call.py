@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.memory.session.fold_records import CompressInput, FoldInput
+from pkg_pipeline.memory.session.records import CompressInput, FoldInput
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.stages.folds.call import compress, compressor, make_fold
 from pkg_pipeline.stages.llm.answer_validation import NotPublishable

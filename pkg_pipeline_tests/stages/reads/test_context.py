@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pkg_pipeline.memory.text.moments import parse_moment
+from pkg_pipeline.memory.text.timestamps import parse_moment
 from pkg_pipeline.stages.reads.context import (
     BadRequest,
     ContextRequest,

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
 from pkg_pipeline.memory.recall.lexical import term_number
-from pkg_pipeline.memory.recall.records import Candidate
+from pkg_pipeline.memory.recall.records import EVERYTHING, Candidate
 from pkg_pipeline.stages.ports import Vectors
 from pkg_pipeline.stages.recall.records import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery, Space
 from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, RecallSettings, recall

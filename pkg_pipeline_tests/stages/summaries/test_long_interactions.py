@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pkg_pipeline.memory.gate.normalise import sentences, word_count
 from pkg_pipeline.memory.summary.increments import FEW_NEW
 from pkg_pipeline.memory.summary.merging import MERGED_AT_ONCE, MergeInput
+from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline.stages.ports import LlmRequest
 from pkg_pipeline_tests import forks
 from pkg_pipeline_tests.stages.summaries.long_worker import USD_PER_CALL, paid

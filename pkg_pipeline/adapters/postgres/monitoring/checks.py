@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.memory.gate.normalise import fold
+from pkg_pipeline.memory.text.normalise import fold
 from pkg_pipeline.memory.verdicts import Coverage, Found
 from pkg_pipeline.stages.monitoring.verification import Days, Question
 

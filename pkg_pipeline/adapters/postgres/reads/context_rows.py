@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory.context.records import (
-    ContextChat,
     ContextEntity,
     ContextRows,
     HeardMessage,
@@ -22,6 +21,7 @@ from pkg_pipeline.memory.context.records import (
     Unsummarised,
 )
 from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.memory.text.lines import in_full
 
 KEPT_KEYS = 16_384

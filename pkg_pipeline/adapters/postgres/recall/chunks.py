@@ -13,9 +13,9 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
-from pkg_pipeline.memory.recall.chunk_records import INDEX_VERSION, ChunkedMessage, DerivedText, LexicalVector
 from pkg_pipeline.memory.recall.chunking import ChunkedInteraction
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS
+from pkg_pipeline.memory.recall.records import INDEX_VERSION, ChunkedMessage, DerivedText, LexicalVector
 from pkg_pipeline.stages.recall.records import Built, ChunkPlace, ChunkRow, DueInteraction, KeptChunk
 
 PAGE_MESSAGES = 500

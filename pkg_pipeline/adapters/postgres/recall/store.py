@@ -22,12 +22,11 @@ from pkg_pipeline.adapters.postgres.as_sent import AsSent
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.reading import numbered_text, read_rows
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT
-from pkg_pipeline.memory.context.records import ContextChat
 from pkg_pipeline.memory.hashing import message_key
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING, LexicalVector
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS as TERM_NUMBERS
-from pkg_pipeline.memory.recall.records import Candidate
+from pkg_pipeline.memory.recall.records import EVERYTHING, Candidate, LexicalVector
 from pkg_pipeline.memory.recall.vector_codes import CODE_BITS
+from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.stages.recall.records import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery, Space
 
 SCANNED_TIME = 60_000

@@ -16,7 +16,7 @@ import psycopg
 
 from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.stages.recall.records import SpaceState
 
 SCAN_LIMIT = 20_000

@@ -18,7 +18,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT, keep_indexes
 from pkg_pipeline.adapters.postgres.recall.vector_rows import copied
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.memory.recall.vector_codes import codes
 from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
 

@@ -14,8 +14,7 @@ from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 from pkg_pipeline.adapters.postgres.recall.store import Limits, PostgresRecallStore, sparse_text
 from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
-from pkg_pipeline.memory.recall.chunk_records import ChunkSource
-from pkg_pipeline.memory.recall.records import Candidate
+from pkg_pipeline.memory.recall.records import Candidate, ChunkSource
 from pkg_pipeline.memory.recall.vector_codes import codes
 from pkg_pipeline.stages.recall.records import FactsQuery, SearchQuery, VectorRow
 

@@ -13,7 +13,7 @@ import psycopg
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.recall.store import Limits, facts_statement, search_statement
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.stages.recall.records import QuestionFacts, ScopeFacts, SearchQuery, Space
 from pkg_pipeline_tests.adapters.postgres.recall.recall_rig import NOW, START
 

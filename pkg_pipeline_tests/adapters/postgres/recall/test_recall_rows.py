@@ -15,7 +15,7 @@ from pkg_pipeline.adapters.postgres.recall.store import (
     Limits,
     PostgresRecallStore,
 )
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.stages.reads.stores import StoreUnavailable
 from pkg_pipeline.stages.recall.records import FactsQuery, ScopeFacts, Space
 from pkg_pipeline_tests.adapters.postgres.recall.recall_rig import CHATS, NOW, PEOPLE, START, RecallRig, Stored, Wanted

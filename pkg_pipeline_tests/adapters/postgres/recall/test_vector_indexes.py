@@ -11,7 +11,7 @@ import pytest
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.recall import vector_indexes
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.stages.recall.records import ChunkPlace
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, PEOPLE, VectorRig, unit
 

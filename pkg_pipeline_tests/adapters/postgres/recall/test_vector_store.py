@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from pkg_pipeline.adapters.postgres.recall import vectors as vector_store
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, PEOPLE, START, VectorRig, text_of_code, unit
 

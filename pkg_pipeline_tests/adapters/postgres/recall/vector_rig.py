@@ -12,7 +12,7 @@ import numpy as np
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
-from pkg_pipeline.memory.recall.chunk_records import EVERYTHING
+from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.memory.recall.vector_codes import code_text, codes
 from pkg_pipeline.stages.recall.records import VectorRow
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from pkg_pipeline.memory.session.drift import NEWEST
+import numpy as np
+from numpy.typing import NDArray
+
 from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger, SessionState
 from pkg_pipeline.memory.session.thresholds import FoldRules, Load, after, counted, earliest, fold_now, latest, not_yet
 
@@ -153,3 +156,78 @@ def _counts(state: SessionState) -> str:
 
 def _minutes(state: SessionState, now: datetime) -> str:
     return "0" if state.first_since_at is None else f"{(now - state.first_since_at).total_seconds() / 60:.0f}"
+
+
+def sliding(state: SessionState, rules: FoldRules, *, now: datetime) -> FoldDecision:
+    """W2, W3: the newest ``tail_keep_size`` messages are never folded; of those before them, whole windows at a time,
+    or what there is once the cooldown has passed. The hard limit is named before the window, which it includes.
+    """
+    tail = rules.tail_keep_size
+    compress_end = state.message_count - tail
+    delta = compress_end - state.last_consolidated
+    numbers = f"{state.message_count} - {tail} - {state.last_consolidated} = {counted(delta, 'message')} to fold"
+    if delta <= 0:
+        return not_yet(f"nothing before the tail: {numbers}", keep_tail=tail)
+    if delta >= rules.hard_limit:
+        return fold_now(f"{numbers}, the hard limit is {rules.hard_limit}", "hard_limit", keep_tail=tail)
+    if delta >= rules.window_size:
+        return fold_now(f"{numbers}, a window is {rules.window_size}", "window", keep_tail=tail)
+    # a session that was never folded, or does not know when, waits from its first message on (W5)
+    since = state.last_fold_at or state.first_since_at
+    due_at = None if since is None else after(since, seconds=rules.window_cooldown_seconds)
+    cooldown = f"the cooldown of {rules.window_cooldown_seconds:g} s"
+    if due_at is not None and due_at <= now:
+        return fold_now(f"{numbers}, {cooldown} has passed", "cooldown", keep_tail=tail)
+    reason = f"{numbers}: less than a window of {rules.window_size}, and {cooldown} has not passed"
+    return not_yet(reason, keep_tail=tail, due_at=due_at)
+
+
+def interval(state: SessionState, rules: FoldRules) -> FoldDecision:
+    """T1: every so many messages that no fold covers yet."""
+    most = state.summary_interval or rules.interval
+    reason = f"{counted(state.messages_since_hwm, 'message')} since the last fold, the interval is {most}"
+    return fold_now(reason, "interval") if state.messages_since_hwm >= most else not_yet(reason)
+
+
+def thread_size(state: SessionState, rules: FoldRules) -> FoldDecision:
+    """L2: more than 200 unfolded messages → the oldest, so that 180 are left.
+
+    What folds cover counts no more: it is what pruning takes out of the thread.
+    """
+    keep = max(0, rules.thread_messages - rules.thread_buffer)
+    count = state.messages_since_hwm
+    if count <= rules.thread_messages:
+        reason = f"{counted(count, 'message')} in the thread, at most {rules.thread_messages}"
+        return not_yet(reason, keep_tail=keep)
+    oldest = count - keep
+    reason = (
+        f"{counted(count, 'message')} in the thread, at most {rules.thread_messages}: the oldest {count} -"
+        f" {rules.thread_messages} + {rules.thread_messages - keep} = {oldest} are folded"
+    )
+    return fold_now(reason, "thread_size", keep_tail=keep)
+
+
+NEWEST: Final = 3
+"""H4: so many messages are compared with the rest."""
+
+
+def drift(vectors: NDArray[np.float32], *, newest: int = NEWEST) -> float:
+    """1 - cosine(mean of the ``newest`` last rows, mean of the rows before them), from 0 to 2.
+
+    ``vectors`` are (n, d), one a message since the HWM, in order. 0 where no rest exists or a mean has no length, so
+    that nothing folds for lack of words. Raises ValueError for another shape or values that are not finite.
+    """
+    if vectors.ndim != 2 or newest < 1:
+        raise ValueError(
+            f"vectors are rows of one length, not of shape {vectors.shape}; newest is {newest}, at least 1"
+        )
+    if not np.isfinite(vectors).all():
+        raise ValueError("a vector is not finite")
+    if len(vectors) <= newest:
+        return 0.0
+    now = vectors[-newest:].mean(axis=0, dtype=np.float64)
+    before = vectors[:-newest].mean(axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(now) * np.linalg.norm(before))
+    if length == 0.0:
+        return 0.0
+    return min(2.0, max(0.0, 1.0 - float(now @ before) / length))
