@@ -19,6 +19,7 @@ from pkg_pipeline.frames import export as exports
 from pkg_pipeline.frames.columns import tables
 from pkg_pipeline.frames.typed import typed
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.cli.processes import NOW, Program, dialogue, line, on_terminal, written
 
 STORED = [name for name in tables() if name != "recall"]
@@ -34,7 +35,7 @@ def told(given: Program) -> Program:
     given.ok("import", folder)
     settings = {"home": given.home, "database_url": given.variables["DATABASE_URL"], "now": NOW, "llm": "offline"}
     with wiring.open_memory(Settings.model_validate(settings)) as memory:
-        memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), lane="backfill")
+        memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), Billing("backfill"))
         memory.chunks.build((date(2025, 1, 1), date(2025, 1, 31)))
     return given
 

@@ -12,6 +12,7 @@ from pkg_pipeline import wiring
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.wiring import space
 from pkg_pipeline.wiring.space import MEGABYTE, SpaceLow
 from pkg_pipeline_tests.cli.processes import Program, dialogue, servers, written
@@ -64,7 +65,7 @@ def test_work_ends_between_two_pieces_once_the_room_has_gone(
         for work in (
             taken.build_interactions,
             lambda: taken.import_drop(tmp_path / "chat.jsonl"),
-            lambda: taken.fold_sessions(lane="live", run_id=None, asks_all=False),
+            lambda: taken.fold_sessions(Billing("live"), asks_all=False),
         ):
             with pytest.raises(SpaceLow):
                 work()

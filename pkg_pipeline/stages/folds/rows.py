@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
@@ -19,10 +20,14 @@ from pkg_pipeline.memory.session.triggers import FoldRules, Load
 from pkg_pipeline.prompts import session_fold as prompt
 from pkg_pipeline.stages.folds.call import Compress, compressor, make_fold
 from pkg_pipeline.stages.folds.input import fold_input
-from pkg_pipeline.stages.folds.stores import DirtyFold, FoldReads, FoldRow, FoldWrites, Running, SessionView
+from pkg_pipeline.stages.folds.stores import DirtyFold, FoldRow, Running, SessionView
 from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.reports import Effort
 from pkg_pipeline.stages.ports import Clock, Embedder
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.sessions.fold_reads import PostgresFoldReads
+    from pkg_pipeline.adapters.postgres.sessions.folds import PostgresFoldStore
 
 EARLIER_SUMMARIES = 3
 """H13: so many of the last summaries stand before the stretch."""
@@ -44,8 +49,8 @@ class FoldDeps:
     ``embedder`` loads one when called; None where none is set up.
     """
 
-    reads: FoldReads
-    writes: FoldWrites
+    reads: PostgresFoldReads
+    writes: PostgresFoldStore
     clock: Clock
     embedder: Callable[[], Embedder] | None
     rules: FoldRules

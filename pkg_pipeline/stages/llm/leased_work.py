@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
 from uuid import UUID
 
 from pkg_pipeline.stages.ports import LlmMisconfigured
@@ -39,39 +39,40 @@ class WorkRules:
 
 
 class Leased(Protocol):
-    """Something under a lease."""
+    """Something under a lease; ``token`` is the fencing token."""
 
     @property
     def lease_id(self) -> UUID: ...
+    @property
+    def token(self) -> int: ...
 
 
 Held = TypeVar("Held", bound=Leased)
-HeldContra = TypeVar("HeldContra", bound=Leased, contravariant=True)
 Done = TypeVar("Done")
 
 
-class Leases(Protocol[HeldContra]):
+class Leases(Protocol):
     """A store of leases; what is no longer ours stays with its new holder."""
 
-    def renew(self, claimed: Sequence[HeldContra], *, lease_seconds: float) -> None: ...
-    def release(self, claimed: Sequence[HeldContra]) -> None: ...
+    def renew(self, claimed: Sequence[Leased], *, lease_seconds: float) -> None: ...
+    def release(self, claimed: Sequence[Leased]) -> None: ...
 
 
-class Heartbeat(Generic[Held]):
+class Heartbeat:
     """A thread that renews every held lease three times within its length. Context manager.
 
     A beat that fails is no failure of the work: whether a lease was lost is decided when the result is saved.
     """
 
-    def __init__(self, store: Leases[Held], *, lease_seconds: float) -> None:
+    def __init__(self, store: Leases, *, lease_seconds: float) -> None:
         self._store = store
         self._lease_seconds = lease_seconds
-        self._held: dict[UUID, Held] = {}
+        self._held: dict[UUID, Leased] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def hold(self, claimed: Iterable[Held]) -> None:
+    def hold(self, claimed: Iterable[Leased]) -> None:
         """From now on these are renewed; the thread starts with the first of them."""
         with self._lock:
             self._held.update({one.lease_id: one for one in claimed})
@@ -79,7 +80,7 @@ class Heartbeat(Generic[Held]):
             self._thread = threading.Thread(target=self._beat, name="lease heartbeat", daemon=True)
             self._thread.start()
 
-    def stop_renewing(self, claimed: Held) -> None:
+    def stop_renewing(self, claimed: Leased) -> None:
         with self._lock:
             self._held.pop(claimed.lease_id, None)
 
@@ -105,10 +106,10 @@ class Heartbeat(Generic[Held]):
                 continue
 
 
-class Workers(Generic[Held]):
+class Workers:
     """A few at a time, under one heartbeat; made by ``workers``."""
 
-    def __init__(self, store: Leases[Held], heartbeat: Heartbeat[Held], threads: ThreadPoolExecutor) -> None:
+    def __init__(self, store: Leases, heartbeat: Heartbeat, threads: ThreadPoolExecutor) -> None:
         self._store, self._heartbeat, self._threads = store, heartbeat, threads
 
     def all(
@@ -166,7 +167,7 @@ class Workers(Generic[Held]):
 
 
 @contextmanager
-def workers(store: Leases[Held], rules: WorkRules) -> Generator[Workers[Held]]:
+def workers(store: Leases, rules: WorkRules) -> Generator[Workers]:
     """Threads and heartbeat; both end with the context."""
     with ExitStack() as open_things:
         heartbeat = open_things.enter_context(Heartbeat(store, lease_seconds=rules.lease_seconds))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -17,7 +18,10 @@ from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, 
 from pkg_pipeline.memory.profile.rules import SummarySize, Week
 from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
 from pkg_pipeline.memory.records import Language, Person
-from pkg_pipeline.stages.profiles.stores import Extent, Material, ProfileReads
+from pkg_pipeline.stages.profiles.stores import Extent, Material
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,9 @@ class Prepared:
         return self.source.language
 
 
-def prepare(reads: ProfileReads, entity: Person, week: Week, *, profile_id: UUID, zone: ZoneInfo) -> Prepared | None:
+def prepare(
+    reads: PostgresProfileReads, entity: Person, week: Week, *, profile_id: UUID, zone: ZoneInfo
+) -> Prepared | None:
     """None where nothing is summarised by then."""
     material = reads.material(entity.entity_id, week)
     if material is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile.gate import check_profile
@@ -28,11 +28,13 @@ from pkg_pipeline.stages.profiles.stores import (
     ClaimedProfile,
     PastAttempt,
     ProfilePrompt,
-    ProfileReads,
     ProfileRow,
-    ProfileWrites,
     Words,
 )
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
+    from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore
 
 TASK: Final[LlmTask] = "relationship_profile"
 
@@ -74,8 +76,8 @@ def prompt_of(model: str) -> ProfilePrompt:
 class ProfileMaker:
     """Makes the profiles of one week."""
 
-    reads: ProfileReads
-    writes: ProfileWrites
+    reads: PostgresProfileReads
+    writes: PostgresProfileStore
     asking: Asking
     week: Week
     zone: ZoneInfo

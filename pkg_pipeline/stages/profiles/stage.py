@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -24,7 +25,10 @@ from pkg_pipeline.stages.llm.reports import AskedReport
 from pkg_pipeline.stages.partitions import FinishedPartition, PartitionStore
 from pkg_pipeline.stages.ports import Billing, Clock
 from pkg_pipeline.stages.profiles.making import TASK, MadeProfile, Outcome, ProfileMaker, prompt_of
-from pkg_pipeline.stages.profiles.stores import ClaimedProfile, ProfileReads, ProfileWrites, WeekStore
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
+    from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, PostgresWeekStore
 
 ASSET = "entity_relationship_profiles"
 
@@ -61,9 +65,9 @@ class WeekReport(AskedReport):
 class Profiles:
     """P19, P20, P22 over the ports given."""
 
-    reads: ProfileReads
-    writes: ProfileWrites
-    weeks: WeekStore
+    reads: PostgresProfileReads
+    writes: PostgresProfileStore
+    weeks: PostgresWeekStore
     partitions: PartitionStore
     access: LlmAccess
     clock: Clock
@@ -123,7 +127,7 @@ class Profiles:
                 on_week(report)
         return reports
 
-    def _build(self, week: Week, maker: ProfileMaker, asking: Asking, hands: Workers[ClaimedProfile]) -> WeekReport:
+    def _build(self, week: Week, maker: ProfileMaker, asking: Asking, hands: Workers) -> WeekReport:
         was_attempted = self.weeks.begin(week)
         marks = self.partitions.begin(ASSET, [week.key], now=self.clock.now())
         persons = self.reads.persons(week)
@@ -148,7 +152,7 @@ class Profiles:
         persons: Sequence[Person],
         report: WeekReport,
         maker: ProfileMaker,
-        hands: Workers[ClaimedProfile],
+        hands: Workers,
     ) -> dict[UUID, UUID]:
         """All persons of the week, the most important first; returns what is still pending, as profile id → entity
         id.

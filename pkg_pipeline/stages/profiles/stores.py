@@ -5,16 +5,14 @@ Budgets, ledger and partitions are in ``stores``; the rules over these records a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, Protocol
+from typing import Literal
 from uuid import UUID
 
 from pkg_pipeline.memory.profile.records import KeyDecision, OpenItem, ProfileAggregate, ProfileContent
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.records import Language, Person, Quarantined
-from pkg_pipeline.stages.llm.stores import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,83 +136,3 @@ class ProfileRow:
 
 
 Saved = Literal["written", "unchanged", "lost"]
-
-
-class ProfileReads(Protocol):
-    """What goes into profiles."""
-
-    def persons(self, week: Week) -> list[Person]:
-        """Whom the week's profiles are about (P20), the most important first: nobody's failures before another's first
-        try, those without any profile, then by the most recent contact up to the week's end.
-        """
-        ...
-
-    def material(self, entity_id: UUID, week: Week) -> Material | None:
-        """None where nothing is summarised by then."""
-        ...
-
-    def texts(self, summary_ids: Sequence[UUID]) -> Mapping[UUID, tuple[str, str | None]]:
-        """(summary, tone) by id."""
-        ...
-
-    def words(self, entity_id: UUID, week: Week, *, input_hash: str, prompt: ProfilePrompt) -> Words | None:
-        """Words made from this input: the week's own, else those of another week (P23)."""
-        ...
-
-    def attempt(self, entity_id: UUID, week: Week, *, input_hash: str, prompt: ProfilePrompt) -> PastAttempt | None: ...
-
-
-class ProfileWrites(Protocol):
-    """Leases, rows and attempts."""
-
-    def claim(
-        self, persons: Sequence[tuple[UUID, Person]], *, holder: str, lease_seconds: float
-    ) -> list[ClaimedProfile]:
-        """Those of (profile id, person) that nobody else works on, in the order given."""
-        ...
-
-    def renew(self, claimed: Sequence[ClaimedProfile], *, lease_seconds: float) -> None: ...
-
-    def release(self, claimed: Sequence[ClaimedProfile]) -> None:
-        """Gives back what was not saved; leases that are no longer ours stay with their new holder."""
-        ...
-
-    def save(self, row: ProfileRow, *, token: int) -> Saved:
-        """Row and release of the lease in one transaction; nothing is written where nothing is new. ``lost``, and
-        nothing saved, when another worker has it.
-        """
-        ...
-
-    def fail(
-        self,
-        claimed: ClaimedProfile,
-        failure: Failure,
-        *,
-        week: Week,
-        input_hash: str,
-        prompt: ProfilePrompt,
-        past: PastAttempt | None,
-        attempt_limit: int,
-    ) -> bool:
-        """Record an attempt (P19), or with ``counts`` False only put it off; release the lease. Whether that was it."""
-        ...
-
-
-class WeekStore(Protocol):
-    """The weeks as partitions, beyond what ``PartitionStore`` knows."""
-
-    def begin(self, week: Week) -> bool:
-        """Everything committed by now will be seen by the run that begins; what comes later marks the week anew.
-        Whether the week was attempted before.
-        """
-        ...
-
-    def is_attempted(self, sunday: date) -> bool: ...
-
-    def revive(self, prompt: ProfilePrompt) -> int:
-        """What was given up under another prompt or model is due again (P19); how many profiles."""
-        ...
-
-    def resume_at(self, week: Week, profiles: Mapping[UUID, UUID]) -> datetime | None:
-        """The earliest moment, by the database's clock, at which one of (profile id → entity) can go on."""
-        ...

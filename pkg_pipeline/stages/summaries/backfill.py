@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.stages.summaries.backfill_stores import (
     Backfill,
     BackfillRequest,
-    BackfillStore,
     Chosen,
     Forecast,
     waiting_of,
 )
 from pkg_pipeline.stages.summaries.stage import DayReport, Summaries, estimate
 from pkg_pipeline.stages.summaries.stores import Eligibility, Scope
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.summaries.backfills import PostgresBackfillStore
 
 MOST_INTERACTIONS = 1_000_000
 """More than a person's whole history; a larger limit is a slip."""
@@ -53,7 +56,7 @@ class Backfills:
     day. Whatever takes an id raises ``BackfillUnknown``.
     """
 
-    store: BackfillStore
+    store: PostgresBackfillStore
     summaries: Summaries
     usd_per_day: float
     older_than_days: float

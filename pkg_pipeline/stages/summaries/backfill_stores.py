@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from uuid import UUID
 
-from pkg_pipeline.stages.summaries.stores import Eligibility, Waiting
+from pkg_pipeline.stages.summaries.stores import Waiting
 
 BackfillState = Literal["requested", "running", "done", "cancelled"]
 
@@ -166,64 +166,3 @@ def waiting_of(chosen: Sequence[Chosen]) -> Waiting:
         messages=sum(one.messages for one in chosen),
         message_tokens=sum(one.message_tokens for one in chosen),
     )
-
-
-class BackfillStore(Protocol):
-    """Requests and the interactions that they chose. ``eligibility`` tells what is current, failed and complete."""
-
-    def choose(self, request: BackfillRequest, *, eligibility: Eligibility, window_messages: int) -> Sequence[Chosen]:
-        """Oldest first, at most the limit; nothing is written."""
-        ...
-
-    def create(
-        self,
-        request: BackfillRequest,
-        forecast: Forecast,
-        chosen: Sequence[Chosen],
-        *,
-        ended_before: datetime,
-        requested_by: str,
-    ) -> tuple[UUID, bool]:
-        """The new backfill, or the open one with the very same request (then False), in one transaction.
-
-        All of ``chosen`` ended by ``ended_before``: one that ends later has gone on since.
-        """
-        ...
-
-    def same(self, request: BackfillRequest) -> UUID | None:
-        """The open backfill with this request."""
-        ...
-
-    def request_of(self, backfill_id: UUID) -> tuple[BackfillRequest, BackfillState] | None: ...
-
-    def settle(self, backfill_id: UUID, *, eligibility: Eligibility, days: tuple[date, date] | None = None) -> int:
-        """Ticks off what needs nothing more; ends the backfill when that is all. Returns how many are left."""
-        ...
-
-    def begin(self, backfill_id: UUID) -> None:
-        """It is being worked on: nothing waited for any more."""
-        ...
-
-    def rest(self, backfill_id: UUID, *, seconds: float, reason: str) -> None:
-        """Why it stopped, and how long from now it is not asked for again."""
-        ...
-
-    def cancel(self, backfill_id: UUID) -> bool:
-        """Ends an open one as it is; False where it is not open."""
-        ...
-
-    def ready_days(self, backfill_id: UUID, *, eligibility: Eligibility) -> Sequence[date]:
-        """Days with interactions of it that can be worked on now, oldest first."""
-        ...
-
-    def open_ids(self) -> Sequence[tuple[UUID, datetime | None]]:
-        """Open backfills, oldest request first, each with the moment before which it rests, if that is to come."""
-        ...
-
-    def listed(self, *, limit: int, only: UUID | None = None) -> Sequence[Backfill]:
-        """Newest request first."""
-        ...
-
-    def stale_count(self, *, eligibility: Eligibility) -> int:
-        """Served summaries that another prompt, model or schema made."""
-        ...

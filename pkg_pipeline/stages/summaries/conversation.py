@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.summary.splitting import Sized, cut_windows, window_of
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.summaries.stores import Claimed, SummaryStore
+from pkg_pipeline.stages.summaries.stores import Claimed
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
 LINE_TOKENS = 60
 """Number, speaker, time and JSON around a message of the prompt, generously."""
@@ -23,7 +27,7 @@ CITED_AT_ONCE = 2_000
 class Conversation:
     """One interaction under a lease."""
 
-    def __init__(self, claimed: Claimed, store: SummaryStore, counter: TokenCounter) -> None:
+    def __init__(self, claimed: Claimed, store: PostgresSummaryStore, counter: TokenCounter) -> None:
         self._claimed = claimed
         self._store = store
         self._counter = counter

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.gate import check
@@ -35,7 +35,10 @@ from pkg_pipeline.stages.llm.ask import WORST_TOKENIZER, Asking
 from pkg_pipeline.stages.llm.reports import Effort
 from pkg_pipeline.stages.ports import LlmRefused, LlmRejected, LlmTask, LlmTooLong, Subject
 from pkg_pipeline.stages.summaries.conversation import Conversation
-from pkg_pipeline.stages.summaries.stores import Claimed, SummaryMethod, SummaryStore
+from pkg_pipeline.stages.summaries.stores import Claimed, SummaryMethod
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
 TASK: Final[LlmTask] = "interaction_summary"
 """The budget that pays for all three questions."""
@@ -113,7 +116,9 @@ class Making:
 class SummaryMaker:
     """One claimed interaction; ``made`` sums up what it takes."""
 
-    def __init__(self, claimed: Claimed, store: SummaryStore, asking: Asking, rules: MakingRules, made: Made) -> None:
+    def __init__(
+        self, claimed: Claimed, store: PostgresSummaryStore, asking: Asking, rules: MakingRules, made: Made
+    ) -> None:
         self._claimed, self._asking, self._rules, self._made = claimed, asking, rules, made
         self._talk = Conversation(claimed, store, asking.counter)
         self._subject = Subject("interaction", claimed.source.interaction_id)

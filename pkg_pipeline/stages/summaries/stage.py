@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
@@ -25,10 +26,12 @@ from pkg_pipeline.stages.summaries.stores import (
     DayCounts,
     Eligibility,
     Scope,
-    SummaryStore,
     Waiting,
 )
 from pkg_pipeline.stages.summaries.summarize import summarize_one, supersede_too_small
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
 ASSET = "interaction_summaries"
 
@@ -100,7 +103,7 @@ class Summaries:
     by ``prompt_version``.
     """
 
-    store: SummaryStore
+    store: PostgresSummaryStore
     partitions: PartitionStore
     access: LlmAccess
     clock: Clock
@@ -175,7 +178,7 @@ class Summaries:
         before: Mapping[date, DayCounts],
         eligibility: Eligibility,
         asking: Asking,
-        hands: Workers[Claimed],
+        hands: Workers,
     ) -> None:
         """Claims and makes until nothing is left that can be done now."""
         waiting = [day for day in reports if day in before and before[day].pending]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
-from pkg_pipeline.memory.records import Quarantined, SourceMessage, SummaryContent, SummaryInput
+from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.increments import KnownSummary
-from pkg_pipeline.stages.llm.stores import Failure
+
+if TYPE_CHECKING:
+    pass
 
 NOBODY = UUID(int=0)
 
@@ -53,7 +55,7 @@ class Claimed:
     """One interaction under a lease. ``token`` is the fencing token the result is saved with.
 
     ``attempts`` and ``deferrals`` are those of this very input, prompt and model. A long one comes without its
-    messages: they are read through ``SummaryStore``. ``known`` is the summary that stands, ``adopted``
+    messages: they are read through ``PostgresSummaryStore``. ``known`` is the summary that stands, ``adopted``
     are those that do not and whose items are still served here.
     """
 
@@ -147,66 +149,3 @@ class TooSmall:
     interaction_id: UUID
     content: SummaryContent
     texts: Mapping[str, str]
-
-
-class SummaryStore(Protocol):
-    """Leases, sources and publication. No transaction stays open across a call; what is saved releases its lease."""
-
-    def claim(
-        self,
-        days: tuple[date, date],
-        *,
-        eligibility: Eligibility,
-        limit: int,
-        holder: str,
-        lease_seconds: float,
-        without: Sequence[UUID] = (),
-    ) -> list[Claimed]:
-        """Due interactions under leases, fewest attempts first, then oldest first; none of ``without``."""
-        ...
-
-    def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None: ...
-
-    def release(self, claimed: Sequence[Claimed]) -> None: ...
-
-    def pages(self, claimed: Claimed) -> Iterator[list[SourceMessage]]:
-        """All live messages in the order of the input hash, archived ones with their texts; some thousands at a time,
-        and nothing stays open between two pages.
-        """
-        ...
-
-    def texts(self, claimed: Claimed) -> Iterator[tuple[str, str]]:
-        """(external id, content hash) of all live messages, in that order."""
-        ...
-
-    def messages_of(self, claimed: Claimed, external_ids: Sequence[str]) -> list[SourceMessage]:
-        """Those of ``external_ids`` that are live in this interaction."""
-        ...
-
-    def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
-        """Save and link in one transaction; False, and nothing saved, when another worker has the lease."""
-        ...
-
-    def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
-        """Record an attempt (P19), or with ``counts`` False only put the work off."""
-        ...
-
-    def revive(self, *, prompt_version: str, model: str) -> int:
-        """What failed under another prompt or model is due again (P19); how many interactions."""
-        ...
-
-    def too_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> list[TooSmall]:
-        """What is to be superseded without a successor in the closed range of days."""
-        ...
-
-    def supersede_small(
-        self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
-    ) -> bool:
-        """Of its items and facts only ``keep`` is served on. False if it changed meanwhile."""
-        ...
-
-    def day_counts(self, days: tuple[date, date], *, eligibility: Eligibility) -> Mapping[date, DayCounts]: ...
-
-    def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
-        """What is due over all days."""
-        ...

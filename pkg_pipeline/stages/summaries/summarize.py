@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SummaryContent
@@ -17,7 +18,10 @@ from pkg_pipeline.stages.llm.answer_validation import attempt
 from pkg_pipeline.stages.llm.ask import UNAVAILABLE_SECONDS, Asking
 from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.summaries.making import Made, Making, MakingRules, Moved, Outcome, SummaryMaker
-from pkg_pipeline.stages.summaries.stores import Claimed, Eligibility, SummaryRow, SummaryStore
+from pkg_pipeline.stages.summaries.stores import Claimed, Eligibility, SummaryRow
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
 CALLS_PER_WINDOW = 4
 """The most answers that one attempt at one window asks for: as usual, stricter, and one for each half."""
@@ -26,7 +30,7 @@ CALLS_PER_WINDOW = 4
 def summarize_one(
     claimed: Claimed,
     *,
-    store: SummaryStore,
+    store: PostgresSummaryStore,
     asking: Asking,
     eligibility: Eligibility,
     rules: MakingRules,
@@ -97,7 +101,7 @@ def _printed(content: SummaryContent) -> list[str]:
     ]
 
 
-def supersede_too_small(days: tuple[date, date], *, store: SummaryStore, eligibility: Eligibility) -> int:
+def supersede_too_small(days: tuple[date, date], *, store: PostgresSummaryStore, eligibility: Eligibility) -> int:
     """Summaries that rest on what is said no more while too few messages are left to make them again (P11, P29).
 
     They are superseded without a successor: of what they knew only that is served on whose messages still say it; the

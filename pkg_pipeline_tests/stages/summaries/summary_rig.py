@@ -28,7 +28,7 @@ from pkg_pipeline.stages.partitions import PartitionStore
 from pkg_pipeline.stages.ports import Billing, Lane, Llm, LlmAttempt, LlmError, LlmReply, LlmRequest
 from pkg_pipeline.stages.summaries.making import MakingRules
 from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
-from pkg_pipeline.stages.summaries.stores import Scope, SummaryStore
+from pkg_pipeline.stages.summaries.stores import Scope
 from pkg_pipeline.wiring import Memory, PinnedClock
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
@@ -205,7 +205,7 @@ class SummaryRig:
         self,
         llm: Llm | None = None,
         *,
-        store: SummaryStore | None = None,
+        store: PostgresSummaryStore | None = None,
         partitions: PartitionStore | None = None,
         ledger: LedgerStore | None = None,
         calls_cap: int | None = None,

@@ -28,18 +28,22 @@ from pkg_pipeline.stages.profiles.stores import (
 
 
 class PostgresProfileReads:
-    """Implements ``stages.profile_stores.ProfileReads``; ``timezone`` makes days of moments."""
+    """What goes into profiles; ``timezone`` makes days of moments."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections
         self._timezone = timezone
 
     def persons(self, week: Week) -> list[Person]:
+        """Whom the week's profiles are about (P20), the most important first: nobody's failures before another's first
+        try, those without any profile, then by the most recent contact up to the week's end.
+        """
         with self._connections.connection() as connection:
             rows = connection.execute(query("profiles", "persons"), _moments(week)).fetchall()
         return [Person(key, name, is_self=False, organization=organization) for key, name, organization in rows]
 
     def material(self, entity_id: UUID, week: Week) -> Material | None:
+        """None where nothing is summarised by then."""
         parameters = {**_moments(week), "entity": entity_id, "timezone": self._timezone}
         with transaction(self._connections) as connection:
             connection.execute(query("profiles", "snapshot"))
@@ -65,11 +69,13 @@ class PostgresProfileReads:
             )
 
     def texts(self, summary_ids: Sequence[UUID]) -> Mapping[UUID, tuple[str, str | None]]:
+        """(summary, tone) by id."""
         with self._connections.connection() as connection:
             rows = connection.execute(query("profiles", "texts"), {"ids": list(summary_ids)})
             return {key: (summary, tone) for key, summary, tone in rows}
 
     def words(self, entity_id: UUID, week: Week, *, input_hash: str, prompt: ProfilePrompt) -> Words | None:
+        """Words made from this input: the week's own, else those of another week (P23)."""
         with self._connections.connection() as connection:
             row = connection.execute(
                 query("profiles", "words"), input_parameters(entity_id, week, input_hash, prompt)

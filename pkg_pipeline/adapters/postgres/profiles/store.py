@@ -24,7 +24,7 @@ STORED_ERROR_CHARACTERS = 1_000
 
 
 class PostgresProfileStore(Leasing):
-    """Implements ``stages.profile_stores.ProfileWrites``."""
+    """Leases, rows and attempts of profiles."""
 
     _lease_kind = "profile"
 
@@ -34,6 +34,7 @@ class PostgresProfileStore(Leasing):
     def claim(
         self, persons: Sequence[tuple[UUID, Person]], *, holder: str, lease_seconds: float
     ) -> list[ClaimedProfile]:
+        """Those of (profile id, person) that nobody else works on, in the order given."""
         ids = [key for key, _ in persons]
         parameters = {"kind": self._lease_kind, "ids": ids, "holder": holder, "lease": lease_seconds}
         with self._connections.connection() as connection:
@@ -41,6 +42,9 @@ class PostgresProfileStore(Leasing):
         return [ClaimedProfile(key, person, tokens[key]) for key, person in persons if key in tokens]
 
     def save(self, row: ProfileRow, *, token: int) -> Saved:
+        """Row and release of the lease in one transaction; nothing is written where nothing is new. ``lost``, and
+        nothing saved, when another worker has it.
+        """
         parameters = _columns(row)
         with transaction(self._connections) as connection:
             connection.execute(query("profiles", "lock_alone"))
@@ -65,6 +69,7 @@ class PostgresProfileStore(Leasing):
         past: PastAttempt | None,
         attempt_limit: int,
     ) -> bool:
+        """Record an attempt (P19), or with ``counts`` False only put it off; release the lease. Whether that was it."""
         attempts = (past.attempts if past else 0) + failure.counts
         is_failed = attempts >= attempt_limit
         parameters = {
@@ -84,12 +89,15 @@ class PostgresProfileStore(Leasing):
 
 
 class PostgresWeekStore:
-    """Implements ``stages.profile_stores.WeekStore``."""
+    """The weeks as partitions, beyond what the store of partitions knows."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def begin(self, week: Week) -> bool:
+        """Everything committed by now will be seen by the run that begins; what comes later marks the week anew.
+        Whether the week was attempted before.
+        """
         with transaction(self._connections) as connection:
             connection.execute(query("profiles", "lock_alone"))
             found = connection.execute(query("profiles", "begin"), {"key": week.key}).fetchone()
@@ -101,6 +109,7 @@ class PostgresWeekStore:
         return found is not None and found[0]
 
     def revive(self, prompt: ProfilePrompt) -> int:
+        """What was given up under another prompt or model is due again (P19); how many profiles."""
         with self._connections.connection() as connection:
             found = connection.execute(
                 query("profiles", "revive"), {"prompt_version": prompt.version, "model": prompt.model}
@@ -108,6 +117,7 @@ class PostgresWeekStore:
         return int(found[0]) if found else 0
 
     def resume_at(self, week: Week, profiles: Mapping[UUID, UUID]) -> datetime | None:
+        """The earliest moment, by the database's clock, at which one of (profile id → entity) can go on."""
         parameters = {"week": week.sunday, "profiles": list(profiles), "entities": list(profiles.values())}
         with self._connections.connection() as connection:
             found = connection.execute(query("profiles", "resume_at"), parameters).fetchone()

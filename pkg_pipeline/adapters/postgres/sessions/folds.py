@@ -30,7 +30,9 @@ Read = Sequence[tuple[int, str]]
 
 
 class PostgresFoldStore(Leasing):
-    """Implements ``stages.fold_stores.FoldWrites``."""
+    """Leases of sessions, folds, and what a session's row says of them. ``False``: another worker has it, nothing was
+    written.
+    """
 
     _lease_kind = "session"
 
@@ -38,23 +40,27 @@ class PostgresFoldStore(Leasing):
         self._connections = connections
 
     def due(self, now: datetime, *, limit: int) -> int:
+        """How many sessions could be claimed now, at most ``limit``."""
         with self._connections.connection() as connection:
             found = connection.execute(query("folds", "due"), {"now": now, "limit": limit}).fetchone()
         return int(found[0]) if found else 0
 
     def unfolded(self, *, least_messages: int, limit: int) -> int:
+        """How many sessions have so many messages since their HWM, due or not; counted up to ``limit``."""
         parameters = {"least": least_messages, "limit": limit}
         with self._connections.connection() as connection:
             found = connection.execute(query("folds", "unfolded"), parameters).fetchone()
         return int(found[0]) if found else 0
 
     def ask_all(self, now: datetime, *, least_messages: int) -> int:
+        """H7, ``scheduled``: asks for a fold of every session with so many messages since its HWM; how many."""
         with self._connections.connection() as connection:
             return connection.execute(query("folds", "ask_all"), {"now": now, "least": least_messages}).rowcount
 
     def claim(
         self, *, now: datetime, limit: int, besides: Sequence[UUID], holder: str, lease_seconds: float
     ) -> list[ClaimedSession]:
+        """Due sessions that nobody works on, the longest due first, none of ``besides``."""
         parameters = {"now": now, "limit": limit, "besides": list(besides), "holder": holder, "lease": lease_seconds}
         with self._connections.connection() as connection:
             return [ClaimedSession(*row) for row in connection.execute(query("folds", "claim"), parameters)]
@@ -62,6 +68,7 @@ class PostgresFoldStore(Leasing):
     def claim_one(
         self, session_id: UUID, *, event: SessionEvent | None, now: datetime, holder: str, lease_seconds: float
     ) -> ClaimedSession | None:
+        """Asks for a fold of this session and takes it, due or not; None while another worker has it."""
         parameters = {"session": session_id, "event": event, "now": now}
         lease = {"kind": self._lease_kind, "ids": [session_id], "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
@@ -71,6 +78,9 @@ class PostgresFoldStore(Leasing):
         return None if found is None else ClaimedSession(*found)
 
     def begin(self, claimed: ClaimedSession, *, to_id: int, trigger: FoldTrigger, event: SessionEvent | None) -> bool:
+        """Writes down that it is folded up to ``to_id``, so that the work goes on whoever is killed. ``event``, which
+        was looked at, is over; one that came meanwhile stays.
+        """
         with self._writing(claimed) as writing:
             if writing is not None:
                 writing.run("begin", to=to_id, trigger=trigger, event=event)
@@ -79,6 +89,11 @@ class PostgresFoldStore(Leasing):
     def publish(
         self, row: FoldRow, *, claimed: ClaimedSession, running: Running, now: datetime, ending: Ending | None
     ) -> bool:
+        """H10: the fold, topics and the HWM at once. ``ending`` None keeps the lease for the next step.
+
+        What was edited or deleted since it was read makes the fold dirty from the beginning. A live fold of the same
+        window is not doubled: the HWM moves alone (H8).
+        """
         with self._writing(claimed) as writing:
             if writing is None or writing.hwm != row.after_id:
                 return False
@@ -99,6 +114,9 @@ class PostgresFoldStore(Leasing):
         return True
 
     def replace(self, row: FoldRow, *, claimed: ClaimedSession, running: Running | None) -> bool:
+        """H15: the fold in place of ``row.parent``, which is superseded. HWM and counters stay, and so does the lease.
+        ``running`` None: it is made anew with another fold.
+        """
         parent = row.parent
         assert parent is not None, "a fold that was made anew stands for another one"
         with self._writing(claimed) as writing:
@@ -114,6 +132,9 @@ class PostgresFoldStore(Leasing):
     def confirm(
         self, fold: DirtyFold, *, messages: Sequence[tuple[int, str]], claimed: ClaimedSession, running: Running | None
     ) -> bool:
+        """What the fold covers is again what it was made from: unless ``messages``, as read, changed since, it is not
+        dirty any more.
+        """
         with self._writing(claimed) as writing:
             if writing is None:
                 return False
@@ -123,6 +144,7 @@ class PostgresFoldStore(Leasing):
         return True
 
     def leave(self, claimed: ClaimedSession, look: Look, *, ending: Ending) -> bool:
+        """Nothing (more) is to be folded: the lease goes back."""
         with self._writing(claimed) as writing:
             if writing is not None:
                 writing.run("look", event=look.event, is_of_drift=look.is_of_drift)
@@ -130,6 +152,7 @@ class PostgresFoldStore(Leasing):
         return writing is not None
 
     def fail(self, claimed: ClaimedSession, failure: Failure) -> None:
+        """Nothing moves: the attempt is counted or put off, with its reason, and the lease goes back."""
         with self._writing(claimed) as writing:
             if writing is not None:
                 error = failure.error[:STORED_ERROR_CHARACTERS]
@@ -137,6 +160,7 @@ class PostgresFoldStore(Leasing):
                 writing.give_back()
 
     def rest(self, now: datetime, *, seconds: float, reason: str) -> int:
+        """All that is due waits so long, by the database's clock: a cap or the service would refuse it all alike."""
         parameters = {"now": now, "seconds": seconds, "error": reason[:STORED_ERROR_CHARACTERS]}
         with self._connections.connection() as connection:
             return connection.execute(query("folds", "rest"), parameters).rowcount

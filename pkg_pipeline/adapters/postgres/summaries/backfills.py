@@ -28,18 +28,20 @@ ALWAYS = (date.min, date.max)
 
 
 class PostgresBackfillStore:
-    """Implements ``stages.backfill_stores.BackfillStore``."""
+    """Requests and the interactions that they chose. ``eligibility`` tells what is current, failed and complete."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def choose(self, request: BackfillRequest, *, eligibility: Eligibility, window_messages: int) -> list[Chosen]:
+        """Oldest first, at most the limit; nothing is written."""
         days = (request.first_day or date.min, request.last_day or date.max)
         parameters = {**eligible(eligibility, days), "limit": request.limit, "window": window_messages}
         with self._connections.connection() as connection:
             return [Chosen(*row) for row in connection.execute(query("backfills", "choose"), parameters)]
 
     def same(self, request: BackfillRequest) -> UUID | None:
+        """The open backfill with this request."""
         found = self._rows("same", {"request": Jsonb(request.to_json())})
         return found[0][0] if found else None
 
@@ -52,6 +54,10 @@ class PostgresBackfillStore:
         ended_before: datetime,
         requested_by: str,
     ) -> tuple[UUID, bool]:
+        """The new backfill, or the open one with the very same request (then False), in one transaction.
+
+        All of ``chosen`` ended by ``ended_before``: one that ends later has gone on since.
+        """
         parameters = {
             "request": Jsonb(request.to_json()),
             "forecast": Jsonb(forecast.to_json()),
@@ -75,6 +81,7 @@ class PostgresBackfillStore:
         return (BackfillRequest.from_json(found[0][0]), found[0][1]) if found else None
 
     def settle(self, backfill_id: UUID, *, eligibility: Eligibility, days: tuple[date, date] | None = None) -> int:
+        """Ticks off what needs nothing more; ends the backfill when that is all. Returns how many are left."""
         parameters = {**eligible(eligibility, days or ALWAYS), "backfill": backfill_id}
         with transaction(self._connections) as connection:
             if days is None:
@@ -85,25 +92,32 @@ class PostgresBackfillStore:
         return int(left[0]) if left else 0
 
     def begin(self, backfill_id: UUID) -> None:
+        """It is being worked on: nothing waited for any more."""
         self._write("begin", {"backfill": backfill_id})
 
     def rest(self, backfill_id: UUID, *, seconds: float, reason: str) -> None:
+        """Why it stopped, and how long from now it is not asked for again."""
         self._write("rest", {"backfill": backfill_id, "seconds": seconds, "reason": reason})
 
     def cancel(self, backfill_id: UUID) -> bool:
+        """Ends an open one as it is; False where it is not open."""
         return self._write("cancel", {"backfill": backfill_id}) == 1
 
     def ready_days(self, backfill_id: UUID, *, eligibility: Eligibility) -> list[date]:
+        """Days with interactions of it that can be worked on now, oldest first."""
         parameters = {**eligible(eligibility, ALWAYS), "backfill": backfill_id}
         return [day for (day,) in self._rows("ready_days", parameters)]
 
     def open_ids(self) -> list[tuple[UUID, datetime | None]]:
+        """Open backfills, oldest request first, each with the moment before which it rests, if that is to come."""
         return [(found, resume_at) for found, resume_at in self._rows("open", {})]
 
     def listed(self, *, limit: int, only: UUID | None = None) -> list[Backfill]:
+        """Newest request first."""
         return [_backfill(row) for row in self._rows("listed", {"limit": limit, "only": only})]
 
     def stale_count(self, *, eligibility: Eligibility) -> int:
+        """Served summaries that another prompt, model or schema made."""
         return int(self._rows("stale_count", eligible(eligibility, ALWAYS))[0][0])
 
     def _rows(self, name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:

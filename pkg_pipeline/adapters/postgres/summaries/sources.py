@@ -37,6 +37,9 @@ class SummarySources:
     _timezone: str
 
     def pages(self, claimed: Claimed) -> Iterator[list[SourceMessage]]:
+        """All live messages in the order of the input hash, archived ones with their texts; some thousands at a time,
+        and nothing stays open between two pages.
+        """
         people = {person.entity_id: person for person in claimed.source.participants}
         number = 1
         for rows in self._pages(claimed, "page", PAGE_MESSAGES):
@@ -44,10 +47,12 @@ class SummarySources:
             number += len(rows)
 
     def texts(self, claimed: Claimed) -> Iterator[tuple[str, str]]:
+        """(external id, content hash) of all live messages, in that order."""
         for rows in self._pages(claimed, "hashes", HASHES_AT_ONCE):
             yield from ((key, text_hash) for key, _, text_hash in rows)
 
     def messages_of(self, claimed: Claimed, external_ids: Sequence[str]) -> list[SourceMessage]:
+        """Those of ``external_ids`` that are live in this interaction."""
         people = {person.entity_id: person for person in claimed.source.participants}
         parameters = {**_span(claimed), "ids": list(external_ids)}
         with self._connections.connection() as connection:
@@ -55,6 +60,7 @@ class SummarySources:
         return [_message(number, row, people) for number, row in enumerate(rows, 1)]
 
     def too_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> list[TooSmall]:
+        """What is to be superseded without a successor in the closed range of days."""
         parameters = {
             "first_day": days[0],
             "last_day": days[1],

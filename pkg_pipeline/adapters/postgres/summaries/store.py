@@ -30,7 +30,9 @@ STORED_ANSWER_CHARACTERS = 20_000
 
 
 class PostgresSummaryStore(SummarySources, Leasing):
-    """Implements ``stages.summaries.stores.SummaryStore``; ``timezone`` goes into inputs, for words like tomorrow."""
+    """Leases, sources and publication; what is saved releases its lease. ``timezone`` goes into every input, for words
+    such as tomorrow.
+    """
 
     _lease_kind = "summary"
 
@@ -48,6 +50,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
         lease_seconds: float,
         without: Sequence[UUID] = (),
     ) -> list[Claimed]:
+        """Due interactions under leases, fewest attempts first, then oldest first; none of ``without``."""
         parameters = {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
             leased = connection.execute(
@@ -63,12 +66,14 @@ class PostgresSummaryStore(SummarySources, Leasing):
             return self._loaded(connection, rows) if rows else []
 
     def revive(self, *, prompt_version: str, model: str) -> int:
+        """What failed under another prompt or model is due again (P19); how many interactions."""
         parameters = {"prompt_version": prompt_version, "model": model}
         with self._connections.connection() as connection:
             found = connection.execute(query("summaries", "revive"), parameters).fetchone()
         return int(found[0]) if found else 0
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
+        """Save and link in one transaction; False, and nothing saved, when another worker has the lease."""
         parameters = {**_columns(row), "fact_confidence": fact_confidence}
         is_long = len(row.message_ids) > LOADED_MESSAGES
         # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it
@@ -99,6 +104,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
     def supersede_small(
         self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
     ) -> bool:
+        """Of its items and facts only ``keep`` is served on. False if it changed meanwhile."""
         parameters = {
             "id": found.summary_id,
             "keep": list(keep),
@@ -112,6 +118,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             return gone is not None
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
+        """Record an attempt (P19), or with ``counts`` False only put the work off."""
         attempts = claimed.attempts + failure.counts
         source = claimed.source
         parameters = {
@@ -156,6 +163,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             return dict(cursor.execute(query("summaries", "counts"), eligible(eligibility, days)))
 
     def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
+        """What is due over all days."""
         given = {
             "now": eligibility.now,
             "due_after": eligibility.due_after_seconds,

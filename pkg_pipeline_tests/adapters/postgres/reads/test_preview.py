@@ -14,6 +14,7 @@ from pkg_pipeline.adapters.postgres.reads.preview import NEWEST, ROWS, is_wordle
 from pkg_pipeline.adapters.postgres.schema.tables import METADATA
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.cli.processes import NOW, dialogue, line, written
 
 DAY = "2025-01-01"
@@ -29,7 +30,7 @@ def memory(database_url: str, tmp_path: Path) -> Iterator[wiring.Memory]:
         many = [line(number, "Wei Chen", f"Words number {number}", chat="c2", day=3) for number in range(20)]
         opened.import_path(written(tmp_path / "one.jsonl", [*dialogue(), *many]))
         opened.build_interactions()
-        opened.summarize((date(2025, 1, 1), date(2025, 1, 31)), lane="backfill")
+        opened.summarize((date(2025, 1, 1), date(2025, 1, 31)), Billing("backfill"))
         opened.chunks.build((date(2025, 1, 1), date(2025, 1, 31)))
         yield opened
 
