@@ -21,6 +21,7 @@ from pkg_pipeline.defs.automation.due import has_work
 from pkg_pipeline.defs.pipeline_memory import opened
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.monitoring.verification import EVER
+from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.defs.fakes import FIRST_DAY, FOLDS, NOW, FakeMemory
 from pkg_pipeline_tests.stages.folds.fold_rig import FoldRig
 
@@ -113,11 +114,11 @@ def test_the_flow_works_off_what_is_due_and_ends_under_a_clock_that_stands(datab
     rig.talk(45, words=60)
     with opened(settings_of(database_url, tmp_path, rig)) as memory:
         assert has_work(memory, FOLDS)
-        report = memory.fold_sessions(lane="backfill", run_id=None, asks_all=False)
+        report = memory.fold_sessions(Billing("backfill"), asks_all=False)
         assert (report.sessions, report.folds, report.pending, has_work(memory, FOLDS)) == (1, 1, 0, False)
         rig.talk(7, start=45, words=60)
         assert not has_work(memory, FOLDS)
-        report = memory.fold_sessions(lane="live", run_id=None, asks_all=True)
+        report = memory.fold_sessions(Billing("live"), asks_all=True)
         assert (report.folds, rig.live()[-1]["trigger"]) == (1, "scheduled")
         (verdict,) = memory.verify(FOLDS, ["session_coverage"], None)
     assert (verdict.passed, verdict.reason, rig.wrong()) == (True, "1 looked at", [])
