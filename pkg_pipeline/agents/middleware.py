@@ -1,9 +1,7 @@
 """The middleware that fits every prompt of a LangChain agent into its model's window (L4, L5, L10).
 
-It changes what one call sees, never what the thread keeps. Below the budget the call goes through untouched, unless
-messages were pruned from the thread: then the summary stands before the others for what is gone. Above the budget the
-rules of ``memory.window`` choose: what the memory knows of the thread as one message, older messages cut short, the
-last ones whole. The turn that waits for its answer is never cut: where it alone is too long, ``LiveTurnTooLong``.
+The thread itself is not changed. Below the budget a call passes unchanged, unless messages were pruned: then the
+summary is put first. Above it ``memory.window`` chooses; a live turn that does not fit raises ``LiveTurnTooLong``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
@@ -52,11 +53,9 @@ class ThreadMemory:
         """Tier 1 of a thread, of whose messages ``ids`` are in the prompt."""
         if self._memory is None or thread_id is None:
             return NOTHING
-        try:
+        with _tolerated("the memory could not be read (%s): the prompt goes without a summary"):
             return self._read(self._memory, thread_id, ids, model)
-        except Exception as error:  # noqa: BLE001 - a prompt without tier 1 is better than none (L10)
-            log.warning("the memory could not be read (%s): the prompt goes without a summary", type(error).__name__)
-            return NOTHING
+        return NOTHING
 
     def _read(self, memory: Memory, thread_id: str, ids: Sequence[str], model: str | None) -> Remembered:
         chat_id = hashing.chat_id(SOURCE, thread_id)
@@ -93,7 +92,7 @@ class ThreadMemory:
         """Records what a prompt took and would have taken (T3). ``full``: tokens of the messages that were given."""
         if self._memory is None or thread_id is None:
             return
-        try:
+        with _tolerated("what the prompt took could not be recorded: %s"):
             if thread_id not in self._ensured:
                 self._memory.sessions.ensure(session_key(thread_id), policy="thread_size")
                 self._ensured.add(thread_id)
@@ -110,19 +109,24 @@ class ThreadMemory:
                 summaries=known.fold_ids if window.has_summary else (),
             )
             self._memory.windows.records.put(served_of(answer, model))
-        except Exception as error:  # noqa: BLE001 - measuring never stops a call
-            log.warning("what the prompt took could not be recorded: %s", type(error).__name__)
 
     def told(self, thread_id: str | None, *, input_tokens: int, output_tokens: int, model: str | None) -> None:
         """What a model reported, for the thread's last window."""
         if self._memory is None or thread_id is None:
             return
-        try:
+        with _tolerated("what the model reported could not be recorded: %s"):
             self._memory.windows.record_usage(
                 hashing.chat_id(SOURCE, thread_id), input_tokens=input_tokens, output_tokens=output_tokens, model=model
             )
-        except Exception as error:  # noqa: BLE001 - measuring never stops a call
-            log.warning("what the model reported could not be recorded: %s", type(error).__name__)
+
+
+@contextmanager
+def _tolerated(words: str) -> Iterator[None]:
+    """What fails is logged and stops no call (L10)."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - a prompt without memory is better than none
+        log.warning(words, type(error).__name__)
 
 
 def by_place(window: Window, ids: Sequence[str]) -> Window:

@@ -27,8 +27,7 @@ from pkg_pipeline.cli.terminal import (
 )
 from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.stages.ingest.owner import SelfUnknown
-from pkg_pipeline.stages.ingest.report import ImportReport
-from pkg_pipeline.stages.ingest.stores import IngestCounts
+from pkg_pipeline.stages.ingest.records import ImportReport, IngestCounts
 from pkg_pipeline.stages.summaries.stage import Estimate
 from pkg_pipeline.wiring import ImportFailed, Memory, open_memory
 from pkg_pipeline.wiring.unreported import leave_unreported

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from pkg_pipeline.settings import Settings
-    from pkg_pipeline.stages.ingest.stores import ExportSource
+    from pkg_pipeline.stages.ingest.records import ExportSource
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 YesFlag = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]

@@ -17,7 +17,7 @@ from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, 
 from pkg_pipeline.memory.session.records import SessionMessage
 from pkg_pipeline.memory.text.cleaning import clean_text
 from pkg_pipeline.stages.ingest.parsed_rows import rows_of, shown
-from pkg_pipeline.stages.ingest.stores import MessageRow
+from pkg_pipeline.stages.ingest.records import MessageRow
 from pkg_pipeline.stages.ports import TokenCounter
 
 Item = ParsedOwner | ParsedChat | ParsedMessage | Rejected

@@ -99,6 +99,10 @@ class Rejected:
     is_damage: bool = False
 
 
+ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
+"""What a reader of exports yields."""
+
+
 # ── what the stages hand to the rules ─────────────────────────────────────────────────────────
 
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.memory.message.deletions import Verdict
     from pkg_pipeline.stages.folds.stage import Folding
-    from pkg_pipeline.stages.ingest.report import ImportReport
-    from pkg_pipeline.stages.ingest.stores import ExportSource
+    from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
     from pkg_pipeline.stages.ports import Billing
     from pkg_pipeline.stages.profiles.stage import Profiles
@@ -62,8 +61,8 @@ class Memory(Process):
         from pkg_pipeline.adapters.exports.detect import open_export
         from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
         from pkg_pipeline.stages.ingest import owner
-        from pkg_pipeline.stages.ingest import report as import_report
         from pkg_pipeline.stages.ingest import stage as ingest
+        from pkg_pipeline.stages.ingest.records import ImportReport
 
         require_space(self.settings)
         try:
@@ -71,7 +70,7 @@ class Memory(Process):
         except (UnreadableExport, ValueError) as error:
             raise ImportFailed(str(error)) from error
         store = PostgresIngestStore(self.connections, counters=self.sessions.counters, now=self.clock.now)
-        report = import_report.ImportReport()
+        report = ImportReport()
         try:
             selves = owner.resolve_self(exports, rule=self_rule, known=store.known_selves)
         except owner.SelfUnknown as unknown:

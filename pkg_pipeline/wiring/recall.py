@@ -72,10 +72,9 @@ def recall_parts(
 
 
 def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
-    """Load what the first question would wait for: the words' analyzer, and the model of the space that is asked.
+    """Load what the first question would wait for: the analyzer, and the local model of the active space.
 
-    Fails softly, since every answer says why it goes by keywords. A remote embedder is not asked; where nothing has
-    vectors, or no embedder is set up, none is loaded.
+    A failure is logged only, since every answer says why it uses keywords. A remote embedder is not asked.
     """
     from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 

@@ -21,10 +21,9 @@ LEAST_SHARE = 0.02
 
 
 class RewritingWork:
-    """Other words for questions, by the model that the settings name. One a process; close it before its connections.
+    """Other words for questions, by the model of the settings. One a process; close it before its connections.
 
-    ``connections`` must be able to write the ledger and the budgets; nothing else is written. Nothing is built before
-    the first question.
+    ``connections`` must be able to write the ledger and the budgets. Nothing is built before the first question.
     """
 
     def __init__(self, settings: Settings, connections: ConnectionPool, counter: TokenCounter) -> None:

@@ -1,7 +1,4 @@
-"""The threads' part of the composition root: the saver's database, import, pruning, deleting.
-
-LangGraph is an extra: it is loaded when threads are first asked for.
-"""
+"""Threads of agents over a saver's database. LangGraph is an extra: it is loaded when threads are first asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from pkg_pipeline.stages.archive import erasing
 from pkg_pipeline.stages.archive.erasing import ErasureReport
 from pkg_pipeline.stages.ingest import stage as ingest
 from pkg_pipeline.stages.ingest import threads
-from pkg_pipeline.stages.ingest.report import ImportReport
+from pkg_pipeline.stages.ingest.records import ImportReport
 from pkg_pipeline.stages.ingest.threads import (
     SOURCE,
     PruneParts,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
@@ -35,7 +39,6 @@ from pkg_pipeline.stages.window.stage import (
     WindowSettings,
     window,
 )
-from pkg_pipeline.wiring.remembered_recall import RememberedRecall
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -174,3 +177,38 @@ class WindowWork:
         """The same for usage that came with an appended answer; the prompt's tokens from a cache are its tokens too."""
         prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         self.record_usage(session_id, input_tokens=prompt, output_tokens=usage.output_tokens)
+
+
+KEPT_SECONDS = 30.0
+"""Less than a sensor's tick away: what is made searchable meanwhile is found by the next question at the latest."""
+
+KEPT_QUESTIONS = 256
+
+
+class RememberedRecall:
+    """``Recaller`` that keeps answers for the calls that an agent makes about one question. Safe between threads.
+
+    Searched for again after ``KEPT_SECONDS``, after a warning, or when the folded part of the session changed: messages
+    that no fold covers are never recalled.
+    """
+
+    def __init__(self, recall: Recaller, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._recall, self._monotonic = recall, monotonic
+        self._kept: OrderedDict[tuple[object, ...], tuple[float, Recalled]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, question: RecallQuestion) -> Recalled:
+        key = (question.session_id, question.query, question.folded)
+        now = self._monotonic()
+        with self._lock:
+            found = self._kept.get(key)
+        if found is not None and now - found[0] < KEPT_SECONDS:
+            return found[1]
+        answer = self._recall(question)
+        if not answer.warnings:
+            with self._lock:
+                self._kept[key] = (now, answer)
+                self._kept.move_to_end(key)
+                while len(self._kept) > KEPT_QUESTIONS:
+                    self._kept.popitem(last=False)
+        return answer

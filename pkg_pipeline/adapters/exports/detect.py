@@ -13,8 +13,8 @@ from typing import Final
 
 from pkg_pipeline.adapters.exports.containers import UnreadableExport, UnreadablePart, files_in
 from pkg_pipeline.adapters.exports.formats import formats
-from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat, ExportItem
-from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat
+from pkg_pipeline.memory.records import ExportItem, Rejected
 from pkg_pipeline.memory.text.cleaning import SURPRISES, surprise
 from pkg_pipeline.memory.text.timestamps import zone_named
 

@@ -16,11 +16,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import IO, Final
 
-from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
+from pkg_pipeline.memory.records import ExportItem
 from pkg_pipeline.memory.text.cleaning import SURPRISES
-
-ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
-"""What the readers of all formats yield."""
 
 CHUNK_BYTES: Final = 256 * 1024
 UNREADABLE: Final = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from pkg_pipeline.adapters.exports import telegram_marks as marks
 from pkg_pipeline.adapters.exports.json_stream import BadValue, JsonFault, JsonStream
-from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat, ExportItem
+from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat
 from pkg_pipeline.adapters.exports.repair import repaired
 from pkg_pipeline.adapters.exports.telegram_chat import CHAT_TYPES, SOURCE, DescribedChat, Entry, Opening, number_of
 from pkg_pipeline.adapters.exports.telegram_message import ChatReader
-from pkg_pipeline.memory.records import ParsedOwner, Rejected
+from pkg_pipeline.memory.records import ExportItem, ParsedOwner, Rejected
 
 LEFT_CHATS: Final = "left_chats"
 CHAT_SECTIONS: Final = ("chats", LEFT_CHATS)

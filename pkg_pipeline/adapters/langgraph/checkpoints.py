@@ -1,8 +1,7 @@
-"""The saver over somebody else's database: opened without changing it, read without running what it holds.
+"""LangGraph's saver over somebody else's database, opened without changing it and without running what it holds.
 
-``setup`` is never called: it would migrate that database. A checkpoint may name any class to be imported; only those on
-LangGraph's own safe list are, and pickles are not read: what LANGGRAPH_STRICT_MSGPACK asks for, asked for here in so
-many words, since the variable would hold for an agent in the same process too.
+``setup`` is never called, as it would migrate. Only classes on LangGraph's safe list are loaded, and no pickles: strict
+msgpack is asked for here, since its variable would hold for an agent in the same process too.
 """
 
 from __future__ import annotations

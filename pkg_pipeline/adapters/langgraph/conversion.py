@@ -1,7 +1,6 @@
-"""LangChain's messages ↔ ours: roles, content blocks, tool calls and results. No database, no checkpoint.
+"""LangChain's messages ↔ ours: roles, content blocks, tool calls and results.
 
-LangChain writes what models say in many forms: a text, blocks of its own, blocks of each service. Here they become the
-blocks of ``memory.message_parts``; what is not known stays as it came, made fit for JSON.
+Blocks of LangChain and of services become those of ``memory.message.blocks``; unknown ones are kept as JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Taking messages out of a thread's state (L2), through the saver's own ``put``. What may not be touched is refused.
+"""Removing messages from a thread's state (L2), through the saver's own ``put``.
 
-The new checkpoint's id follows that of the one it was made from immediately. Whatever a run writes meanwhile was given
-a later id and stands; then nothing was taken out, and nothing is lost.
+The new checkpoint's id directly follows that of the one it was made from: whatever a run writes meanwhile has a later
+id and stands, and then nothing was removed.
 """
 
 from __future__ import annotations

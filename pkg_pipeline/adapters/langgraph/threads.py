@@ -1,7 +1,6 @@
-"""Threads of a Postgres saver: their list, their newest state, all their messages with the time of each (L1).
+"""Threads of a Postgres saver: their list, newest state, and all messages with their times (L1).
 
-Messages carry no time: that of the first checkpoint which contains the id is theirs. Every checkpoint holds the whole
-list, so that the walk ends at the one that was read last, and is bounded.
+A message is dated by the first checkpoint that contains it. The walk back ends at the checkpoint that was read last.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _DELETED = "SELECT count(*) AS there FROM checkpoints WHERE thread_id = %s"
 
 
 class PostgresThreads:
-    """Implements ``stages.thread_stores.Threads``. Raises ThreadsUnavailable where the database does not answer."""
+    """``Threads`` over a saver's database. Raises ThreadsUnavailable where it does not answer."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -1,7 +1,7 @@
-"""Erasing a chat: every trace of it out of every table (L8). Killed anywhere, it is called again and goes on.
+"""Erasing a chat out of every table (L8). It may be killed and called again.
 
-Here: the order. First all that was said and made of it in one transaction, then what is searched, then the chat's own
-row and whoever nothing else mentions: as long as the row is there, an unfinished erasure can be found.
+First messages and all that was made of them in one transaction, then chunks, then the row of the chat and of people
+whom nothing else mentions: while that row is there, an unfinished erasure can be found.
 """
 
 from __future__ import annotations

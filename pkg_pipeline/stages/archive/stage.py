@@ -1,7 +1,6 @@
-"""The archive's hop: texts of old, summarised interactions → ``archived_messages``, month by month, and back.
+"""Texts of old, summarised interactions → ``archived_messages``, month by month, and back.
 
-What is old enough, important or due again are rules of ``memory.archiving``; copying, verifying and blanking is one
-transaction of the store. A month is done batch by batch, each of whole interactions: a killed run goes on where it was.
+Rules are in ``memory.message.archiving``. A batch is one transaction over whole interactions: a killed run goes on.
 """
 
 from __future__ import annotations
@@ -114,9 +113,9 @@ def archive_months(
     params: ArchiveParams,
     on_month: Callable[[MonthReport], None] = lambda _: None,
 ) -> list[MonthReport]:
-    """Archive what is ready in each month, oldest first, and drop months that expired among them (P24–P26).
+    """Archive what is ready in each month, oldest first, and drop expired months among them (P24–P26).
 
-    ``on_month`` hears of each when it is done. One interaction that is held back holds back nothing else.
+    ``on_month`` gets each report when its month is done.
     """
     age = age_of(deps.clock, params)
     reports: list[MonthReport] = []
@@ -289,9 +288,9 @@ def restore(
     clock: Clock,
     after_days: float,
 ) -> RestoreReport:
-    """Give texts back, byte for byte, batch by batch; run again after a kill, it goes on. Raises NothingThere.
+    """Restore texts, batch by batch; run again after a kill, it goes on. Raises NothingThere.
 
-    What is restored is left alone for the archive age again (``memory.archiving.held_until``).
+    Restored interactions are not archived again for ``after_days``.
     """
     begun = time.perf_counter()
     ids = store.archived(scope)

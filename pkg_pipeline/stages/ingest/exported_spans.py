@@ -1,7 +1,4 @@
-"""What one file shows of its chats, gathered while it is read: which entries, and up to which moment it tells.
-
-What follows from it is decided in ``memory.vanished``.
-"""
+"""What one file shows of its chats: which entries, and up to which moment. See ``memory.message.deletions``."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from pkg_pipeline.memory.records import ParsedMessage
-from pkg_pipeline.stages.ingest.stores import ChatExport
+from pkg_pipeline.stages.ingest.records import ChatExport
 
 NUMBER: Final = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 """Ids that are numbers growing with time; the store looks for the same form."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner
-from pkg_pipeline.stages.ingest.stores import ExportSource
+from pkg_pipeline.stages.ingest.records import ExportSource
 
 
 class SelfUnknown(Exception):

@@ -12,7 +12,7 @@ from pkg_pipeline.memory.message.blocks import WrongPart, checked_parts, prompt_
 from pkg_pipeline.memory.message.importance import REASONS, score_many
 from pkg_pipeline.memory.records import ParsedMessage
 from pkg_pipeline.memory.text.cleaning import clean_json, clean_name, clean_text, text_refusal
-from pkg_pipeline.stages.ingest.stores import MessageRow
+from pkg_pipeline.stages.ingest.records import MessageRow
 from pkg_pipeline.stages.ports import TokenCounter
 
 LONGEST_ID = 500

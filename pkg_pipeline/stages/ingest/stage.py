@@ -1,8 +1,4 @@
-"""The first hop: one export file → chats, entities and messages, cleaned, counted and scored.
-
-Reading formats is the exports' business, what an upsert means the store's, who I am ``owner``'s. Here: batching and
-the report.
-"""
+"""One export file → chats, entities and messages, cleaned, counted and scored: batches and the report."""
 
 from __future__ import annotations
 
@@ -19,12 +15,12 @@ from pkg_pipeline.memory.text.cleaning import SURPRISES, clean_json, clean_text,
 from pkg_pipeline.stages.ingest.exported_spans import Evidence, SeenNumbers
 from pkg_pipeline.stages.ingest.owner import is_open, is_surely_me
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown
-from pkg_pipeline.stages.ingest.report import ImportReport
-from pkg_pipeline.stages.ingest.stores import (
+from pkg_pipeline.stages.ingest.records import (
     ChatNames,
     ChatRow,
     EntityRow,
     ExportSource,
+    ImportReport,
     IngestBatch,
     IngestCounts,
     Unstorable,
@@ -53,7 +49,7 @@ def import_export(
     missing: Verdict = "open",
     on_progress: Callable[[ExportSource], None] | None = None,
 ) -> None:
-    """Take one file in and add to ``report``. Batches are committed one by one: a killed import is run again.
+    """Import one file and add to ``report``. Batches are committed one by one: a killed import is run again.
 
     ``missing``: what the person says of messages that the file lacks and an older one has.
     """
@@ -102,9 +98,9 @@ class _Person:
 
 @dataclass(slots=True)
 class _Chat:
-    """A chat of this file. ``refusal`` is why nothing of it is taken, ``people`` are those of its source by id.
+    """A chat of this file. ``refusal`` is why nothing of it is stored, ``people`` are those of its source by id.
 
-    The rest is what it is called: see ``ChatNames``.
+    The rest: see ``ChatNames``.
     """
 
     id: UUID

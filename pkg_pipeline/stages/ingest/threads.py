@@ -1,7 +1,7 @@
-"""Threads of agents: into the memory as every import goes (L1), and out of their running state once they are safe (L2).
+"""Threads of agents: imported like files (L1), and pruned once the memory holds their oldest messages (L2).
 
-The order of pruning is fixed: messages in, interactions, folds with topics, chunks with embeddings, a look whether all
-of it is there, and only then the thread's state. Killed anywhere it is run again and ends alike.
+Pruning imports, builds interactions, folds, makes chunks, verifies all of it, and changes the thread's state last: a
+killed one is run again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message import turns
-from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, Rejected
-from pkg_pipeline.stages.ingest.stores import ExportItem, ExportSource
+from pkg_pipeline.memory.records import ExportItem, ParsedChat, ParsedMessage, Rejected
+from pkg_pipeline.stages.ingest.records import ExportSource
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.ingest.threads import PostgresThreadMemory

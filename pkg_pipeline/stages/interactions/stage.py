@@ -1,6 +1,6 @@
-"""The second hop: touched chats → interactions with participants, and the marks of the days that need a summary.
+"""Touched chats → interactions with participants, and marks of the days that need a summary.
 
-Only the stretch around what changed is read, in chunks; where interactions begin is ``memory.sessionise``.
+Only the stretch around a change is read, in chunks; boundaries are those of ``memory.message.sessionise``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
@@ -21,7 +21,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.attribution import named_in, with_neighbours
 from pkg_pipeline.memory.message.sessionise import is_completed, stretches
 from pkg_pipeline.memory.text.language import detect
-from pkg_pipeline.stages.ingest.stores import (
+from pkg_pipeline.stages.interactions.records import (
     Belongings,
     ChatInfo,
     InteractionRow,
@@ -72,21 +72,16 @@ class InteractionsReport:
     messages: int
 
     def __add__(self, other: InteractionsReport) -> InteractionsReport:
-        return InteractionsReport(
-            self.chats + other.chats,
-            self.interactions + other.interactions,
-            self.completed + other.completed,
-            self.messages + other.messages,
-        )
+        return InteractionsReport(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 def build_interactions(
     store: PostgresInteractionStore, *, clock: Clock, params: InteractionParams, chats: Collection[UUID] | None = None
 ) -> InteractionsReport:
-    """Bring the interactions of touched chats up to date; one transaction a batch, so it may be killed anywhere.
+    """Bring the interactions of touched chats up to date; one transaction a batch.
 
-    With ``chats`` it is those, then a few of what else waits and nobody is at work on: whoever took in one chat does
-    not wait for another's backlog, and what little their import touched elsewhere (names, who is me) is done too.
+    With ``chats`` those, then a few others that wait and that nobody works on: an import of one chat does not wait for
+    a backlog, and what it touched elsewhere (names, who is me) is done too.
     """
     now = clock.now()
     made = _build(store, store.dirty_chats(chats), now=now, params=params, waits=True)

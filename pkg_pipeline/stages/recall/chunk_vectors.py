@@ -1,7 +1,4 @@
-"""Vectors for chunks: asks an embedder for those that a space lacks, and stops asking once it is of no use.
-
-Which chunks there are is ``chunks``'s business, how vectors are kept ``vector_stores``'s.
-"""
+"""Vectors for chunks: asks an embedder for those that a space lacks, until it fails."""
 
 from __future__ import annotations
 
@@ -36,8 +33,8 @@ class Embedded:
 
 
 class Vectorising:
-    """One embedder and its space during a run. ``stop_reason`` is None while it answers; ``rest_seconds`` says how
-    long there is no use in asking again.
+    """One embedder and its space during a run. ``stop_reason`` is None while it answers, ``rest_seconds`` is how long
+    it is not asked again.
     """
 
     def __init__(self, embedder: Embedder, space: Space, vectors: PostgresVectorStore) -> None:
@@ -52,8 +49,8 @@ class Vectorising:
         return self._space.id
 
     def give(self, chunks: Sequence[Chunk], kept: Sequence[KeptChunk]) -> Embedded:
-        """Embed and save what the space lacks of these chunks, outside of any transaction. Raises no EmbedderError:
-        once the embedder fails nothing more is asked in this run.
+        """Embed and save what the space lacks of these chunks, outside of any transaction. Never raises EmbedderError:
+        after a failure the embedder is not asked again in this run.
         """
         embedded, refused = set[int](), set[int]()
         if self.stop_reason is None:

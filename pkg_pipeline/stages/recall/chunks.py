@@ -1,8 +1,7 @@
-"""The hop to what recall searches: interactions → chunks with their words and vectors, day by day (L7).
+"""Interactions → chunks with their words and vectors, day by day (L7).
 
-One interaction is outdated when what its chunks were made from is another than now; only these are made anew. No
-transaction is open while a model reads. Where a killed run ended the next one goes on: every step may be repeated, and
-that an interaction is done is written last. What a chunk is: ``memory.chunking``; vectors: ``vector_stores``.
+Only interactions whose input changed are made anew. No transaction is open during an embedder's call, every step may be
+repeated, and the state of an interaction is written last: a killed run is continued by the next.
 """
 
 from __future__ import annotations
@@ -77,10 +76,10 @@ class DayReport(PartitionReport):
 def build_days(
     days: tuple[date, date], *, deps: ChunkDeps, on_day: Callable[[DayReport], None] = lambda _: None
 ) -> list[DayReport]:
-    """Bring the chunks of each day of the closed range up to date, oldest first; ``on_day`` hears of each when done.
+    """Bring the chunks of the days of the closed range up to date, oldest first; ``on_day`` gets each report.
 
-    An interaction that another run holds stays pending, and so do vectors that the embedder cannot give now: its words
-    are found meanwhile. A day without marks, leftovers and work is not written to.
+    Pending are interactions that another run holds and vectors that the embedder cannot give now; their words are
+    searchable. A day without marks, leftovers and work is not written to.
     """
     keys = _keys(days)
     marks = deps.partitions.begin(ASSET, keys, now=deps.clock.now())

@@ -1,8 +1,7 @@
-"""Another model for the vectors (B4): a space is filled beside the one that is asked, then the two change places.
+"""Another model for the vectors (B4): a new space is filled beside the active one, then activated.
 
-What a chunk is and how it gets its vector is not said here: ``Fill`` does that for all interactions, and what has its
-vector is not embedded again. So a run that was killed goes on where it was, and the switch is refused while a vector is
-missing: what came in meanwhile is caught up with first. No transaction is open while a model reads.
+``Fill`` embeds only what has no vector yet, so a killed run is continued. Activation is refused while a vector is
+missing; what came in meanwhile is embedded first.
 """
 
 from __future__ import annotations

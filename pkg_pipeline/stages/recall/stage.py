@@ -1,7 +1,6 @@
 """The read of recall: a question in, the chunks that answer it out, as a block within a budget (P5, L7).
 
-Here: what the question says of time and people, its vector, the search, the order, the block. Not here: SQL, HTTP, how
-texts become chunks. Nothing on this way writes, and no language model is asked unless a rewrite was set up (L10).
+Writes nothing. No language model is asked unless a rewrite is set up (L10).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The words of a question: which terms are searched for, what each counts, and by which of them chunks are looked up.
-
-Here: terms and their weights. Not here: the search, the order of what it brings.
-"""
+"""The terms of a question: their weights, and which of them are looked up."""
 
 from __future__ import annotations
 
@@ -46,9 +43,9 @@ class Words:
         return {number: NAME_WORDS * weight if number in facts.names else weight for number, weight in weights.items()}
 
     def fetched(self, facts: QuestionFacts, *, is_needed: bool) -> tuple[int, ...]:
-        """By which terms chunks are looked up. Other phrasings get what room the question leaves.
+        """Terms by which chunks are looked up. Other phrasings take the room that the question leaves.
 
-        Words that are all too common bring none where the vectors bring candidates: those are scored by words as well.
+        Terms that are too common are not looked up where the vectors bring candidates, which are scored by words too.
         """
         limit = _fetch_limit(facts)
         asked = rare_first(self.asked, facts.document_frequencies, limit=limit)

@@ -13,7 +13,7 @@ from pkg_pipeline.memory.records import ChatKind, Rejected
 from pkg_pipeline.memory.session.records import Policy, SessionMessage, SessionState, Strategy
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
-from pkg_pipeline.stages.ingest.stores import EntityRow, IngestCounts, MessageRow
+from pkg_pipeline.stages.ingest.records import EntityRow, IngestCounts, MessageRow
 
 MessageTimes = Mapping[str, tuple[datetime, bool]]
 """By external id when a message was sent, and whether that is a wall time whose zone was assumed."""

@@ -11,7 +11,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import ParsedMessage, Rejected
 from pkg_pipeline.memory.text.cleaning import clean_text, clean_text_counted
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, refusal_of, shown
-from pkg_pipeline.stages.ingest.stores import EntityRow
+from pkg_pipeline.stages.ingest.records import EntityRow
 from pkg_pipeline.stages.sessions.parsing import NewMessage
 from pkg_pipeline.stages.sessions.records import Appended, AppendReport, MessageTimes, SessionChat
 

@@ -1,7 +1,6 @@
-"""The read of a session's window (L4-L6, T1-T3): rows from the store, messages from the rules, a receipt.
+"""The read of a session's window (L4-L6, T1-T3): budget, recall, messages, receipt.
 
-Here: the budget, what is recalled and for which words, the form, the answer's JSON. Not here: SQL, HTTP, how a session
-is folded. Nothing that fails beside the database stops the read: the answer says what it lacks (L10).
+Failures outside the database are warnings of the answer (L10).
 """
 
 from __future__ import annotations

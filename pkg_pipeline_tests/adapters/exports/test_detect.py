@@ -14,7 +14,7 @@ import pytest
 from pkg_pipeline.adapters.exports.containers import MAX_ZIP_RATIO_FROM_BYTES
 from pkg_pipeline.adapters.exports.detect import UnreadableExport, open_export
 from pkg_pipeline.memory.records import ParsedMessage, Rejected
-from pkg_pipeline.stages.ingest.stores import ExportSource
+from pkg_pipeline.stages.ingest.records import ExportSource
 from pkg_pipeline_tests.adapters.exports.content import account, chat, entry
 
 TELEGRAM = json.dumps(account(chat(entry(1), entry(2))), indent=1).encode()

@@ -12,13 +12,13 @@ from typing import Any
 from uuid import uuid4
 
 from pkg_pipeline.adapters.exports.jsonl import read_jsonl
-from pkg_pipeline.adapters.exports.reading import ByteSource, ExportItem
+from pkg_pipeline.adapters.exports.reading import ByteSource
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
 from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
-from pkg_pipeline.stages.ingest.report import ImportReport
+from pkg_pipeline.memory.records import ExportItem
+from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
 from pkg_pipeline.stages.ingest.stage import import_export
-from pkg_pipeline.stages.ingest.stores import ExportSource
 from pkg_pipeline.stages.interactions.stage import InteractionParams, InteractionsReport, build_interactions
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
 from pkg_pipeline.memory.hashing import content_hash
 from pkg_pipeline.stages.ingest import stage as ingest
-from pkg_pipeline.stages.ingest.stores import ChatNames, IngestBatch, IngestCounts
+from pkg_pipeline.stages.ingest.records import ChatNames, IngestBatch, IngestCounts
 from pkg_pipeline_tests.digest import digest
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, START, Rig, line
 from pkg_pipeline_tests.stages.summaries.summary_rows import add_summary

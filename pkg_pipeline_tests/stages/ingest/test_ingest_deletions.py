@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.adapters.exports.reading import ByteSource, ExportItem
+from pkg_pipeline.adapters.exports.reading import ByteSource
 from pkg_pipeline.adapters.exports.telegram import read_telegram
 from pkg_pipeline.memory.message.deletions import Verdict
-from pkg_pipeline.stages.ingest.report import ImportReport
+from pkg_pipeline.memory.records import ExportItem
+from pkg_pipeline.stages.ingest.records import ImportReport
 from pkg_pipeline.stages.ingest.stage import import_export
 from pkg_pipeline_tests.adapters.exports.content import account, chat, entry
 from pkg_pipeline_tests.digest import tables

@@ -15,7 +15,7 @@ import pytest
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.ingest.store import PostgresIngestStore
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner
-from pkg_pipeline.stages.ingest.stores import IngestBatch, IngestCounts, Unstorable
+from pkg_pipeline.stages.ingest.records import IngestBatch, IngestCounts, Unstorable
 from pkg_pipeline_tests.stages.ingest.import_rig import START, ItemsExport, Rig, line
 from pkg_pipeline_tests.stages.recount import assert_recounts
 

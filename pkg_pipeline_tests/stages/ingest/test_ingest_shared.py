@@ -14,7 +14,7 @@ import pytest
 from pkg_pipeline.adapters.exports.detect import open_export
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.stages.ingest.owner import SelfUnknown, resolve_self
-from pkg_pipeline.stages.ingest.report import ImportReport
+from pkg_pipeline.stages.ingest.records import ImportReport
 from pkg_pipeline.stages.ingest.stage import import_export
 from pkg_pipeline_tests.digest import digest
 from pkg_pipeline_tests.stages.ingest.import_rig import Rig

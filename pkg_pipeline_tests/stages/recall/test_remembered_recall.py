@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from pkg_pipeline.stages.window.records import Recalled, RecalledPiece, RecallQuestion
-from pkg_pipeline.wiring.remembered_recall import KEPT_QUESTIONS, KEPT_SECONDS, RememberedRecall
+from pkg_pipeline.wiring.windows import KEPT_QUESTIONS, KEPT_SECONDS, RememberedRecall
 
 NOW = datetime(2026, 3, 15, tzinfo=UTC)
 ASKED = RecallQuestion(UUID(int=1), "which port?", NOW, (40, 38, 900, 0))

@@ -19,7 +19,7 @@ from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
 from pkg_pipeline.memory.message.deletions import KnownExport, Verdict, vanished
-from pkg_pipeline.stages.ingest.stores import ChatExport, Deletions, HeldDeletions
+from pkg_pipeline.stages.ingest.records import ChatExport, Deletions, HeldDeletions
 
 
 def compare(

@@ -21,7 +21,7 @@ from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, St
 from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.memory.text.cleaning import clean_text
-from pkg_pipeline.stages.ingest.stores import (
+from pkg_pipeline.stages.ingest.records import (
     ChatExport,
     ChatNames,
     Deletions,

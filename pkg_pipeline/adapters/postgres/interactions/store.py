@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.records import ChatCategory
-from pkg_pipeline.stages.ingest.stores import ChatInfo, InteractionRow, SegmentMessage
+from pkg_pipeline.stages.interactions.records import ChatInfo, InteractionRow, SegmentMessage
 
 CHUNK_MESSAGES = 5_000
 CHATS_AT_ONCE = 500

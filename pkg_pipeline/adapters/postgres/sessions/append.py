@@ -28,7 +28,7 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, advanced, state_of
 from pkg_pipeline.adapters.postgres.sessions.store import make_session
 from pkg_pipeline.memory.session.records import SessionState
-from pkg_pipeline.stages.ingest.stores import IngestCounts, MessageRow
+from pkg_pipeline.stages.ingest.records import IngestCounts, MessageRow
 from pkg_pipeline.stages.sessions.records import AppendBatch, Appended, MessageTimes, Newcomers
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.memory.session.records import SessionState
-from pkg_pipeline.stages.ingest.stores import MessageRow
+from pkg_pipeline.stages.ingest.records import MessageRow
 from pkg_pipeline.stages.sessions.records import DueAt
 
 Standing = tuple[SessionState, datetime | None, int]

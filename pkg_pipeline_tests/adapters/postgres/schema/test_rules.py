@@ -12,7 +12,7 @@ import pytest
 
 from pkg_pipeline.adapters.postgres import engine, queries
 from pkg_pipeline.adapters.postgres.schema import generate
-from pkg_pipeline.stages.ingest.stores import ChatInfo
+from pkg_pipeline.stages.interactions.records import ChatInfo
 from pkg_pipeline_tests.adapters.postgres.recall.test_recall_plans import nodes
 
 CHAT, SESSION = UUID(int=1), UUID(int=2)

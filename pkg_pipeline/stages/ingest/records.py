@@ -1,11 +1,11 @@
-"""What the ingest and interactions stages need from storage, as Protocols they own."""
+"""What passes between the import stage and its store, and the report of an import."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import date, datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from dataclasses import astuple, dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 from pkg_pipeline.memory.records import (
     ChatCategory,
     ChatKind,
-    Language,
+    ExportItem,
     MessageKind,
     MessageRole,
-    ParsedChat,
-    ParsedMessage,
-    ParsedOwner,
     Rejected,
 )
-
-# ── ingest ────────────────────────────────────────────────────────────────────────────────────
-
-ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
 
 
 class ExportSource(Protocol):
@@ -128,12 +121,7 @@ class IngestCounts:
     deleted: int = 0
 
     def __add__(self, other: IngestCounts) -> IngestCounts:
-        return IngestCounts(
-            self.new + other.new,
-            self.updated + other.updated,
-            self.unchanged + other.unchanged,
-            self.deleted + other.deleted,
-        )
+        return IngestCounts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 class ChatExport(NamedTuple):
@@ -173,79 +161,54 @@ class Unstorable(Exception):
     """The database refuses a value in a batch and keeps nothing of it; the message names the kind of refusal only."""
 
 
-# ── interactions ──────────────────────────────────────────────────────────────────────────────
+# ── the report ───────────────────────────────────────────────────────────────────────────────
+
+REPORTED_REJECTIONS = 1_000
+"""More are counted but not listed."""
 
 
-class SegmentMessage(NamedTuple):
-    """One message of a chat's touched stretch, in the chat's order; ``place`` is the chat's in its batch.
+@dataclass(slots=True)
+class ImportReport:
+    """What one import did. ``rejected`` lists (file, where, reason); ``rejected_count`` counts all of them."""
 
-    ``answers`` and ``answered_at`` are sender and time of the live message replied to, given for groups. ``content``
-    is whole in groups; elsewhere its beginning, enough to tell the language.
-    """
+    files: int = 0
+    chats: set[UUID] = field(default_factory=set[UUID])
+    entities: set[UUID] = field(default_factory=set[UUID])
+    counts: IngestCounts = field(default_factory=IngestCounts)
+    replaced_characters: int = 0
+    rejected: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+    rejected_count: int = 0
+    warnings: list[str] = field(default_factory=list[str])
+    damaged: list[str] = field(default_factory=list[str])
+    """Files that are broken or cut off: nobody knows how much of them is missing. What could be read went in."""
 
-    place: int
-    id: int
-    external_id: str
-    sent_at: datetime
-    sender_entity_id: UUID | None
-    is_deleted: bool
-    content_hash: str
-    token_count: int
-    is_important: bool
-    content: str
-    answers: UUID | None
-    answered_at: datetime | None
+    held: list[HeldDeletions] = field(default_factory=list[HeldDeletions])
+    """What exports lack in such numbers that somebody has to say whether it is deleted; it stays until then."""
 
+    def reject(self, file: str, rejected: Rejected) -> None:
+        self.rejected_count += 1
+        if rejected.is_damage and file not in self.damaged:
+            self.damaged.append(file)
+        if len(self.rejected) < REPORTED_REJECTIONS:
+            self.rejected.append((file, rejected.where, rejected.reason))
 
-@dataclass(frozen=True, slots=True)
-class ParticipantRow:
-    entity_id: UUID
-    role: Literal["self", "other"]
-    message_count: int
-    token_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Belongings:
-    """The messages of an interaction that belong to an entity (P34): ids and times in microseconds, both int64 (n,)."""
-
-    entity_id: UUID
-    message_ids: NDArray[np.int64]
-    sent_at_us: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class InteractionRow:
-    """``belongings`` are given for groups (P34); in direct chats everything belongs to the other side."""
-
-    id: UUID
-    chat_id: UUID
-    day: date
-    started_at: datetime
-    ended_at: datetime
-    status: Literal["active", "completed"]
-    message_count: int
-    token_count: int
-    important_count: int
-    language: Language
-    first_external_id: str
-    input_hash: str
-    participants: tuple[ParticipantRow, ...]
-    belongings: tuple[Belongings, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ChatInfo:
-    """A touched chat. ``members`` maps entity to (names, is_self); ``category`` None means an ordinary chat."""
-
-    id: UUID
-    source: str
-    external_id: str
-    kind: ChatKind
-    category: ChatCategory | None
-    members: Mapping[UUID, tuple[tuple[str, ...], bool]]
-
-    @property
-    def is_mass(self) -> bool:
-        """P34: what the view ``eligible_chats`` leaves out."""
-        return self.category == "mass" or (self.category is None and self.kind == "channel")
+    def to_json(self) -> dict[str, Any]:
+        """The shape of INTERFACES.md."""
+        return {
+            "files": self.files,
+            "chats": len(self.chats),
+            "entities": len(self.entities),
+            "messages_new": self.counts.new,
+            "messages_updated": self.counts.updated,
+            "messages_unchanged": self.counts.unchanged,
+            "messages_deleted": self.counts.deleted,
+            "rejected": [{"file": file, "where": where, "reason": reason} for file, where, reason in self.rejected],
+            "rejected_count": self.rejected_count,
+            "replaced_characters": self.replaced_characters,
+            "warnings": self.warnings,
+            "damaged": self.damaged,
+            "held_deletions": [
+                {"chat": f"{one.source}:{one.external_id}", "missing": one.missing, "known": one.known}
+                for one in self.held
+            ],
+        }

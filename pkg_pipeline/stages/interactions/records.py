@@ -1,0 +1,89 @@
+"""What passes between the stage of interactions and its store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, NamedTuple
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkg_pipeline.memory.records import ChatCategory, ChatKind, Language
+
+
+class SegmentMessage(NamedTuple):
+    """One message of a chat's touched stretch, in the chat's order; ``place`` is the chat's in its batch.
+
+    ``answers`` and ``answered_at`` are sender and time of the live message replied to, given for groups. ``content``
+    is whole in groups; elsewhere its beginning, enough to tell the language.
+    """
+
+    place: int
+    id: int
+    external_id: str
+    sent_at: datetime
+    sender_entity_id: UUID | None
+    is_deleted: bool
+    content_hash: str
+    token_count: int
+    is_important: bool
+    content: str
+    answers: UUID | None
+    answered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParticipantRow:
+    entity_id: UUID
+    role: Literal["self", "other"]
+    message_count: int
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """The messages of an interaction that belong to an entity (P34): ids and times in microseconds, both int64 (n,)."""
+
+    entity_id: UUID
+    message_ids: NDArray[np.int64]
+    sent_at_us: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionRow:
+    """``belongings`` are given for groups (P34); in direct chats everything belongs to the other side."""
+
+    id: UUID
+    chat_id: UUID
+    day: date
+    started_at: datetime
+    ended_at: datetime
+    status: Literal["active", "completed"]
+    message_count: int
+    token_count: int
+    important_count: int
+    language: Language
+    first_external_id: str
+    input_hash: str
+    participants: tuple[ParticipantRow, ...]
+    belongings: tuple[Belongings, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatInfo:
+    """A touched chat. ``members`` maps entity to (names, is_self); ``category`` None means an ordinary chat."""
+
+    id: UUID
+    source: str
+    external_id: str
+    kind: ChatKind
+    category: ChatCategory | None
+    members: Mapping[UUID, tuple[tuple[str, ...], bool]]
+
+    @property
+    def is_mass(self) -> bool:
+        """P34: what the view ``eligible_chats`` leaves out."""
+        return self.category == "mass" or (self.category is None and self.kind == "channel")
