@@ -8,9 +8,8 @@ COPY requirements.lock ./
 # exactly what was locked, each file by its hash
 RUN pip install --require-hashes --no-deps -r requirements.lock
 COPY pkg_pipeline ./pkg_pipeline
-COPY dbt ./dbt
 # the marts' manifest: needs no database
-RUN dbt parse --project-dir dbt --profiles-dir dbt && rm -rf dbt/logs
+RUN python -m pkg_pipeline.adapters.dbt_project
 # the image writes no bytecode, and pip compiles only what it installs
 RUN python -m compileall -q pkg_pipeline
 

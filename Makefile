@@ -40,7 +40,7 @@ $(STAMP): requirements.lock pyproject.toml | $(UV)
 
 .PHONY: manifest
 manifest:
-	@$(BIN)/dbt --quiet parse --no-partial-parse --project-dir dbt --profiles-dir dbt || echo "dbt parse failed: the marts stay out of Dagster"
+	@$(BIN)/python -m pkg_pipeline.adapters.dbt_project
 
 demo: env ## the main job on the bundled conversations: no key, no network service, no Docker
 	@$(BIN)/pkg-pipeline demo
@@ -79,4 +79,4 @@ lock: $(UV) ## resolve the dependencies anew, without registry addresses
 		pyproject.toml --extra dbt --extra langgraph --extra parquet --extra plots --group dev --output-file requirements.lock
 
 clean: ## remove what the targets built
-	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache dbt/target dbt/logs
+	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache pkg_pipeline/dbt/target

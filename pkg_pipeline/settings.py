@@ -112,6 +112,7 @@ class Settings(SessionSettings):
     )
     fact_confirm_confidence: float = Field(default=0.9, ge=0, le=1)
     receipts: bool = True
+    marts: bool = Field(default=True, description="runs of the command line bring the marts up to date too")
 
     # recall: other words for a question, asked of the language model on the live lane (B6, P32)
     recall_rewrite: bool = False

@@ -35,7 +35,7 @@ OTHER_VALUES: dict[str, Any] = {
     "purge_runs_after_days": 9, "failure_webhook": "http://h/x",
     "hot_days": 3, "hot_messages": 9, "warm_days": 40, "warm_summaries": 9, "permanent_share": 9, "hot_share": 9,
     "warm_share": 9, "cold_share": 9, "relevant_share": 9, "fact_confirm_confidence": 0.5, "receipts": False,
-    "recall_rewrite": True, "recall_rewrites_per_day": 9, "recall_top_k": 9,
+    "marts": False, "recall_rewrite": True, "recall_rewrites_per_day": 9, "recall_top_k": 9,
     "api_host": "::1", "api_port": 9, "api_hosts": "memory.example", "dagster_port": 9,
     "dagster_hosts": "ui.example", "dagster_token": "a-token-of-the-pages",
     "session_policy": "sliding", "session_strategy": "rolling", "fold_min_messages": 9, "fold_min_tokens": 9,

@@ -9,12 +9,13 @@ from typing import Any
 import dagster as dg
 
 from pkg_pipeline import settings as settings_module
+from pkg_pipeline.adapters import dbt_project
 from pkg_pipeline.defs import first_month, jobs, partitions
 from pkg_pipeline.defs.assets import (
     archived_messages,
-    dbt_marts,
     entity_relationship_profiles,
     interaction_summaries,
+    mart_job,
     memory_chunks,
     session_summaries,
 )
@@ -40,9 +41,7 @@ def build_definitions(
     marts: bool = True,
 ) -> dg.Definitions:
     """The definitions for ``settings`` (default: those in force), with partitions from ``start`` on.
-    ``resource_overrides`` replace resources by key.
-
-    ``marts`` False leaves dbt out, which takes seconds to load.
+    ``resource_overrides`` replace resources by key; ``marts`` False leaves out dbt's models: loading takes seconds.
     """
     chosen = settings if settings is not None else settings_module.load()
     zone = chosen.timezone
@@ -56,21 +55,22 @@ def build_definitions(
         entity_relationship_profiles.build(weeks, code_version=profiles_code_version()),
         archived_messages.build(months),
     ]
-    dbt = dbt_marts.build(daily=days, weekly=weeks) if marts else dbt_marts.Marts()
+    resources: dict[str, Any] = {RESOURCE: memory_resource}
+    if marts:
+        from pkg_pipeline.defs.assets import marts as dbt  # brings dagster_dbt, which takes seconds
+
+        made += dbt.build(dbt_project.prepare(chosen.home), daily=days, weekly=weeks)
+        resources["dbt"] = dbt.resource()
     return dg.Definitions(
-        assets=[messages, interactions, *made, *dbt.assets],
-        jobs=[*jobs.build(marts=bool(dbt.assets)), *dbt.jobs, purge.build_job(chosen)],
-        schedules=[
-            *schedules.build(timezone=zone, marts=bool(dbt.assets), start=start),
-            *dbt.schedules,
-            purge.build_schedule(chosen),
-        ],
+        assets=[messages, interactions, *made],
+        jobs=[*jobs.build(), mart_job.build(), purge.build_job(chosen)],
+        schedules=[*schedules.build(timezone=zone, start=start), purge.build_schedule(chosen)],
         sensors=[
             *sensors.build(chosen, start=start),
             first_month.build(start),
             backfills.build(),
             *run_failures.build(chosen),
         ],
-        resources={RESOURCE: memory_resource, **dbt.resources, **(resource_overrides or {})},
+        resources={**resources, **(resource_overrides or {})},
         executor=dg.in_process_executor,  # a small step costs a third of a second in process, twenty in one of its own
     )

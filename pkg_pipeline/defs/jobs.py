@@ -16,7 +16,7 @@ SUMMARIES_JOB = "summarize_days"
 CHUNKS_JOB = "chunk_days"
 PROFILES_JOB = "profile_weeks"
 ARCHIVE_JOB = "archive_months"
-MARTS_JOB = "build_marts"
+MARTS, MARTS_JOB = "marts", "build_marts"
 
 JOB_OF = {
     "messages": MESSAGES_JOB,
@@ -26,12 +26,12 @@ JOB_OF = {
     "memory_chunks": CHUNKS_JOB,
     "entity_relationship_profiles": PROFILES_JOB,
     "archived_messages": ARCHIVE_JOB,
+    MARTS: MARTS_JOB,
 }
 """Assets in the order of the flow, with the job that makes each."""
 
 
-def build(*, marts: bool) -> list[UnresolvedAssetJobDefinition]:
-    """``marts`` tells whether there are dbt assets."""
+def build() -> list[UnresolvedAssetJobDefinition]:
     said = {
         MESSAGES_JOB: "Import what lies in the inbox.",
         INTERACTIONS_JOB: "Cut touched chats into interactions and complete the silent ones.",
@@ -41,13 +41,8 @@ def build(*, marts: bool) -> list[UnresolvedAssetJobDefinition]:
         PROFILES_JOB: "Build the profiles of weeks; a run holds a few of them.",
         ARCHIVE_JOB: "Move the texts of old months aside; a run holds a range of them.",
     }
-    made = [
+    return [
         dg.define_asset_job(job, selection=[asset], description=said[job], executor_def=dg.in_process_executor)
         for asset, job in JOB_OF.items()
+        if job in said
     ]
-    if marts:
-        selection = dg.AssetSelection.groups("marts") & dg.AssetSelection.tag("whole", "")  # the rest has keys
-        made.append(
-            dg.define_asset_job(MARTS_JOB, selection=selection, description="Build the marts' views and test them.")
-        )
-    return made

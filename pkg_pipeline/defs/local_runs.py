@@ -19,7 +19,7 @@ from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.defs.automation import orphans
 from pkg_pipeline.defs.automation.due import due_partitions, has_work, is_resting, open_backfills
 from pkg_pipeline.defs.build import build_definitions
-from pkg_pipeline.defs.jobs import JOB_OF
+from pkg_pipeline.defs.jobs import JOB_OF, MARTS
 from pkg_pipeline.defs.keys import GRAIN_OF, batches
 from pkg_pipeline.defs.lanes import LANE_TAG, range_tags, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
@@ -131,6 +131,8 @@ class LocalRuns:
         seconds = time.perf_counter() - started
         self._tell(asset, max(self._part[1], before + len(expected)), self._part[2])
         rows = list(self._rows(asset, result.run_id))
+        if asset == MARTS and result.success:  # one build of all models, whose materialisations are theirs
+            rows = [RunRow(MARTS, None, DONE, sum(1 for _ in self._made_in(run_id)), round(seconds, 3), run_id)]
         stopped = self._note_checks(result.run_id)
         if (result.success or stopped is not None) and not wants_only_due(tags):
             # what was asked for and had nothing to do keeps the mark and the numbers of its last time
@@ -155,10 +157,14 @@ class LocalRuns:
         if event is not None and event.is_step_materialization and event.asset_key == dg.AssetKey(asset):
             self._tell(asset, done + 1, total)
 
-    def _rows(self, asset: str, run_id: str) -> Iterator[RunRow]:
+    def _made_in(self, run_id: str) -> Iterator[dg.DagsterEvent]:
         for entry in self._instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
-            event = entry.dagster_event
-            if event is None or event.asset_key != dg.AssetKey(asset):
+            if entry.dagster_event is not None:
+                yield entry.dagster_event
+
+    def _rows(self, asset: str, run_id: str) -> Iterator[RunRow]:
+        for event in self._made_in(run_id):
+            if event.asset_key != dg.AssetKey(asset):
                 continue
             given = event.step_materialization_data.materialization.metadata
             numbers = {key: cast(Any, value.value) for key, value in given.items()}
@@ -207,19 +213,27 @@ OnRow = Callable[[RunRow], None]
 
 def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_row: OnRow) -> None:
     """Everything of ``assets`` that is due, in the order of the flow; what one makes due, the next one finds."""
+    changed = 0
+
+    def heard(row: RunRow) -> None:
+        nonlocal changed
+        changed += row.rows
+        on_row(row)
+
     for asset in assets:
-        if not has_work(memory, asset):
+        # what is too young to be summarised is in the marts as well
+        if not has_work(memory, asset) and not (asset == MARTS and changed and memory.settings.marts):
             continue
         if asset not in GRAIN_OF:
-            _tell(on_row, runs.asset(asset))
+            _tell(heard, runs.asset(asset))
             continue
         keys = [one.key for one in due_partitions(memory, asset)]
         runs.begin(asset, len(keys))
         for batch in batches(keys, key=str, grain=GRAIN_OF[asset]):
-            if not _tell(on_row, runs.partitions(asset, batch, only_due=True)):
+            if not _tell(heard, runs.partitions(asset, batch, only_due=True)):
                 return  # what stopped one run would stop the next as well
         if asset == "interaction_summaries":
-            run_backfills(runs, memory, on_row)
+            run_backfills(runs, memory, heard)
 
 
 def run_partitions(runs: LocalRuns, asset: str, keys: Sequence[str], on_row: OnRow) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.recall.chunks import DayReport as ChunkedDay
     from pkg_pipeline.stages.summaries.stage import DayReport
     from pkg_pipeline.wiring import Memory
+    from pkg_pipeline.wiring.marts import MartWork
 
 
 class Backfills(Protocol):
@@ -60,6 +61,11 @@ class PipelineMemory(Protocol):
 
     @property
     def inbox(self) -> Inbox: ...
+
+    @property
+    def marts(self) -> MartWork:
+        """Which marts are outdated, and their build."""
+        ...
 
     @property
     def database_url(self) -> str:
@@ -169,6 +175,10 @@ class OpenedMemory:
     @property
     def inbox(self) -> Inbox:
         return Inbox(self.settings.inbox)
+
+    @property
+    def marts(self) -> MartWork:
+        return self._memory.marts
 
     @property
     def database_url(self) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.summaries.stores import Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
     from pkg_pipeline.wiring.chunks import ChunkWork
+    from pkg_pipeline.wiring.marts import MartWork
     from pkg_pipeline.wiring.monitoring import MonitoringWork
     from pkg_pipeline.wiring.recall import RecallWork
     from pkg_pipeline.wiring.reembed import ReembedWork
@@ -173,6 +174,12 @@ class Memory(Process):
         from pkg_pipeline.wiring.archive import ArchiveWork
 
         return ArchiveWork(self)
+
+    @cached_property
+    def marts(self) -> MartWork:
+        from pkg_pipeline.wiring.marts import MartWork
+
+        return MartWork(self)
 
     @cached_property
     def monitoring(self) -> MonitoringWork:

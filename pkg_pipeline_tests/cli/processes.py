@@ -152,7 +152,8 @@ class Program:
 
     def environment(self, **more: str) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-        return {**inherited, "PKG_HOME": str(self.home), **self.variables, **more}
+        # dbt takes seconds: whoever looks at marts asks for them
+        return {**inherited, "PKG_HOME": str(self.home), "PKG_MARTS": "false", **self.variables, **more}
 
     def __call__(self, *arguments: object, **more: str) -> Said:
         said = self.launcher.run([str(one) for one in arguments], self.environment(**more))

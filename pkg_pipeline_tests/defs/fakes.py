@@ -162,7 +162,7 @@ class FakeMemory:
         timezone: str = "UTC",
         now: datetime = NOW,
     ) -> None:
-        self.settings = Settings(home=home, timezone=timezone)
+        self.settings = Settings(marts=False, home=home, timezone=timezone)
         self.clock = StandingClock(now)
         self.inbox = Inbox(self.settings.inbox, wall=lambda: time.time() + 60)  # whatever was written has settled
         self.partitions = FakePartitions({asset: list(keys) for asset, keys in (due or {}).items()})

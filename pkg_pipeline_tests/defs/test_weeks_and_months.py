@@ -223,7 +223,7 @@ def test_sunday_waits_for_the_nights_live_summaries_and_for_no_backfill(
 def asked(memory: FakeMemory, instance: dg.DagsterInstance) -> dict[str, str]:
     """By schedule: the first key asked for, or why none is."""
     found: dict[str, str] = {}
-    for schedule in schedules.build(timezone="UTC", marts=False, start=FIRST_DAY):
+    for schedule in schedules.build(timezone="UTC", start=FIRST_DAY):
         if schedule.name not in ("profiles_sunday_four", "archive_first_five"):
             continue
         with dg.build_schedule_context(instance=instance, resources={"memory": memory}) as context:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +13,13 @@ import fasteners
 import psycopg
 import pytest
 
-from pkg_pipeline.adapters import dbt_profile
+from pkg_pipeline.adapters import dbt_project
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.defs.assets import dbt_marts
 from pkg_pipeline_tests.conftest import FOLDER_VARIABLE
 from pkg_pipeline_tests.databases import TEMPLATE
 from pkg_pipeline_tests.marts import small_memory
 
-DBT = Path(sys.executable).parent / "dbt"
+DBT, PROJECT = dbt_project.EXECUTABLE, dbt_project.PROJECT
 BUILT = "pkg_marts_built"
 VARIABLES = {"now": small_memory.NOW, "live_cap_usd": 1, "backfill_cap_usd": 5}
 
@@ -30,11 +28,11 @@ def dbt(command: str, url: str, target: Path, *options: str, **variables: object
     """The command over the project with the small memory's variables."""
     environment = {
         **os.environ,
-        **dbt_profile.variables(url),
+        **dbt_project.variables(url),
         "DBT_TARGET_PATH": str(target),
         "DBT_LOG_PATH": str(target),
     }
-    project = ["--project-dir", str(dbt_marts.PROJECT), "--profiles-dir", str(dbt_marts.PROJECT), "--no-partial-parse"]
+    project = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--no-partial-parse"]
     given = ["--vars", json.dumps({**VARIABLES, **variables})]
     return subprocess.run(
         [str(DBT), command, *project, *given, *options],
@@ -45,8 +43,6 @@ def dbt(command: str, url: str, target: Path, *options: str, **variables: object
 @pytest.fixture(scope="session")
 def built_database(server_url: str) -> str:
     """Name of the database in which the small memory's marts were built and tested; nobody connects to it."""
-    if not DBT.exists():
-        pytest.skip("NOT RUN: dbt is not installed; pkg-pipeline[dbt] brings it")
     folder = Path(os.environ[FOLDER_VARIABLE])
     with fasteners.InterProcessLock(folder / "marts.lock"):
         if not (folder / "marts.built").exists():

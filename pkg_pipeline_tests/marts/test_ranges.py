@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import dagster as dg
 import psycopg
 import pytest
 
+from pkg_pipeline import wiring
+from pkg_pipeline.adapters import dbt_project
+from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 from pkg_pipeline.defs import partitions
-from pkg_pipeline.defs.assets import dbt_marts
-from pkg_pipeline.defs.automation import mart_freshness, mart_schedules
+from pkg_pipeline.defs.build import build_definitions
+from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.defs.resources import RESOURCE
 from pkg_pipeline.settings import Settings
+from pkg_pipeline_tests.conftest import REPOSITORY
+from pkg_pipeline_tests.marts import small_memory
 from pkg_pipeline_tests.marts.conftest import dbt
 
 KEYS = {"coverage_daily": "day", "llm_cost_daily": "day", "compression": "day", "relationships_weekly": "week"}
-DAYS = [dg.AssetKey(name) for name, key in KEYS.items() if key == "day"]
+DAYS = [name for name, key in KEYS.items() if key == "day"]
 
 
 def digests(url: str) -> dict[tuple[str, date], str]:
@@ -33,43 +37,60 @@ def digests(url: str) -> dict[tuple[str, date], str]:
 
 
 @pytest.fixture
-def definitions(built_url: str, manifest: Path, tmp_path: Path) -> dg.Definitions:
-    start = date(2024, 1, 1)
-    marts = dbt_marts.build(
-        daily=partitions.daily(start=start, timezone="UTC"),
-        weekly=partitions.weekly(start=start, timezone="UTC"),
-        manifest=manifest,
-    )
-    memory = SimpleNamespace(settings=Settings(home=tmp_path), database_url=built_url)
-    return dg.Definitions(
-        assets=marts.assets,
-        jobs=marts.jobs,
-        resources={RESOURCE: dg.ResourceDefinition.hardcoded_resource(memory), **marts.resources},
-        executor=dg.in_process_executor,
-    )
+def memory(built_url: str, tmp_path: Path) -> Iterator[OpenedMemory]:
+    """The small memory at its moment; every mart was built by this program up to then."""
+    given = {"home": tmp_path, "database_url": built_url, "now": small_memory.NOW, "timezone": "Europe/Berlin"}
+    with wiring.open_memory(
+        Settings.model_validate({**given, "live_usd_per_day": 1, "backfill_usd_per_day": 5})
+    ) as found:
+        PostgresWorkStore(found.connections).keep_last_marts(dbt_project.digest(), date(2024, 3, 15))
+        yield OpenedMemory(found)
+
+
+def attempt(url: str, *keys: str, asset: str = "interaction_summaries") -> None:
+    """A run attempts these partitions."""
+    with psycopg.connect(url, options="-csearch_path=pkg") as connection:
+        for key in keys:
+            connection.execute(
+                "INSERT INTO partition_states AS s (asset, partition_key, processed_version, attempts)"
+                " VALUES (%s, %s, 1, 1) ON CONFLICT (asset, partition_key) DO UPDATE SET attempts = s.attempts + 1",
+                (asset, key),
+            )
+
+
+def change_source(url: str) -> None:
+    """1, 2 and 3 February change, 2 has nothing any more; costs change on every day."""
+    with psycopg.connect(url, options="-csearch_path=pkg") as connection:
+        connection.execute("UPDATE interactions SET message_count = 7 WHERE day IN ('2024-02-01', '2024-02-03')")
+        connection.execute("DELETE FROM interactions WHERE day = '2024-02-02'")
+        connection.execute("UPDATE interaction_summaries SET summary_token_count = 20 WHERE status = 'completed'")
+        connection.execute("UPDATE llm_calls SET cost_usd = cost_usd + 1")
 
 
 @pytest.mark.filterwarnings("ignore:sqlglotrs is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:AssetExecutionContext.op is deprecated:DeprecationWarning")  # dagster-dbt's own
 def test_a_run_over_two_days_changes_only_them_and_an_emptied_day_vanishes(
-    built_url: str, definitions: dg.Definitions, capfd: pytest.CaptureFixture[str]
+    built_url: str, memory: OpenedMemory, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """1, 2 and 3 February change at their source, 1 and 2 are built: 1 is new, 2 was emptied, 3 stays as it was."""
     before = digests(built_url)
-    with psycopg.connect(built_url, options="-csearch_path=pkg") as connection:
-        connection.execute("UPDATE interactions SET message_count = 7 WHERE day IN ('2024-02-01', '2024-02-03')")
-        connection.execute("DELETE FROM interactions WHERE day = '2024-02-02'")
-        connection.execute("UPDATE interaction_summaries SET summary_token_count = 20 WHERE status = 'completed'")
-        connection.execute("UPDATE llm_calls SET cost_usd = cost_usd + 1")
+    change_source(built_url)
+    attempt(built_url, "2024-02-01", "2024-02-02", "2024-02-03")
+    from pkg_pipeline.defs.assets import marts
+
+    made = dg.Definitions(
+        assets=marts.build(
+            dbt_project.prepare(REPOSITORY),
+            daily=partitions.daily(start=date(2024, 1, 1), timezone="UTC"),
+            weekly=partitions.weekly(start=date(2024, 1, 1), timezone="UTC"),
+        ),
+        jobs=[dg.define_asset_job("days", selection=DAYS)],
+        resources={RESOURCE: dg.ResourceDefinition.hardcoded_resource(memory), "dbt": marts.resource()},
+        executor=dg.in_process_executor,
+    )
+    assert list(memory.marts.outdated("by_day")) == ["2024-02-01", "2024-02-02", "2024-02-03"]
     with dg.DagsterInstance.ephemeral() as instance:
-        for day in ("2024-02-01", "2024-02-02", "2024-02-03"):
-            instance.report_runless_asset_event(dg.AssetMaterialization("interaction_summaries", partition=day))
-        assert mart_freshness.stale(instance, mart_schedules.SUMMARIES, DAYS) == {
-            "2024-02-01",
-            "2024-02-02",
-            "2024-02-03",
-        }
-        ran = definitions.resolve_job_def(mart_schedules.DAYS_JOB).execute_in_process(
+        ran = made.resolve_job_def("days").execute_in_process(
             instance=instance,
             tags={
                 "dagster/asset_partition_range_start": "2024-02-01",
@@ -79,9 +100,9 @@ def test_a_run_over_two_days_changes_only_them_and_an_emptied_day_vanishes(
         )
         capfd.readouterr()
         checks = {one.check_name: one.passed for one in ran.get_asset_check_evaluations()}
-        assert mart_freshness.stale(instance, mart_schedules.SUMMARIES, DAYS) == {"2024-02-03"}
-        instance.report_runless_asset_event(dg.AssetMaterialization("interaction_summaries", partition="2024-02-01"))
-        assert mart_freshness.stale(instance, mart_schedules.SUMMARIES, DAYS) == {"2024-02-01", "2024-02-03"}
+    assert list(memory.marts.outdated("by_day")) == ["2024-02-03"]
+    attempt(built_url, "2024-02-01")
+    assert list(memory.marts.outdated("by_day")) == ["2024-02-01", "2024-02-03"]
     assert checks["cost_equals_the_ledger"]
     assert checks["a_day_covers_no_more_than_it_holds"]
     after = digests(built_url)
@@ -110,47 +131,69 @@ def test_a_first_build_holds_only_its_range_and_weeks_are_replaced_alike(built_u
     assert weeks == [("relationships_weekly", date(2024, 3, 3))]
 
 
-def test_days_that_nothing_announces_reach_from_the_newest_built_day_to_today() -> None:
-    """The ledger's days, and those too young to be summarised: at least the recent ones, never before the first."""
-    mart, today, first = dg.AssetKey("llm_cost_daily"), date(2024, 3, 15), date(2024, 1, 1)
+def test_one_build_takes_what_is_outdated_and_the_last_days_and_nothing_else(
+    built_url: str, memory: OpenedMemory
+) -> None:
+    """Of three days that changed one was attempted, and a week elsewhere; the last days are too young for it."""
+    assert not memory.marts.are_outdated()
+    before = digests(built_url)
+    change_source(built_url)
+    attempt(built_url, "2024-02-01")
+    attempt(built_url, "2024-03-03", asset="entity_relationship_profiles")
+    assert memory.marts.are_outdated()
+    built = memory.marts.build()
+    assert built.failed == []
+    assert built.keys == {"by_day": ["2024-02-01"], "by_week": ["2024-03-03"]}
+    assert all(one.succeeded for one in built.results)
+    assert {one.mart for one in built.results if one.name == "cost_equals_the_ledger"} == {"llm_cost_daily"}
+    after = digests(built_url)
+    changed = {key for key in before | after if before.get(key) != after.get(key)}
+    days = {day for mart, day in changed if mart != "relationships_weekly"}
+    assert date(2024, 2, 1) in days
+    assert not days & {date(2024, 2, 2), date(2024, 2, 3)}
+    assert min(days - {date(2024, 2, 1)}) >= date(2024, 3, 3)
+    assert not memory.marts.are_outdated()
+    # a day that is attempted while a build reads is outdated afterwards
+    attempt(built_url, "2024-02-01")
+    assert list(memory.marts.outdated("by_day")) == ["2024-02-01"]
 
-    def asked(instance: dg.DagsterInstance, **more: Any) -> tuple[str, str, int]:
-        given: dict[str, Any] = {"today": today, "recent_days": 8, "first": first, **more}
-        days = mart_freshness.since_last_build(instance, mart, **given)
-        return days[0], days[-1], len(days)
 
+def test_the_first_build_and_that_of_another_project_take_everything(built_url: str, memory: OpenedMemory) -> None:
+    store = PostgresWorkStore(memory._memory.connections)
+    store.keep_last_marts("another", date(2024, 3, 15))
+    assert memory.marts.are_outdated()
+    before = digests(built_url)
+    assert memory.marts.build().failed == []
+    after = digests(built_url)
+    assert before.keys() == after.keys()
+    assert all(before[key] != after[key] for key in before)
+    found = store.last_marts()
+    assert found is not None
+    assert found[0] == dbt_project.digest()
+
+
+def test_the_job_tells_dagster_of_every_mart_key_and_check_and_waits_for_publication(
+    built_url: str, memory: OpenedMemory
+) -> None:
+    attempt(built_url, "2024-02-01")
+    held = {RESOURCE: dg.ResourceDefinition.hardcoded_resource(memory)}
+    made = build_definitions(
+        start=date(2024, 1, 1), settings=memory.settings, resource_overrides=held, marts=False
+    ).resolve_job_def("build_marts")
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with dg.DagsterInstance.ephemeral() as instance:
-        assert asked(instance) == ("2024-03-07", "2024-03-15", 9)  # nothing ever ran
-        assert asked(instance, first=date(2024, 3, 10)) == ("2024-03-10", "2024-03-15", 6)
-        instance.report_runless_asset_event(dg.AssetMaterialization(mart, partition="2024-02-20"))
-        assert asked(instance) == ("2024-02-20", "2024-03-15", 25)
-        instance.report_runless_asset_event(dg.AssetMaterialization(mart, partition="2024-03-14"))
-        assert asked(instance) == ("2024-03-07", "2024-03-15", 9)
-
-
-def test_the_morning_asks_for_a_run_a_stretch(tmp_path: Path) -> None:
-    daily = partitions.daily(start=date(2024, 1, 1), timezone="UTC")
-
-    @dg.asset(name="coverage_daily", partitions_def=daily)
-    def marts() -> None: ...
-
-    now = datetime(2024, 6, 1, tzinfo=UTC)
-    memory = SimpleNamespace(
-        settings=Settings(home=tmp_path, now=now),
-        clock=SimpleNamespace(now=lambda: now),
-        partitions_start=date(2024, 1, 1),
-    )
-    by_day, _ = mart_schedules.build(by_day=marts, by_week=marts, timezone="UTC")
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-        for day in ("2024-01-05", "2024-01-06", "2024-03-20"):
-            instance.report_runless_asset_event(dg.AssetMaterialization("interaction_summaries", partition=day))
-        context = dg.build_schedule_context(instance, resources={RESOURCE: memory}, scheduled_execution_time=now)
-        found = by_day.evaluate_tick(context).run_requests or []
-    spans = [
-        (run.tags.get("dagster/asset_partition_range_start"), run.tags.get("dagster/asset_partition_range_end"))
-        for run in found
-    ]
-    # two old days, one on its own (a single key is tagged as such), what is young by the pinned clock, today's calls
-    assert spans[:3] == [("2024-01-05", "2024-01-06"), (None, None), ("2024-05-24", "2024-06-01")]
-    assert found[1].tags["dagster/partition"] == "2024-03-20"
-    assert len(spans) == 4
+        assert made.execute_in_process(instance=instance, run_config=quiet).success
+        told = {
+            key: instance.get_materialized_partitions(dg.AssetKey(key))
+            for key in ("coverage_daily", "relationships_weekly")
+        }
+        assert told == {"coverage_daily": {"2024-02-01"}, "relationships_weekly": set()}
+        assert instance.get_latest_materialization_event(dg.AssetKey("decisions")) is not None
+        bad = dg.AssetCheckEvaluation(
+            asset_key=dg.AssetKey("interaction_summaries"), check_name="grounding", passed=False, description="2 items"
+        )
+        instance.report_runless_asset_event(bad)
+        attempt(built_url, "2024-02-02")
+        held_back = made.execute_in_process(instance=instance, run_config=quiet, raise_on_error=False)
+        assert not held_back.success
+        assert list(memory.marts.outdated("by_day")) == ["2024-02-02"]

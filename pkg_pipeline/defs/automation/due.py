@@ -21,6 +21,7 @@ ASSETS = (
     "memory_chunks",
     "entity_relationship_profiles",
     "archived_messages",
+    "marts",
 )
 """In the order of the flow."""
 
@@ -31,6 +32,8 @@ def has_work(memory: PipelineMemory, asset: str) -> bool:
         return bool(memory.inbox.ready()) or bool(memory.unreported(asset))
     if asset == "session_summaries":
         return memory.due_sessions(limit=1) > 0
+    if asset == "marts":
+        return memory.settings.marts and memory.marts.are_outdated()
     if asset in GRAIN_OF:
         is_asked_for = asset == "interaction_summaries" and bool(open_backfills(memory))
         return is_asked_for or bool(due_partitions(memory, asset, limit=1))

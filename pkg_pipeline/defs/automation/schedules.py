@@ -23,10 +23,8 @@ from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 RUNNING = dg.DefaultScheduleStatus.RUNNING
 
 
-def build(*, timezone: str, marts: bool, start: date) -> list[Any]:
-    """The schedules; the one of the marts only where there are dbt assets."""
-    found: list[Any] = [*(_at_its_hour(kind, timezone, start) for kind in partitioned.ALL), _sessions(timezone)]
-    return [*found, _marts(timezone)] if marts else found
+def build(*, timezone: str, start: date) -> list[Any]:
+    return [*(_at_its_hour(kind, timezone, start) for kind in partitioned.ALL), _sessions(timezone), _marts(timezone)]
 
 
 def _at_its_hour(kind: Partitioned, timezone: str, start: date) -> dg.ScheduleDefinition:
@@ -84,7 +82,7 @@ def _marts(timezone: str) -> dg.ScheduleDefinition:
         cron_schedule=MARTS,
         execution_timezone=timezone,
         default_status=RUNNING,
-        description="Rebuild the marts and run their tests.",
+        description="The marts' views, and of their tables what is older than what it is made of; with their tests.",
     )
     def marts_at_six(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         if why := publication.blocked(context.instance):

@@ -28,7 +28,7 @@ SUMMARIES, PROFILES, ARCHIVE, MARTS = "summaries_at_three", "profiles_sunday_fou
 
 def ticks(name: str, zone: str, day: str) -> list[str]:
     """UTC times at which the schedule fires on a local day."""
-    (schedule,) = [one for one in schedules.build(timezone=zone, marts=True, start=FIRST_DAY) if one.name == name]
+    (schedule,) = [one for one in schedules.build(timezone=zone, start=FIRST_DAY) if one.name == name]
     begin = datetime.combine(date.fromisoformat(day), datetime.min.time(), tzinfo=ZoneInfo(zone)).astimezone(UTC)
     local_day = date.fromisoformat(day)
     return [
@@ -167,7 +167,7 @@ def test_a_year_has_each_tick_once_a_day_sunday_or_first(zone: str) -> None:
     begin = datetime(2024, 1, 1, tzinfo=ZoneInfo(zone)).astimezone(UTC)
     end = datetime(2025, 1, 1, tzinfo=ZoneInfo(zone)).astimezone(UTC)
     found: dict[str, list[date]] = {}
-    for schedule in schedules.build(timezone=zone, marts=True, start=FIRST_DAY):
+    for schedule in schedules.build(timezone=zone, start=FIRST_DAY):
         at = until(woken(schedule, begin), end)
         found[schedule.name] = [one.astimezone(ZoneInfo(zone)).date() for one in at]
     days = [date(2024, 1, 1) + timedelta(days=offset) for offset in range(366)]

@@ -185,7 +185,7 @@ def kept_instance() -> Iterator[dg.DagsterInstance]:
 
 
 def night(memory: FakeMemory, instance: dg.DagsterInstance):
-    schedule = schedules.build(timezone="Asia/Tokyo", marts=False, start=FIRST_DAY)[0]
+    schedule = schedules.build(timezone="Asia/Tokyo", start=FIRST_DAY)[0]
     three_in_tokyo = datetime(2026, 3, 15, 18, tzinfo=UTC)
     with dg.build_schedule_context(
         instance=instance, scheduled_execution_time=three_in_tokyo, resources={"memory": memory}
@@ -211,7 +211,7 @@ def test_a_quiet_night_asks_for_no_run(tmp_path: Path, kept_instance: dg.Dagster
 
 
 def test_the_hours_are_those_of_the_memorys_time_zone() -> None:
-    made = schedules.build(timezone="Asia/Tokyo", marts=True, start=FIRST_DAY)
+    made = schedules.build(timezone="Asia/Tokyo", start=FIRST_DAY)
     assert {(one.name, one.cron_schedule, one.execution_timezone) for one in made} == {
         ("sessions_half_past_two", "30 2 * * *", "Asia/Tokyo"),
         ("summaries_at_three", "0 3 * * *", "Asia/Tokyo"),

@@ -82,7 +82,7 @@ def test_a_run_reports_flat_numbers(
 
 
 def night(memory: FakeMemory, instance: dg.DagsterInstance) -> Any:
-    found = {one.name: one for one in schedules.build(timezone="UTC", marts=False, start=FIRST_DAY)}
+    found = {one.name: one for one in schedules.build(timezone="UTC", start=FIRST_DAY)}
     resources = {"memory": memory}
     with dg.build_schedule_context(instance=instance, scheduled_execution_time=NOW, resources=resources) as context:
         return found["sessions_half_past_two"].evaluate_tick(context)

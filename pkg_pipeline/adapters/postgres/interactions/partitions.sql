@@ -45,3 +45,17 @@ ORDER BY g.key
 ON CONFLICT (asset, partition_key) DO UPDATE SET
     processed_version = greatest(s.processed_version, excluded.processed_version), attempts = s.attempts + 1,
     pending = excluded.pending, due_at = excluded.due_at, resume_at = excluded.resume_at, attempted_at = clock_timestamp()
+
+-- name: outdated_marts
+-- Keys of the source that were attempted since their mart was built. What a build takes in is told by the number of
+-- attempts that stands before it reads: whatever commits meanwhile raises the number.
+SELECT s.partition_key, s.attempts FROM partition_states s
+LEFT JOIN partition_states m ON m.asset = %(mart)s AND m.partition_key = s.partition_key
+WHERE s.asset = %(source)s AND m.processed_version IS DISTINCT FROM s.attempts ORDER BY s.partition_key
+
+-- name: marts_built
+INSERT INTO partition_states AS s (asset, partition_key, processed_version)
+SELECT %(mart)s, g.key, g.attempts FROM unnest(%(keys)s::text[], %(attempts)s::bigint[]) AS g (key, attempts)
+ORDER BY g.key
+ON CONFLICT (asset, partition_key) DO UPDATE SET
+    processed_version = excluded.processed_version, attempted_at = clock_timestamp()

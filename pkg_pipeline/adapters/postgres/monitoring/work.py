@@ -16,6 +16,8 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
 
+LAST_MARTS = "last_marts"
+
 
 class Unreported(NamedTuple):
     """One piece of work that no run of Dagster has shown yet; ``counts`` are the asset's numbers."""
@@ -46,6 +48,32 @@ class PostgresWorkStore:
     def has_summaries(self) -> bool:
         """Whether anything is summarised: what is made out of summaries has nothing to do before."""
         return self._count("live_summaries", {}) > 0
+
+    def outdated_marts(self, mart: str, source: str) -> dict[str, int]:
+        """Keys of ``source`` that were attempted since the mart was built, ascending, with the attempts so far."""
+        with self._connections.connection() as connection:
+            rows = connection.execute(query("partitions", "outdated_marts"), {"mart": mart, "source": source})
+            return dict(rows.fetchall())
+
+    def marts_built(self, mart: str, keys: Mapping[str, int]) -> None:
+        """The mart of ``keys`` was built, each as of so many attempts of its source."""
+        given = {"mart": mart, "keys": list(keys), "attempts": list(keys.values())}
+        with self._connections.connection() as connection:
+            connection.execute(query("partitions", "marts_built"), given)
+
+    def last_marts(self) -> tuple[str, date] | None:
+        """By which dbt project all marts were built last, and up to which day; None before the first build."""
+        with self._connections.connection() as connection:
+            found = connection.execute(query("work", "kept_setting"), {"key": LAST_MARTS}).fetchone()
+        if found is None:
+            return None
+        (kept,) = found
+        version, day = kept.split()
+        return version, date.fromisoformat(day)
+
+    def keep_last_marts(self, version: str, day: date) -> None:
+        with self._connections.connection() as connection:
+            connection.execute(query("work", "change_setting"), {"key": LAST_MARTS, "value": f"{version} {day}"})
 
     def leave_unreported(self, asset: str, counts: Mapping[str, int]) -> None:
         """Work on ``asset`` was done outside of Dagster's runs."""

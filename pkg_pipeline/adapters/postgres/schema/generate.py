@@ -17,7 +17,7 @@ from pkg_pipeline.adapters.postgres.schema.tables import METADATA, SCHEMA
 
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "tables.md"
-SOURCES = ROOT / "dbt" / "models" / "sources" / "memory.yml"
+SOURCES = ROOT / "pkg_pipeline" / "dbt" / "models" / "sources" / "memory.yml"
 BEGIN, END = "<!-- columns: written by `make docs` -->\n", "<!-- end of the columns -->\n"
 NOTE = "# Written by `make docs` from the tables of pkg_pipeline.adapters.postgres.schema.\n"
 STALE_DAYS = 31

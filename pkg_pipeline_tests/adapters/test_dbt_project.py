@@ -7,7 +7,7 @@ import os
 import psycopg
 import pytest
 
-from pkg_pipeline.adapters import dbt_profile
+from pkg_pipeline.adapters import dbt_project
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from pkg_pipeline.adapters import dbt_profile
     ],
 )
 def test_the_parts_of_a_url(url: str, expected: tuple[str, ...]) -> None:
-    found = dbt_profile.variables(url)
+    found = dbt_project.variables(url)
     names = ("HOST", "PORT", "USER", "PASSWORD", "DATABASE", "SSLMODE")
     assert tuple(found[f"PKG_DBT_{name}"] for name in names) == expected
     assert found["DBT_SEND_ANONYMOUS_USAGE_STATS"] == "false"
@@ -31,7 +31,7 @@ def test_the_parts_of_a_url(url: str, expected: tuple[str, ...]) -> None:
 
 def test_the_password_leaves_the_environment_again(database_url: str) -> None:
     url = database_url.replace("postgres@", "postgres:secret@", 1)
-    with dbt_profile.building(url):
+    with dbt_project.building(url):
         assert os.environ["PKG_DBT_PASSWORD"] == "secret"
     assert "PKG_DBT_PASSWORD" not in os.environ
 
@@ -39,5 +39,5 @@ def test_the_password_leaves_the_environment_again(database_url: str) -> None:
 def test_one_build_at_a_time(database_url: str) -> None:
     """Two that make the same view or table for the first time would meet."""
     asked = "SELECT pg_try_advisory_lock(hashtext('marts'))"
-    with dbt_profile.building(database_url), psycopg.connect(database_url) as other:
+    with dbt_project.building(database_url), psycopg.connect(database_url) as other:
         assert other.execute(asked).fetchone() == (False,)

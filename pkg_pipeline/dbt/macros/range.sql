@@ -1,7 +1,16 @@
-{# The range that a build replaces: the same condition selects the rows and clears the table. #}
+{#
+  The range that a build replaces: the same condition selects the rows and clears the table. Whole stretches may be left
+  out of it by the variable "stretches": a list of [first, last].
+#}
 
 {% macro in_range(column) -%}
+    {%- if var("stretches", none) is none -%}
     {{ column }} between date '{{ var("min_date") }}' and date '{{ var("max_date") }}'
+    {%- else -%}
+    ({% for first, last in var("stretches") -%}
+    {{ column }} between date '{{ first }}' and date '{{ last }}'{{ " or " if not loop.last }}
+    {%- endfor %})
+    {%- endif -%}
 {%- endmacro %}
 
 {#

@@ -1,23 +1,23 @@
-"""The dbt models as Dagster assets, by how they are built: whole, by day, by week. One command over the project each.
+"""The dbt models as Dagster assets (B13), by how they are built: whole, by day, by week. One command over the project
+each, for whoever materialises them by hand; ``mart_job`` keeps all of them up to date.
 
-Imports ``dagster_dbt``, which takes seconds; ``dbt_marts`` decides whether.
+Imports ``dagster_dbt``, which takes seconds.
 """
 
 import json
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, dbt_assets
+from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
 
-from pkg_pipeline.adapters.dbt_profile import building
+from pkg_pipeline.adapters.dbt_project import EXECUTABLE, PROJECT, building
 from pkg_pipeline.defs.assets.partition_marks import without_beta_warnings
 from pkg_pipeline.defs.checks import publication
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
-from pkg_pipeline.settings import Settings
+from pkg_pipeline.wiring.marts import variables
 
 Partitions = dg.DailyPartitionsDefinition | dg.WeeklyPartitionsDefinition
 
@@ -26,15 +26,20 @@ TRANSLATOR = DagsterDbtTranslator(DagsterDbtTranslatorSettings(enable_duplicate_
 
 
 def build(
-    manifest: Mapping[str, Any], *, daily: dg.DailyPartitionsDefinition, weekly: dg.WeeklyPartitionsDefinition
+    target: Path, *, daily: dg.DailyPartitionsDefinition, weekly: dg.WeeklyPartitionsDefinition
 ) -> list[dg.AssetsDefinition]:
-    """All models and their tests (as asset checks) of ``manifest``."""
+    """All models and their tests (as asset checks) of the manifest that lies in ``target``."""
+    project = DbtProject(project_dir=PROJECT, target_path=target, profiles_dir=PROJECT)
     with without_beta_warnings():
-        return [_whole(manifest), _ranged(manifest, "by_day", daily), _ranged(manifest, "by_week", weekly)]
+        return [_whole(project), _ranged(project, "by_day", daily), _ranged(project, "by_week", weekly)]
 
 
-def _whole(manifest: Mapping[str, Any]) -> dg.AssetsDefinition:
-    @dbt_assets(manifest=manifest, name="marts", select="tag:whole", dagster_dbt_translator=TRANSLATOR)
+def resource() -> DbtCliResource:
+    return DbtCliResource(project_dir=str(PROJECT), profiles_dir=str(PROJECT), dbt_executable=str(EXECUTABLE))
+
+
+def _whole(project: DbtProject) -> dg.AssetsDefinition:
+    @dbt_assets(manifest=project.manifest_path, name="marts", select="tag:whole", dagster_dbt_translator=TRANSLATOR)
     def marts(
         context: dg.AssetExecutionContext, dbt: DbtCliResource, memory: dg.ResourceParam[PipelineMemory]
     ) -> Iterator[Any]:
@@ -43,11 +48,11 @@ def _whole(manifest: Mapping[str, Any]) -> dg.AssetsDefinition:
     return marts
 
 
-def _ranged(manifest: Mapping[str, Any], tag: str, partitions: Partitions) -> dg.AssetsDefinition:
+def _ranged(project: DbtProject, kind: str, partitions: Partitions) -> dg.AssetsDefinition:
     @dbt_assets(
-        manifest=manifest,
-        name=f"marts_{tag}",
-        select=f"tag:{tag}",
+        manifest=project.manifest_path,
+        name=f"marts_{kind}",
+        select=f"tag:{kind}",
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.single_run(),
         dagster_dbt_translator=TRANSLATOR,
@@ -57,24 +62,14 @@ def _ranged(manifest: Mapping[str, Any], tag: str, partitions: Partitions) -> dg
     ) -> Iterator[Any]:
         keys = context.partition_key_range
         is_first = keys.start == partitions.get_first_partition_key()
+        outdated = memory.marts.outdated(kind)
         # what lies before the first key belongs to it
         chosen = variables(memory.settings, first="-infinity" if is_first else keys.start, last=keys.end)
         yield from _built(context, dbt, memory, chosen)
+        taken = {key: count for key, count in outdated.items() if (is_first or keys.start <= key) and key <= keys.end}
+        memory.marts.note_built(kind, taken)
 
     return marts
-
-
-def variables(settings: Settings, *, first: str | None = None, last: str | None = None) -> dict[str, Any]:
-    """What a build is told (``dbt_project.yml`` says what each means): the range of keys, clock, thresholds, caps."""
-    span = {} if first is None else {"min_date": first, "max_date": last}
-    return {
-        **span,
-        "now": settings.now.isoformat() if settings.now is not None else None,
-        "minimum_messages": settings.summary_min_messages,
-        "due_after_seconds": max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600),
-        "live_cap_usd": settings.live_usd_per_day,
-        "backfill_cap_usd": settings.backfill_usd_per_day,
-    }
 
 
 def _built(
@@ -86,9 +81,3 @@ def _built(
         # dbt's artifacts of a run go aside: the project may lie where nothing can be written
         command = ["build", "--vars", json.dumps(dict(chosen))]
         yield from dbt.cli(command, context=context, target_path=Path(folder)).stream()
-
-
-def resource(project: Path) -> DbtCliResource:
-    # the program of this environment, whatever the search path says
-    executable = Path(sys.executable).parent / "dbt"
-    return DbtCliResource(project_dir=str(project), profiles_dir=str(project), dbt_executable=str(executable))

@@ -1,0 +1,49 @@
+"""``build_marts``: brings every mart up to date by one command of dbt, in ``run``, each morning and by hand.
+
+A job of one op, without ``dagster_dbt``: models with days and models with weeks are one build here, and three runs as
+assets. What was built is told to Dagster all the same, key by key.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from pkg_pipeline.defs.checks import publication
+from pkg_pipeline.defs.failures import translated
+from pkg_pipeline.defs.jobs import MARTS, MARTS_JOB
+from pkg_pipeline.defs.pipeline_memory import PipelineMemory
+
+
+def build() -> dg.JobDefinition:
+    @dg.op(
+        name=f"update_{MARTS}",
+        out=dg.Out(is_required=False),
+        description="One build, with its tests.",
+    )
+    def marts(context: dg.OpExecutionContext, memory: dg.ResourceParam[PipelineMemory]) -> Iterator[Any]:
+        publication.require(context.instance, "the marts")
+        with translated("the marts"):
+            built = memory.marts.build()
+        for one in built.results:
+            if one.is_test:
+                yield dg.AssetCheckEvaluation(
+                    asset_key=dg.AssetKey(one.mart),
+                    check_name=one.name,
+                    passed=one.succeeded,
+                    severity=dg.AssetCheckSeverity.ERROR,
+                    blocking=True,
+                )
+            elif one.succeeded:
+                keys = next((built.keys[tag] for tag in one.tags if tag in built.keys), (None,))
+                for key in keys:
+                    yield dg.AssetMaterialization(one.mart, partition=key)
+        if built.failed:
+            said = ", ".join(built.failed)
+            raise dg.Failure(description=f"dbt could not build {said}; the rows from before stay", allow_retries=False)
+
+    @dg.job(name=MARTS_JOB, executor_def=dg.in_process_executor, description="Bring the marts up to date.")
+    def build_marts() -> None:
+        marts()
+
+    return build_marts
