@@ -8,37 +8,14 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
+from pkg_pipeline.memory.languages import table
 from pkg_pipeline.memory.records import Language
 
-_RU_MONTHS = (
-    "январь", "февраль", "март", "апрель", "май", "июнь",
-    "июль", "август", "сентябрь", "октябрь", "ноябрь", "декабрь",
-)  # fmt: skip
-_RU_GENITIVE = (
-    "января", "февраля", "марта", "апреля", "мая", "июня",
-    "июля", "августа", "сентября", "октября", "ноября", "декабря",
-)  # fmt: skip
-_RU_IN_MONTH = (
-    "январе", "феврале", "марте", "апреле", "мае", "июне",
-    "июле", "августе", "сентябре", "октябре", "ноябре", "декабре",
-)  # fmt: skip
-_EN_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_MONTHS: dict[Language, tuple[str, ...]] = {
-    "ru": _RU_MONTHS,
-    "en": _EN_MONTHS,
-    "zh": tuple(f"{number}月" for number in range(1, 13)),
+_FORMS = {
+    "en": {"date": "{day} {month}", "on": "on {weekday}", "inmonth": "in {month}"},
+    "ru": {"date": "{day} {month}", "on": "{to} {weekday}", "inmonth": "в {month}"},
+    "zh": {"date": "{month}月{day}日", "on": "{weekday}", "inmonth": "{month}月"},
 }
-_WEEKDAYS: dict[Language, tuple[str, ...]] = {
-    "ru": ("понедельник", "вторник", "среда", "четверг", "пятница", "суббота", "воскресенье"),
-    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    "zh": tuple(f"星期{day}" for day in "一二三四五六日"),
-}
-_RU_ON_WEEKDAY = (
-    "в понедельник", "во вторник", "в среду", "в четверг", "в пятницу", "в субботу", "в воскресенье",
-)  # fmt: skip
 _SHORT_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _PLACEHOLDER = re.compile(r"\{(?P<name>[a-z]+):(?P<when>[^{}]+)\}")
@@ -63,28 +40,16 @@ def resolve(when: str, *, nominal: date, spoken: date, today: date) -> date:
 
 
 def in_words(form: str, day: date, language: Language) -> str:
-    """``day`` in one of the forms date, weekday, on (on that weekday), month, inmonth. Raises ValueError otherwise."""
-    month, weekday = day.month - 1, day.weekday()
-    match form:
-        case "date":
-            if language == "zh":
-                return f"{day.month}月{day.day}日"
-            name = _RU_GENITIVE[month] if language == "ru" else _MONTHS[language][month]
-            return f"{day.day} {name}"
-        case "weekday":
-            return _WEEKDAYS[language][weekday]
-        case "on":
-            return {"ru": _RU_ON_WEEKDAY[weekday], "en": f"on {_WEEKDAYS['en'][weekday]}"}.get(
-                language, _WEEKDAYS["zh"][weekday]
-            )
-        case "month":
-            return _MONTHS[language][month]
-        case "inmonth":
-            return {"ru": f"в {_RU_IN_MONTH[month]}", "en": f"in {_MONTHS['en'][month]}"}.get(
-                language, _MONTHS["zh"][month]
-            )
-        case _:
-            raise ValueError(f"no such form of a date: {form!r}")
+    """``day`` in one of the forms date, on (on that weekday), inmonth. Raises ValueError otherwise."""
+    if form not in _FORMS[language]:
+        raise ValueError(f"no such form of a date: {form!r}")
+    names = table(language, "phrases")
+    month, weekday = names["months"].split()[day.month - 1], names["weekdays"].split()[day.weekday()]
+    if language == "ru":  # the names are in the genitive and the nominative: "марта" → "марте", "среда" → "среду"
+        month = re.sub(r".$", "е", month) if form == "inmonth" else month
+        weekday = re.sub(r"а$", "у", weekday)
+    to = "во" if weekday.startswith("вт") else "в"
+    return _FORMS[language][form].format(day=day.day, month=month, weekday=weekday, to=to)
 
 
 def fill(text: str, *, nominal: date, spoken: date, today: date, language: Language) -> str:

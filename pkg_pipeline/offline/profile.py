@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from itertools import pairwise
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.instructions import gives_orders
@@ -25,6 +26,7 @@ from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, Rela
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.normalise import fold, script_share, sentences, word_count
 from pkg_pipeline.memory.text.phrases import phrases as printed
+from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.profile_type import relationship_type
 from pkg_pipeline.offline.reading import count_words
 from pkg_pipeline.offline.retelling import clipped
@@ -95,8 +97,16 @@ class _Telling:
 
     def milestones(self) -> list[AnswerMilestone]:
         """The first conversation, a return after long silence, then HIGH decisions: the first and the newest."""
-        found = [*self._first(), *self._return(), *self._decisions()]
-        sound = {(one.date, fold(one.title).text): one for one in reversed(found) if self.may_stand(one.title)}
+        made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)))
+        by_interaction = {summary.interaction_id: summary for summary in self.told_from}
+        found = [self._first(), self._return()]
+        found += [
+            self._milestone(by_interaction[one.interaction_id], one.description, importance="high")
+            for one in [*made[:1], *reversed(made[1:])]
+            if one.interaction_id in by_interaction
+        ]
+        whole = [one for one in found if one is not None and self.may_stand(one.title)]
+        sound = {(one.date, fold(one.title).text): one for one in reversed(whole)}
         return list(reversed(sound.values()))[:MAX_MILESTONES]
 
     # ── sentences of the summary ─────────────────────────────────────────────────────────────
@@ -192,51 +202,40 @@ class _Telling:
         texts += [summary.text for summary in longest]
         return next((what for text in texts if (what := self._told(text, PHASE_WORDS)) is not None), None)
 
-    def _first(self) -> list[AnswerMilestone]:
+    def _first(self) -> AnswerMilestone | None:
         """Only if the first conversation is among those that were given."""
-        summaries = self.source.summaries
-        if not summaries or self._said(summaries[0].day) != self._day(self.source.aggregate.first_interaction_at):
-            return []
-        return self._milestone(summaries[0], "first", {}, "medium")
+        first = next(iter(self.source.summaries), None)
+        if first is None or self._said(first.day) != self._day(self.source.aggregate.first_interaction_at):
+            return None
+        return self._milestone(first, first.text, "first")
 
-    def _return(self) -> list[AnswerMilestone]:
+    def _return(self) -> AnswerMilestone | None:
         """The longest silence; it is known only where every conversation is given."""
         counted, given = self.source.aggregate, self.source.summaries
         if len(given) != counted.total_interactions or len(given) < 3:
-            return []
+            return None
         before, after = max(pairwise(given), key=lambda pair: ((pair[1].day - pair[0].day).days, -pair[0].number))
         days = (after.day - before.day).days
         if days < LONG_SILENCE_DAYS or days < SILENCE_TIMES_MEAN * (counted.mean_gap_days or 0.0):
-            return []
-        return self._milestone(after, "again", {"days": str(days)}, "medium")
+            return None
+        return self._milestone(after, after.text, "again", days=days)
 
     def _milestone(
-        self, summary: DatedSummary, form: str, places: dict[str, str], importance: str
-    ) -> list[AnswerMilestone]:
-        what = self._told(summary.text, TITLE_WORDS)
+        self,
+        summary: DatedSummary,
+        text: str,
+        form: str | None = None,
+        *,
+        importance: Literal["high", "medium"] = "medium",
+        **places: int,
+    ) -> AnswerMilestone | None:
+        what = self._told(text, TITLE_WORDS)
         if what is None or summary not in self.told_from:
-            return []
-        title = self.words[form].format(what=what, **places)
-        return [
-            AnswerMilestone(
-                date=summary.day.isoformat(),
-                title=title,
-                importance="high" if importance == "high" else "medium",
-                summary_numbers=[summary.number],
-            )
-        ]
-
-    def _decisions(self) -> list[AnswerMilestone]:
-        by_interaction = {summary.interaction_id: summary for summary in self.told_from}
-        made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)))
-        found: list[AnswerMilestone] = []
-        for one in [*made[:1], *reversed(made[1:])]:
-            summary = by_interaction.get(one.interaction_id)
-            title = self._told(one.description, TITLE_WORDS) if summary is not None else None
-            if summary is not None and title is not None:
-                day, numbers = summary.day.isoformat(), [summary.number]
-                found.append(AnswerMilestone(date=day, title=title, importance="high", summary_numbers=numbers))
-        return found
+            return None
+        title = what if form is None else self.words[form].format(what=what, **places)
+        return AnswerMilestone(
+            date=summary.day.isoformat(), title=title, importance=importance, summary_numbers=[summary.number]
+        )
 
     # ── words ────────────────────────────────────────────────────────────────────────────────
 
@@ -249,8 +248,8 @@ class _Telling:
         return shown if shown and self._is_own_language(shown) and self.may_say(shown) else None
 
     def _joined(self, parts: Sequence[str]) -> str:
-        ended = "。" if self.source.language == "zh" else "."
-        return self.words["joint"].join(part.replace(f"…{ended}", "…") for part in parts)
+        templates = phrases(self.source.language).templates
+        return templates["space"].join(part.replace(f"…{templates['stop']}", "…") for part in parts)
 
     def _plain(self, text: str) -> str:
         """Without marks that would end a sentence in the middle of ours."""

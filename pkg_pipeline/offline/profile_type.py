@@ -8,8 +8,8 @@ of a colon, or the owner of an open item.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from pkg_pipeline.memory.profile.records import ProfileInput, RelationshipType
@@ -30,23 +30,7 @@ TRADE_WITHOUT_DIRECTION = 0.5
 _CLAUSE = re.compile(r"[.!?;。！？；\n]+")
 _INFORMAL = frozenset(("informal", "positive"))
 
-
 Patterns = Mapping[str, re.Pattern[str]]
-
-
-@dataclass(slots=True)
-class Votes:
-    """Shares of the summaries, 0–1, that speak of each thing; ``buying`` and ``selling`` count what the other does."""
-
-    trade: float = 0.0
-    work: float = 0.0
-    partnership: float = 0.0
-    personal: float = 0.0
-    family: float = 0.0
-    informal: float = 0.0
-    formal: float = 0.0
-    buying: int = 0
-    selling: int = 0
 
 
 @cache
@@ -56,81 +40,62 @@ def _patterns(language: Language) -> Patterns:
 
 def relationship_type(source: ProfileInput) -> RelationshipType:
     """The type with the greatest weight; ``acquaintance`` where none has enough."""
-    heard = _patterns(source.language)
-    votes = _votes(source, heard)
-    facts = "\n".join(source.facts)
-    is_client, is_vendor = heard["is_client"].search(facts) is not None, heard["is_vendor"].search(facts) is not None
-    direction = votes.buying - votes.selling
+    heard, facts = _patterns(source.language), "\n".join(source.facts)
+    votes, direction = _votes(source, heard), _direction(source, heard)
     by_client = 1.0 if direction > 0 else TRADE_WITHOUT_DIRECTION if direction == 0 else 0.0
+    is_client, is_vendor = heard["is_client"].search(facts) is not None, heard["is_vendor"].search(facts) is not None
     mine = source.self_person.organization if source.self_person is not None else None
     shares_organisation = bool(mine) and mine == source.entity.organization
     is_kin = heard["family_name"].search(source.entity.name.strip()) is not None
+    manner, warmth = votes["formal"] * (votes["work"] > 0), votes["informal"] * (votes["personal"] > 0)
     weights: dict[RelationshipType, float] = {
-        "client": votes.trade * by_client + SAID_IN_FACTS * is_client,
-        "vendor": votes.trade * (1.0 - by_client) + SAID_IN_FACTS * is_vendor,
-        "partner": 1.6 * votes.partnership,
-        "colleague": votes.work
-        + FORMAL_TONE * votes.formal * (votes.work > 0)
-        + SAME_ORGANISATION * shares_organisation,
-        "friend": votes.personal + INFORMAL_TONE * votes.informal * (votes.personal > 0),
-        "other": 1.3 * votes.family * (votes.family >= 0.5) + NAMED_AS_FAMILY * is_kin,
+        "client": votes["trade"] * by_client + SAID_IN_FACTS * is_client,
+        "vendor": votes["trade"] * (1.0 - by_client) + SAID_IN_FACTS * is_vendor,
+        "partner": 1.6 * votes["partnership"],
+        "colleague": votes["work"] + FORMAL_TONE * manner + SAME_ORGANISATION * shares_organisation,
+        "friend": votes["personal"] + INFORMAL_TONE * warmth,
+        "other": 1.3 * votes["family"] * (votes["family"] >= 0.5) + NAMED_AS_FAMILY * is_kin,
     }
     best = max(weights, key=lambda one: weights[one])  # the first of equals, in this order
     return best if weights[best] >= ENOUGH else "acquaintance"
 
 
-def _votes(source: ProfileInput, heard: Patterns) -> Votes:
-    votes = Votes()
-    them, me = _named(source.entity), _named(source.self_person)
+def _votes(source: ProfileInput, heard: Patterns) -> Mapping[str, float]:
+    """Shares of the summaries, 0–1, that speak of each thing or in each tone."""
+    votes: dict[str, float] = defaultdict(float)
     share = 1.0 / max(1, len(source.summaries))
     for summary in source.summaries:
         text = "\n".join((summary.text, *summary.decisions))
-        votes.trade += share * (heard["trade"].search(text) is not None)
-        votes.work += share * (heard["work"].search(text) is not None)
-        votes.partnership += share * (heard["partnership"].search(text) is not None)
-        votes.personal += share * (heard["personal"].search(text) is not None)
-        votes.family += share * (heard["family"].search(text) is not None)
-        votes.informal += share * (summary.tone in _INFORMAL)
-        votes.formal += share * (summary.tone == "formal")
-        for clause in _CLAUSE.split(text):
-            _hear(clause, heard, them, me, votes)
-    for item in source.aggregate.open_action_items:
-        if item.owner != "both":
-            _count(item.description, heard, votes, is_them=item.owner == "them")
+        for name in ("trade", "work", "partnership", "personal", "family"):
+            votes[name] += share * (heard[name].search(text) is not None)
+        votes["informal"] += share * (summary.tone in _INFORMAL)
+        votes["formal"] += share * (summary.tone == "formal")
     return votes
 
 
-def _hear(clause: str, heard: Patterns, them: re.Pattern[str] | None, me: re.Pattern[str] | None, votes: Votes) -> None:
-    """Whose side a clause shows: that of the name which stands last before the verb."""
-    for verbs, is_buying in ((heard["buys"], True), (heard["sells"], False)):
-        for match in verbs.finditer(clause):
-            before = clause[: match.start()]
-            near_them, near_me = _last(them, before), _last(me, before)
-            if near_them != near_me:
-                _side(votes, is_buying=is_buying, is_them=near_them > near_me)
+def _direction(source: ProfileInput, heard: Patterns) -> int:
+    """How often the other buys, less how often they sell. What I buy, they sell.
+
+    A clause shows the side of the name which stands last before the verb, an open item that of its owner.
+    """
+    them, me = _named(source.entity), _named(source.self_person)
+    direction = 0
+    texts = ("\n".join((summary.text, *summary.decisions)) for summary in source.summaries)
+    for clause in (clause for text in texts for clause in _CLAUSE.split(text)):
+        for verbs, sign in ((heard["buys"], 1), (heard["sells"], -1)):
+            for match in verbs.finditer(clause):
+                before = clause[: match.start()]
+                near_them, near_me = _last(them, before), _last(me, before)
+                direction += sign * ((near_them > near_me) - (near_them < near_me))
+    for item in source.aggregate.open_action_items:
+        if item.owner != "both":
+            sign = 1 if heard["buys"].search(item.description) else -1 if heard["sells"].search(item.description) else 0
+            direction += sign if item.owner == "them" else -sign
+    return direction
 
 
-def _count(text: str, heard: Patterns, votes: Votes, *, is_them: bool) -> None:
-    if heard["buys"].search(text):
-        _side(votes, is_buying=True, is_them=is_them)
-    elif heard["sells"].search(text):
-        _side(votes, is_buying=False, is_them=is_them)
-
-
-def _side(votes: Votes, *, is_buying: bool, is_them: bool) -> None:
-    """What I buy, they sell."""
-    if is_buying == is_them:
-        votes.buying += 1
-    else:
-        votes.selling += 1
-
-
-def _last(pattern: re.Pattern[str] | None, text: str) -> int:
-    found = -1
-    if pattern is not None:
-        for match in pattern.finditer(text):
-            found = match.end()
-    return found
+def _last(names: re.Pattern[str] | None, text: str) -> int:
+    return max((match.end() for match in names.finditer(text)), default=-1) if names is not None else -1
 
 
 def _named(person: Person | None) -> re.Pattern[str] | None:

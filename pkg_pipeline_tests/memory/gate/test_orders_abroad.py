@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from pkg_pipeline.fake_llm.answers import payload
+from pkg_pipeline.fake_llm.manners import payload
 from pkg_pipeline.memory.gate import items as gate_items
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.records import (

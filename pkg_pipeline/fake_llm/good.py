@@ -1,0 +1,275 @@
+"""Sensible answers to every prompt, made by rule from its fenced blocks: the same input always gives the same words.
+
+They play a well-behaved model for demos and tests; the product's offline summariser is another thing. Quotes are always
+words of the input, in the input's language.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.languages import word_set
+from pkg_pipeline.memory.text.language_data import in_any, table
+from pkg_pipeline.memory.text.normalise import sentences
+
+Record = dict[str, Any]
+Blocks = dict[str, list[Record]]
+
+CLAUSE_CHARS = 120
+PROFILE_CLAUSE_CHARS = 90
+MOST_MILESTONES = 5
+QUOTE_CHARS = 300
+TOPIC_WORDS = 3
+
+_MONEY = re.compile(r"\d[\d\s.,]*\s?(?:руб|₽|€|\$|eur|usd|евро|доллар|元|块|万|тыс)|[$€£¥]\s?\d", re.IGNORECASE)
+_CONTACTS = {
+    "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "phone": re.compile(r"\+\d[\d\s()-]{7,}\d"),
+}
+_CLAUSE_END = re.compile(r"[.!?…。！？\n]")
+_PROFILE_CLAUSE_END = re.compile(r"[.!?…。！？；;\n]")
+_TOPIC_WORD = re.compile(r"[\u4e00-\u9fff]{2,6}|[^\W\d_]{4,}")
+_QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
+
+
+def hears(name: str, text: str) -> bool:
+    """Whether a text holds a pattern of ``words.toml`` in any language."""
+    return in_any("fake_llm", "words", name).search(text) is not None
+
+
+def language_of(texts: list[str]) -> str:
+    """ru, zh or en by what the letters are; a Chinese character counts three."""
+    joined = "".join(texts)
+    han = 3 * sum("\u4e00" <= character <= "\u9fff" for character in joined)
+    cyrillic = sum("\u0400" <= character <= "\u04ff" for character in joined)
+    latin = sum(character.isascii() and character.isalpha() for character in joined)
+    return max((("en", latin), ("ru", cyrillic), ("zh", han)), key=lambda pair: pair[1])[0]
+
+
+def summary(blocks: Blocks) -> Record:
+    """An answer of the summary's schema."""
+    return _summarised(blocks.get("PARTICIPANTS", []), blocks["MESSAGES"])
+
+
+def _summarised(participants: list[Record], messages: list[Record]) -> Record:
+    usable = [message for message in messages if message["text"].strip() and not gives_orders(message["text"])]
+    language = language_of([message["text"] for message in usable or messages])
+    spoken = [message for message in usable if language_of([message["text"]]) == language] or usable
+    decided = [message for message in spoken if hears("decision", message["text"])]
+    promised = [message for message in spoken if hears("action", message["text"])]
+    lead = next((message for message in spoken if len(message["text"]) > 20), spoken[0] if spoken else None)
+    result = (decided or spoken or [None])[-1]
+    distinct = {message["n"]: message for message in [*decided, *promised, *spoken]}.values()
+    return {
+        "summary": _told(language, participants, lead, result),
+        "key_points": [_clause(message["text"]) for message in distinct][:7] or ["-"],
+        "tone": "neutral",
+        "decisions": [_decision(message) for message in decided[:5]],
+        "action_items": [_action(message, participants) for message in promised[:5]],
+        "facts": [fact for message in usable for fact in _facts(message)][:10],
+        "important_message_ids": [message["n"] for message in usable if message.get("important")],
+    }
+
+
+def _told(language: str, participants: list[Record], lead: Record | None, result: Record | None) -> str:
+    words = table("fake_llm", language, "words")
+    names = words["joiner"].join([person["name"] for person in participants][:3]) or "-"
+    opening, outcome, tone = words["summary"]
+    parts = [opening.format(names=names, lead=_clause(lead["text"]) if lead else "-")]
+    if result is not None and result is not lead:
+        parts.append(outcome.format(result=_clause(result["text"], "decision")))
+    return words["space"].join([*parts, tone])
+
+
+def _clause(text: str, name: str | None = None) -> str:
+    """The clause where the pattern fires, else the longest: whole words of the text, without its final mark."""
+    clauses = [clause.strip() for clause in _CLAUSE_END.split(text) if clause.strip()] or [text.strip()]
+    fired = (clause for clause in clauses if name is not None and hears(name, clause))
+    return _cut(next(fired, max(clauses, key=len)), CLAUSE_CHARS)
+
+
+def _cut(clause: str, most: int) -> str:
+    return clause if len(clause) <= most else clause[:most].rsplit(" ", 1)[0]
+
+
+def _decision(message: Record) -> Record:
+    clause = _clause(message["text"], "decision")
+    return {
+        "description": f"{message['speaker']}: {clause}",
+        "date": message["time"].split(" ")[1],
+        "importance": "high" if _MONEY.search(message["text"]) else "medium",
+        "quote": clause,
+        "message_ids": [message["n"]],
+    }
+
+
+def _action(message: Record, participants: list[Record]) -> Record:
+    clause = _clause(message["text"], "action")
+    is_mine = any(person["is_me"] and person["name"] == message["speaker"] for person in participants)
+    return {
+        "description": f"{message['speaker']}: {clause}",
+        "owner": "self" if is_mine else "them",
+        "owner_name": message["speaker"],
+        "status": "open",
+        "due_date": None,
+        "closed_at": None,
+        "quote": clause,
+        "message_ids": [message["n"]],
+    }
+
+
+def _facts(message: Record) -> list[Record]:
+    return [
+        {
+            "fact_type": kind,
+            "value": match.group(),
+            "about": message["speaker"],
+            "confidence": 0.9,
+            "quote": match.group(),
+            "message_ids": [message["n"]],
+        }
+        for kind, contact in _CONTACTS.items()
+        for match in contact.finditer(message["text"])
+    ]
+
+
+def update(blocks: Blocks) -> Record:
+    """Every known item kept, or closed where its owner says in a new message that something is done; what is new."""
+    messages, people = blocks["MESSAGES"], blocks.get("PARTICIPANTS", [])
+    new = [message for message in messages if message.get("new")]
+    fresh, known = _summarised(people, new or messages), blocks["SUMMARY"][0]
+    space = _space([message["text"] for message in messages])
+    told = [*sentences(known["summary"])[:2], *sentences(fresh["summary"])[:1]]
+    return {**fresh, "summary": space.join(told), "tone": known["tone"], "known": _known(blocks, new, people)}
+
+
+def _known(blocks: Blocks, new: list[Record], people: list[Record]) -> list[Record]:
+    done = [message for message in new if hears("done", message["text"]) and not gives_orders(message["text"])]
+    me = next((person["name"] for person in people if person["is_me"]), None)
+    answers: list[Record] = []
+    for item in blocks.get("KNOWN", []):
+        answers.append({"id": item["id"], "state": "kept"})
+        if item["kind"] != "action_item" or item["status"] != "open":
+            continue
+        owner = me if item["owner"] == "self" else item["owner_name"]
+        said = next((message for message in done if owner in (None, message["speaker"])), None)
+        if said is not None:
+            answers[-1] |= {
+                "state": "closed",
+                "closed_at": said["time"].split(" ")[1],
+                "quote": said["text"][:QUOTE_CHARS],
+                "message_ids": [said["n"]],
+            }
+            done.remove(said)
+    return answers
+
+
+def merge(blocks: Blocks) -> Record:
+    """The first sentence of the first part, the middle one's and the last one's, and a point of each."""
+    parts = blocks["PARTS"]
+    chosen = [parts[0], parts[len(parts) // 2], parts[-1]]
+    texts = list(dict.fromkeys(sentences(part["summary"])[0] for part in chosen))
+    points = list(dict.fromkeys(part["key_points"][0] for part in parts if part["key_points"]))
+    return {"summary": _space(texts).join(texts), "key_points": points[:7] or ["-"], "tone": "neutral"}
+
+
+def fold(blocks: Blocks) -> Record:
+    """An answer of the fold's schema."""
+    messages, people = blocks["MESSAGES"], blocks.get("PARTICIPANTS", [])
+    spoken = [one for one in messages if not str(one["speaker"]).startswith("tool: ")] or messages
+    found = _summarised(people or [{"name": one["speaker"], "is_me": False} for one in spoken[:1]], spoken)
+    names = {person["name"] for person in people}
+    topics = (" ".join(_TOPIC_WORD.findall(point)[:TOPIC_WORDS]) for point in found["key_points"] if point != "-")
+    return {
+        "summary": found["summary"],
+        "facts": [{**fact, "about": fact["about"] if fact["about"] in names else None} for fact in found["facts"]],
+        "decisions": found["decisions"],
+        "open_questions": _open_questions(spoken),
+        "topics": list(dict.fromkeys(topic[:60].strip() for topic in topics if topic))[:7],
+    }
+
+
+def _open_questions(messages: list[Record]) -> list[Record]:
+    found: list[Record] = []
+    for place, message in enumerate(messages):
+        is_answered = any(later["speaker"] != message["speaker"] for later in messages[place + 1 :])
+        asked = _QUESTION.search(message["text"])
+        if asked is None or is_answered or gives_orders(message["text"]) or len(asked.group().strip()) < 8:
+            continue
+        quote = asked.group().strip()[:500]
+        found.append({"text": quote, "quote": quote, "message_ids": [message["n"]]})
+    return found
+
+
+def shorter(blocks: Blocks, prompt: str) -> Record:
+    """An answer of the compression's schema: the first sentences of all paragraphs while they fit the asked amount."""
+    texts = [paragraph["text"] for paragraph in blocks["SUMMARY"]]
+    said, in_chinese = [sentences(text) for text in texts], language_of(texts) == "zh"
+    limit = [int(number) for number in re.findall(r"\d+", prompt.split("<<<")[0])][-1]
+    chosen: set[tuple[int, int]] = set()
+    size = 0
+    for place in range(max(map(len, said))):
+        for part, told in enumerate(said):
+            if place < len(told):
+                more = len(told[place]) if in_chinese else len(told[place].split())
+                if not chosen or size + more <= limit:
+                    chosen.add((part, place))
+                    size += more
+    return {"summary": _space(texts).join(said[part][place] for part, place in sorted(chosen))}
+
+
+def profile(blocks: Blocks) -> Record:
+    """An answer of the profile's schema."""
+    summaries = [one for one in blocks["SUMMARIES"] if not gives_orders(" ".join([one["text"], *one["decisions"]]))]
+    texts = [one["text"] for one in summaries or blocks["SUMMARIES"]]
+    language = language_of(texts)
+    spoken = [one for one in summaries if language_of([one["text"]]) == language]
+    counted = next((one for one in blocks["COUNTED"] if "conversations" in one and "frequency" in one), {})
+    name = next((one["name"] for one in blocks["PEOPLE"] if not one["is_me"]), "-")
+    words = table("fake_llm", language, "words")
+    opening, latest, course = words["profile"]
+    first = counted.get("first_conversation", "")
+    parts = [opening.format(name=name, count=counted.get("conversations", 0), first=first)]
+    timeline = parts[0]
+    if spoken:
+        parts.append(latest.format(lead=_first_clause(spoken[-1]["text"])))
+        timeline = course.format(first=first, lead=_first_clause(spoken[0]["text"]))
+    milestones = [
+        {
+            "date": one["day"],
+            "title": _first_clause(one["decisions"][0]),
+            "importance": "medium",
+            "summary_numbers": [one["n"]],
+        }
+        for one in spoken
+        if one["decisions"]
+    ]
+    joined = "\n".join(texts)
+    kind = "client" if hears("trade", joined) else "colleague" if hears("work", joined) else "acquaintance"
+    return {
+        "relationship_type": kind,
+        "summary": words["space"].join(parts),
+        "timeline": timeline,
+        "milestones": milestones[:MOST_MILESTONES],
+    }
+
+
+def _first_clause(text: str) -> str:
+    clauses = (clause.strip() for clause in _PROFILE_CLAUSE_END.split(text) if clause.strip())
+    return _cut(next(clauses, text.strip()), PROFILE_CLAUSE_CHARS)
+
+
+def rewrite(blocks: Blocks) -> Record:
+    """The words that carry the question, and these the other way round; nothing for one that gives orders."""
+    question = str(blocks["QUESTION"][0]["question"])
+    words = [word for word in re.findall(r"\w+", question) if word.casefold() not in word_set("words", "no_topic")]
+    if gives_orders(question) or not words:
+        return {"queries": []}
+    found = [" ".join(words)[:190], " ".join(reversed(words))[:190]]
+    return {"queries": list(dict.fromkeys(found))}
+
+
+def _space(texts: list[str]) -> str:
+    return table("fake_llm", language_of(texts), "words")["space"]
