@@ -42,6 +42,7 @@ def used() -> Iterator[tuple[str, str, str]]:
                     yield from ((module, file, name) for file in read for name in strings & set(queries.names(file)))
                 case _:
                     pass
+        yield from ((module, file, name) for file, name in _of_statements(nodes, strings))
         for node in nodes:
             if (
                 not isinstance(node, ast.Call)
@@ -55,6 +56,38 @@ def used() -> Iterator[tuple[str, str, str]]:
                     yield module, possible, str(name)
                 else:
                     yield from ((module, possible, found) for found in strings & set(queries.names(possible)))
+
+
+def _of_statements(nodes: list[ast.AST], strings: set[str]) -> Iterator[tuple[str, str]]:
+    """(file, name) of every ``SQL.rows(connection, "name")`` where ``SQL = Statements("file")``."""
+    files: dict[str, str] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(name)], value=value):
+                files |= _made([name], [value])
+            case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(values)):
+                files |= _made([name.id for name in names if isinstance(name, ast.Name)], values)
+            case _:
+                pass
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(name), attr=how), args=[_, asked, *_]) if name in files:
+                if isinstance(asked, ast.Constant):
+                    yield files[name], str(asked.value)
+                elif how in ("run", "execute", "rows", "one", "value", "values"):
+                    yield from ((files[name], found) for found in strings & set(queries.names(files[name])))
+            case _:
+                pass
+
+
+def _made(names: list[str], values: list[ast.expr]) -> dict[str, str]:
+    return {
+        name: str(file.value)
+        for name, value in zip(names, values, strict=False)
+        if isinstance(value, ast.Call) and _called(value) == "Statements"
+        for file in value.args
+        if isinstance(file, ast.Constant)
+    }
 
 
 def _called(node: ast.Call) -> str:

@@ -11,8 +11,12 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
+from psycopg.rows import namedtuple_row
+
+from pkg_pipeline.adapters.postgres.archive import store as archive_store
 from pkg_pipeline.adapters.postgres.archive.store import PostgresArchiveStore
 from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.archive import stage as archive
 from pkg_pipeline_tests.stages.archive.archive_rig import ArchiveRig
 
@@ -65,30 +69,28 @@ class _Death:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
+class DyingStatements(Statements):
+    def __init__(self, death: _Death) -> None:
+        super().__init__("archive")
+        self._death = death
+
+    def execute(self, connection: Any, name: str, given: Any, row: Any = namedtuple_row) -> Any:
+        self._death.meets(name, is_after=False)
+        found = super().execute(connection, name, given, row)
+        self._death.meets(name, is_after=True)
+        return found
+
+
 class DyingStore(PostgresArchiveStore):
     def __init__(self, connections: Any, death: _Death) -> None:
         super().__init__(connections)
         self._death = death
-
-    def _step(self, connection: Any, name: str, parameters: Any) -> Any:
-        self._death.meets(name, is_after=False)
-        found = super()._step(connection, name, parameters)
-        self._death.meets(name, is_after=True)
-        return found
-
-    def ready(self, month: date, age: Any) -> Any:
-        found = super().ready(month, age)
-        self._death.meets("ready", is_after=True)
-        return found
+        archive_store.SQL = DyingStatements(death)
 
     def move(self, month: date, batch: Any, age: Any) -> Any:
         moved = super().move(month, batch, age)
         self._death.meets("move", is_after=True)
         return moved
-
-    def vacuum(self) -> None:
-        super().vacuum()
-        self._death.meets("vacuum", is_after=True)
 
     def archived(self, scope: Any) -> Any:
         found = super().archived(scope)
@@ -106,6 +108,7 @@ class DyingPartitions(PostgresPartitionStore):
     def __init__(self, connections: Any, death: _Death) -> None:
         super().__init__(connections)
         self._death = death
+        archive_store.SQL = DyingStatements(death)
 
     def finish(self, asset: str, done: Any) -> None:
         self._death.meets("finish", is_after=False)

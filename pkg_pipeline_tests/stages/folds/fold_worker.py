@@ -10,11 +10,14 @@ import signal
 import sys
 import threading
 from collections import Counter
-from typing import LiteralString
+from typing import Any
 
-from pkg_pipeline.adapters.postgres.queries import query
+from psycopg.rows import namedtuple_row
+
+from pkg_pipeline.adapters.postgres.llm import leases
 from pkg_pipeline.adapters.postgres.sessions import fold_reads
 from pkg_pipeline.adapters.postgres.sessions import folds as fold_store
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.session.triggers import FoldRules
 from pkg_pipeline_tests.stages.folds.fold_rig import FoldRig, good_fold
 from pkg_pipeline_tests.stages.summaries.summary_rig import ScriptedLlm
@@ -35,13 +38,15 @@ def main(url: str, point: str, rules: str = "usual") -> None:
     step, turn = PLACES[point]
     met: Counter[str] = Counter()
 
-    def dying_query(file: str, name: str) -> LiteralString:
-        met[name] += 1
-        if (name, met[name]) == (step, turn):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return query(file, name)
+    class DyingStatements(Statements):
+        def execute(self, connection: Any, name: str, given: Any, row: Any = namedtuple_row) -> Any:
+            met[name] += 1
+            if (name, met[name]) == (step, turn):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().execute(connection, name, given, row)
 
-    fold_store.query = fold_reads.query = dying_query  # type: ignore[attr-defined]
+    fold_store.SQL = fold_reads.SQL = DyingStatements("folds")
+    leases.SQL = DyingStatements("leases")
     rig = FoldRig(url, **({"rules": QUICK} if rules == "quick" else {}))
     pause = threading.Event()
     while True:

@@ -11,10 +11,13 @@ import sys
 from collections import Counter
 from typing import Any, LiteralString
 
+from psycopg.rows import namedtuple_row
+
 from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall import chunks as chunk_store
 from pkg_pipeline.adapters.postgres.recall import vectors as vector_store
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.recall import chunk_vectors, chunks
 from pkg_pipeline_tests.stages.recall.chunk_rig import ChunkRig, WordEmbedder
 
@@ -45,7 +48,12 @@ def main(url: str, point: str) -> None:
         if (name, met[name]) == (step, turn):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def dying_query(file: str, name: str) -> LiteralString:
+    class DyingStatements(Statements):
+        def execute(self, connection: Any, name: str, given: Any, row: Any = namedtuple_row) -> Any:
+            meet(name)
+            return super().execute(connection, name, given, row)
+
+    def dying_query(file: str, name: str) -> LiteralString:  # of what is copied in
         meet(name)
         return query(file, name)
 
@@ -60,6 +68,7 @@ def main(url: str, point: str) -> None:
             super().finish(asset, done)
 
     chunk_store.query = vector_store.query = dying_query  # type: ignore[attr-defined]
+    chunk_store.SQL, vector_store.SQL = DyingStatements("chunks"), DyingStatements("vectors")
     rig = ChunkRig(url)
     rig.chunk(deps=rig.deps(DyingEmbedder(), partitions=DyingPartitions(rig.pool)))
 

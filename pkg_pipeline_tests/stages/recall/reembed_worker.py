@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pkg_pipeline.adapters.postgres.recall import chunks as chunk_store
 from pkg_pipeline.adapters.postgres.recall import spaces as space_store
 from pkg_pipeline.adapters.postgres.recall import vectors as vector_store
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.recall import chunk_vectors, chunks
 from pkg_pipeline_tests.stages.recall import reembed_rig
 from pkg_pipeline_tests.stages.recall.reembed_rig import NEW, ReembedRig
@@ -34,13 +35,13 @@ STORE, SPACES = vector_store.PostgresVectorStore, space_store.PostgresSpaceStore
 PLACES = {
     "opened": Place(SPACES, "open", is_after=True),
     "embedding": Place(reembed_rig.StubEmbedder, "embed", is_after=False, turn=3),
-    "in a transaction": Place(vector_store, "_run", is_after=True, turn=3, step="save_codes"),
+    "in a transaction": Place(Statements, "execute", is_after=True, turn=3, step="save_codes"),
     "saved": Place(STORE, "save", is_after=True, turn=3),
     "one done": Place(chunk_store.PostgresHeldInteractions, "finish", is_after=True, turn=2),
     "filled": Place(STORE, "keep_indexes", is_after=False),
-    "switching": Place(space_store, "_run", is_after=True, step="retire_others"),
+    "switching": Place(Statements, "execute", is_after=True, step="retire_others"),
     "switched": Place(SPACES, "activate", is_after=True),
-    "dropping": Place(space_store, "_run", is_after=False, step="remove"),
+    "dropping": Place(Statements, "execute", is_after=False, step="remove"),
 }
 
 

@@ -23,7 +23,7 @@ WHERE first.ended_at < %(ended_before)s AND NOT EXISTS (
 ORDER BY m.month
 
 -- name: ready
-SELECT i.id AS interaction_id, i.chat_id, i.message_count AS messages FROM archive_ready(%(month)s, %(ended_before)s, %(now)s) i
+SELECT i.id AS interaction_id, i.chat_id, i.message_count FROM archive_ready(%(month)s, %(ended_before)s, %(now)s) i
 WHERE EXISTS (
     SELECT FROM messages m
     WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at AND m.interaction_id = i.id
@@ -74,7 +74,7 @@ WITH said AS MATERIALIZED (
         sent_at = excluded.sent_at, content = excluded.content, content_hash = excluded.content_hash,
         parts = excluded.parts, archived_at = excluded.archived_at
 )
-SELECT count(*) FILTER (WHERE moves), count(*) FILTER (WHERE NOT moves) FROM said
+SELECT count(*) FILTER (WHERE moves) AS messages, count(*) FILTER (WHERE NOT moves) AS kept FROM said
 
 -- name: blank
 -- The copy as it is stored now, its bytes hashed here: only where that is the message's hash does the text leave its row.
@@ -87,7 +87,7 @@ WITH blanked AS (
       AND a.parts::text IS NOT DISTINCT FROM m.parts::text
     RETURNING m.interaction_id, text_bytes(a.content, a.parts) AS bytes
 )
-SELECT count(DISTINCT interaction_id), count(*), coalesce(sum(bytes), 0) FROM blanked
+SELECT count(DISTINCT interaction_id) AS interactions, count(*) AS messages, coalesce(sum(bytes), 0)::bigint AS bytes FROM blanked
 
 -- name: drop_unverified
 DELETE FROM archived_messages a USING messages m
@@ -107,9 +107,9 @@ DELETE FROM archive_holds WHERE interaction_id = ANY(%(interactions)s) AND held_
 
 -- name: left
 -- Interactions of the months that will be archived and are not ready, by reason, and when time alone makes one ready.
-SELECT w.month, w.reason, count(*),
+SELECT w.month, w.reason, count(*) AS count,
        min(CASE w.reason WHEN 'too young' THEN w.ended_at + make_interval(secs => %(after)s) + interval '1 microsecond'
-                         WHEN 'restored' THEN w.held_until END)
+                         WHEN 'restored' THEN w.held_until END) AS due_at
 FROM (
     SELECT g.month, i.ended_at, h.held_until,
            CASE WHEN i.status <> 'completed' OR i.ended_at >= %(ended_before)s THEN 'too young'
@@ -138,7 +138,7 @@ SELECT partition_key FROM partition_states WHERE asset = 'archived_messages' AND
 VACUUM messages
 
 -- name: months
-SELECT month, state = 'dropped', message_count, content_bytes FROM archive_months ORDER BY month
+SELECT month, state = 'dropped' AS is_dropped, message_count AS messages, content_bytes AS bytes FROM archive_months ORDER BY month
 
 -- name: wait_briefly
 SET LOCAL lock_timeout = '3s'
@@ -167,17 +167,17 @@ SELECT m.id, m.is_archived FROM chats c JOIN messages m ON m.chat_id = c.id
 WHERE c.source = %(source)s AND c.external_id = %(chat)s AND m.external_id = %(message)s
 
 -- name: archived_of_interaction
-SELECT m.id, coalesce(m.is_archived, false) FROM interactions i
+SELECT m.id, coalesce(m.is_archived, false) AS is_archived FROM interactions i
 LEFT JOIN messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
     AND m.interaction_id = i.id AND m.is_archived
 WHERE i.id = %(interaction)s ORDER BY m.sent_at, m.id
 
 -- name: archived_of_chat
-SELECT m.id, coalesce(m.is_archived, false) FROM chats c LEFT JOIN messages m ON m.chat_id = c.id AND m.is_archived
+SELECT m.id, coalesce(m.is_archived, false) AS is_archived FROM chats c LEFT JOIN messages m ON m.chat_id = c.id AND m.is_archived
 WHERE c.source = %(source)s AND c.external_id = %(chat)s ORDER BY m.sent_at, m.id
 
 -- name: archived_of_month
-SELECT a.message_id, true FROM archived_messages a WHERE a.month = %(month)s ORDER BY a.chat_id, a.sent_at, a.message_id
+SELECT a.message_id FROM archived_messages a WHERE a.month = %(month)s ORDER BY a.chat_id, a.sent_at, a.message_id
 
 -- name: lock_chats_of
 SELECT id FROM chats WHERE id = ANY(ARRAY(SELECT DISTINCT chat_id FROM messages WHERE id = ANY(%(ids)s)))
@@ -188,18 +188,18 @@ UPDATE messages m SET content = a.content, parts = a.parts, is_archived = false,
 FROM archived_messages a
 WHERE m.id = ANY(%(ids)s) AND m.is_archived AND a.month = m.archived_month AND a.message_id = m.id
   AND encode(sha256(convert_to(a.content, 'UTF8')), 'hex') = m.content_hash
-RETURNING m.id, a.month, m.interaction_id, text_bytes(a.content, a.parts)
+RETURNING m.id, a.month, m.interaction_id, text_bytes(a.content, a.parts) AS bytes
 
 -- name: remove_copies
-SELECT remove_copies(%(months)s, %(ids)s)
+SELECT remove_copies(%(month)s, %(id)s)
 
 -- name: deleted
 -- Messages that were deleted at their source by then and still have their words, wherever those are.
 SELECT id FROM messages
 WHERE deleted_at IS NOT NULL AND NOT is_blanked AND deleted_at <= %(before)s ORDER BY deleted_at, id LIMIT %(limit)s
 
--- name: where_archived
-SELECT id, archived_month FROM messages WHERE id = ANY(%(ids)s) AND is_archived
+-- name: remove_archived
+SELECT remove_copies(array_agg(archived_month), array_agg(id)) FROM messages WHERE id = ANY(%(ids)s) AND is_archived
 
 -- name: blank_deleted
 -- The hashes stay: the same words in a later export are known again, and do not come back.
@@ -224,7 +224,7 @@ FROM interactions i WHERE i.id = ANY(%(interactions)s)
 
 -- name: still_archived
 -- A copy that is there and was not given back has not its hash.
-SELECT m.id, EXISTS (SELECT FROM archived_messages a WHERE a.month = m.archived_month AND a.message_id = m.id)
+SELECT m.id, EXISTS (SELECT FROM archived_messages a WHERE a.month = m.archived_month AND a.message_id = m.id) AS has_copy
 FROM messages m WHERE m.id = ANY(%(ids)s) AND m.is_archived ORDER BY m.id
 
 -- name: sizes

@@ -8,13 +8,14 @@ from uuid import UUID
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.engine import Connection, transaction
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.stages.archive.erasing import Erased
 from pkg_pipeline.stages.recall.records import ChunkPlace
 
+SQL, CHUNKS = Statements("erasing"), Statements("chunks")
 CHUNKS_AT_ONCE = 1_000
 
 _MADE = (
@@ -44,63 +45,48 @@ class PostgresErasure:
     def content(self, chat_id: UUID) -> Erased | None:
         """Messages and all that was made of them, in one transaction; None where there is no such chat."""
         with transaction(self._connections) as connection:
-            chat = connection.execute(query("erasing", "lock_chat"), {"chat": chat_id}).fetchone()
+            chat = SQL.one(connection, "lock_chat", chat=chat_id)
             if chat is None:
                 return None
-            key = hashing.chat_key(*chat)
+            key = hashing.chat_key(chat.source, chat.external_id)
             given: dict[str, Any] = {"chat": chat_id, "key": key}
             # summaries of interactions that were joined to others bear ids of which no row is left: all are reckoned
-            made_of = connection.execute(query("erasing", "message_keys"), given).fetchall()
-            ids = {hashing.interaction_id(key, external_id) for (external_id,) in made_of}
-            given["interactions"] = sorted(ids.union(_ids(connection, "interactions", given)))
-            given["people"] = sorted(_ids(connection, "people", given))
-            summaries = connection.execute(query("erasing", "delete_summaries"), given).rowcount
-            facts = connection.execute(query("erasing", "delete_facts"), given).rowcount
-            counted = connection.execute(query("erasing", "count"), given).fetchone()
-            assert counted is not None, "an aggregate always gives a row"
+            ids = {hashing.interaction_id(key, one) for one in SQL.values(connection, "message_keys", **given)}
+            given["interactions"] = sorted(ids.union(SQL.values(connection, "interactions", **given)))
+            given["people"] = sorted(SQL.values(connection, "people", **given))
+            summaries = SQL.run(connection, "delete_summaries", **given)
+            facts = SQL.run(connection, "delete_facts", **given)
+            interactions = SQL.value(connection, "count", **given)
             for step in _MADE:
-                connection.execute(query("erasing", step), given)
-            messages = connection.execute(query("erasing", "delete_messages"), given).rowcount
-        return Erased(tuple(given["people"]), tuple(given["interactions"]), messages, counted[0], summaries, facts)
+                SQL.run(connection, step, **given)
+            messages = SQL.run(connection, "delete_messages", **given)
+        return Erased(tuple(given["people"]), tuple(given["interactions"]), messages, interactions, summaries, facts)
 
     def chunks(self, chat_id: UUID, interactions: Sequence[UUID]) -> int:
         """Whoever makes chunks of these interactions holds them: it is waited for."""
         removed = 0
         with self._connections.connection() as connection:
-            found = _ids(connection, "interactions", {"chat": chat_id})
-            ids = sorted(found.union(interactions))
+            ids = sorted({*interactions, *SQL.values(connection, "interactions", chat=chat_id)})
             try:
-                connection.execute(query("erasing", "hold"), {"ids": ids})
-                while places := _places(connection, chat_id):
+                SQL.run(connection, "hold", ids=ids)
+                while places := SQL.rows(connection, "chunks", ChunkPlace, chat=chat_id, limit=CHUNKS_AT_ONCE):
                     with connection.transaction():
-                        numbers = [place.chunk_no for place in places]
-                        connection.execute(query("chunks", "delete_chunks"), {"numbers": numbers})
+                        CHUNKS.run(connection, "delete_chunks", numbers=[place.chunk_no for place in places])
                         delete_in(connection, places)
                     removed += len(places)
-                connection.execute(query("chunks", "forget_states"), {"ids": ids})
+                CHUNKS.run(connection, "forget_states", ids=ids)
             finally:
                 if not connection.broken:
-                    connection.execute(query("chunks", "release"))
+                    CHUNKS.run(connection, "release")
         return removed
 
     def chat(self, chat_id: UUID, people: Sequence[UUID]) -> int:
         """The chat itself, and those of ``people`` whom nothing else mentions; how many of them."""
         given: dict[str, Any] = {"chat": chat_id, "people": list(people)}
         with transaction(self._connections) as connection:
-            connection.execute(query("erasing", "lock_selves"))
-            connection.execute(query("erasing", "lock_chat"), given)
-            connection.execute(query("erasing", "delete_members"), given)
-            connection.execute(query("erasing", "delete_chat"), given)
-            given["lonely"] = sorted(_ids(connection, "lonely", given))
+            for step in ("lock_selves", "lock_chat", "delete_members", "delete_chat"):
+                SQL.run(connection, step, **given)
+            given["lonely"] = sorted(SQL.values(connection, "lonely", **given))
             for step in ("delete_identities", "delete_marks_of", "delete_entities"):
-                connection.execute(query("erasing", step), given)
+                SQL.run(connection, step, **given)
         return len(given["lonely"])
-
-
-def _ids(connection: Connection, name: str, given: dict[str, Any]) -> set[UUID]:
-    return {row[0] for row in connection.execute(query("erasing", name), given)}
-
-
-def _places(connection: Connection, chat_id: UUID) -> list[ChunkPlace]:
-    rows = connection.execute(query("erasing", "chunks"), {"chat": chat_id, "limit": CHUNKS_AT_ONCE}).fetchall()
-    return [ChunkPlace(no, tuple(scopes)) for no, scopes in rows]

@@ -10,7 +10,9 @@ from psycopg import Cursor
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
+
+SQL = Statements("leases")
 
 
 class Claimed(Protocol):
@@ -28,19 +30,33 @@ class Leasing:
     _lease_kind: ClassVar[str]
     _connections: ConnectionPool
 
+    def take(
+        self, on: Connection | ConnectionPool, ids: Sequence[UUID], *, holder: str, lease_seconds: float
+    ) -> dict[UUID, int]:
+        """Tokens of those that nobody holds."""
+        given = {"kind": self._lease_kind, "ids": list(ids), "holder": holder, "lease": lease_seconds}
+        return dict(SQL.rows(on, "take", **given))
+
+    def holds(self, connection: Connection, claimed: Claimed) -> bool:
+        """Whether the lease is still the claim's, which nobody takes before the transaction ends."""
+        given = {"kind": self._lease_kind, "id": claimed.lease_id, "token": claimed.token}
+        return SQL.run(connection, "holds", **given) == 1
+
     def renew(self, claimed: Sequence[Claimed], *, lease_seconds: float) -> None:
-        with self._connections.connection() as connection:
-            held = self._held([(one.lease_id, one.token) for one in claimed])
-            connection.execute(query("leases", "renew"), {**held, "lease": lease_seconds})
+        held = self._held([(one.lease_id, one.token) for one in claimed])
+        SQL.run(self._connections, "renew", **held, lease=lease_seconds)
 
     def release(self, claimed: Sequence[Claimed]) -> None:
         if claimed:
-            with self._connections.connection() as connection:
-                self.give_back(connection, *((one.lease_id, one.token) for one in claimed))
+            self.give_back(self._connections, *((one.lease_id, one.token) for one in claimed))
 
-    def give_back(self, connection: Connection, *held: tuple[UUID, int]) -> Cursor[Any]:
-        """Of these subjects with their tokens a row each that was still held."""
-        return connection.execute(query("leases", "give_back"), self._held(held))
+    def give_back(self, on: Connection | ConnectionPool, *held: tuple[UUID, int]) -> bool:
+        """Whether any of these subjects was still held by its token."""
+        return SQL.run(on, "give_back", **self._held(held)) > 0
+
+    def giving_back(self, connection: Connection, held: tuple[UUID, int]) -> Cursor[Any]:
+        """The same within a pipeline: the answer is fetched later."""
+        return SQL.execute(connection, "give_back", self._held([held]))
 
     def _held(self, held: Sequence[tuple[UUID, int]]) -> dict[str, Any]:
         return {"kind": self._lease_kind, "ids": [key for key, _ in held], "tokens": [token for _, token in held]}

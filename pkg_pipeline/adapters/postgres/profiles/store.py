@@ -36,9 +36,7 @@ class PostgresProfileStore(Leasing):
     ) -> list[ClaimedProfile]:
         """Those of (profile id, person) that nobody else works on, in the order given."""
         ids = [key for key, _ in persons]
-        parameters = {"kind": self._lease_kind, "ids": ids, "holder": holder, "lease": lease_seconds}
-        with self._connections.connection() as connection:
-            tokens = dict(connection.execute(query("leases", "take"), parameters).fetchall())
+        tokens = self.take(self._connections, ids, holder=holder, lease_seconds=lease_seconds)
         return [ClaimedProfile(key, person, tokens[key]) for key, person in persons if key in tokens]
 
     def save(self, row: ProfileRow, *, token: int) -> Saved:
@@ -48,7 +46,7 @@ class PostgresProfileStore(Leasing):
         parameters = _columns(row)
         with transaction(self._connections) as connection:
             connection.execute(query("profiles", "lock_alone"))
-            if self.give_back(connection, (row.profile_id, token)).fetchone() is None:
+            if not self.give_back(connection, (row.profile_id, token)):
                 return "lost"  # another worker holds it now: its result is the one that counts
             rests = {"entity": row.entity_id, "based_on": list(row.based_on), "items": list(row.items)}
             found = connection.execute(query("profiles", "rests_on_deleted"), rests).fetchone()
@@ -81,7 +79,7 @@ class PostgresProfileStore(Leasing):
             "error": failure.error[:STORED_ERROR_CHARACTERS],
         }
         with transaction(self._connections) as connection:
-            if self.give_back(connection, (claimed.profile_id, claimed.token)).fetchone() is None:
+            if not self.give_back(connection, (claimed.profile_id, claimed.token)):
                 return False
             if failure.counts or failure.retry_after_seconds > 0:
                 connection.execute(query("profiles", "record_attempt"), parameters)

@@ -13,6 +13,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
+from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory.recall.chunking import ChunkedInteraction
 from pkg_pipeline.memory.recall.lexical import DIMENSIONS
 from pkg_pipeline.memory.recall.records import INDEX_VERSION, ChunkedMessage, DerivedText, LexicalVector
@@ -26,6 +27,14 @@ COMPARED_AT_ONCE = 2_000
 
 BEFORE_ALL = datetime(1, 1, 1, tzinfo=UTC)
 INDEXED_BY = "chunk_index"
+COPIED = (
+    *("id", "source", "chat_id", "interaction_id", "subject_id", "sender_entity_id", "at", "scopes", "message_ids"),
+    *("start_char", "end_char", "passage", "passages", "importance", "is_withheld", "topics", "content"),
+    *("content_hash", "index_hash"),
+)
+"""Fields of a chunk in the order of the statement ``copy_incoming``."""
+
+SQL, WORK = Statements("chunks"), Statements("work")
 
 
 class PostgresChunkStore:
@@ -41,38 +50,35 @@ class PostgresChunkStore:
         """
         found: list[DueInteraction] = []
         with self._connections.connection() as connection:
-            span = {"first_day": days[0], "last_day": days[1]}
-            wanted = [row[0] for row in connection.execute(query("chunks", "wanted"), span)]
+            wanted = SQL.values(connection, "wanted", first_day=days[0], last_day=days[1])
             for at in range(0, len(wanted), COMPARED_AT_ONCE):
                 found += _outdated(connection, wanted[at : at + COMPARED_AT_ONCE], space_id)
         return found
 
     def unwanted(self) -> list[UUID]:
         """Interactions that have chunks and are gone, or lie in a chat that became mass."""
-        with self._connections.connection() as connection:
-            return [row[0] for row in connection.execute(query("chunks", "unwanted"))]
+        return SQL.values(self._connections, "unwanted")
 
     @contextmanager
     def hold(self, interactions: Sequence[UUID]) -> Iterator[PostgresHeldInteractions]:
         """Holds what is free until the end of the context; a process that dies lets go."""
         with self._connections.connection() as connection:
             try:
-                rows = connection.execute(query("chunks", "hold"), {"ids": list(interactions)}).fetchall()
-                connection.execute(query("chunks", "create_seen"))
-                connection.execute(query("chunks", "clear_seen"))
-                yield PostgresHeldInteractions(connection, [row[0] for row in rows])
+                held = SQL.values(connection, "hold", ids=list(interactions))
+                SQL.run(connection, "create_seen")
+                SQL.run(connection, "clear_seen")
+                yield PostgresHeldInteractions(connection, held)
             finally:
                 if not connection.broken:
-                    connection.execute(query("chunks", "release"))
+                    SQL.run(connection, "release")
 
     def mark_outdated(self, index: str) -> bool:
         """Mark all days if what they were indexed by last (rules and space) was not ``index``; whether it did."""
         with transaction(self._connections) as connection:
-            known = connection.execute(query("work", "kept_setting"), {"key": INDEXED_BY}).fetchone()
-            if known == (index,):
+            if WORK.value(connection, "kept_setting", key=INDEXED_BY) == index:
                 return False
-            connection.execute(query("work", "change_setting"), {"key": INDEXED_BY, "value": index})
-            connection.execute(query("chunks", "mark_all"))
+            WORK.run(connection, "change_setting", key=INDEXED_BY, value=index)
+            SQL.run(connection, "mark_all")
             return True
 
 
@@ -91,7 +97,7 @@ class PostgresHeldInteractions:
     def outdated(self, space_id: int) -> list[DueInteraction]:
         """Those that need work still, in the order of ``ids``; from here on they have a state, if an unfinished one."""
         found = _outdated(self._connection, self._ids, space_id)
-        self._connection.execute(query("chunks", "begin"), {"ids": [one.id for one in found]})
+        SQL.run(self._connection, "begin", ids=[one.id for one in found])
         return found
 
     def messages(self, interactions: Sequence[UUID]) -> Iterator[tuple[UUID, ChunkedMessage]]:
@@ -102,76 +108,54 @@ class PostgresHeldInteractions:
         limit = PAGE_MESSAGES if len(interactions) == 1 else None
         after: dict[str, Any] = {"after_at": BEFORE_ALL, "after_length": -1, "after_id": ""}
         while True:
-            parameters = {"ids": list(interactions), "limit": limit, **after}
-            rows = self._connection.execute(query("chunks", "messages"), parameters).fetchall()
-            for row in rows:
-                yield row[0], ChunkedMessage(*row[1:9], entity_ids=tuple(row[9]))
-            if limit is None or len(rows) < limit:
+            found = SQL.rows(self._connection, "messages", _message, ids=list(interactions), limit=limit, **after)
+            yield from found
+            if limit is None or len(found) < limit:
                 return
-            external_id, sent_at = rows[-1][2], rows[-1][5]
-            after = {"after_at": sent_at, "after_length": len(external_id), "after_id": external_id}
+            _, last = found[-1]
+            after = {"after_at": last.sent_at, "after_length": len(last.external_id), "after_id": last.external_id}
 
     def derived(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[DerivedText]]:
         """The live summary, its decisions and action items, the confirmed facts, and the folds that end in each."""
         found: dict[UUID, list[DerivedText]] = {}
-        rows = self._connection.execute(query("chunks", "derived"), {"ids": list(interactions)})
-        for interaction, *columns in rows:
-            source, subject, at, text, messages, entities, importance, is_withheld, found_by, topics = columns
-            one = DerivedText(
-                source=source,
-                subject_id=subject,
-                at=at,
-                text=text,
-                message_ids=tuple(messages),
-                entity_ids=tuple(entities),
-                importance=importance,
-                topics=tuple(topics or ()),
-                is_withheld=is_withheld,
-                found_by=found_by,
-            )
+        for interaction, one in SQL.rows(self._connection, "derived", _derived, ids=list(interactions)):
             found.setdefault(interaction, []).append(one)
         return found
 
     def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, Mapping[UUID, str]]:
         """For each the names of those who wrote in it or take part."""
         found: dict[UUID, dict[UUID, str]] = {one: {} for one in interactions}
-        for interaction, entity, name in self._connection.execute(
-            query("chunks", "speakers"), {"ids": list(interactions)}
-        ):
+        for interaction, entity, name in SQL.rows(self._connection, "speakers", ids=list(interactions)):
             found[interaction][entity] = name
         return found
 
     def key_points(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
         """Those of the live summary, where there is one."""
-        rows = self._connection.execute(query("chunks", "key_points"), {"ids": list(interactions)})
-        return dict(rows.fetchall())
+        return dict(SQL.rows(self._connection, "key_points", ids=list(interactions)))
 
     def save(self, rows: Sequence[ChunkRow]) -> list[KeptChunk]:
         """Upsert rows, and the frequencies of their terms, in one transaction; what became of each, in their order."""
-        run = self._connection.execute
         with self._connection.transaction():
-            run(query("chunks", "create_incoming"))
+            SQL.run(self._connection, "create_incoming")
             with self._connection.cursor() as cursor, cursor.copy(query("chunks", "copy_incoming")) as copy:
                 for place, row in enumerate(rows):
                     copy.write_row(_columns(place, row))
-            run(query("chunks", "create_changed"))
-            run(query("chunks", "see"))
-            changed = run(query("chunks", "upsert_chunks")).rowcount
-            kept = [KeptChunk(*row) for row in run(query("chunks", "numbers"))]
+            SQL.run(self._connection, "create_changed")
+            SQL.run(self._connection, "see")
+            changed = SQL.run(self._connection, "upsert_chunks")
+            kept = SQL.rows(self._connection, "numbers", KeptChunk)
             if changed:
-                run(query("chunks", "count_terms"))  # last: everybody waits at term 0
+                SQL.run(self._connection, "count_terms")  # last: everybody waits at term 0
             return kept
 
     def stale(self, interactions: Sequence[UUID], limit: int) -> list[ChunkPlace]:
         """Chunks of these that were not saved since they are held; at most ``limit``."""
-        rows = self._connection.execute(query("chunks", "stale"), {"ids": list(interactions), "limit": limit})
-        return [ChunkPlace(no, tuple(scopes)) for no, scopes in rows]
+        return SQL.rows(self._connection, "stale", ChunkPlace, ids=list(interactions), limit=limit)
 
     def delete(self, places: Sequence[ChunkPlace]) -> None:
         """Take chunks away with their vectors and the frequencies of their terms, in one transaction."""
-        numbers = [one.chunk_no for one in places]
         with self._connection.transaction():
-            self._connection.execute(query("chunks", "delete_chunks"), {"numbers": numbers})
+            SQL.run(self._connection, "delete_chunks", numbers=[one.chunk_no for one in places])
             delete_in(self._connection, places)
 
     def name_speakers(self, terms: Mapping[UUID, Sequence[int]]) -> None:
@@ -184,69 +168,41 @@ class PostgresHeldInteractions:
         }
         with self._connection.transaction():
             for step in ("lock_speakers", "drop_speaker_terms", "insert_speaker_terms"):
-                self._connection.execute(query("chunks", step), parameters)
+                SQL.run(self._connection, step, **parameters)
 
     def finish(self, built: Sequence[Built], *, spaces: Sequence[int]) -> None:
         """Write down from what the chunks were made, for the words and for each space that is complete."""
-        self._connection.execute(
-            query("chunks", "finish"),
-            {
-                "ids": [one.interaction_id for one in built],
-                "hashes": [one.input_hash for one in built],
-                "chunks": [one.chunks for one in built],
-                "refused": [one.refused for one in built],
-                "spaces": list(spaces),
-            },
-        )
+        columns = columns_of(built, "interaction_id", "input_hash", "chunks", "refused")
+        SQL.run(self._connection, "finish", **columns, spaces=list(spaces))
 
     def forget(self, interactions: Sequence[UUID]) -> None:
         """These have no chunks any more: their states go."""
-        self._connection.execute(query("chunks", "forget_states"), {"ids": list(interactions)})
+        SQL.run(self._connection, "forget_states", ids=list(interactions))
 
 
 def _outdated(connection: Connection, ids: Sequence[UUID], space_id: int) -> list[DueInteraction]:
-    parameters = {"ids": list(ids), "space": space_id, "version": INDEX_VERSION}
-    return [
-        DueInteraction(
-            id=interaction,
-            day=day,
-            messages=messages,
-            interaction=ChunkedInteraction(interaction, chat, chat_source, chat_external_id),
-            input_hash=input_hash,
-        )
-        for interaction, day, messages, chat, chat_source, chat_external_id, input_hash in connection.execute(
-            query("chunks", "outdated"), parameters
-        )
-    ]
+    given = {"ids": list(ids), "space": space_id, "version": INDEX_VERSION}
+    return SQL.rows(connection, "outdated", _due, **given)
+
+
+def _due(*, interaction_id: UUID, day: date, messages: int, input_hash: str, **chat: Any) -> DueInteraction:
+    interaction = ChunkedInteraction(interaction_id, **chat)
+    return DueInteraction(interaction_id, day, messages, interaction, input_hash)
+
+
+def _message(*, interaction_id: UUID, **columns: Any) -> tuple[UUID, ChunkedMessage]:
+    return interaction_id, ChunkedMessage(**columns)
+
+
+def _derived(*, interaction_id: UUID, topics: tuple[str, ...] | None, **columns: Any) -> tuple[UUID, DerivedText]:
+    return interaction_id, DerivedText(topics=topics or (), **columns)
 
 
 def _columns(place: int, row: ChunkRow) -> tuple[Any, ...]:
     """In the order of ``copy_incoming``."""
-    chunk = row.chunk
-    return (
-        place,
-        chunk.id,
-        chunk.source,
-        chunk.chat_id,
-        chunk.interaction_id,
-        chunk.subject_id,
-        chunk.sender_entity_id,
-        chunk.at,
-        list(chunk.scopes),
-        list(chunk.message_ids),
-        chunk.start_char,
-        chunk.end_char,
-        chunk.passage,
-        chunk.passages,
-        chunk.importance,
-        chunk.is_withheld,
-        list(chunk.topics),
-        chunk.content,
-        chunk.content_hash,
-        chunk.index_hash,
-        list(row.lexical),
-        _sparse(row.lexical),
-    )
+    chunk = (getattr(row.chunk, name) for name in COPIED)
+    values = (list(one) if isinstance(one, tuple) else one for one in chunk)
+    return place, *values, list(row.lexical), _sparse(row.lexical)
 
 
 def _sparse(vector: LexicalVector) -> str:

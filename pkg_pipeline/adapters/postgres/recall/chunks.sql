@@ -8,7 +8,8 @@ ORDER BY i.day, i.started_at, i.id
 -- name: outdated
 -- Of the given ones those whose chunks were made from something else, for the words (0) or for the space. The hash is of
 -- all that chunks are made from. A text that is gone with its month of the archive is said no more.
-SELECT i.id, i.day, i.message_count, c.id, c.source, c.external_id, h.hash
+SELECT i.id AS interaction_id, i.day, i.message_count AS messages, c.id AS chat_id, c.source AS chat_source, c.external_id AS chat_external_id,
+       h.hash AS input_hash
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
 JOIN interactions i ON i.id = g.id
 JOIN eligible_chats c ON c.id = i.chat_id
@@ -39,7 +40,7 @@ ORDER BY g.place
 
 -- name: speakers
 -- Who wrote in the interactions or takes part.
-SELECT i.id, e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
+SELECT i.id AS interaction_id, e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
 CROSS JOIN LATERAL (
     SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id
     UNION
@@ -76,11 +77,11 @@ ON CONFLICT DO NOTHING
 -- name: messages
 -- Live messages with their texts, after the last one read. In a direct chat they belong to all others, in a group to
 -- those that the interactions stage named (P34).
-SELECT i.id, m.id, m.external_id, m.sender_entity_id, coalesce(e.name, ''), m.sent_at, m.content, m.importance_score,
-       m.role IS NOT DISTINCT FROM 'tool',
+SELECT i.id AS interaction_id, m.id, m.external_id, m.sender_entity_id, coalesce(e.name, '') AS speaker, m.sent_at,
+       m.content AS text, m.importance_score AS importance, m.role IS NOT DISTINCT FROM 'tool' AS is_tool_result,
        CASE WHEN c.kind = 'direct'
             THEN ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id AND p.role = 'other' ORDER BY 1)
-            ELSE ARRAY(SELECT b.entity_id FROM message_entities b WHERE b.message_id = m.id ORDER BY 1) END
+            ELSE ARRAY(SELECT b.entity_id FROM message_entities b WHERE b.message_id = m.id ORDER BY 1) END AS entity_ids
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
 JOIN interactions i ON i.id = g.id JOIN chats c ON c.id = i.chat_id
 JOIN live_texts m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN greatest(i.started_at, %(after_at)s) AND i.ended_at
@@ -115,10 +116,9 @@ WITH g AS (
         SELECT item, 0.3, item ->> 'text' FROM jsonb_array_elements(f.open_questions) AS a (item)
     ) x
 )
-SELECT g.id, 'summary' AS source, s.id, g.ended_at AS at,
-       s.summary AS text,
+SELECT g.id AS interaction_id, 'summary' AS source, s.id AS subject_id, g.ended_at AS at, s.summary AS text,
        '{}'::bigint[] AS message_ids,
-       ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = g.id AND p.role = 'other' ORDER BY 1) AS entities,
+       ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = g.id AND p.role = 'other' ORDER BY 1) AS entity_ids,
        0::real AS importance, s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld,
        coalesce((SELECT string_agg(p, E'\n' ORDER BY place) FROM jsonb_array_elements_text(s.key_points) WITH ORDINALITY AS k (p, place)), '') AS found_by,
        NULL::text[] AS topics
@@ -206,11 +206,11 @@ ON CONFLICT (term) DO UPDATE SET chunks = t.chunks + excluded.chunks
 INSERT INTO seen_chunks SELECT id FROM incoming_chunks ON CONFLICT DO NOTHING
 
 -- name: numbers
-SELECT c.no, c.index_hash, x.id IS NOT NULL
+SELECT c.no, c.index_hash, x.id IS NOT NULL AS is_changed
 FROM incoming_chunks i JOIN memory_chunks c ON c.id = i.id LEFT JOIN changed_chunks x ON x.id = i.id ORDER BY i.place
 
 -- name: stale
-SELECT c.no, c.scopes FROM memory_chunks c
+SELECT c.no AS chunk_no, c.scopes FROM memory_chunks c
 WHERE c.interaction_id = ANY(%(ids)s) AND NOT EXISTS (SELECT FROM seen_chunks s WHERE s.id = c.id)
 ORDER BY c.no LIMIT %(limit)s
 
@@ -242,7 +242,7 @@ ORDER BY 1, 2 ON CONFLICT DO NOTHING
 -- name: finish
 INSERT INTO chunk_states AS s (interaction_id, space_id, input_hash, chunks, refused)
 SELECT g.id, p.space, g.hash, g.chunks, g.refused
-FROM unnest(%(ids)s::uuid[], %(hashes)s::text[], %(chunks)s::int[], %(refused)s::int[]) AS g (id, hash, chunks, refused)
+FROM unnest(%(interaction_id)s::uuid[], %(input_hash)s::text[], %(chunks)s::int[], %(refused)s::int[]) AS g (id, hash, chunks, refused)
 CROSS JOIN unnest(%(spaces)s::smallint[]) AS p (space)
 ORDER BY g.id, p.space
 ON CONFLICT (interaction_id, space_id) DO UPDATE SET

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
-from typing import Any
 
 import psycopg
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
-from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import drop_indexes
 from pkg_pipeline.adapters.postgres.recall.vectors import drop_vectors
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.recall.records import Space, SpaceMismatch
 from pkg_pipeline.stages.recall.reembed import SpaceSize
+
+SQL = Statements("spaces")
 
 
 class PostgresSpaceStore:
@@ -25,77 +26,79 @@ class PostgresSpaceStore:
         self._connections = connections
 
     def active(self) -> Space | None:
-        rows = self._rows("active")
-        return Space(*rows[0]) if rows else None
+        return SQL.one(self._connections, "active", Space)
 
     def spaces(self) -> list[Space]:
-        return [Space(*row) for row in self._rows("all")]
+        return SQL.rows(self._connections, "all", Space)
 
     def open(self, model: str) -> Space:
         """The space of a model; a new one is ``active`` where none is yet, else ``building``."""
-        if not (rows := self._rows("of_model", model=model)):
+        if (found := SQL.one(self._connections, "of_model", Space, model=model)) is None:
             with transaction(self._connections) as connection:
-                _run(connection, "lock")
-                _run(connection, "open", model=model)
-            rows = self._rows("of_model", model=model)
-        return Space(*rows[0])
+                SQL.run(connection, "lock")
+                SQL.run(connection, "open", model=model)
+                found = SQL.one(connection, "of_model", Space, model=model)
+        assert found is not None, "it was opened"
+        return found
 
     def missing(self, space_id: int) -> tuple[int, int]:
         """Interactions that lack the space's vectors, and how many: ``(interactions, chunks)``."""
-        return self._rows("missing", space=space_id)[0]
+        (found,) = SQL.rows(self._connections, "missing", space=space_id)
+        return found
 
     def activate(self, space_id: int) -> None:
         """As in ``SpaceStore``. Writers of chunks and vectors wait while it is checked; searches do not."""
         with transaction(self._connections) as connection:
-            _run(connection, "lock")
+            SQL.run(connection, "lock")
             if not _is_there(connection, space_id):
                 raise SpaceMismatch(f"the vector space {space_id} was dropped")
-            _run(connection, "hold_chunks")
-            interactions, chunks = _run(connection, "missing", space=space_id).fetchone() or (0, 0)
-            if interactions:
+            SQL.run(connection, "hold_chunks")
+            (missing,) = SQL.rows(connection, "missing", space=space_id)
+            if missing.interactions:
                 raise SpaceMismatch(
-                    f"the vector space {space_id} is not complete: {chunks} vectors of {interactions} interactions are"
-                    " missing"
+                    f"the vector space {space_id} is not complete: {missing.chunks} vectors of {missing.interactions}"
+                    " interactions are missing"
                 )
-            _run(connection, "retire_others", space=space_id)
-            _run(connection, "activate", space=space_id)
+            SQL.run(connection, "retire_others", space=space_id)
+            SQL.run(connection, "activate", space=space_id)
 
     def sizes(self) -> list[SpaceSize]:
         """Every space with what it holds and lacks."""
-        return [SpaceSize(*row) for row in self._rows("sizes")]
+        return SQL.rows(self._connections, "sizes", SpaceSize)
 
     def chunks(self) -> int:
         """All that can be searched."""
-        return self._rows("chunks")[0][0]
+        return SQL.value(self._connections, "chunks")
 
     def days(self) -> tuple[date, date] | None:
         """The first and the last day that have interactions."""
-        first, last = self._rows("days")[0]
-        return None if first is None else (first, last)
+        (days,) = SQL.rows(self._connections, "days")
+        return None if days.first is None else (days.first, days.last)
 
     def sample(self, space_id: int, limit: int) -> list[tuple[bool, str]]:
         """Some of what lacks a vector there: whether it is a message, and its words."""
-        return self._rows("sample", space=space_id, limit=limit)
+        return [
+            (row.is_message, row.content) for row in SQL.rows(self._connections, "sample", space=space_id, limit=limit)
+        ]
 
     def unread(self) -> int:
         """Interactions with messages that were never cut into chunks."""
-        return self._rows("unread")[0][0]
+        return SQL.value(self._connections, "unread")
 
     def forget_incomplete(self, space_id: int) -> int:
         """Interactions that are marked complete and lack vectors are due again; how many."""
-        with self._connections.connection() as connection:
-            return _run(connection, "forget_incomplete", space=space_id).rowcount
+        return SQL.run(self._connections, "forget_incomplete", space=space_id)
 
     @contextmanager
     def filling(self) -> Iterator[bool]:
         """Whether nobody else fills or drops a space meanwhile. A process that dies lets go."""
         with self._connections.connection() as connection:
-            is_mine = _run(connection, "begin_filling").fetchone() == (True,)
+            is_mine = SQL.value(connection, "begin_filling")
             try:
                 yield is_mine
             finally:
                 if is_mine and not connection.closed:
-                    _run(connection, "end_filling")
+                    SQL.run(connection, "end_filling")
 
     def drop(self, space_id: int) -> int:
         """As in ``SpaceStore``. Raises SpaceMismatch for the active one. Cut short it is done again, and ends it.
@@ -106,29 +109,21 @@ class PostgresSpaceStore:
             if not _is_there(connection, space_id):
                 return 0
             with connection.transaction():
-                if not _run(connection, "begin_drop", space=space_id).rowcount:
+                if not SQL.run(connection, "begin_drop", space=space_id):
                     raise SpaceMismatch(
                         f"the vector space {space_id} is the one that is asked; switch to another first"
                     )
-                _run(connection, "drop_states", space=space_id)
+                SQL.run(connection, "drop_states", space=space_id)
             drop_indexes(connection, space_id)
             dropped = drop_vectors(connection, space_id)
             try:
-                _run(connection, "remove", space=space_id)
+                SQL.run(connection, "remove", space=space_id)
             except psycopg.errors.ForeignKeyViolation as error:
                 raise SpaceMismatch(
                     f"somebody fills the vector space {space_id} now; try again when that ended"
                 ) from error
             return dropped
 
-    def _rows(self, name: str, **given: Any) -> list[tuple[Any, ...]]:
-        with self._connections.connection() as connection:
-            return _run(connection, name, **given).fetchall()
-
 
 def _is_there(connection: Connection, space_id: int) -> bool:
-    return _run(connection, "size", space=space_id).fetchone() is not None
-
-
-def _run(connection: Connection, name: str, **given: Any) -> psycopg.Cursor[tuple[Any, ...]]:
-    return connection.execute(query("spaces", name), given or None)
+    return SQL.one(connection, "size", space=space_id) is not None

@@ -34,7 +34,7 @@ LOCK TABLE memory_chunks, chunk_embeddings IN SHARE MODE
 -- name: missing
 -- Interactions with more chunks without their vector than the embedder refused, and such chunks. A chunk that is not of an
 -- interaction has nobody who could refuse it.
-SELECT count(*), coalesce(sum(m.chunks), 0)::bigint
+SELECT count(*) AS interactions, coalesce(sum(m.chunks), 0)::bigint AS chunks
 FROM (
     SELECT c.interaction_id, count(*) AS chunks
     FROM memory_chunks c
@@ -50,22 +50,22 @@ SELECT count(*) FROM memory_chunks
 
 -- name: days
 -- Of what can have chunks.
-SELECT min(day), max(day) FROM interactions
+SELECT min(day) AS first, max(day) AS last FROM interactions
 
 -- name: sizes
 -- The scope of everything has a code a vector.
-SELECT s.model, s.state, s.dimensions, coalesce(k.chunks, 0),
+SELECT s.model, s.state, s.dimensions, coalesce(k.chunks, 0) AS vectors,
        (SELECT count(*) FROM memory_chunks c WHERE NOT EXISTS (
             SELECT FROM chunk_embeddings e
-            WHERE e.chunk_no = c.no AND e.space_id = s.id AND e.index_hash = c.index_hash)),
-       (SELECT count(*) FROM chunk_scopes i WHERE i.space_id = s.id AND i.index_name IS NOT NULL)
+            WHERE e.chunk_no = c.no AND e.space_id = s.id AND e.index_hash = c.index_hash)) AS missing,
+       (SELECT count(*) FROM chunk_scopes i WHERE i.space_id = s.id AND i.index_name IS NOT NULL) AS indexes
 FROM embedding_spaces s
 LEFT JOIN chunk_scopes k ON k.space_id = s.id AND k.scope = '00000000-0000-0000-0000-000000000000'
 ORDER BY s.id
 
 -- name: sample
 -- Of what lacks a vector, as by dice that always fall alike.
-SELECT g.source = 'message', t.content
+SELECT g.source = 'message' AS is_message, t.content
 FROM (
     SELECT c.id, c.source FROM memory_chunks c
     WHERE NOT EXISTS (

@@ -6,7 +6,7 @@ its name stands in ``chunk_scopes`` only while it is whole. Nothing here changes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,11 @@ from uuid import UUID
 import psycopg
 
 from pkg_pipeline.adapters.postgres.engine import Connection
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.stages.recall.records import SpaceState
+
+SQL = Statements("vectors")
 
 SCAN_LIMIT = 20_000
 """Codes of a scope that are scanned; above it has an index."""
@@ -55,13 +57,14 @@ def keep_indexes(
 
     ``sweep`` runs before tables of which much is new are vacuumed.
     """
-    if not _first(connection, "one_at_a_time"):
+    if not SQL.value(connection, "one_at_a_time"):
         return []
     try:
-        if changed := _changed(connection):
+        if changed := SQL.values(connection, "changed", share=CHANGED_SHARE, least=CHANGED_LEAST):
             sweep(connection)
-            _vacuum(connection, changed)
-        scopes = [_Scope(*row) for row in _rows(connection, "outgrown", limit=scan_limit)]
+            for table in changed:  # codes can be read from their index alone only where a vacuum has been
+                connection.execute(_ddl(connection, "vacuum_ddl", relation=table))
+        scopes = SQL.rows(connection, "outgrown", _Scope, limit=scan_limit)
         wanted = {one.name: one for one in scopes if _wanted(one, scan_limit=scan_limit, building=building)}
         whole = _clear(connection, wanted)
         built: list[str] = []
@@ -70,28 +73,17 @@ def keep_indexes(
                 _build(connection, one)
                 built.append(name)
             if name in built or one.index_name != name:
-                _run(connection, "name_index", index=name, space=one.space_id, scope=one.scope)
+                SQL.run(connection, "name_index", index=name, space=one.space_id, scope=one.scope)
         return built
     finally:
         if not connection.closed:
-            _first(connection, "next_please")
+            SQL.run(connection, "next_please")
 
 
 def drop_indexes(connection: Connection, space_id: int) -> None:
     """All indexes of one space, beside readers and writers."""
-    for name, *_ in _rows(connection, "indexes", prefix=f"{PREFIX}{space_id}_"):
+    for name in SQL.values(connection, "indexes", prefix=f"{PREFIX}{space_id}_"):
         _drop(connection, name)
-
-
-def _changed(connection: Connection) -> list[str]:
-    """The tables of chunks of which much is new or dead."""
-    return [row[0] for row in _rows(connection, "changed", share=CHANGED_SHARE, least=CHANGED_LEAST)]
-
-
-def _vacuum(connection: Connection, tables: Sequence[str]) -> None:
-    """Codes can be read from their index alone only where a vacuum has been."""
-    for name in tables:
-        connection.execute(_ddl(connection, "vacuum_ddl", relation=name))
 
 
 def _wanted(one: _Scope, *, scan_limit: int, building: int | None) -> bool:
@@ -109,17 +101,17 @@ def _wanted(one: _Scope, *, scan_limit: int, building: int | None) -> bool:
 def _clear(connection: Connection, wanted: dict[str, _Scope]) -> set[str]:
     """Drop what is broken, unknown or no longer needed; the names of what is whole and stays."""
     whole: set[str] = set()
-    for name, is_whole, *_ in _rows(connection, "indexes", prefix=PREFIX):
-        if is_whole and name in wanted:
-            whole.add(name)
+    for index in SQL.rows(connection, "indexes", prefix=PREFIX):
+        if index.is_whole and index.name in wanted:
+            whole.add(index.name)
         else:
-            _drop(connection, name)
-    _run(connection, "unname_lost", indexes=sorted(whole))
+            _drop(connection, index.name)
+    SQL.run(connection, "unname_lost", indexes=sorted(whole))
     return whole
 
 
 def _drop(connection: Connection, name: str) -> None:
-    _run(connection, "unname_index", index=name)
+    SQL.run(connection, "unname_index", index=name)
     connection.execute(_ddl(connection, "drop_index_ddl", index=name))
 
 
@@ -134,34 +126,21 @@ def _build(connection: Connection, one: _Scope) -> None:
         except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
             # what the workers share could not be had: without workers the build needs none of it
             _drop(connection, one.name)
-            _run(connection, "alone")
+            SQL.run(connection, "alone")
             connection.execute(ddl)
 
 
 @contextmanager
 def _memory(connection: Connection, kilobytes: int) -> Iterator[None]:
     """What one build may use, for this session only."""
-    _run(connection, "limit_memory", kilobytes=str(kilobytes))
+    SQL.run(connection, "limit_memory", kilobytes=str(kilobytes))
     try:
         yield
     finally:
         if not connection.closed:
-            _run(connection, "reset_memory")
-            _run(connection, "reset_alone")
+            SQL.run(connection, "reset_memory")
+            SQL.run(connection, "reset_alone")
 
 
 def _ddl(connection: Connection, name: str, **given: Any) -> bytes:
-    return str(_first(connection, name, **given)).encode()
-
-
-def _first(connection: Connection, name: str, **given: Any) -> Any:
-    row = _run(connection, name, **given).fetchone()
-    return row[0] if row else None
-
-
-def _rows(connection: Connection, name: str, **given: Any) -> list[tuple[Any, ...]]:
-    return _run(connection, name, **given).fetchall()
-
-
-def _run(connection: Connection, name: str, **given: Any) -> psycopg.Cursor[tuple[Any, ...]]:
-    return connection.execute(query("vectors", name), given or None)
+    return str(SQL.value(connection, name, **given)).encode()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -18,6 +17,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.recall.vector_indexes import SCAN_LIMIT, keep_indexes
 from pkg_pipeline.adapters.postgres.recall.vector_rows import copied
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.memory.recall.vector_codes import codes
 from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
@@ -26,6 +26,9 @@ ROWS_AT_ONCE = 1000
 """More at a time are saved in several transactions: each has the row of its scopes' sizes for a moment only."""
 
 LENGTH_TOLERANCE = 1e-3
+
+
+SQL, SPACES = Statements("vectors"), Statements("spaces")
 
 
 class PostgresVectorStore:
@@ -43,7 +46,7 @@ class PostgresVectorStore:
             "hashes": [index_hash for _, index_hash in chunks],
         }
         with self._connections.connection() as connection:
-            return {row[0] for row in connection.execute(query("vectors", "missing"), given)}
+            return set(SQL.values(connection, "missing", **given))
 
     def save(self, space_id: int, rows: Sequence[VectorRow]) -> int:
         """As in ``VectorStore``. Raises ValueError for a vector that is not finite or neither of length 1 nor zero.
@@ -63,19 +66,19 @@ class PostgresVectorStore:
         chunk_nos = [row.chunk_no for row in rows]
         with transaction(self._connections) as connection:
             _keep_size(connection, space_id, vectors.shape[1])
-            there = [row[0] for row in _run(connection, "lock_chunks", chunk_nos=chunk_nos)]
+            there = SQL.values(connection, "lock_chunks", chunk_nos=chunk_nos)
             if not there:
                 return 0
-            _run(connection, "make_given")
+            SQL.run(connection, "make_given")
             with connection.cursor() as cursor, cursor.copy(query("vectors", "copy_given")) as copy:
                 copy.write(block)
-            _run(connection, "by_key")
+            SQL.run(connection, "by_key")
             if len(there) < len(rows):
-                _run(connection, "forget_gone", chunk_nos=there)
+                SQL.run(connection, "forget_gone", chunk_nos=there)
             change: Counter[tuple[int, UUID]] = Counter()
-            change.subtract(Counter(_run(connection, "leave_scopes").fetchall()))
-            _run(connection, "save_embeddings")
-            change.update(Counter(_run(connection, "save_codes").fetchall()))
+            change.subtract(Counter(SQL.rows(connection, "leave_scopes")))
+            SQL.run(connection, "save_embeddings")
+            change.update(Counter(SQL.rows(connection, "save_codes")))
             _count(connection, change)
         return len(there)
 
@@ -98,42 +101,39 @@ def delete_in(connection: Connection, chunks: Sequence[ChunkPlace]) -> None:
     if not chunks:
         return
     chunk_nos = sorted({place.chunk_no for place in chunks})
-    _run(connection, "lock_chunks", chunk_nos=chunk_nos)
-    _run(connection, "delete_embeddings", chunk_nos=chunk_nos)
+    SQL.run(connection, "lock_chunks", chunk_nos=chunk_nos)
+    SQL.run(connection, "delete_embeddings", chunk_nos=chunk_nos)
     places = sorted({(scope, place.chunk_no) for place in chunks for scope in (EVERYTHING, *place.scopes)})
     given = {"chunk_nos": [chunk_no for _, chunk_no in places], "scopes": [scope for scope, _ in places]}
-    gone = Counter(_run(connection, "delete_codes", **given).fetchall())
+    gone = Counter(SQL.rows(connection, "delete_codes", **given))
     _count(connection, {key: -number for key, number in gone.items()})
 
 
 def _sweep(connection: Connection) -> None:
     """Codes whose chunk is gone, of whoever was killed in between."""
     with connection.transaction():
-        gone = Counter(_run(connection, "orphans").fetchall())
+        gone = Counter(SQL.rows(connection, "orphans"))
         _count(connection, {key: -number for key, number in gone.items()})
 
 
 def drop_vectors(connection: Connection, space_id: int) -> int:
     """All vectors, codes and sizes of a space; how many vectors. Each step commits where the connection does."""
-    dropped = _run(connection, "drop_embeddings", space=space_id).rowcount
-    _run(connection, "drop_codes", space=space_id)
-    _run(connection, "drop_scopes", space=space_id)
+    dropped = SQL.run(connection, "drop_embeddings", space=space_id)
+    SQL.run(connection, "drop_codes", space=space_id)
+    SQL.run(connection, "drop_scopes", space=space_id)
     return dropped
 
 
 def _keep_size(connection: Connection, space_id: int, dimensions: int) -> None:
     """The space holds vectors of this many dimensions, from now on if it had none. Raises SpaceMismatch."""
-    found = connection.execute(query("spaces", "size"), {"space": space_id}).fetchone()
-    if found is not None and found[0] is None:
-        given = {"space": space_id, "dimensions": dimensions}
-        connection.execute(query("spaces", "keep_size"), given)
-        found = connection.execute(query("spaces", "size"), {"space": space_id}).fetchone()
+    SPACES.run(connection, "keep_size", space=space_id, dimensions=dimensions)
+    found = SPACES.one(connection, "size", space=space_id)
     if found is None:
         raise SpaceMismatch(f"the vector space {space_id} was dropped")
-    if found[0] != dimensions:
+    if found.dimensions != dimensions:
         raise SpaceMismatch(
-            f"the vector space {space_id} holds vectors of {found[0]} dimensions, these have {dimensions}; another"
-            " model needs a space of its own: pkg-pipeline reembed --to MODEL"
+            f"the vector space {space_id} holds vectors of {found.dimensions} dimensions, these have {dimensions};"
+            " another model needs a space of its own: pkg-pipeline reembed --to MODEL"
         )
 
 
@@ -141,7 +141,7 @@ def _count(connection: Connection, change: dict[tuple[int, UUID], int]) -> None:
     changed = sorted((key, by) for key, by in change.items() if by)
     if changed:
         spaces, scopes = [key[0] for key, _ in changed], [key[1] for key, _ in changed]
-        _run(connection, "count", spaces=spaces, scopes=scopes, changes=[by for _, by in changed])
+        SQL.run(connection, "count", spaces=spaces, scopes=scopes, changes=[by for _, by in changed])
 
 
 def _checked(rows: Iterable[VectorRow]) -> NDArray[np.float32]:
@@ -158,8 +158,3 @@ def _checked(rows: Iterable[VectorRow]) -> NDArray[np.float32]:
     if ((lengths != 0) & (np.abs(lengths - 1) > LENGTH_TOLERANCE)).any():
         raise ValueError("a vector has neither the length 1 nor 0")
     return vectors
-
-
-def _run(connection: Connection, name: str, **given: Any) -> Any:
-    """One statement, by its name: where it can be killed, in tests."""
-    return connection.execute(query("vectors", name), given or None)

@@ -99,10 +99,8 @@ SELECT pg_try_advisory_lock(hashtextextended('indexes of vectors', 4))
 SELECT pg_advisory_unlock(hashtextextended('indexes of vectors', 4))
 
 -- name: indexes
--- What there is, whether it is whole (a build that was killed leaves one that is not), and whom it is known to.
-SELECT c.relname, i.indisvalid AND i.indisready, k.space_id, k.scope
-FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-LEFT JOIN chunk_scopes k ON k.index_name = c.relname
+-- What there is, and whether it is whole: a build that was killed leaves one that is not.
+SELECT c.relname AS name, i.indisvalid AND i.indisready AS is_whole FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indrelid = 'chunk_embeddings'::regclass AND starts_with(c.relname, %(prefix)s)
 ORDER BY c.relname
 

@@ -17,12 +17,13 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
-from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.fold_reads import view_of
+from pkg_pipeline.adapters.postgres.statements import Statements, fields_of
 from pkg_pipeline.memory.session.records import FoldTrigger, SessionEvent
 from pkg_pipeline.stages.folds.stores import ClaimedSession, DirtyFold, Ending, FoldRow, Look, Running
 from pkg_pipeline.stages.llm.stores import Failure
 
+SQL = Statements("folds")
 STORED_ERROR_CHARACTERS = 1_000
 
 Read = Sequence[tuple[int, str]]
@@ -41,41 +42,32 @@ class PostgresFoldStore(Leasing):
 
     def due(self, now: datetime, *, limit: int) -> int:
         """How many sessions could be claimed now, at most ``limit``."""
-        with self._connections.connection() as connection:
-            found = connection.execute(query("folds", "due"), {"now": now, "limit": limit}).fetchone()
-        return int(found[0]) if found else 0
+        return SQL.value(self._connections, "due", now=now, limit=limit)
 
     def unfolded(self, *, least_messages: int, limit: int) -> int:
         """How many sessions have so many messages since their HWM, due or not; counted up to ``limit``."""
-        parameters = {"least": least_messages, "limit": limit}
-        with self._connections.connection() as connection:
-            found = connection.execute(query("folds", "unfolded"), parameters).fetchone()
-        return int(found[0]) if found else 0
+        return SQL.value(self._connections, "unfolded", least=least_messages, limit=limit)
 
     def ask_all(self, now: datetime, *, least_messages: int) -> int:
         """H7, ``scheduled``: asks for a fold of every session with so many messages since its HWM; how many."""
-        with self._connections.connection() as connection:
-            return connection.execute(query("folds", "ask_all"), {"now": now, "least": least_messages}).rowcount
+        return SQL.run(self._connections, "ask_all", now=now, least=least_messages)
 
     def claim(
         self, *, now: datetime, limit: int, besides: Sequence[UUID], holder: str, lease_seconds: float
     ) -> list[ClaimedSession]:
         """Due sessions that nobody works on, the longest due first, none of ``besides``."""
-        parameters = {"now": now, "limit": limit, "besides": list(besides), "holder": holder, "lease": lease_seconds}
-        with self._connections.connection() as connection:
-            return [ClaimedSession(*row) for row in connection.execute(query("folds", "claim"), parameters)]
+        given = {"now": now, "limit": limit, "besides": list(besides), "holder": holder, "lease": lease_seconds}
+        return SQL.rows(self._connections, "claim", ClaimedSession, **given)
 
     def claim_one(
         self, session_id: UUID, *, event: SessionEvent | None, now: datetime, holder: str, lease_seconds: float
     ) -> ClaimedSession | None:
         """Asks for a fold of this session and takes it, due or not; None while another worker has it."""
-        parameters = {"session": session_id, "event": event, "now": now}
-        lease = {"kind": self._lease_kind, "ids": [session_id], "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
-            connection.execute(query("folds", "lock_chat"), parameters)
-            connection.execute(query("folds", "ask"), parameters)
-            found = connection.execute(query("leases", "take"), lease).fetchone()
-        return None if found is None else ClaimedSession(*found)
+            SQL.run(connection, "lock_chat", session=session_id)
+            SQL.run(connection, "ask", session=session_id, event=event, now=now)
+            tokens = self.take(connection, [session_id], holder=holder, lease_seconds=lease_seconds)
+        return ClaimedSession(session_id, tokens[session_id]) if tokens else None
 
     def begin(self, claimed: ClaimedSession, *, to_id: int, trigger: FoldTrigger, event: SessionEvent | None) -> bool:
         """Writes down that it is folded up to ``to_id``, so that the work goes on whoever is killed. ``event``, which
@@ -103,8 +95,8 @@ class PostgresFoldStore(Leasing):
             writing.run(
                 "move_hwm",
                 to=row.to_id,
-                messages=sum(is_message for _, _, is_message, _ in window),
-                tokens=sum(tokens for _, _, is_message, tokens in window if is_message),
+                messages=sum(one.is_message for one in window),
+                tokens=sum(one.token_count for one in window if one.is_message),
                 now=now,
                 is_last=ending is not None,
             )
@@ -123,9 +115,9 @@ class PostgresFoldStore(Leasing):
             if writing is None:
                 return False
             _, reason = writing.window(row.after_id, row.to_id, row.messages)
-            found = writing.run("supersede", fold=parent.id).fetchone()
+            topics = SQL.value(writing.connection, "supersede", session=row.session_id, fold=parent.id) or ()
             writing.insert(row, reason)
-            writing.run("recount_topics", topics=sorted({*(found[0] if found else ()), *row.content.topics}))
+            writing.run("recount_topics", topics=sorted({*topics, *row.content.topics}))
             writing.account(running, [parent.to_at, row.to_at])
         return True
 
@@ -161,79 +153,60 @@ class PostgresFoldStore(Leasing):
 
     def rest(self, now: datetime, *, seconds: float, reason: str) -> int:
         """All that is due waits so long, by the database's clock: a cap or the service would refuse it all alike."""
-        parameters = {"now": now, "seconds": seconds, "error": reason[:STORED_ERROR_CHARACTERS]}
-        with self._connections.connection() as connection:
-            return connection.execute(query("folds", "rest"), parameters).rowcount
+        return SQL.run(self._connections, "rest", now=now, seconds=seconds, error=reason[:STORED_ERROR_CHARACTERS])
 
     @contextmanager
     def _writing(self, claimed: ClaimedSession) -> Iterator[_Writing | None]:
         """A transaction over a locked session; None when the lease is another worker's by now."""
-        parameters = {"session": claimed.session_id}
-        held = {"kind": self._lease_kind, "id": claimed.session_id, "token": claimed.token}
         with transaction(self._connections) as connection:
-            connection.execute(query("folds", "lock_chat"), parameters)
-            session = connection.execute(query("folds", "lock_session"), parameters).fetchone()
-            lease = connection.execute(query("leases", "holds"), held).fetchone()
-            yield None if session is None or lease is None else _Writing(self, connection, claimed, session[0])
+            SQL.run(connection, "lock_chat", session=claimed.session_id)
+            hwm = SQL.value(connection, "lock_session", session=claimed.session_id)
+            yield _Writing(self, connection, claimed, hwm) if self.holds(connection, claimed) else None
 
 
 class _Writing:
     """What may be written of one session while its locks and its lease are held."""
 
     def __init__(self, store: Leasing, connection: Connection, claimed: ClaimedSession, hwm: int) -> None:
-        self._store, self._connection, self._claimed, self.hwm = store, connection, claimed, hwm
+        self._store, self.connection, self._claimed, self.hwm = store, connection, claimed, hwm
 
-    def run(self, name: str, **parameters: Any) -> Any:
-        return self._connection.execute(query("folds", name), {"session": self._claimed.session_id, **parameters})
+    def run(self, name: str, **given: Any) -> int:
+        return SQL.run(self.connection, name, session=self._claimed.session_id, **given)
 
-    def window(self, after_id: int, to_id: int, read: Read) -> tuple[list[tuple[int, str, bool, int]], str | None]:
+    def window(self, after_id: int, to_id: int, read: Read) -> tuple[list[Any], str | None]:
         """The window as it is now, and what was done to it since it was read: ``deleted``, ``edited`` or nothing."""
-        found: list[tuple[int, str, bool, int]] = self.run("window_now", after=after_id, to=to_id).fetchall()
-        now = {number: content_hash for number, content_hash, _, _ in found}
+        found = SQL.rows(self.connection, "window_now", session=self._claimed.session_id, after=after_id, to=to_id)
+        now = {one.id: one.content_hash for one in found}
         if any(number not in now for number, _ in read):
             return found, "deleted"
         return found, None if now == dict(read) else "edited"
 
     def insert(self, row: FoldRow, dirty_reason: str | None) -> bool:
         """False where a live fold of this very window stands already (H8)."""
-        return self.run("insert_fold", **_columns(row, dirty_reason)).fetchone() is not None
+        return SQL.run(self.connection, "insert_fold", **_columns(row, dirty_reason)) == 1
 
     def account(self, running: Running | None, moments: Sequence[datetime]) -> None:
         """None leaves the running summary as it is."""
-        given = running or Running("", 0, None)
-        self.run(
-            "keep_account",
-            has_running=running is not None,
-            running=given.text,
-            running_tokens=given.tokens,
-            running_fold=given.fold_id,
-        )
+        self.run("keep_account", has_running=running is not None, **fields_of(running or Running("", 0, None)))
         self.run("mark_chunks", moments=list(moments))
 
     def leave(self, ending: Ending) -> None:
-        row = self.run("view").fetchone()
-        self.run("leave", now=ending.now, due_at=ending.due(view_of(row).state))
+        view = SQL.one(self.connection, "view", view_of, session=self._claimed.session_id)
+        assert view is not None, "it is locked"
+        self.run("leave", now=ending.now, due_at=ending.due(view.state))
         self.give_back()
 
     def give_back(self) -> None:
-        self._store.give_back(self._connection, (self._claimed.session_id, self._claimed.token))
+        self._store.give_back(self.connection, (self._claimed.session_id, self._claimed.token))
 
 
 def _columns(row: FoldRow, dirty_reason: str | None) -> dict[str, Any]:
     content = row.content
     return {
-        "id": row.id,
+        **fields_of(row),
         "parent": None if row.parent is None else row.parent.id,
-        "after": row.after_id,
-        "to": row.to_id,
-        "to_at": row.to_at,
         "status": "dirty" if dirty_reason else "completed",
         "dirty_reason": dirty_reason,
-        "trigger": row.trigger,
-        "input_hash": row.input_hash,
-        "prompt_version": row.prompt_version,
-        "model": row.model,
-        "language": row.language,
         "summary": content.summary,
         "facts": Jsonb([_fact(row, fact) for fact in rows_of(content.facts)]),
         "decisions": Jsonb([_chosen(item, DECISION) for item in rows_of(content.decisions)]),
@@ -241,12 +214,7 @@ def _columns(row: FoldRow, dirty_reason: str | None) -> dict[str, Any]:
         "topics": list(content.topics),
         "message_ids": [number for number, _ in row.messages],
         "noise_ids": list(row.noise_ids),
-        "message_count": row.message_count,
-        "source_tokens": row.source_tokens,
-        "summary_tokens": row.summary_tokens,
         "quarantined": Jsonb(rows_of(row.quarantined)),
-        "cost_usd": row.cost_usd,
-        "seconds": row.seconds,
     }
 
 

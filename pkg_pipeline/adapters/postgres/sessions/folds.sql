@@ -2,26 +2,26 @@
 -- order of locks: the chat, which appends and imports lock too, its session, the lease.
 
 -- name: view
--- The fields of a state in their order, then what a worker needs besides.
-SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_message_id, s.message_count, s.token_count,
-       s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
-       s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label,
-       c.source, c.external_id, s.attempts, s.running_summary, s.running_token_count, s.running_fold_id
-FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
+-- The state, and what a worker needs besides.
+SELECT t.*, c.source AS chat_source, c.external_id AS chat_external_id, s.attempts, s.running_summary AS text,
+       s.running_token_count AS tokens, s.running_fold_id AS fold_id
+FROM session_states t JOIN conversation_sessions s ON s.id = t.id JOIN chats c ON c.id = t.id WHERE t.id = %(session)s
 
 -- name: page
 -- Pairs are compared here and below, so that only the index of a chat's order gives the order: with an equality the planner
 -- may walk all messages by their ids, those of every other chat among them.
-SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, coalesce(e.name, ''),
-       coalesce(e.is_self, false), m.is_outgoing, m.content_hash, m.token_count, m.importance_score, m.importance_reason
+SELECT m.id, m.external_id, m.sent_at, m.content AS text, m.role, m.kind, m.parts, m.sender_entity_id,
+       coalesce(e.name, '') AS sender_name, coalesce(e.is_self, false) AS is_self, m.is_outgoing, m.content_hash,
+       m.token_count, m.importance_score, m.importance_reason
 FROM message_texts m LEFT JOIN entities e ON e.id = m.sender_entity_id
 WHERE (m.chat_id, m.id) > (%(session)s::uuid, %(after)s::bigint) AND (m.chat_id, m.id) <= (%(session)s::uuid, %(to)s::bigint)
   AND m.deleted_at IS NULL
 ORDER BY m.chat_id, m.id LIMIT %(limit)s
 
 -- name: tail
-SELECT m.id, m.external_id, m.sent_at, m.content, m.role, m.kind, m.parts, m.sender_entity_id, coalesce(e.name, ''),
-       coalesce(e.is_self, false), m.is_outgoing, m.content_hash, m.token_count, m.importance_score, m.importance_reason
+SELECT m.id, m.external_id, m.sent_at, m.content AS text, m.role, m.kind, m.parts, m.sender_entity_id,
+       coalesce(e.name, '') AS sender_name, coalesce(e.is_self, false) AS is_self, m.is_outgoing, m.content_hash,
+       m.token_count, m.importance_score, m.importance_reason
 FROM (
     SELECT id FROM messages
     WHERE (chat_id, id) > (%(session)s::uuid, %(after)s::bigint) AND (chat_id, id) <= (%(session)s::uuid, 9223372036854775807)
@@ -42,7 +42,8 @@ WHERE session_id = %(session)s AND dirty_reason IS DISTINCT FROM 'deleted'
 ORDER BY to_message_id
 
 -- name: next_dirty
-SELECT id, from_message_id - 1, to_message_id, to_at, trigger, input_hash, dirty_reason = 'deleted' FROM session_summaries
+SELECT id, from_message_id - 1 AS after_id, to_message_id AS to_id, to_at, trigger, input_hash,
+       dirty_reason = 'deleted' AS rests_on_deleted FROM session_summaries
 WHERE session_id = %(session)s AND status = 'dirty' ORDER BY to_message_id LIMIT 1
 
 -- name: is_folded
@@ -80,7 +81,7 @@ WITH due AS MATERIALIZED (
     ORDER BY s.next_due_at, s.id LIMIT %(limit)s
     FOR NO KEY UPDATE OF s SKIP LOCKED
 )
-SELECT subject_id, token FROM take_leases('session', ARRAY(SELECT id FROM due), %(holder)s, %(lease)s)
+SELECT subject_id AS session_id, token FROM take_leases('session', ARRAY(SELECT id FROM due), %(holder)s, %(lease)s)
 
 -- name: ask
 -- Somebody wants it now: whatever becomes of the worker, it is looked at. While another one is at it, once more.
@@ -104,7 +105,7 @@ WHERE id = %(session)s
 
 -- name: window_now
 -- What a fold covers, as it is at this moment.
-SELECT id, content_hash, kind = 'message', token_count FROM messages
+SELECT id, content_hash, kind = 'message' AS is_message, token_count FROM messages
 WHERE chat_id = %(session)s AND id > %(after)s AND id <= %(to)s AND deleted_at IS NULL ORDER BY id
 
 -- name: insert_fold
@@ -112,12 +113,12 @@ WHERE chat_id = %(session)s AND id > %(after)s AND id <= %(to)s AND deleted_at I
 INSERT INTO session_summaries (id, session_id, parent_summary_id, from_message_id, to_message_id, from_at, to_at, status,
     dirty_reason, trigger, input_hash, prompt_version, model_version, language, summary, facts, decisions, open_questions, topics,
     message_ids, noise_ids, message_count, source_token_count, summary_token_count, quarantined, cost_usd, generation_seconds)
-SELECT %(id)s, %(session)s, %(parent)s, coalesce(m.id, %(to)s), %(to)s, coalesce(m.sent_at, %(to_at)s), %(to_at)s, %(status)s,
+SELECT %(id)s, %(session_id)s, %(parent)s, coalesce(m.id, %(to_id)s), %(to_id)s, coalesce(m.sent_at, %(to_at)s), %(to_at)s, %(status)s,
     %(dirty_reason)s, %(trigger)s, %(input_hash)s, %(prompt_version)s, %(model)s, %(language)s, %(summary)s, %(facts)s, %(decisions)s,
     %(open_questions)s, %(topics)s, %(message_ids)s, %(noise_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
     %(quarantined)s, %(cost_usd)s, %(seconds)s
 FROM (VALUES (0)) one LEFT JOIN LATERAL (
-    SELECT id, sent_at FROM messages WHERE chat_id = %(session)s AND id > %(after)s AND id <= %(to)s ORDER BY id LIMIT 1
+    SELECT id, sent_at FROM messages WHERE chat_id = %(session_id)s AND id > %(after_id)s AND id <= %(to_id)s ORDER BY id LIMIT 1
 ) m ON true
 ON CONFLICT DO NOTHING RETURNING id
 
@@ -163,9 +164,9 @@ WHERE s.id = %(session)s
 -- name: keep_account
 -- After each fold, and each that was made anew: what all say together, how many are dirty, no failure any more.
 UPDATE conversation_sessions SET
-    running_summary = CASE WHEN %(has_running)s THEN %(running)s ELSE running_summary END,
-    running_token_count = CASE WHEN %(has_running)s THEN %(running_tokens)s ELSE running_token_count END,
-    running_fold_id = CASE WHEN %(has_running)s THEN %(running_fold)s ELSE running_fold_id END, attempts = 0, retry_at = NULL, last_error = NULL, updated_at = clock_timestamp(),
+    running_summary = CASE WHEN %(has_running)s THEN %(text)s ELSE running_summary END,
+    running_token_count = CASE WHEN %(has_running)s THEN %(tokens)s ELSE running_token_count END,
+    running_fold_id = CASE WHEN %(has_running)s THEN %(fold_id)s ELSE running_fold_id END, attempts = 0, retry_at = NULL, last_error = NULL, updated_at = clock_timestamp(),
     dirty_folds = (SELECT count(*) FROM session_summaries f WHERE f.session_id = %(session)s AND f.status = 'dirty')
 WHERE id = %(session)s
 

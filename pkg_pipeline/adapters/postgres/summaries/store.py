@@ -82,7 +82,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             nullcontext() if is_long else connection.pipeline(),
             connection.transaction() as here,
         ):
-            released = self.give_back(connection, (row.source.interaction_id, token))
+            released = self.giving_back(connection, (row.source.interaction_id, token))
             texts = connection.execute(query("summaries", "texts"), parameters) if not is_long else None
             stale = _staleness(row, _said(connection, parameters)) if is_long else None
             connection.execute(query("summaries", "make_room"), parameters)
@@ -133,7 +133,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             "error": failure.error[:1000],
         }
         with transaction(self._connections) as connection:
-            if self.give_back(connection, (source.interaction_id, claimed.token)).fetchone() is None:
+            if not self.give_back(connection, (source.interaction_id, claimed.token)):
                 return
             if failure.counts or failure.retry_after_seconds > 0:
                 connection.execute(query("summaries", "attempt"), parameters)

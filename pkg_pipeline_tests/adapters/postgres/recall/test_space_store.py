@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from pkg_pipeline.adapters.postgres.recall import spaces as space_store
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.recall.records import ChunkPlace, Space, SpaceMismatch
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, VectorRig, unit
 
@@ -139,17 +139,17 @@ def test_a_drop_that_was_cut_short_leaves_nothing_to_go_back_to(
     rig: VectorRig, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     old, new = filled(rig)
-    run = space_store._run
+    run = Statements.execute
 
-    def cut(connection, name: str, **given):
+    def cut(self, connection, name: str, *given):
         if name == step:
             raise KeyboardInterrupt
-        return run(connection, name, **given)
+        return run(self, connection, name, *given)
 
-    monkeypatch.setattr(space_store, "_run", cut)
+    monkeypatch.setattr(Statements, "execute", cut)
     with pytest.raises(KeyboardInterrupt):
         rig.spaces.drop(old.id)
-    monkeypatch.setattr(space_store, "_run", run)
+    monkeypatch.setattr(Statements, "execute", run)
     complete = rig.rows("SELECT count(*) FROM chunk_embeddings WHERE space_id = %(s)s", s=old.id) == [(20,)]
     assert (rig.rows("SELECT count(*) FROM chunk_states WHERE space_id = %(s)s", s=old.id) == [(1,)]) <= complete
     rig.spaces.drop(old.id)

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from pkg_pipeline.adapters.postgres.recall import vectors as vector_store
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.recall.records import EVERYTHING
 from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
 from pkg_pipeline_tests.adapters.postgres.recall.vector_rig import CHAT, PEOPLE, START, VectorRig, text_of_code, unit
@@ -172,20 +173,20 @@ def test_a_saver_killed_at_any_step_leaves_nothing_half(
     rig.save(space.id, numbers[:2], vectors[:2], scopes=(CHAT, ANNA))
     rig.run("DELETE FROM memory_chunks WHERE no = %(no)s", no=numbers[3])
     before = rig.rows("SELECT * FROM chunk_scopes ORDER BY scope")
-    run = vector_store._run
+    run = Statements.execute
 
-    def killing(connection, name: str, **given):
+    def killing(self, connection, name: str, *given):
         if name == step:
             with psycopg.connect(rig.url, autocommit=True) as other:
                 other.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
-        return run(connection, name, **given)
+        return run(self, connection, name, *given)
 
-    monkeypatch.setattr(vector_store, "_run", killing)
+    monkeypatch.setattr(Statements, "execute", killing)
     with pytest.raises(psycopg.OperationalError):
         rig.save(space.id, numbers, vectors, scopes=(BORIS,))
     assert rig.rows("SELECT * FROM chunk_scopes ORDER BY scope") == before
     rig.assert_consistent()
-    monkeypatch.setattr(vector_store, "_run", run)
+    monkeypatch.setattr(Statements, "execute", run)
     assert rig.save(space.id, numbers, vectors, scopes=(BORIS,)) == 3
     assert rig.counts(space.id) == {EVERYTHING: 3, BORIS: 3}
     rig.assert_consistent()

@@ -1,0 +1,92 @@
+"""The named statements of one file, run on a connection or on one of a pool; rows by the names of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from psycopg import Cursor
+from psycopg.rows import RowFactory, kwargs_row, namedtuple_row, scalar_row, tuple_row
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection
+from pkg_pipeline.adapters.postgres.queries import query
+
+Row = TypeVar("Row")
+
+
+def named(**columns: Any) -> Any:
+    """A named tuple, which is what rows are where nothing else is made of them."""
+    raise NotImplementedError(columns)
+
+
+def record_row(make: Callable[..., Row]) -> RowFactory[Row]:
+    """Rows as ``make`` of their columns, arrays as tuples: records are frozen."""
+    if make is named:
+        return namedtuple_row  # pyright: ignore[reportReturnType]
+    return kwargs_row(
+        lambda **columns: make(**{name: tuple(one) if type(one) is list else one for name, one in columns.items()})
+    )
+
+
+class Statements:
+    """Those of ``FILE.sql``. On a pool each is a transaction of its own."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def execute(self, connection: Connection, name: str, given: dict[str, Any], row: Any = namedtuple_row) -> Any:
+        """One statement, by its name: where it can be killed, in tests. Returns its cursor."""
+        return connection.cursor(row_factory=row).execute(query(self.file, name), given or None)
+
+    def run(self, on: Connection | ConnectionPool, name: str, /, **given: Any) -> int:
+        """How many rows it gave or changed."""
+        return self._ask(on, name, given, tuple_row, lambda cursor: cursor.rowcount)
+
+    def rows(
+        self, on: Connection | ConnectionPool, name: str, make: Callable[..., Row] = named, /, **given: Any
+    ) -> list[Row]:
+        return self._ask(on, name, given, record_row(make), Cursor.fetchall)
+
+    def one(
+        self, on: Connection | ConnectionPool, name: str, make: Callable[..., Row] = named, /, **given: Any
+    ) -> Row | None:
+        """The first row, if there is one."""
+        return self._ask(on, name, given, record_row(make), Cursor.fetchone)
+
+    def values(self, on: Connection | ConnectionPool, name: str, /, **given: Any) -> list[Any]:
+        """The first column of every row."""
+        return self._ask(on, name, given, scalar_row, Cursor.fetchall)
+
+    def value(self, on: Connection | ConnectionPool, name: str, /, **given: Any) -> Any:
+        """The first column of the first row, None where there is none."""
+        return self._ask(on, name, given, scalar_row, Cursor.fetchone)
+
+    def _ask(
+        self,
+        on: Connection | ConnectionPool,
+        name: str,
+        given: dict[str, Any],
+        row: Any,
+        take: Callable[[Cursor[Any]], Any],
+    ) -> Any:
+        with on.connection() if isinstance(on, ConnectionPool) else nullcontext(on) as connection:
+            return take(self.execute(connection, name, given, row))
+
+
+def columns_of(records: Iterable[Any], *names: str) -> dict[str, list[Any]]:
+    """A list for each of these fields, as ``unnest`` takes them."""
+    records = list(records)
+    return {name: [getattr(record, name) for record in records] for name in names}
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass as parameters of their names."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def part(make: type[Row], columns: dict[str, Any]) -> Row:
+    """A record of those columns that are its fields, which are taken out."""
+    return make(**{field.name: columns.pop(field.name) for field in fields(make)})  # pyright: ignore[reportArgumentType]
