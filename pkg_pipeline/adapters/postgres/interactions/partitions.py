@@ -8,8 +8,10 @@ from datetime import datetime
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.stages.partitions import DuePartition, FinishedPartition
+
+SQL = Statements("partitions")
 
 
 class PostgresPartitionStore:
@@ -19,32 +21,19 @@ class PostgresPartitionStore:
         self._connections = connections
 
     def due(self, asset: str, *, now: datetime, limit: int | None = None) -> list[DuePartition]:
-        with self._connections.connection() as connection:
-            rows = connection.execute(query("partitions", "due"), {"asset": asset, "now": now, "limit": limit})
-            return [DuePartition(asset, key, version, attempts + 1) for key, version, attempts in rows]
+        return SQL.rows(self._connections, "due", DuePartition, asset=asset, now=now, limit=limit)
 
     def begin(self, asset: str, keys: Sequence[str], *, now: datetime) -> Mapping[str, tuple[int, ...]]:
         del now
-        with self._connections.connection() as connection:
-            rows = connection.execute(query("partitions", "begin"), {"asset": asset, "keys": list(keys)})
-            return {key: tuple(marks or ()) for key, marks in rows}
+        rows = SQL.rows(self._connections, "begin", asset=asset, keys=list(keys))
+        return {row.partition_key: tuple(row.marks or ()) for row in rows}
 
     def finish(self, asset: str, done: Sequence[FinishedPartition]) -> None:
         if not done:
             return
-        marks = [mark for one in done for mark in one.marks]
+        columns = columns_of(done, "key", "pending", "due_at", "resume_at", "rest_seconds")
         with transaction(self._connections) as connection:
-            if marks:
-                connection.execute(query("partitions", "drop_marks"), {"marks": marks})
-            connection.execute(
-                query("partitions", "finish"),
-                {
-                    "asset": asset,
-                    "keys": [one.key for one in done],
-                    "versions": [max(one.marks, default=0) for one in done],
-                    "pending": [one.pending for one in done],
-                    "due_at": [one.due_at for one in done],
-                    "resume_at": [one.resume_at for one in done],
-                    "rest": [one.rest_seconds for one in done],
-                },
-            )
+            if marks := [mark for one in done for mark in one.marks]:
+                SQL.run(connection, "drop_marks", marks=marks)
+            versions = [max(one.marks, default=0) for one in done]
+            SQL.run(connection, "finish", asset=asset, versions=versions, **columns)

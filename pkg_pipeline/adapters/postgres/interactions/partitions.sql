@@ -19,12 +19,12 @@ WITH RECURSIVE keys AS (
     SELECT partition_key, processed_version FROM partition_states
     WHERE asset = %(asset)s AND pending > 0 AND (due_at <= %(now)s OR resume_at <= clock_timestamp())
 )
-SELECT f.partition_key, max(f.version), coalesce(max(s.attempts), 0)
+SELECT %(asset)s AS asset, f.partition_key AS key, max(f.version) AS version, coalesce(max(s.attempts), 0) + 1 AS attempt
 FROM found f LEFT JOIN partition_states s ON s.asset = %(asset)s AND s.partition_key = f.partition_key
 GROUP BY f.partition_key ORDER BY f.partition_key LIMIT %(limit)s
 
 -- name: begin
-SELECT partition_key, array_agg(id) FILTER (WHERE id IS NOT NULL)
+SELECT partition_key, array_agg(id) FILTER (WHERE id IS NOT NULL) AS marks
 FROM (
     SELECT partition_key, id FROM dirty_partitions WHERE asset = %(asset)s AND partition_key = ANY(%(keys)s)
     UNION ALL
@@ -39,8 +39,8 @@ DELETE FROM dirty_partitions WHERE id = ANY(%(marks)s)
 INSERT INTO partition_states AS s (asset, partition_key, processed_version, attempts, pending, due_at, resume_at)
 SELECT %(asset)s, g.key, g.version, 1, g.pending, g.due_at,
        CASE WHEN g.rest > 0 THEN greatest(g.resume_at, clock_timestamp() + make_interval(secs => g.rest)) ELSE g.resume_at END
-FROM unnest(%(keys)s::text[], %(versions)s::bigint[], %(pending)s::int[], %(due_at)s::timestamptz[],
-            %(resume_at)s::timestamptz[], %(rest)s::float8[]) AS g (key, version, pending, due_at, resume_at, rest)
+FROM unnest(%(key)s::text[], %(versions)s::bigint[], %(pending)s::int[], %(due_at)s::timestamptz[],
+            %(resume_at)s::timestamptz[], %(rest_seconds)s::float8[]) AS g (key, version, pending, due_at, resume_at, rest)
 ORDER BY g.key
 ON CONFLICT (asset, partition_key) DO UPDATE SET
     processed_version = greatest(s.processed_version, excluded.processed_version), attempts = s.attempts + 1,

@@ -70,7 +70,7 @@ INSERT INTO budget_reservations (day, lane, task, usd, asked_task, subject_kind,
 SELECT day, %(lane)s, %(task)s, %(usd)s, %(asked_task)s, %(subject_kind)s, %(subject_id)s, %(request_hash)s, %(model)s,
        %(prompt_version)s, %(run_id)s, %(backfill_id)s, clock_timestamp() + make_interval(secs => %(lease_seconds)s)
 FROM taken
-RETURNING id, day, taken_at
+RETURNING id, day, usd::float8, taken_at
 
 -- name: state
 -- What is taken: money of the lane's day, calls of the task's period; and the seconds to the next day and to the next
@@ -82,11 +82,11 @@ period AS (
     FROM clock c CROSS JOIN LATERAL (SELECT (c.at AT TIME ZONE %(timezone)s)::date AS day) d
 )
 SELECT (SELECT coalesce(sum(o.reserved_usd + o.spent_usd), 0) FROM budgets o
-        WHERE o.day = p.day AND o.lane = %(lane)s)::float8,
+        WHERE o.day = p.day AND o.lane = %(lane)s)::float8 AS usd,
        (SELECT coalesce(sum(o.calls), 0) FROM budgets o
-        WHERE o.day >= p.first_day AND o.day < p.first_day + p.days AND o.lane = %(lane)s AND o.task = %(task)s)::int,
-       extract(epoch FROM (p.day + 1)::timestamp AT TIME ZONE %(timezone)s - p.at)::float8,
-       extract(epoch FROM (p.first_day + p.days)::timestamp AT TIME ZONE %(timezone)s - p.at)::float8
+        WHERE o.day >= p.first_day AND o.day < p.first_day + p.days AND o.lane = %(lane)s AND o.task = %(task)s)::int AS calls,
+       extract(epoch FROM (p.day + 1)::timestamp AT TIME ZONE %(timezone)s - p.at)::float8 AS day_ends_in_seconds,
+       extract(epoch FROM (p.first_day + p.days)::timestamp AT TIME ZONE %(timezone)s - p.at)::float8 AS period_ends_in_seconds
 FROM period p
 
 -- name: settle

@@ -33,7 +33,7 @@ class PostgresFoldReads:
         return SQL.rows(self._connections, "tail", SessionMessage, session=session_id, after=after_id, limit=limit)
 
     def earlier(self, session_id: UUID, *, before_id: int, limit: int) -> list[str]:
-        """The last summaries of folds that end before ``before_id``, oldest first, without those that rest on deletions."""
+        """Of the last folds that end before ``before_id``, oldest first; none that rests on a deleted message."""
         return SQL.values(self._connections, "earlier", session=session_id, before=before_id, limit=limit)[::-1]
 
     def summaries(self, session_id: UUID) -> list[tuple[int, str]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements, columns_of, part
 from pkg_pipeline.adapters.postgres.summaries.store import eligible
 from pkg_pipeline.stages.summaries.backfill_stores import (
     Actual,
@@ -24,6 +24,7 @@ from pkg_pipeline.stages.summaries.backfill_stores import (
 )
 from pkg_pipeline.stages.summaries.stores import Eligibility
 
+SQL = Statements("backfills")
 ALWAYS = (date.min, date.max)
 
 
@@ -36,14 +37,12 @@ class PostgresBackfillStore:
     def choose(self, request: BackfillRequest, *, eligibility: Eligibility, window_messages: int) -> list[Chosen]:
         """Oldest first, at most the limit; nothing is written."""
         days = (request.first_day or date.min, request.last_day or date.max)
-        parameters = {**eligible(eligibility, days), "limit": request.limit, "window": window_messages}
-        with self._connections.connection() as connection:
-            return [Chosen(*row) for row in connection.execute(query("backfills", "choose"), parameters)]
+        given = {**eligible(eligibility, days), "limit": request.limit, "window": window_messages}
+        return SQL.rows(self._connections, "choose", Chosen, **given)
 
     def same(self, request: BackfillRequest) -> UUID | None:
         """The open backfill with this request."""
-        found = self._rows("same", {"request": Jsonb(request.to_json())})
-        return found[0][0] if found else None
+        return SQL.value(self._connections, "same", request=Jsonb(request.to_json()))
 
     def create(
         self,
@@ -65,82 +64,58 @@ class PostgresBackfillStore:
             "requested_by": requested_by,
         }
         with transaction(self._connections) as connection:
-            connection.execute(query("backfills", "lock"))
-            if (same := connection.execute(query("backfills", "same"), parameters).fetchone()) is not None:
-                return same[0], False
-            made = connection.execute(query("backfills", "create"), parameters).fetchone()
-            assert made is not None, "an insert without a condition gives its row"
-            connection.execute(
-                query("backfills", "create_interactions"),
-                {"backfill": made[0], "ids": [one.id for one in chosen], "days": [one.day for one in chosen]},
-            )
-            return made[0], True
+            SQL.run(connection, "lock")
+            if (same := SQL.value(connection, "same", **parameters)) is not None:
+                return same, False
+            made = SQL.value(connection, "create", **parameters)
+            SQL.run(connection, "create_interactions", backfill=made, **columns_of(chosen, "id", "day"))
+            return made, True
 
     def request_of(self, backfill_id: UUID) -> tuple[BackfillRequest, BackfillState] | None:
-        found = self._rows("request_of", {"backfill": backfill_id})
-        return (BackfillRequest.from_json(found[0][0]), found[0][1]) if found else None
+        found = SQL.one(self._connections, "request_of", backfill=backfill_id)
+        return None if found is None else (BackfillRequest.from_json(found.request), found.state)
 
     def settle(self, backfill_id: UUID, *, eligibility: Eligibility, days: tuple[date, date] | None = None) -> int:
         """Ticks off what needs nothing more; ends the backfill when that is all. Returns how many are left."""
         parameters = {**eligible(eligibility, days or ALWAYS), "backfill": backfill_id}
         with transaction(self._connections) as connection:
             if days is None:
-                connection.execute(query("backfills", "follow_days"), parameters)
-            connection.execute(query("backfills", "tick_off"), parameters)
-            connection.execute(query("backfills", "end"), parameters)
-            left = connection.execute(query("backfills", "left"), parameters).fetchone()
-        return int(left[0]) if left else 0
+                SQL.run(connection, "follow_days", **parameters)
+            SQL.run(connection, "tick_off", **parameters)
+            SQL.run(connection, "end", **parameters)
+            return SQL.value(connection, "left", **parameters)
 
     def begin(self, backfill_id: UUID) -> None:
         """It is being worked on: nothing waited for any more."""
-        self._write("begin", {"backfill": backfill_id})
+        SQL.run(self._connections, "begin", backfill=backfill_id)
 
     def rest(self, backfill_id: UUID, *, seconds: float, reason: str) -> None:
         """Why it stopped, and how long from now it is not asked for again."""
-        self._write("rest", {"backfill": backfill_id, "seconds": seconds, "reason": reason})
+        SQL.run(self._connections, "rest", backfill=backfill_id, seconds=seconds, reason=reason)
 
     def cancel(self, backfill_id: UUID) -> bool:
         """Ends an open one as it is; False where it is not open."""
-        return self._write("cancel", {"backfill": backfill_id}) == 1
+        return SQL.run(self._connections, "cancel", backfill=backfill_id) == 1
 
     def ready_days(self, backfill_id: UUID, *, eligibility: Eligibility) -> list[date]:
         """Days with interactions of it that can be worked on now, oldest first."""
-        parameters = {**eligible(eligibility, ALWAYS), "backfill": backfill_id}
-        return [day for (day,) in self._rows("ready_days", parameters)]
+        given = {**eligible(eligibility, ALWAYS), "backfill": backfill_id}
+        return SQL.values(self._connections, "ready_days", **given)
 
     def open_ids(self) -> list[tuple[UUID, datetime | None]]:
         """Open backfills, oldest request first, each with the moment before which it rests, if that is to come."""
-        return [(found, resume_at) for found, resume_at in self._rows("open", {})]
+        return [tuple(row) for row in SQL.rows(self._connections, "open")]
 
     def listed(self, *, limit: int, only: UUID | None = None) -> list[Backfill]:
         """Newest request first."""
-        return [_backfill(row) for row in self._rows("listed", {"limit": limit, "only": only})]
+        return SQL.rows(self._connections, "listed", _backfill, limit=limit, only=only)
 
     def stale_count(self, *, eligibility: Eligibility) -> int:
         """Served summaries that another prompt, model or schema made."""
-        return int(self._rows("stale_count", eligible(eligibility, ALWAYS))[0][0])
-
-    def _rows(self, name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        with self._connections.connection() as connection:
-            return connection.execute(query("backfills", name), parameters).fetchall()
-
-    def _write(self, name: str, parameters: dict[str, Any]) -> int:
-        with self._connections.connection() as connection:
-            return connection.execute(query("backfills", name), parameters).rowcount
+        return SQL.value(self._connections, "stale_count", **eligible(eligibility, ALWAYS))
 
 
-def _backfill(row: tuple[Any, ...]) -> Backfill:
-    summarized, failed, dropped, left, calls, tokens, usd = row[9:]
-    return Backfill(
-        id=row[0],
-        state=cast(BackfillState, row[1]),
-        request=BackfillRequest.from_json(row[2]),
-        forecast=Forecast.from_json(row[3]),
-        requested_by=row[4],
-        requested_at=row[5],
-        finished_at=row[6],
-        resume_at=row[7],
-        waits_for=row[8],
-        progress=Progress(summarized, failed, dropped, left),
-        actual=Actual(calls, int(tokens), float(usd)),
-    )
+def _backfill(*, request: dict[str, Any], forecast: dict[str, Any], **columns: Any) -> Backfill:
+    progress, actual = part(Progress, columns), part(Actual, columns)
+    asked, foretold = BackfillRequest.from_json(request), Forecast.from_json(forecast)
+    return Backfill(request=asked, forecast=foretold, progress=progress, actual=actual, **columns)

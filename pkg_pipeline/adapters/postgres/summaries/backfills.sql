@@ -10,7 +10,8 @@ ORDER BY requested_at LIMIT 1
 -- name: choose
 -- What fits a request, oldest first. Stale is what another prompt, model or schema made (B5); given-up ones are chosen
 -- only where they are asked for.
-SELECT i.id, i.day, i.message_count, i.token_count, ceil(i.message_count::numeric / %(window)s)::int
+SELECT i.id, i.day, i.message_count AS messages, i.token_count AS message_tokens,
+       ceil(i.message_count::numeric / %(window)s)::int AS prompts
 FROM interactions i
 JOIN eligible_chats c ON c.id = i.chat_id
 LEFT JOIN live_summaries s ON s.interaction_id = i.id
@@ -34,10 +35,10 @@ RETURNING id
 
 -- name: create_interactions
 INSERT INTO backfill_interactions (backfill_id, interaction_id, day)
-SELECT %(backfill)s, id, day FROM unnest(%(ids)s::uuid[], %(days)s::date[]) AS g (id, day)
+SELECT %(backfill)s, id, day FROM unnest(%(id)s::uuid[], %(day)s::date[]) AS g (id, day)
 
 -- name: request_of
-SELECT request - 'ended_before', state FROM backfills WHERE id = %(backfill)s
+SELECT request - 'ended_before' AS request, state FROM backfills WHERE id = %(backfill)s
 
 -- name: begin
 UPDATE backfills SET state = 'running', resume_at = NULL, waits_for = NULL
@@ -100,12 +101,12 @@ WHERE b.backfill_id = %(backfill)s AND b.done_at IS NULL
 ORDER BY i.day
 
 -- name: open
-SELECT id, CASE WHEN resume_at > clock_timestamp() THEN resume_at END
+SELECT id, CASE WHEN resume_at > clock_timestamp() THEN resume_at END AS resume_at
 FROM backfills WHERE state IN ('requested', 'running') ORDER BY requested_at, id
 
 -- name: listed
-SELECT f.id, f.state, f.request - 'ended_before', f.forecast, f.requested_by, f.requested_at, f.finished_at, f.resume_at,
-       f.waits_for, p.summarized, p.failed, p.done - p.summarized - p.failed, p.remaining, x.calls, x.tokens, x.usd
+SELECT f.id, f.state, f.request - 'ended_before' AS request, f.forecast, f.requested_by, f.requested_at, f.finished_at, f.resume_at,
+       f.waits_for, p.summarized, p.failed, p.done - p.summarized - p.failed AS dropped, p.remaining AS left, x.calls, x.tokens, x.usd
 FROM (
     SELECT * FROM backfills WHERE %(only)s::uuid IS NULL OR id = %(only)s::uuid
     ORDER BY requested_at DESC, id LIMIT %(limit)s
@@ -122,8 +123,8 @@ CROSS JOIN LATERAL (
 ) p
 CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE l.input_tokens + l.output_tokens > 0) AS calls,
-           coalesce(sum(l.input_tokens + l.output_tokens + l.cache_read_tokens + l.cache_write_tokens), 0) AS tokens,
-           coalesce(sum(l.cost_usd), 0) AS usd
+           coalesce(sum(l.input_tokens + l.output_tokens + l.cache_read_tokens + l.cache_write_tokens), 0)::bigint AS tokens,
+           coalesce(sum(l.cost_usd), 0)::float8 AS usd
     FROM llm_calls l WHERE l.backfill_id = f.id
 ) x
 ORDER BY f.requested_at DESC, f.id
