@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import fasteners
 
-from pkg_pipeline.memory.text.cleaning import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS, unexpected_error
 
 SETTLE_SECONDS = 2.0
 """A drop whose files changed this recently may still be written to."""
@@ -127,8 +127,8 @@ class Inbox:
             report = importer(drop.path).to_json()
         except Refused as error:
             return self._move(drop, FAILED, {"note": f"failed: {error}", "error": str(error)})
-        except SURPRISES as error:  # by this drop: those behind it are taken
-            reason = surprise(error)
+        except UNEXPECTED_ERRORS as error:  # by this drop: those behind it are taken
+            reason = unexpected_error(error)
             return self._move(drop, FAILED, {"note": f"failed: {reason}", "error": reason})
         if _messages(report) == 0 and report.get("rejected"):
             return self._move(drop, FAILED, {"note": "failed: no message could be read", **report})

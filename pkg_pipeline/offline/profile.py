@@ -24,7 +24,7 @@ from pkg_pipeline.memory.profile.gate import (
 )
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
 from pkg_pipeline.memory.text.language_data import table
-from pkg_pipeline.memory.text.normalise import fold, script_share, sentences, word_count
+from pkg_pipeline.memory.text.normalise import comparable, script_share, sentences, word_count
 from pkg_pipeline.memory.text.phrases import phrases as printed
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.profile_type import relationship_type
@@ -106,7 +106,7 @@ class _Telling:
             if one.interaction_id in by_interaction
         ]
         whole = [one for one in found if one is not None and self.may_stand(one.title)]
-        sound = {(one.date, fold(one.title).text): one for one in reversed(whole)}
+        sound = {(one.date, comparable(one.title)): one for one in reversed(whole)}
         return list(reversed(sound.values()))[:MAX_MILESTONES]
 
     # ── sentences of the summary ─────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from pkg_pipeline.memory.gate.records import Tone
 from pkg_pipeline.memory.records import ActionItem, Language, SummaryInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
-from pkg_pipeline.memory.text.normalise import fold, sentences
+from pkg_pipeline.memory.text.normalise import comparable, sentences
 from pkg_pipeline.offline.actions import HAN_VERB, roots_of
 from pkg_pipeline.offline.centrality import coverage_order, pieces_of
 from pkg_pipeline.offline.phrases import phrases
@@ -57,7 +57,7 @@ def answer_update(update: UpdateInput, answered: Callable[[SummaryInput], Answer
 def _with(known: str, fresh: str, language: Language) -> str:
     """What was told, and the first sentence about the new: at most four sentences and the usual length."""
     told, added = sentences(known), sentences(fresh)[:1]
-    if fold(added[0]).text in {fold(sentence).text for sentence in told}:
+    if comparable(added[0]) in {comparable(sentence) for sentence in told}:
         return known
     space = phrases(language).templates["space"]
     kept = told[: MOST_SENTENCES - 1]
@@ -143,7 +143,7 @@ def _points(merge: MergeInput) -> list[str]:
     counts: Counter[str] = Counter()
     for part in merge.parts:
         for point in part.content.key_points:
-            shown.setdefault(fold(point).text, point)
-            counts[fold(point).text] += 1
+            shown.setdefault(comparable(point), point)
+            counts[comparable(point)] += 1
     best = {key for key, _ in counts.most_common(MERGED_POINTS)}
     return [point for key, point in shown.items() if key in best]

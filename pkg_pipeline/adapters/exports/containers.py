@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from pkg_pipeline.adapters.exports.reading import ByteSource
-from pkg_pipeline.memory.text.cleaning import SURPRISES
+from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS
 
 MAX_ZIP_MEMBERS: Final = 200_000
 MAX_ZIP_RATIO: Final = 250
@@ -112,7 +112,7 @@ def _in_zip(path: Path) -> list[ByteSource]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [info for info in archive.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, *SURPRISES) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, *UNEXPECTED_ERRORS) as error:
         raise UnreadableExport(f"{path}: the zip is damaged: {error}") from error
     if len(members) > MAX_ZIP_MEMBERS:
         raise UnreadableExport(f"{path}: the zip has {len(members):,} files, more than {MAX_ZIP_MEMBERS:,}")

@@ -15,7 +15,7 @@ from pkg_pipeline.adapters.exports.containers import UnreadableExport, Unreadabl
 from pkg_pipeline.adapters.exports.formats import formats
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat
 from pkg_pipeline.memory.records import ExportItem, Rejected
-from pkg_pipeline.memory.text.cleaning import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS, unexpected_error
 from pkg_pipeline.memory.text.timestamps import zone_named
 
 __all__ = ["Export", "UnreadableExport", "open_export"]
@@ -59,8 +59,8 @@ class Export:
         """Everything in it, a chat before its messages; each call reads anew. Never raises for the content."""
         try:
             yield from self._reader(self._content)
-        except SURPRISES as error:  # not in an entry, which readers survive: the rest of the file is unread
-            yield Rejected(f"byte {self._content.bytes_read}", surprise(error), is_damage=True)
+        except UNEXPECTED_ERRORS as error:  # not in an entry, which readers survive: the rest of the file is unread
+            yield Rejected(f"byte {self._content.bytes_read}", unexpected_error(error), is_damage=True)
         if self._content.sha256 is None:  # the reader stopped at a fault: the digest is still that of the whole file
             with suppress(DamagedFile):
                 for _ in self._content.chunks():
@@ -91,8 +91,8 @@ def open_export(path: Path | str, *, format: str | None = None, timezone: str = 
             known = format if believed and format else _format_of(source, known_formats)
         except (UnreadableExport, DamagedFile) as error:
             unknown.append((source, str(error)))
-        except SURPRISES as error:
-            unknown.append((source, surprise(error)))
+        except UNEXPECTED_ERRORS as error:
+            unknown.append((source, unexpected_error(error)))
         else:
             if format is not None and known != format:
                 continue

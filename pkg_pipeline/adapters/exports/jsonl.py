@@ -15,7 +15,7 @@ import orjson
 from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat
 from pkg_pipeline.memory.records import ChatKind, ParsedChat, ParsedMessage, Rejected
-from pkg_pipeline.memory.text.cleaning import SURPRISES, clean_text, surprise
+from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS, clean_text, unexpected_error
 from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso_or_unix
 
 DEFAULT_SOURCE: Final = "jsonl"
@@ -81,8 +81,8 @@ def read_jsonl(source: ByteSource, *, zone: tzinfo) -> Iterator[ParsedChat | Par
                 is_cut = isinstance(error, _CutOff) and source.sha256 is not None
                 yield Rejected(f"line {number}", str(error), is_damage=is_cut)
                 continue
-            except SURPRISES as error:
-                yield Rejected(f"line {number}", surprise(error))
+            except UNEXPECTED_ERRORS as error:
+                yield Rejected(f"line {number}", unexpected_error(error))
                 continue
             if chat is not None:
                 yield chat

@@ -17,7 +17,7 @@ from datetime import datetime, tzinfo
 from typing import IO, Final
 
 from pkg_pipeline.memory.records import ExportItem
-from pkg_pipeline.memory.text.cleaning import SURPRISES
+from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS
 
 CHUNK_BYTES: Final = 256 * 1024
 UNREADABLE: Final = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError)
@@ -97,5 +97,5 @@ class ByteSource:
             with self._opener() as stream:
                 while chunk := stream.read(CHUNK_BYTES):
                     yield chunk
-        except (*UNREADABLE, *SURPRISES) as error:
+        except (*UNREADABLE, *UNEXPECTED_ERRORS) as error:
             raise DamagedFile(f"cannot be read after byte {self.bytes_read:,}: {error}") from error

@@ -24,7 +24,7 @@ from pkg_pipeline.adapters.exports.telegram_text import (
     service_text,
 )
 from pkg_pipeline.memory.records import MessageKind, ParsedMessage, Rejected
-from pkg_pipeline.memory.text.cleaning import SURPRISES, surprise
+from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS, unexpected_error
 from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso
 
 _PREFIXED_ID = re.compile(r"[a-z_]+\d+")
@@ -128,8 +128,8 @@ class ChatReader:
             return self._message(raw, where)
         except (_Unreadable, UnreadableText, UnreadableTime) as error:
             reason = str(error)
-        except SURPRISES as error:
-            reason = surprise(error)
+        except UNEXPECTED_ERRORS as error:
+            reason = unexpected_error(error)
         number = number_of(raw.get("id"))
         named = reason if number is None else f"message {number}: {reason}"
         return Rejected(where, named, self.external_id, None if number is None else str(number))

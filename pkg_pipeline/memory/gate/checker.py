@@ -18,7 +18,16 @@ from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.languages import LANGUAGES, word_set
 from pkg_pipeline.memory.languages.scripts import HAN, KANA
 from pkg_pipeline.memory.records import Quarantined, SourceMessage, SummaryInput
-from pkg_pipeline.memory.text.normalise import STEM_LETTERS, Folded, clauses, fold, script_share, stems, word_runs
+from pkg_pipeline.memory.text.normalise import (
+    STEM_LETTERS,
+    NormalisedText,
+    clauses,
+    comparable,
+    normalised,
+    script_share,
+    stems,
+    word_runs,
+)
 
 RESTS_SHARE: Final = 0.25
 """At least this share of an item's content words stands in what it cites. Right items reword much: of the labelled
@@ -99,13 +108,13 @@ _DAY_WORD = re.compile(
 
 
 @dataclass(slots=True)
-class Ledger:
+class DropLog:
     """What was taken out or corrected while one answer was checked."""
 
     entries: list[Quarantined] = field(default_factory=list[Quarantined])
 
     def note(self, part: str, reason: str) -> None:
-        """Records one removal or correction; always falsy, so that ``return ledger.note(…)`` drops an item."""
+        """Records one removal or correction; always falsy, so that ``return log.note(…)`` drops an item."""
         self.entries.append(Quarantined(part, reason))
 
 
@@ -126,7 +135,7 @@ class Evidence:
         return any(_DAY_WORD.search(message.text) for message in self.messages)
 
 
-class Bench:
+class Checker:
     """One conversation, prepared for checking an answer: by number, folded on demand, with what it holds."""
 
     def __init__(self, source: SummaryInput, *, held: Known, ordering: frozenset[int]) -> None:
@@ -135,7 +144,7 @@ class Bench:
         self.ordering = ordering
         self.zone = ZoneInfo(source.timezone)
         self.by_number = {message.number: message for message in source.messages}
-        self._folded: dict[int, Folded] = {}
+        self._folded: dict[int, NormalisedText] = {}
         orders = [message for message in source.messages if message.number in ordering]
         others = [message.text for message in source.messages if message.number not in ordering]
         names = [person.name for person in source.participants]
@@ -144,9 +153,9 @@ class Bench:
         self._runs_of_orders = {run for m in orders for run in word_runs(m.text, ECHO_RUN)} - heard
         self._labels = label_pattern({*names, *(message.sender.name for message in source.messages)})
 
-    def folded(self, message: SourceMessage) -> Folded:
+    def folded(self, message: SourceMessage) -> NormalisedText:
         if message.number not in self._folded:
-            self._folded[message.number] = fold(message.text)
+            self._folded[message.number] = normalised(message.text)
         return self._folded[message.number]
 
     def local_date(self, message: SourceMessage) -> date:
@@ -251,7 +260,7 @@ class Bench:
 
     def item_id(self, kind: str, evidence: Evidence, description: str) -> UUID:
         """Derived from what the item says and rests on, so that a rerun writes the same row (P28)."""
-        return hashing.item_id(self.source.interaction_id, kind, *sorted(evidence.ids), fold(description).text)
+        return hashing.item_id(self.source.interaction_id, kind, *sorted(evidence.ids), comparable(description))
 
 
 def label_pattern(names: Iterable[str]) -> re.Pattern[str] | None:

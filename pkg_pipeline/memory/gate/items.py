@@ -1,6 +1,6 @@
 """The gate's verdict on one item of an answer: its evidence, quote, dates, owner and words (P13, P17, P34).
 
-Each function gives the published record or None, and leaves its reasons in the ``Ledger``. Whole answers are judged
+Each function gives the published record or None, and leaves its reasons in the ``DropLog``. Whole answers are judged
 in ``gate.py``.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.checker import Bench, Evidence, Ledger
+from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.records import CandidateActionItem, CandidateDecision, CandidateFact
@@ -23,7 +23,7 @@ from pkg_pipeline.memory.records import (
     Person,
     SummaryInput,
 )
-from pkg_pipeline.memory.text.normalise import fold, word_count
+from pkg_pipeline.memory.text.normalise import comparable, word_count
 
 MAX_TYPE_WORDS = 5
 """Of a fact: "home delivery address" is a type."""
@@ -35,21 +35,21 @@ _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _PHONE_DIGITS = 5
 
 
-def check_decision(item: CandidateDecision, part: str, bench: Bench, ledger: Ledger) -> DecisionItem | None:
+def check_decision(item: CandidateDecision, part: str, checker: Checker, log: DropLog) -> DecisionItem | None:
     """P13, P17. A date that is missing, unreadable or after the conversation becomes that of the quoted evidence."""
-    evidence = bench.evidence(item.numbers, item.quote)
+    evidence = checker.evidence(item.numbers, item.quote)
     if isinstance(evidence, str):
-        return ledger.note(part, evidence)
-    if (reason := bench.follows(item.description, evidence)) is not None:
-        return ledger.note(part, reason)
+        return log.note(part, evidence)
+    if (reason := checker.follows(item.description, evidence)) is not None:
+        return log.note(part, reason)
     decided = parse_date(item.date)
-    if decided is not None and decided < bench.first_date and not evidence.names_a_day:
-        return ledger.note(part, "is dated before the conversation, and its messages name no day")
-    if decided is None or decided > bench.last_date:
-        ledger.note(f"{part}.date", "is no date of this conversation; that of the cited message is taken")
-        decided = bench.local_date(evidence.messages[-1])
+    if decided is not None and decided < checker.first_date and not evidence.names_a_day:
+        return log.note(part, "is dated before the conversation, and its messages name no day")
+    if decided is None or decided > checker.last_date:
+        log.note(f"{part}.date", "is no date of this conversation; that of the cited message is taken")
+        decided = checker.local_date(evidence.messages[-1])
     return DecisionItem(
-        id=bench.item_id("decision", evidence, item.description),
+        id=checker.item_id("decision", evidence, item.description),
         description=item.description.strip(),
         date=decided,
         importance=item.importance,
@@ -58,56 +58,56 @@ def check_decision(item: CandidateDecision, part: str, bench: Bench, ledger: Led
     )
 
 
-def check_action_item(item: CandidateActionItem, part: str, bench: Bench, ledger: Ledger) -> ActionItem | None:
+def check_action_item(item: CandidateActionItem, part: str, checker: Checker, log: DropLog) -> ActionItem | None:
     """P13, P17, P34."""
-    evidence = bench.evidence(item.numbers, item.quote)
+    evidence = checker.evidence(item.numbers, item.quote)
     if isinstance(evidence, str):
-        return ledger.note(part, evidence)
-    if (reason := bench.follows(item.description, evidence)) is not None:
-        return ledger.note(part, reason)
+        return log.note(part, evidence)
+    if (reason := checker.follows(item.description, evidence)) is not None:
+        return log.note(part, reason)
     due = parse_date(item.due_date)
-    if due is not None and due < bench.first_date and not evidence.names_a_day:
-        return ledger.note(part, "is due before the conversation, and its messages name no day")
-    owned = owner_of(item, bench.source)
+    if due is not None and due < checker.first_date and not evidence.names_a_day:
+        return log.note(part, "is due before the conversation, and its messages name no day")
+    owned = owner_of(item, checker.source)
     if isinstance(owned, str):
-        return ledger.note(part, owned)
+        return log.note(part, owned)
     owner, owner_entity_id = owned
     return ActionItem(
-        id=bench.item_id("action_item", evidence, item.description),
+        id=checker.item_id("action_item", evidence, item.description),
         description=item.description.strip(),
         owner=owner,
         status=item.status,
-        due_date=_due_date(item, part, bench, ledger),
-        closed_at=_closed_at(item, evidence, bench),
+        due_date=_due_date(item, part, checker, log),
+        closed_at=_closed_at(item, evidence, checker),
         quote=evidence.quote,
         message_ids=evidence.ids,
         owner_entity_id=owner_entity_id,
     )
 
 
-def check_fact(item: CandidateFact, part: str, bench: Bench, ledger: Ledger) -> FactCandidate | None:
+def check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -> FactCandidate | None:
     """P13, P17. The value has to stand in the cited messages; passwords, keys and codes are never kept."""
-    evidence = bench.evidence(item.numbers, item.quote)
+    evidence = checker.evidence(item.numbers, item.quote)
     if isinstance(evidence, str):
-        return ledger.note(part, evidence)
+        return log.note(part, evidence)
     if not 0.0 <= item.confidence <= 1.0 or not item.fact_type.strip():
-        return ledger.note(part, "its confidence or type is out of range")
-    value = _value_in(item.value, evidence, bench)
+        return log.note(part, "its confidence or type is out of range")
+    value = _value_in(item.value, evidence, checker)
     if value is None:
-        return ledger.note(part, "its value is not in the cited messages")
+        return log.note(part, "its value is not in the cited messages")
     if is_credential(item.fact_type, value) or is_credential(item.fact_type, evidence.quote):
-        return ledger.note(part, "is a password, key or code")
-    if (reason := _type_reason(item.fact_type, evidence, bench)) is not None:
-        return ledger.note(part, reason)
-    if gives_orders(f"{item.fact_type}: {item.value}") or foreign(item.fact_type, bench.held) is not None:
-        return ledger.note(part, "gives orders to its reader or names what the conversation does not")
+        return log.note(part, "is a password, key or code")
+    if (reason := _type_reason(item.fact_type, evidence, checker)) is not None:
+        return log.note(part, reason)
+    if gives_orders(f"{item.fact_type}: {item.value}") or foreign(item.fact_type, checker.held) is not None:
+        return log.note(part, "gives orders to its reader or names what the conversation does not")
     about = None
     if item.about is not None and item.about.strip():
-        about = find_person(item.about, bench.source.participants)
+        about = find_person(item.about, checker.source.participants)
         if about is None:
-            return ledger.note(part, "is about nobody who took part")
+            return log.note(part, "is about nobody who took part")
     return FactCandidate(
-        id=bench.item_id("fact", evidence, f"{item.fact_type} {value}"),
+        id=checker.item_id("fact", evidence, f"{item.fact_type} {value}"),
         fact_type=" ".join(item.fact_type.split()),
         value=value,
         confidence=item.confidence,
@@ -117,12 +117,12 @@ def check_fact(item: CandidateFact, part: str, bench: Bench, ledger: Ledger) -> 
     )
 
 
-def _type_reason(fact_type: str, evidence: Evidence, bench: Bench) -> str | None:
+def _type_reason(fact_type: str, evidence: Evidence, checker: Checker) -> str | None:
     """A type names a kind of value; what tells a story has no place there."""
     if word_count(fact_type) > MAX_TYPE_WORDS:
         return f"its type has more than {MAX_TYPE_WORDS} words"
-    others = [message.text for message in bench.source.messages if message not in evidence.messages]
-    if bench.speaks_for_another(fact_type, evidence, others):
+    others = [message.text for message in checker.source.messages if message not in evidence.messages]
+    if checker.speaks_for_another(fact_type, evidence, others):
         return "its type says what a message says that it does not cite"
     return None
 
@@ -158,12 +158,12 @@ def owner_of(item: CandidateActionItem, source: SummaryInput) -> tuple[Owner, UU
 
 def find_person(name: str, participants: Sequence[Person]) -> Person | None:
     """The participant of that name: the whole name, or a part of it that fits exactly one."""
-    wanted = fold(name).text
-    exact = [person for person in participants if fold(person.name).text == wanted]
+    wanted = comparable(name)
+    exact = [person for person in participants if comparable(person.name) == wanted]
     if len(exact) == 1:
         return exact[0]
     parts = set(wanted.split())
-    partial = [person for person in participants if parts and parts <= set(fold(person.name).text.split())]
+    partial = [person for person in participants if parts and parts <= set(comparable(person.name).split())]
     return partial[0] if len(partial) == 1 and not exact else None
 
 
@@ -172,30 +172,30 @@ def _only_other(source: SummaryInput) -> UUID | None:
     return others[0].entity_id if len(others) == 1 else None
 
 
-def _due_date(item: CandidateActionItem, part: str, bench: Bench, ledger: Ledger) -> date | None:
+def _due_date(item: CandidateActionItem, part: str, checker: Checker, log: DropLog) -> date | None:
     if item.due_date is None or not item.due_date.strip():
         return None
     due = parse_date(item.due_date)
     if due is None:
-        ledger.note(f"{part}.due_date", "is no ISO date")
-    elif not -LATEST_DUE < due - bench.last_date < LATEST_DUE:
-        ledger.note(f"{part}.due_date", "is out of reach")
+        log.note(f"{part}.due_date", "is no ISO date")
+    elif not -LATEST_DUE < due - checker.last_date < LATEST_DUE:
+        log.note(f"{part}.due_date", "is out of reach")
         due = None
     return due
 
 
-def _closed_at(item: CandidateActionItem, evidence: Evidence, bench: Bench) -> date | None:
+def _closed_at(item: CandidateActionItem, evidence: Evidence, checker: Checker) -> date | None:
     """When it was done: inside the conversation, else the day of its last evidence; None while open."""
     if item.status == "open":
         return None
     closed = parse_date(item.closed_at)
-    return closed if closed is not None and closed <= bench.last_date else bench.local_date(evidence.messages[-1])
+    return closed if closed is not None and closed <= checker.last_date else checker.local_date(evidence.messages[-1])
 
 
-def _value_in(value: str, evidence: Evidence, bench: Bench) -> str | None:
+def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
     """The source's own spelling of a fact's value; phones and account numbers may differ in their spacing."""
     for message in evidence.messages:
-        span = bench.folded(message).find(value)
+        span = checker.folded(message).find(value)
         if span is not None:
             return span.strip()
     wanted = digits(value)

@@ -55,7 +55,7 @@ class Held:
 
 
 @dataclass(slots=True)
-class Vanished:
+class Deletions:
     """The numbers of messages that are gone, and what waits for a person's word."""
 
     gone: set[int] = field(default_factory=set[int])
@@ -67,14 +67,14 @@ def allowance(known: int) -> float:
     return min(max(FEW, FEW_SHARE * known), MOST_SHARE * known)
 
 
-def vanished(exports: Sequence[KnownExport]) -> Vanished:
+def find_deletions(exports: Sequence[KnownExport]) -> Deletions:
     """What is gone after all these exports of one chat.
 
     They are gone through by what they tell of, oldest first. One that has a message which an older one took out brings
     it back; one that lacks a message which an older one, or one of the same moment, has, takes it out: between two
     exports that know of the same latest moment nothing was said, so that what differs was deleted.
     """
-    found = Vanished()
+    found = Deletions()
     ordered = sorted(exports, key=lambda export: (export.evidence_at, export.id.int))
     at = 0
     while at < len(ordered):

@@ -15,13 +15,20 @@ from datetime import UTC, date, datetime, time
 from typing import Final, Literal, get_args
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.checker import GROUNDED_MIN_STEMS, MAX_TEXT_CHARS, Bench, Ledger, content, does_not_follow
+from pkg_pipeline.memory.gate.checker import (
+    GROUNDED_MIN_STEMS,
+    MAX_TEXT_CHARS,
+    Checker,
+    DropLog,
+    content,
+    does_not_follow,
+)
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.items import parse_date
 from pkg_pipeline.memory.profile.records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
 from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
-from pkg_pipeline.memory.text.normalise import fold, sentences, stems, word_count
+from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
 
 MAX_SUMMARY_WORDS: Final = 150
 MAX_SUMMARY_SENTENCES: Final = 4
@@ -78,9 +85,9 @@ class ProfileGateResult:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The input prepared for judging: a bench over all texts, and the days and years that may be named."""
+    """The input prepared for judging: a checker over all texts, and the days and years that may be named."""
 
-    bench: Bench
+    checker: Checker
     days: frozenset[date]
     years: frozenset[int]
 
@@ -88,18 +95,18 @@ class _Known:
 def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileGateResult:
     """The publishable part of an answer about ``source``, or the reason why nothing of it is."""
     prepared = _prepared(source)
-    ledger = Ledger()
+    log = DropLog()
     reason = _whole_reason(candidate, prepared)
     if reason is not None:
         return ProfileGateResult(None, (), reason)
-    milestones = _milestones(candidate.milestones, source, prepared, ledger)
+    milestones = _milestones(candidate.milestones, source, prepared, log)
     content = ProfileContent(
         relationship_type=_type(candidate.relationship_type) or "other",
         summary=" ".join(candidate.summary.split()),
         timeline=" ".join(candidate.timeline.split()),
         milestones=milestones,
     )
-    return ProfileGateResult(content, tuple(ledger.entries), None)
+    return ProfileGateResult(content, tuple(log.entries), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,7 @@ def _whole_reason(candidate: CandidateProfile, prepared: _Known) -> str | None:
 
 
 def _words(text: str, prepared: _Known) -> str | None:
-    reason = prepared.bench.words(text)
+    reason = prepared.checker.words(text)
     if reason is not None:
         return reason
     if not _named_days(text) <= prepared.days:
@@ -161,42 +168,42 @@ def _words(text: str, prepared: _Known) -> str | None:
 
 
 def _milestones(
-    answered: Sequence[CandidateMilestone], source: ProfileInput, prepared: _Known, ledger: Ledger
+    answered: Sequence[CandidateMilestone], source: ProfileInput, prepared: _Known, log: DropLog
 ) -> tuple[Milestone, ...]:
     """At most ten, the important ones first to stay, by day; what is said twice is one."""
     kept: dict[tuple[date, str], tuple[int, Milestone]] = {}
     for index, item in enumerate(answered):
         part = f"milestones[{index}]"
-        made = _milestone(item, part, source, prepared, ledger)
+        made = _milestone(item, part, source, prepared, log)
         if made is None:
             continue
-        key = (made.day, fold(made.title).text)
+        key = (made.day, comparable(made.title))
         if key in kept:
-            ledger.note(part, "is said twice; the first is taken")
+            log.note(part, "is said twice; the first is taken")
         else:
             kept[key] = (index, made)
     by_weight = sorted(kept.values(), key=lambda pair: (pair[1].importance != "high", pair[0]))
     for index, _ in by_weight[MAX_MILESTONES:]:
-        ledger.note(f"milestones[{index}]", f"is beyond the limit of {MAX_MILESTONES}")
+        log.note(f"milestones[{index}]", f"is beyond the limit of {MAX_MILESTONES}")
     chosen = [made for _, made in by_weight[:MAX_MILESTONES]]
     return tuple(sorted(chosen, key=lambda made: (made.day, made.title)))
 
 
 def _milestone(
-    item: CandidateMilestone, part: str, source: ProfileInput, prepared: _Known, ledger: Ledger
+    item: CandidateMilestone, part: str, source: ProfileInput, prepared: _Known, log: DropLog
 ) -> Milestone | None:
     by_number = {summary.number: summary for summary in source.summaries}
     if not item.numbers:
-        return ledger.note(part, "cites no summary")
+        return log.note(part, "cites no summary")
     if any(number not in by_number for number in item.numbers):
-        return ledger.note(part, "cites a summary that does not exist")
-    cited = [by_number[number] for number in sorted(set(item.numbers)) if number not in prepared.bench.ordering]
+        return log.note(part, "cites a summary that does not exist")
+    cited = [by_number[number] for number in sorted(set(item.numbers)) if number not in prepared.checker.ordering]
     if not cited:
-        return ledger.note(part, "rests on a summary that gives orders to its reader")
+        return log.note(part, "rests on a summary that gives orders to its reader")
     if word_count(item.title) > MAX_TITLE_WORDS:
-        return ledger.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
+        return log.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
     if (reason := _words(item.title, prepared)) is not None:
-        return ledger.note(part, reason)
+        return log.note(part, reason)
     reason = len(content(item.title)) >= GROUNDED_MIN_STEMS and does_not_follow(
         item.title,
         _told(cited, source),
@@ -204,13 +211,13 @@ def _milestone(
         allowed=content(source.entity.name),
     )
     if reason:
-        return ledger.note(part, reason)
+        return log.note(part, reason)
     day = parse_date(item.date)
     days = sorted(summary.day for summary in cited)
     if day is None or not days[0] <= day <= days[-1]:
-        return ledger.note(part, "its date is not that of what it cites")
+        return log.note(part, "its date is not that of what it cites")
     if day not in days:
-        ledger.note(f"{part}.date", "is no day of what it cites; the one before it is taken")
+        log.note(f"{part}.date", "is no day of what it cites; the one before it is taken")
         day = max(known_day for known_day in days if known_day < day)
     return Milestone(day, " ".join(item.title.split()), item.importance, _distinct(one.interaction_id for one in cited))
 
@@ -234,16 +241,16 @@ def _prepared(source: ProfileInput) -> _Known:
     ordering = _ordering(talk.messages, {summary.number for summary in source.summaries})
     counted = source.aggregate
     moments = (counted.first_interaction_at, counted.last_interaction_at, counted.last_meaningful_contact_at)
-    bench = Bench(talk, held=known(talk), ordering=ordering)
-    days = {moment.astimezone(bench.zone).date() for moment in moments if moment is not None}
+    checker = Checker(talk, held=known(talk), ordering=ordering)
+    days = {moment.astimezone(checker.zone).date() for moment in moments if moment is not None}
     days |= {source.week} | {summary.day for summary in source.summaries}
-    days |= {topic.last_at.astimezone(bench.zone).date() for topic in counted.top_topics}
+    days |= {topic.last_at.astimezone(checker.zone).date() for topic in counted.top_topics}
     days |= {made.decided_on for made in counted.key_decisions}
     days |= {day for item in counted.open_action_items for day in (item.since, item.due_date) if day is not None}
     texts = "\n".join(message.text for message in talk.messages)
     years = {day.year for day in days} | {int(year) for year in _YEAR.findall(texts)}
     years |= set(range(min(days).year, source.week.year + 1))
-    return _Known(bench, frozenset(days) | _named_days(texts), frozenset(years))
+    return _Known(checker, frozenset(days) | _named_days(texts), frozenset(years))
 
 
 def _ordering(messages: Sequence[SourceMessage], told: set[int]) -> frozenset[int]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.checker import LANGUAGE_SHARE, Bench, Ledger, label_pattern
+from pkg_pipeline.memory.gate.checker import LANGUAGE_SHARE, Checker, DropLog, label_pattern
 from pkg_pipeline.memory.gate.foreign import Known, foreign, known, known_stems
 from pkg_pipeline.memory.gate.instructions import gives_orders, ordering_numbers
 from pkg_pipeline.memory.gate.items import check_decision, check_fact
@@ -31,7 +31,7 @@ from pkg_pipeline.memory.session.records import (
     is_tool,
 )
 from pkg_pipeline.memory.summary.gate import checked, merged, same_decision, same_fact, summary_reason
-from pkg_pipeline.memory.text.normalise import fold, script_share, stems, word_count
+from pkg_pipeline.memory.text.normalise import comparable, script_share, stems, word_count
 
 MAX_SENTENCES: Final = 6
 MAX_TOPICS: Final = 7
@@ -58,40 +58,40 @@ def check_fold(candidate: CandidateFold, source: FoldInput) -> FoldGateResult:
     Its words may take up what the earlier summaries say; evidence are the stretch's own messages only, and its summary
     has to be about those.
     """
-    bench = bench_of(source)
-    ledger = Ledger()
+    checker = checker_of(source)
+    log = DropLog()
     talked_of = known_stems(source.messages) | stems(" ".join(person.name for person in _speakers(source)))
-    reason = summary_reason(candidate.summary, bench, talked_of, most_sentences=MAX_SENTENCES)
+    reason = summary_reason(candidate.summary, checker, talked_of, most_sentences=MAX_SENTENCES)
     if reason is not None:
         return FoldGateResult(None, (), reason)
-    decisions = merged(checked(candidate.decisions, "decisions", check_decision, bench, ledger), same_decision, ledger)
+    decisions = merged(checked(candidate.decisions, "decisions", check_decision, checker, log), same_decision, log)
     content = FoldContent(
         summary=" ".join(candidate.summary.split()),
-        facts=merged(checked(candidate.facts, "facts", _check_fact, bench, ledger), same_fact, ledger),
+        facts=merged(checked(candidate.facts, "facts", _check_fact, checker, log), same_fact, log),
         decisions=decisions,
         open_questions=_open(
             merged(
-                checked(candidate.open_questions, "open_questions", _check_question, bench, ledger),
+                checked(candidate.open_questions, "open_questions", _check_question, checker, log),
                 same_question,
-                ledger,
+                log,
             ),
             decisions,
-            ledger,
+            log,
         ),
-        topics=_topics(candidate.topics, bench, ledger),
+        topics=_topics(candidate.topics, checker, log),
     )
-    return FoldGateResult(content, tuple(ledger.entries), None)
+    return FoldGateResult(content, tuple(log.entries), None)
 
 
-def bench_of(source: FoldInput) -> Bench:
+def checker_of(source: FoldInput) -> Checker:
     """The stretch, prepared for checking; an answer's words may be those of the earlier summaries too."""
     conversation = source.conversation
-    return Bench(conversation, held=_held(source), ordering=ordering_numbers(conversation.messages))
+    return Checker(conversation, held=_held(source), ordering=ordering_numbers(conversation.messages))
 
 
 def same_question(first: OpenQuestion, second: OpenQuestion) -> OpenQuestion | None:
     """The union of two that ask the same in the same words, else None."""
-    if fold(first.text).text != fold(second.text).text:
+    if comparable(first.text) != comparable(second.text):
         return None
     return replace(first, message_ids=tuple(dict.fromkeys((*first.message_ids, *second.message_ids))))
 
@@ -154,10 +154,10 @@ def _known_of(source: CompressInput) -> Known:
     )
 
 
-def _check_fact(item: CandidateFact, part: str, bench: Bench, ledger: Ledger) -> FactCandidate | None:
+def _check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -> FactCandidate | None:
     """As everywhere; what is said about a tool is about nobody."""
-    is_about_tool = any(item.about == p.name and is_tool(p) for p in _speakers(bench.source))
-    return check_fact(replace(item, about=None) if is_about_tool else item, part, bench, ledger)
+    is_about_tool = any(item.about == p.name and is_tool(p) for p in _speakers(checker.source))
+    return check_fact(replace(item, about=None) if is_about_tool else item, part, checker, log)
 
 
 def _speakers(source: FoldInput | SummaryInput) -> list[Person]:
@@ -165,16 +165,16 @@ def _speakers(source: FoldInput | SummaryInput) -> list[Person]:
     return list(dict.fromkeys((*source.participants, *(message.sender for message in source.messages))))
 
 
-def _check_question(item: CandidateQuestion, part: str, bench: Bench, ledger: Ledger) -> OpenQuestion | None:
-    evidence = bench.evidence(item.numbers, item.quote)
+def _check_question(item: CandidateQuestion, part: str, checker: Checker, log: DropLog) -> OpenQuestion | None:
+    evidence = checker.evidence(item.numbers, item.quote)
     if isinstance(evidence, str):
-        return ledger.note(part, evidence)
+        return log.note(part, evidence)
     if len(item.text) > MAX_QUESTION_CHARS:
-        return ledger.note(part, "is too long")
-    if (reason := bench.follows(item.text, evidence)) is not None:
-        return ledger.note(part, reason)
+        return log.note(part, "is too long")
+    if (reason := checker.follows(item.text, evidence)) is not None:
+        return log.note(part, reason)
     return OpenQuestion(
-        id=bench.item_id("open_question", evidence, item.text),
+        id=checker.item_id("open_question", evidence, item.text),
         text=" ".join(item.text.split()),
         quote=evidence.quote,
         message_ids=evidence.ids,
@@ -182,40 +182,40 @@ def _check_question(item: CandidateQuestion, part: str, bench: Bench, ledger: Le
 
 
 def _open(
-    questions: Sequence[OpenQuestion], decisions: Sequence[DecisionItem], ledger: Ledger
+    questions: Sequence[OpenQuestion], decisions: Sequence[DecisionItem], log: DropLog
 ) -> tuple[OpenQuestion, ...]:
     """Without questions whose very words are a decision's evidence: what was settled is not open."""
     kept: list[OpenQuestion] = []
     for question in questions:
-        said = fold(question.quote).text
-        if any(said in fold(decision.quote).text for decision in decisions):
-            ledger.note("open_questions", "is settled by one of the decisions")
+        said = comparable(question.quote)
+        if any(said in comparable(decision.quote) for decision in decisions):
+            log.note("open_questions", "is settled by one of the decisions")
         else:
             kept.append(question)
     return tuple(kept)
 
 
-def _topics(topics: Sequence[str], bench: Bench, ledger: Ledger) -> tuple[str, ...]:
+def _topics(topics: Sequence[str], checker: Checker, log: DropLog) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for index, topic in enumerate(topics):
-        if (reason := _topic_reason(topic, bench)) is not None:
-            ledger.note(f"topics[{index}]", reason)
+        if (reason := _topic_reason(topic, checker)) is not None:
+            log.note(f"topics[{index}]", reason)
         elif len(kept) < MAX_TOPICS:
-            kept.setdefault(fold(topic).text, " ".join(topic.split()))
+            kept.setdefault(comparable(topic), " ".join(topic.split()))
     return tuple(kept.values())
 
 
-def _topic_reason(topic: str, bench: Bench) -> str | None:
+def _topic_reason(topic: str, checker: Checker) -> str | None:
     """Names of things may be in any language: "docker compose" is what a Russian talk is recalled by."""
     if len(topic) > MAX_TOPIC_CHARS or any(mark in topic for mark in "\n[]{}"):
         return "is no short name"
     content = stems(topic)
-    if content and not content & bench.held.stems:
+    if content and not content & checker.held.stems:
         return "has no word in common with the conversation"
     if not any(map(str.isalnum, topic)):
         return "is empty"
-    if (reason := foreign(topic, bench.held)) is not None:
+    if (reason := foreign(topic, checker.held)) is not None:
         return reason
-    if gives_orders(topic) or bench.echoes_orders(topic):
+    if gives_orders(topic) or checker.echoes_orders(topic):
         return "gives orders to its reader"
     return None

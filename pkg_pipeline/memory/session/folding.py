@@ -15,8 +15,8 @@ from pkg_pipeline.memory.records import SummaryContent
 from pkg_pipeline.memory.session.fold_gate import MAX_SENTENCES, MAX_TOPICS, same_question
 from pkg_pipeline.memory.session.records import FoldContent, FoldInput, OpenQuestion, SessionMessage
 from pkg_pipeline.memory.summary.gate import MAX_WORDS
-from pkg_pipeline.memory.summary.merging import merge_windows
-from pkg_pipeline.memory.text.normalise import fold, sentences, word_count
+from pkg_pipeline.memory.summary.merging import merge_parts
+from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 
 
 def steps(messages: Sequence[SessionMessage], *, most_messages: int, most_tokens: int) -> list[int]:
@@ -89,7 +89,7 @@ def merge_folds(parts: Sequence[FoldContent], source: FoldInput) -> FoldContent:
         )
         for part in parts
     ]
-    united = merge_windows(contents, source.conversation)
+    united = merge_parts(contents, source.conversation)
     return FoldContent(
         summary=_joined([part.summary for part in parts], "" if source.language == "zh" else " "),
         facts=united.extracted_facts,
@@ -134,5 +134,5 @@ def _topics(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
     for row in zip_longest(*parts):
         for topic in row:
             if topic is not None and len(kept) < MAX_TOPICS:
-                kept.setdefault(fold(topic).text, topic)
+                kept.setdefault(comparable(topic), topic)
     return tuple(kept.values())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pkg_pipeline.memory.gate.checker import MAX_TEXT_CHARS, Bench, Ledger
+from pkg_pipeline.memory.gate.checker import MAX_TEXT_CHARS, Checker, DropLog
 from pkg_pipeline.memory.gate.foreign import Known, known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import check_action_item, check_decision, check_fact
@@ -25,7 +25,7 @@ from pkg_pipeline.memory.records import (
     SummaryContent,
     SummaryInput,
 )
-from pkg_pipeline.memory.text.normalise import fold, sentences, stems, word_count
+from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
 
 MAX_WORDS = 200
 """P13."""
@@ -60,39 +60,37 @@ def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | No
     Whatever the answer says: published items cite existing messages, their quotes stand letter by letter in one of
     them, and no text brings in a link, long number, name or key that the conversation does not hold.
     """
-    bench = Bench(source, held=known(source) if held is None else held, ordering=ordering_numbers(source.messages))
-    ledger = Ledger()
-    reason = _summary_reason(candidate, bench)
+    checker = Checker(source, held=known(source) if held is None else held, ordering=ordering_numbers(source.messages))
+    log = DropLog()
+    reason = _summary_reason(candidate, checker)
     if reason is not None:
         return GateResult(None, (), reason)
-    key_points = _key_points(candidate.key_points, bench, ledger)
+    key_points = _key_points(candidate.key_points, checker, log)
     if not key_points:
-        return GateResult(None, tuple(ledger.entries), "key_points: none is left that may be published")
+        return GateResult(None, tuple(log.entries), "key_points: none is left that may be published")
     content = SummaryContent(
         summary=" ".join(candidate.summary.split()),
         key_points=key_points,
         tone=candidate.tone,
-        decisions=merged(
-            checked(candidate.decisions, "decisions", check_decision, bench, ledger), same_decision, ledger
-        ),
+        decisions=merged(checked(candidate.decisions, "decisions", check_decision, checker, log), same_decision, log),
         action_items=merged(
-            checked(candidate.action_items, "action_items", check_action_item, bench, ledger), _same_action, ledger
+            checked(candidate.action_items, "action_items", check_action_item, checker, log), _same_action, log
         ),
-        extracted_facts=merged(checked(candidate.facts, "facts", check_fact, bench, ledger), same_fact, ledger),
-        important_messages=_important_messages(candidate.important_numbers, bench, ledger),
+        extracted_facts=merged(checked(candidate.facts, "facts", check_fact, checker, log), same_fact, log),
+        important_messages=_important_messages(candidate.important_numbers, checker, log),
     )
-    return GateResult(content, tuple(ledger.entries), None)
+    return GateResult(content, tuple(log.entries), None)
 
 
-def _summary_reason(candidate: CandidateSummary, bench: Bench) -> str | None:
+def _summary_reason(candidate: CandidateSummary, checker: Checker) -> str | None:
     """Why the answer as a whole may not be published, in words that name no content."""
     if len(candidate.key_points) > MAX_KEY_POINTS:
         return f"key_points: {len(candidate.key_points)}, at most {MAX_KEY_POINTS} are allowed"
-    return summary_reason(candidate.summary, bench, bench.held.stems)
+    return summary_reason(candidate.summary, checker, checker.held.stems)
 
 
 def summary_reason(
-    summary: str, bench: Bench, talked_of: frozenset[str], *, most_sentences: int = MAX_SENTENCES
+    summary: str, checker: Checker, talked_of: frozenset[str], *, most_sentences: int = MAX_SENTENCES
 ) -> str | None:
     """Why a summary of what is ``talked_of`` (stems) may not be published, in words that name no content."""
     if len(summary) > MAX_TEXT_CHARS:
@@ -105,7 +103,7 @@ def summary_reason(
     parts = sentences(summary)
     if len(parts) > most_sentences:
         return f"summary: has {len(parts)} sentences, at most {most_sentences} are allowed"
-    reason = bench.words(summary)
+    reason = checker.words(summary)
     if reason is not None:
         return f"summary: {reason}"
     content = stems(summary)
@@ -114,33 +112,33 @@ def summary_reason(
     return None
 
 
-def _key_points(points: Sequence[str], bench: Bench, ledger: Ledger) -> tuple[str, ...]:
+def _key_points(points: Sequence[str], checker: Checker, log: DropLog) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for index, point in enumerate(points):
-        reason = bench.words(point)
+        reason = checker.words(point)
         if reason is not None:
-            ledger.note(f"key_points[{index}]", reason)
+            log.note(f"key_points[{index}]", reason)
         else:
-            kept.setdefault(fold(point).text, " ".join(point.split()))
+            kept.setdefault(comparable(point), " ".join(point.split()))
     return tuple(kept.values())
 
 
 def checked(
     items: Iterable[_Candidate],
     name: str,
-    check_one: Callable[[_Candidate, str, Bench, Ledger], _Item | None],
-    bench: Bench,
-    ledger: Ledger,
+    check_one: Callable[[_Candidate, str, Checker, DropLog], _Item | None],
+    checker: Checker,
+    log: DropLog,
 ) -> list[tuple[str, _Item]]:
     """The items of an answer's list ``name`` that pass, with their places."""
     judged = [
-        (f"{name}[{index}]", check_one(item, f"{name}[{index}]", bench, ledger)) for index, item in enumerate(items)
+        (f"{name}[{index}]", check_one(item, f"{name}[{index}]", checker, log)) for index, item in enumerate(items)
     ]
     return [(part, item) for part, item in judged if item is not None]
 
 
 def merged(
-    items: list[tuple[str, _Item]], merge: Callable[[_Item, _Item], _Item | None], ledger: Ledger
+    items: list[tuple[str, _Item]], merge: Callable[[_Item, _Item], _Item | None], log: DropLog
 ) -> tuple[_Item, ...]:
     """Items said twice become one: ``merge`` gives the union, or None where two are different things."""
     kept: list[_Item] = []
@@ -149,7 +147,7 @@ def merged(
             union = merge(earlier, item)
             if union is not None:
                 kept[index] = union
-                ledger.note(part, "is said twice; the two were merged")
+                log.note(part, "is said twice; the two were merged")
                 break
         else:
             kept.append(item)
@@ -162,7 +160,7 @@ def _union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
 
 def same_decision(first: DecisionItem, second: DecisionItem) -> DecisionItem | None:
     """For ``merged``."""
-    if fold(first.description).text != fold(second.description).text:
+    if comparable(first.description) != comparable(second.description):
         return None
     return replace(
         first,
@@ -173,7 +171,7 @@ def same_decision(first: DecisionItem, second: DecisionItem) -> DecisionItem | N
 
 
 def _same_action(first: ActionItem, second: ActionItem) -> ActionItem | None:
-    same_words = fold(first.description).text == fold(second.description).text
+    same_words = comparable(first.description) == comparable(second.description)
     if not same_words or (first.owner, first.owner_entity_id) != (second.owner, second.owner_entity_id):
         return None
     closed = next((item for item in (first, second) if item.status == "closed"), first)
@@ -188,9 +186,9 @@ def _same_action(first: ActionItem, second: ActionItem) -> ActionItem | None:
 
 def same_fact(first: FactCandidate, second: FactCandidate) -> FactCandidate | None:
     """For ``merged``."""
-    same = (fold(first.fact_type).text, fold(first.value).text, first.entity_id) == (
-        fold(second.fact_type).text,
-        fold(second.value).text,
+    same = (comparable(first.fact_type), comparable(first.value), first.entity_id) == (
+        comparable(second.fact_type),
+        comparable(second.value),
         second.entity_id,
     )
     if not same:
@@ -202,14 +200,14 @@ def same_fact(first: FactCandidate, second: FactCandidate) -> FactCandidate | No
     )
 
 
-def _important_messages(numbers: Sequence[int], bench: Bench, ledger: Ledger) -> tuple[ImportantMessage, ...]:
+def _important_messages(numbers: Sequence[int], checker: Checker, log: DropLog) -> tuple[ImportantMessage, ...]:
     """P16: by score or by the model's choice, in order. What gives orders is kept by its score only."""
     chosen: set[int] = set()
     for index, number in enumerate(numbers):
-        if number not in bench.by_number:
-            ledger.note(f"important_message_ids[{index}]", "is no message of this conversation")
-        elif number in bench.ordering:
-            ledger.note(f"important_message_ids[{index}]", "gives orders to its reader")
+        if number not in checker.by_number:
+            log.note(f"important_message_ids[{index}]", "is no message of this conversation")
+        elif number in checker.ordering:
+            log.note(f"important_message_ids[{index}]", "gives orders to its reader")
         else:
             chosen.add(number)
     return tuple(
@@ -219,6 +217,6 @@ def _important_messages(numbers: Sequence[int], bench: Bench, ledger: Ledger) ->
             timestamp=message.sent_at,
             reason=important_reason(message.importance_reason),
         )
-        for message in bench.source.messages
+        for message in checker.source.messages
         if message.text.strip() and (message.importance_score >= IMPORTANT_FROM or message.number in chosen)
     )

@@ -24,7 +24,7 @@ from pkg_pipeline.memory.records import (
     SummaryInput,
 )
 from pkg_pipeline.memory.summary.reconciliation import NEAR_SHARE
-from pkg_pipeline.memory.text.normalise import fold, sentences, stems, word_count
+from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
 
 MAX_KEY_POINTS = 15
 """P13: at most this many are kept over all windows."""
@@ -42,7 +42,7 @@ _Item = TypeVar("_Item", DecisionItem, ActionItem, FactCandidate)
 _Part = TypeVar("_Part")
 
 
-def merge_windows(parts: Sequence[SummaryContent], source: SummaryInput) -> SummaryContent:
+def merge_parts(parts: Sequence[SummaryContent], source: SummaryInput) -> SummaryContent:
     """One content from those of consecutive windows of ``source``; needs at least one.
 
     Text and key points take from all windows in turn, first ones first, while four sentences, 200 words and 15 points
@@ -101,8 +101,10 @@ def in_groups(parts: Sequence[Part]) -> list[Sequence[Part]]:
 
 def united_points(known: Sequence[str], new: Sequence[str]) -> tuple[tuple[str, ...], int]:
     """P28: both, each said once, at most 15: all new ones, of the known the first. And how many of those gave way."""
-    seen = {fold(point).text for point in known}
-    fresh = list({fold(point).text: point for point in new if fold(point).text not in seen}.values())[-MAX_KEY_POINTS:]
+    seen = {comparable(point) for point in known}
+    fresh = list({comparable(point): point for point in new if comparable(point) not in seen}.values())[
+        -MAX_KEY_POINTS:
+    ]
     kept = tuple(dict.fromkeys(known))
     room = MAX_KEY_POINTS - len(fresh)
     return (*kept[:room], *fresh), max(0, len(kept) - room)
@@ -140,7 +142,7 @@ def _joined(texts: Sequence[str], space: str) -> str:
     def fits(sentence: str) -> bool:
         nonlocal words
         count = word_count(sentence)
-        key = fold(sentence).text
+        key = comparable(sentence)
         if key in seen or words + count > MAX_WORDS or len(seen) == MAX_SENTENCES:
             return False
         seen.add(key)
@@ -155,7 +157,7 @@ def _points(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
     seen: set[str] = set()
 
     def fits(point: str) -> bool:
-        key = fold(point).text
+        key = comparable(point)
         if key in seen or len(seen) == MAX_KEY_POINTS:
             return False
         seen.add(key)
@@ -180,15 +182,15 @@ def _united(
 
 
 def _decision_key(item: DecisionItem) -> Hashable:
-    return fold(item.description).text
+    return comparable(item.description)
 
 
 def _action_key(item: ActionItem) -> Hashable:
-    return (fold(item.description).text, item.owner, item.owner_entity_id)
+    return (comparable(item.description), item.owner, item.owner_entity_id)
 
 
 def _fact_key(item: FactCandidate) -> Hashable:
-    return (fold(item.fact_type).text, fold(item.value).text, item.entity_id)
+    return (comparable(item.fact_type), comparable(item.value), item.entity_id)
 
 
 def _same_decision(earlier: DecisionItem, later: DecisionItem) -> DecisionItem:

@@ -19,7 +19,7 @@ from pkg_pipeline.memory.records import (
     Quarantined,
     SummaryContent,
 )
-from pkg_pipeline.memory.text.normalise import fold, stems
+from pkg_pipeline.memory.text.normalise import comparable, normalised, stems
 
 HASH_DIGITS = 16
 """Of a text's hash, beside an item: enough to see that a message says something else now."""
@@ -34,7 +34,7 @@ Likeness = Callable[[Item, Item], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class Reconciled:
     """``content`` with all that stands; ``lost`` names what does not, with the reason; ``carried`` counts what was
     kept although the new answer did not say it again.
     """
@@ -44,7 +44,7 @@ class Carried:
     carried: int
 
 
-def cited(*contents: SummaryContent) -> tuple[str, ...]:
+def cited_message_ids(*contents: SummaryContent) -> tuple[str, ...]:
     """The external ids of all messages that something in ``contents`` rests on, each once."""
     found: dict[str, None] = {}
     for content in contents:
@@ -54,8 +54,8 @@ def cited(*contents: SummaryContent) -> tuple[str, ...]:
     return tuple(found)
 
 
-def sealed(content: SummaryContent, texts: Mapping[str, str]) -> SummaryContent:
-    """``content`` with what the cited messages say now, by external id: later it is seen whether they were edited."""
+def with_text_hashes(content: SummaryContent, texts: Mapping[str, str]) -> SummaryContent:
+    """``content`` with hashes of what the cited messages say now, by external id: later edits are seen by them."""
 
     def sealed_item(item: Item) -> Item:
         return replace(item, text_hashes=tuple(_short(texts.get(key)) for key in item.message_ids))
@@ -68,7 +68,7 @@ def sealed(content: SummaryContent, texts: Mapping[str, str]) -> SummaryContent:
     )
 
 
-def carry_over(known: Sequence[SummaryContent], made: SummaryContent, texts: Mapping[str, str]) -> Carried:
+def reconcile(known: Sequence[SummaryContent], made: SummaryContent, texts: Mapping[str, str]) -> Reconciled:
     """``made`` from the whole conversation, and what was known before it.
 
     ``texts`` are today's texts of all messages that either cites; a missing one is gone. What both say keeps the known
@@ -88,10 +88,10 @@ def carry_over(known: Sequence[SummaryContent], made: SummaryContent, texts: Map
     )
     before = {item.id for item in (*made.decisions, *made.action_items, *made.extracted_facts)}
     items = (*decisions, *actions, *facts)
-    return Carried(content, tuple(lost), sum(item.is_carried and item.id not in before for item in items))
+    return Reconciled(content, tuple(lost), sum(item.is_carried and item.id not in before for item in items))
 
 
-def added(known: SummaryContent, made: SummaryContent) -> SummaryContent:
+def with_new_items(known: SummaryContent, made: SummaryContent) -> SummaryContent:
     """``known`` first, as it is, then what ``made`` adds; what both say becomes one under the known id (P28)."""
 
     def united(old: Sequence[Item], new: Sequence[Item], likeness: Likeness[Item], unite: Callable[[Item, Item], Item]):
@@ -141,7 +141,7 @@ def _places(items: Sequence[Item]) -> dict[str, list[int]]:
 
 def _marks(item: Item) -> list[str]:
     words = item.value if isinstance(item, FactCandidate) else item.description
-    return [f"says {fold(words).text}", *(f"rests on {key}" for key in item.message_ids)]
+    return [f"says {comparable(words)}", *(f"rests on {key}" for key in item.message_ids)]
 
 
 def decision_likeness(one: DecisionItem, other: DecisionItem) -> float:
@@ -152,28 +152,30 @@ def decision_likeness(one: DecisionItem, other: DecisionItem) -> float:
 def action_likeness(one: ActionItem, other: ActionItem) -> float:
     """As for decisions; the same words about other people are another duty."""
     if (one.owner, one.owner_entity_id) != (other.owner, other.owner_entity_id):
-        same_words = fold(one.quote).text == fold(other.quote).text and bool({*one.message_ids} & {*other.message_ids})
+        same_words = comparable(one.quote) == comparable(other.quote) and bool(
+            {*one.message_ids} & {*other.message_ids}
+        )
         return 0.5 * _likeness(one, other) if same_words else 0.0
     return _likeness(one, other)
 
 
 def fact_likeness(one: FactCandidate, other: FactCandidate) -> float:
     """The same value about the same person, called the same or read in the same message."""
-    if fold(one.value).text != fold(other.value).text or one.entity_id != other.entity_id:
+    if comparable(one.value) != comparable(other.value) or one.entity_id != other.entity_id:
         return 0.0
-    if fold(one.fact_type).text == fold(other.fact_type).text:
+    if comparable(one.fact_type) == comparable(other.fact_type):
         return 2.0
     return 1.0 if {*one.message_ids} & {*other.message_ids} else 0.0
 
 
 def _likeness(one: DecisionItem | ActionItem, other: DecisionItem | ActionItem) -> float:
-    if fold(one.description).text == fold(other.description).text:
+    if comparable(one.description) == comparable(other.description):
         return 3.0
     if not {*one.message_ids} & {*other.message_ids}:
         return 0.0
     mine, theirs = stems(one.description), stems(other.description)
     share = len(mine & theirs) / max(1, len(mine | theirs))
-    quotes = fold(one.quote).text, fold(other.quote).text
+    quotes = comparable(one.quote), comparable(other.quote)
     if quotes[0] in quotes[1] or quotes[1] in quotes[0]:
         return 1.0 + share
     return share if share >= NEAR_SHARE else 0.0
@@ -216,7 +218,7 @@ def _standing(item: Item, texts: Mapping[str, str]) -> tuple[Item | None, str]:
         is_gone = any(key not in texts for key in broken)
         return None, f"rests on a message that {'is gone' if is_gone else 'was edited'}"
     opening = [key for key in item.message_ids if not isinstance(item, ActionItem) or key not in item.closed_by]
-    if any(item.quote in texts[key] or fold(texts[key]).find(item.quote) for key in opening):
+    if any(item.quote in texts[key] or normalised(texts[key]).find(item.quote) for key in opening):
         return item, ""
     return None, "its quote stands in none of its messages any more"
 

@@ -1,7 +1,4 @@
-"""How a long conversation becomes windows (P18). Pure: no message is left out, and every piece bears its message's id.
-
-How the windows' summaries become one is in ``merging``; making them is the stage's business.
-"""
+"""How a long conversation becomes windows (P18). Pure: no message is left out, every piece bears its message's id."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ Sized = tuple[SourceMessage, int]
 """A message and the tokens it takes."""
 
 
-def windows(
+def split_conversation(
     source: SummaryInput, *, most_messages: int, most_tokens: int, tokens: Sequence[int]
 ) -> tuple[SummaryInput, ...]:
     """``source`` in windows of at most ``most_messages`` messages and about ``most_tokens`` tokens (P18).
@@ -31,13 +28,15 @@ def windows(
     window's messages are numbered from 1, and its input hash is made from its own texts, so that its answer can be
     replayed whatever happens to the others (B8).
     """
-    cut = cut_windows(zip(source.messages, tokens, strict=True), most_messages=most_messages, most_tokens=most_tokens)
+    cut = split_messages(
+        zip(source.messages, tokens, strict=True), most_messages=most_messages, most_tokens=most_tokens
+    )
     groups = list(cut)
-    return tuple(window_of(source, group) for group in groups) if len(groups) > 1 else (source,)
+    return tuple(part_of(source, group) for group in groups) if len(groups) > 1 else (source,)
 
 
-def cut_windows(messages: Iterable[Sized], *, most_messages: int, most_tokens: int) -> Iterator[list[SourceMessage]]:
-    """The messages of each window in order, as ``windows`` cuts them; two windows are held at a time."""
+def split_messages(messages: Iterable[Sized], *, most_messages: int, most_tokens: int) -> Iterator[list[SourceMessage]]:
+    """The messages of each window in order, as ``split_conversation`` cuts them; two windows are held at a time."""
     before: list[Sized] = []
     last: list[Sized] = []
     filled = 0
@@ -65,10 +64,10 @@ def halves(source: SummaryInput) -> tuple[SummaryInput, ...]:
             return (source,)
         messages = tuple(replace(messages[0], text=part) for part in _cut(text, -(-len(text) // 2)))
     middle = -(-len(messages) // 2)
-    return tuple(window_of(source, part) for part in (messages[:middle], messages[middle:]))
+    return tuple(part_of(source, part) for part in (messages[:middle], messages[middle:]))
 
 
-def window_of(source: SummaryInput, messages: Sequence[SourceMessage]) -> SummaryInput:
+def part_of(source: SummaryInput, messages: Sequence[SourceMessage]) -> SummaryInput:
     """Some messages of ``source`` as a conversation of their own."""
     texts = [(message.external_id, hashing.content_hash(message.text)) for message in messages]
     return replace(

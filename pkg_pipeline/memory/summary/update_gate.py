@@ -1,7 +1,7 @@
 """The gate's word on an update (P27, P28, B9): new items pass as everywhere, and no known item can be lost by it.
 
 Whatever the answer says or leaves out: every known item is in the result. What an answer changes or closes needs a
-quote from a new message; without it the item stays as it was, and the ledger of what was corrected says so.
+quote from a new message; without it the item stays as it was, and the log of what was corrected says so.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pkg_pipeline.memory.gate.checker import Bench, Evidence, Ledger
+from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.foreign import Known, known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import parse_date
@@ -24,7 +24,7 @@ from pkg_pipeline.memory.records import (
 from pkg_pipeline.memory.summary.gate import check
 from pkg_pipeline.memory.summary.increments import KnownItem, UpdateInput
 from pkg_pipeline.memory.summary.merging import united_points
-from pkg_pipeline.memory.summary.reconciliation import Item, added
+from pkg_pipeline.memory.summary.reconciliation import Item, with_new_items
 
 
 def check_update(candidate: CandidateUpdate, update: UpdateInput) -> GateResult:
@@ -37,14 +37,14 @@ def check_update(candidate: CandidateUpdate, update: UpdateInput) -> GateResult:
     result = check(candidate.summary, update.source, held=held)
     if result.content is None:
         return result
-    bench = Bench(update.source, held=held, ordering=ordering_numbers(update.source.messages))
-    ledger = Ledger(list(result.dropped))
-    new = _resting_on_new(result.content, update, ledger)
-    content = added(_known(candidate, update, bench, ledger), new)
+    checker = Checker(update.source, held=held, ordering=ordering_numbers(update.source.messages))
+    log = DropLog(list(result.dropped))
+    new = _resting_on_new(result.content, update, log)
+    content = with_new_items(_known(candidate, update, checker, log), new)
     points, left_out = united_points(update.known.key_points, new.key_points)
     if left_out:
-        ledger.note("key_points", f"{left_out} of those known before gave way to new ones")
-    return GateResult(replace(content, key_points=points), tuple(ledger.entries), None)
+        log.note("key_points", f"{left_out} of those known before gave way to new ones")
+    return GateResult(replace(content, key_points=points), tuple(log.entries), None)
 
 
 def _held(update: UpdateInput) -> Known:
@@ -64,14 +64,14 @@ def _held(update: UpdateInput) -> Known:
     return known(replace(update.source, messages=(*update.source.messages, *spoken)))
 
 
-def _resting_on_new(content: SummaryContent, update: UpdateInput, ledger: Ledger) -> SummaryContent:
+def _resting_on_new(content: SummaryContent, update: UpdateInput, log: DropLog) -> SummaryContent:
     """Without items that rest on known messages alone: what those say has been extracted before."""
     new = {message.external_id for message in update.new_messages}
 
     def fresh(items: tuple[Item, ...], name: str) -> tuple[Item, ...]:
         kept = tuple(item for item in items if new & {*item.message_ids})
         for _ in range(len(items) - len(kept)):
-            ledger.note(name, "rests on no new message")
+            log.note(name, "rests on no new message")
         return kept
 
     return replace(
@@ -82,8 +82,8 @@ def _resting_on_new(content: SummaryContent, update: UpdateInput, ledger: Ledger
     )
 
 
-def _known(candidate: CandidateUpdate, update: UpdateInput, bench: Bench, ledger: Ledger) -> SummaryContent:
-    answers = _answers(candidate, update, ledger)
+def _known(candidate: CandidateUpdate, update: UpdateInput, checker: Checker, log: DropLog) -> SummaryContent:
+    answers = _answers(candidate, update, log)
     decisions: list[DecisionItem] = []
     actions: list[ActionItem] = []
     facts: list[FactCandidate] = []
@@ -92,70 +92,70 @@ def _known(candidate: CandidateUpdate, update: UpdateInput, bench: Bench, ledger
         said = answers.get(ref)
         is_done = isinstance(item, ActionItem) and item.status == "closed"
         if said is None and ref in shown and not is_done:
-            ledger.note(f"known.{ref}", "was not answered; it is kept")
+            log.note(f"known.{ref}", "was not answered; it is kept")
         match item:
             case DecisionItem():
-                decisions.append(_decision(item, said, update, bench, ledger))
+                decisions.append(_decision(item, said, update, checker, log))
             case ActionItem():
-                actions.append(_action(item, said, update, bench, ledger))
+                actions.append(_action(item, said, update, checker, log))
             case FactCandidate():
                 if said is not None and said.state != "kept":
-                    ledger.note(f"known.{ref}", "is a fact; it is kept, and what is new about it is a fact of its own")
+                    log.note(f"known.{ref}", "is a fact; it is kept, and what is new about it is a fact of its own")
                 facts.append(item)
     return replace(update.known, decisions=tuple(decisions), action_items=tuple(actions), extracted_facts=tuple(facts))
 
 
-def _answers(candidate: CandidateUpdate, update: UpdateInput, ledger: Ledger) -> Mapping[str, CandidateKnown]:
+def _answers(candidate: CandidateUpdate, update: UpdateInput, log: DropLog) -> Mapping[str, CandidateKnown]:
     found: dict[str, CandidateKnown] = {}
     for index, said in enumerate(candidate.known):
         if said.ref not in update.refs:
-            ledger.note(f"known[{index}]", "names no known item")
+            log.note(f"known[{index}]", "names no known item")
         elif said.ref in found:
-            ledger.note(f"known[{index}]", "is answered twice; the first answer counts")
+            log.note(f"known[{index}]", "is answered twice; the first answer counts")
         else:
             found[said.ref] = said
     return found
 
 
 def _decision(
-    item: DecisionItem, said: CandidateKnown | None, update: UpdateInput, bench: Bench, ledger: Ledger
+    item: DecisionItem, said: CandidateKnown | None, update: UpdateInput, checker: Checker, log: DropLog
 ) -> DecisionItem:
     if said is None or said.state == "kept":
         return item
     part = f"known.{said.ref}"
     if said.state == "closed":
-        ledger.note(part, "is a decision; only action items are closed")
+        log.note(part, "is a decision; only action items are closed")
         return item
-    evidence = _evidence(said, part, update, bench, ledger)
+    evidence = _evidence(said, part, update, checker, log)
     if evidence is None:
         return item
     return replace(
         item,
-        description=_description(item, said, part, evidence, bench, ledger),
+        description=_description(item, said, part, evidence, checker, log),
         importance=said.importance or item.importance,
         message_ids=_with(item, evidence),
     )
 
 
 def _action(
-    item: ActionItem, said: CandidateKnown | None, update: UpdateInput, bench: Bench, ledger: Ledger
+    item: ActionItem, said: CandidateKnown | None, update: UpdateInput, checker: Checker, log: DropLog
 ) -> ActionItem:
     if said is None or said.state == "kept":
         return item
     part = f"known.{said.ref}"
     if item.status == "closed":
-        ledger.note(part, "was closed before; it is kept")
+        log.note(part, "was closed before; it is kept")
         return item
-    evidence = _evidence(said, part, update, bench, ledger)
+    evidence = _evidence(said, part, update, checker, log)
     if evidence is None:
         return item
     if said.state == "closed":
         closed = parse_date(said.closed_at)
-        day = bench.local_date(evidence.messages[-1])
+        day = checker.local_date(evidence.messages[-1])
         return replace(
             item,
             status="closed",
-            closed_at=closed if closed is not None and closed <= bench.last_date else day,
+            closed_at=closed if closed is not None and closed <= checker.last_date else day,
             closed_by=tuple(key for key in evidence.ids if key not in item.message_ids),
             closed_quote=evidence.quote,
             message_ids=_with(item, evidence),
@@ -163,31 +163,31 @@ def _action(
     due = parse_date(said.due_date)
     return replace(
         item,
-        description=_description(item, said, part, evidence, bench, ledger),
+        description=_description(item, said, part, evidence, checker, log),
         due_date=due or item.due_date,
         message_ids=_with(item, evidence),
     )
 
 
-def _evidence(said: CandidateKnown, part: str, update: UpdateInput, bench: Bench, ledger: Ledger) -> Evidence | None:
+def _evidence(said: CandidateKnown, part: str, update: UpdateInput, checker: Checker, log: DropLog) -> Evidence | None:
     """The new messages that a change rests on; without them nothing changes."""
     numbers = [number for number in said.numbers if number in update.new_numbers]
     if not numbers:
-        return ledger.note(part, f"is {said.state} without a new message; it is kept")
-    found = bench.evidence(numbers, said.quote)
+        return log.note(part, f"is {said.state} without a new message; it is kept")
+    found = checker.evidence(numbers, said.quote)
     if isinstance(found, str):
-        return ledger.note(part, f"{found}; it is kept as it was")
+        return log.note(part, f"{found}; it is kept as it was")
     return found
 
 
 def _description(
-    item: KnownItem, said: CandidateKnown, part: str, evidence: Evidence, bench: Bench, ledger: Ledger
+    item: KnownItem, said: CandidateKnown, part: str, evidence: Evidence, checker: Checker, log: DropLog
 ) -> str:
     assert not isinstance(item, FactCandidate), "a fact has no description"
     if said.description is None or not said.description.strip():
         return item.description
-    if (reason := bench.follows(said.description, evidence, item.description, item.quote)) is not None:
-        ledger.note(f"{part}.description", reason)
+    if (reason := checker.follows(said.description, evidence, item.description, item.quote)) is not None:
+        log.note(f"{part}.description", reason)
         return item.description
     return said.description.strip()
 

@@ -105,10 +105,18 @@ def _clean_array(value: list[Any] | tuple[Any, ...], depth_left: int) -> tuple[A
     return ([item for item, _ in pairs], replaced) if replaced else (value, 0)
 
 
-SURPRISES: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+UNEXPECTED_ERRORS: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What a value of a wrong type, size or depth raises, wherever it is used."""
 
 
-def surprise(error: Exception) -> str:
+def unexpected_error(error: Exception) -> str:
     """Why a piece of input is not taken. Only the kind of the error: its words may quote a conversation."""
     return f"it cannot be read: {type(error).__name__} over an unforeseen value"

@@ -40,7 +40,7 @@ _ABBREVIATION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class NormalisedText:
     """A text, its folded form, and for every folded character the half-open span of the text it stands for."""
 
     source: str
@@ -50,7 +50,7 @@ class Folded:
 
     def find(self, wanted: str) -> str | None:
         """The source's own words for ``wanted``, or None if it does not occur, or only inside a word when short."""
-        needle = fold(wanted).text
+        needle = comparable(wanted)
         if not any(character.isalnum() or unicodedata.category(character)[0] == "S" for character in needle):
             return None
         at = self.text.find(needle)
@@ -73,11 +73,13 @@ class Folded:
         )
 
 
-def fold(text: str) -> Folded:
+def normalised(text: str) -> NormalisedText:
     """``text`` for comparison: case folded, canonically decomposed, white space as single spaces, invisibles gone."""
     if text.isascii() and text == " ".join(text.split()):  # every letter stands for itself
         count = len(text)
-        return Folded(text, text.translate(_TYPOGRAPHIC).lower(), tuple(range(count)), tuple(range(1, count + 1)))
+        return NormalisedText(
+            text, text.translate(_TYPOGRAPHIC).lower(), tuple(range(count)), tuple(range(1, count + 1))
+        )
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -97,7 +99,12 @@ def fold(text: str) -> Folded:
         characters.pop()
         starts.pop()
         ends.pop()
-    return Folded(text, "".join(characters), tuple(starts), tuple(ends))
+    return NormalisedText(text, "".join(characters), tuple(starts), tuple(ends))
+
+
+def comparable(text: str) -> str:
+    """What two texts are compared by: the normalised text alone."""
+    return normalised(text).text
 
 
 @lru_cache(maxsize=4096)  # an alphabet or two, and the usual signs

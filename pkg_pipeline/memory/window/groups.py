@@ -152,7 +152,7 @@ State = Literal["out", "over", "short", "whole"]
 
 
 @dataclass(slots=True)
-class Piece:
+class SizedMessage:
     """One message that may be shown: as it is, and cut short, with the tokens of both."""
 
     message: WindowMessage
@@ -166,7 +166,7 @@ class Piece:
 class Group:
     """Messages that stay together. ``state`` is what became of them; ``is_recent``: among the last ones (L5)."""
 
-    pieces: list[Piece]
+    pieces: list[SizedMessage]
     is_live: bool
     is_folded: bool
     is_recent: bool = False
@@ -182,7 +182,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Desk:
+class WindowDraft:
     """What one window is put together on."""
 
     history: WindowHistory
@@ -211,30 +211,32 @@ class Desk:
         return self.count(text) if text else 0
 
 
-def lay_out(desk: Desk) -> None:
+def group_messages(draft: WindowDraft) -> None:
     """The groups in order, without what cannot be sent and what is beyond the most messages (T2, W1)."""
-    messages = desk.history.messages
+    messages = draft.history.messages
     pairs = paired(messages)
-    desk.left_out += pairs.left_out
+    draft.left_out += pairs.left_out
     live_at = live_turn(messages)
-    pieces = _pieces(desk, pairs.messages, pairs.changed)
+    pieces = _pieces(draft, pairs.messages, pairs.changed)
     for start, end in groups(messages):
         kept = [piece for piece in pieces[start:end] if piece is not None]
         if kept:
             is_folded = all(message.is_folded for message in messages[start:end])
-            desk.groups.append(Group(kept, is_live=end > live_at, is_folded=is_folded))
+            draft.groups.append(Group(kept, is_live=end > live_at, is_folded=is_folded))
     shown = history = 0
-    for group in reversed(desk.groups):
+    for group in reversed(draft.groups):
         shown += len(group.pieces)
         history += 0 if group.is_live else len(group.pieces)
-        group.is_recent = group.is_live or shown <= desk.rules.full_recent_count
-        if history > desk.rules.most_messages:
+        group.is_recent = group.is_live or shown <= draft.rules.full_recent_count
+        if history > draft.rules.most_messages:
             group.state = "over"
 
 
-def _pieces(desk: Desk, messages: Sequence[WindowMessage | None], changed: frozenset[int]) -> list[Piece | None]:
+def _pieces(
+    draft: WindowDraft, messages: Sequence[WindowMessage | None], changed: frozenset[int]
+) -> list[SizedMessage | None]:
     """All counted at once, as they are and cut short."""
-    most = desk.rules.condensed_tool_max
+    most = draft.rules.condensed_tool_max
     shorts = [None if one is None else condensed(one.role, one.text, one.parts, tool_max=most) for one in messages]
     said: list[tuple[str, Sequence[Part] | None]] = []
     for message, short in zip(messages, shorts, strict=True):
@@ -242,8 +244,8 @@ def _pieces(desk: Desk, messages: Sequence[WindowMessage | None], changed: froze
             said.append((message.text, message.parts))
         if short is not None and short.changes:
             said.append((short.text, short.parts))
-    counts = iter(tokens_of(said, desk.count_many))
-    found: list[Piece | None] = []
+    counts = iter(tokens_of(said, draft.count_many))
+    found: list[SizedMessage | None] = []
     for at, (message, short) in enumerate(zip(messages, shorts, strict=True)):
         if message is None or short is None:
             found.append(None)
@@ -252,7 +254,7 @@ def _pieces(desk: Desk, messages: Sequence[WindowMessage | None], changed: froze
         short_tokens = next(counts) if short.changes else tokens
         if short_tokens >= tokens:  # nothing is won by cutting
             short, short_tokens = Condensed(message.text, message.parts, ()), tokens
-        found.append(Piece(message, short, tokens, short_tokens, at in changed))
+        found.append(SizedMessage(message, short, tokens, short_tokens, at in changed))
     return found
 
 
@@ -282,7 +284,7 @@ def taken(chosen: Iterable[Group]) -> int:
     return sum(map(size, chosen))
 
 
-def opening_tokens(desk: Desk, chosen: Sequence[Group]) -> int:
+def opening_tokens(draft: WindowDraft, chosen: Sequence[Group]) -> int:
     """Tokens of what has to stand before an answer that would come first, where the form asks for it."""
-    is_needed = desk.rules.opening and chosen and chosen[0].pieces[0].message.role == "assistant"
-    return desk.count(desk.rules.opening) if is_needed else 0
+    is_needed = draft.rules.opening and chosen and chosen[0].pieces[0].message.role == "assistant"
+    return draft.count(draft.rules.opening) if is_needed else 0

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 from pkg_pipeline.memory.window.groups import (
     CountMany,
-    Desk,
     Group,
-    Piece,
-    lay_out,
+    SizedMessage,
+    WindowDraft,
+    group_messages,
     opening_tokens,
     says_something,
     size,
@@ -74,56 +74,56 @@ def assemble(history: WindowHistory, budget: Budget, rules: WindowRules, count_m
     ``summary``, ``recent`` (the last ones and the live turn) and ``condensed`` (older ones, cut short where they had
     to be).
     """
-    desk = Desk(history, budget, rules, count_many, [], [])
-    lay_out(desk)
-    head = _everything(desk)
+    draft = WindowDraft(history, budget, rules, count_many, [], [])
+    group_messages(draft)
+    head = _everything(draft)
     if head is None:
-        _choose(desk)
-        head = desk.head(budget.available - taken(desk.groups))
-        _take_folded(desk, budget.available - taken(desk.groups) - head.tokens)
-    return _window(desk, head)
+        _choose(draft)
+        head = draft.head(budget.available - taken(draft.groups))
+        _take_folded(draft, budget.available - taken(draft.groups) - head.tokens)
+    return _window(draft, head)
 
 
 # ── who gets in ──────────────────────────────────────────────────────────────────────────────
 
 
-def _everything(desk: Desk) -> Head | None:
+def _everything(draft: WindowDraft) -> Head | None:
     """Tier 1 where all of it fits as it is; the summary only where it stands for something that is not shown."""
-    open_groups = [group for group in desk.groups if group.state == "out"]
-    needs_head = not desk.history.is_whole or len(open_groups) < len(desk.groups)
-    left = desk.budget.available - sum(group.tokens for group in open_groups)
-    tokens = desk.whole_head_tokens() if needs_head and left >= 0 else 0
-    if tokens > left or (not tokens and opening_tokens(desk, open_groups) > left):
+    open_groups = [group for group in draft.groups if group.state == "out"]
+    needs_head = not draft.history.is_whole or len(open_groups) < len(draft.groups)
+    left = draft.budget.available - sum(group.tokens for group in open_groups)
+    tokens = draft.whole_head_tokens() if needs_head and left >= 0 else 0
+    if tokens > left or (not tokens and opening_tokens(draft, open_groups) > left):
         return None
     for group in open_groups:
         group.state = "whole"
-    return desk.head(left) if needs_head else Head()
+    return draft.head(left) if needs_head else Head()
 
 
-def _choose(desk: Desk) -> None:
+def _choose(draft: WindowDraft) -> None:
     """The live turn and what no fold covers; a part of the room is kept for the summary where all of that is in."""
-    live = [group for group in desk.groups if group.is_live and group.state == "out"]
+    live = [group for group in draft.groups if group.is_live and group.state == "out"]
     for group in live:
         group.state = "whole"
-    room = desk.budget.available - taken(live)
+    room = draft.budget.available - taken(live)
     if room < 0:
-        raise LiveTurnTooLong(tokens=taken(live), available=desk.budget.available)
-    newest_first = [group for group in reversed(desk.groups) if group.state == "out" and not group.is_folded]
+        raise LiveTurnTooLong(tokens=taken(live), available=draft.budget.available)
+    newest_first = [group for group in reversed(draft.groups) if group.state == "out" and not group.is_folded]
     needed = sum(group.short_tokens for group in newest_first)
     if needed <= room:
         for group in newest_first:
             group.state = "short"
-        _spell_out(desk, newest_first, room - needed)
+        _spell_out(draft, newest_first, room - needed)
     else:
-        _squeeze(desk, newest_first, room, taken(live))
+        _squeeze(draft, newest_first, room, taken(live))
 
 
-def _spell_out(desk: Desk, newest_first: Iterable[Group], left: int) -> None:
+def _spell_out(draft: WindowDraft, newest_first: Iterable[Group], left: int) -> None:
     """The last messages word for word, as far as the room allows that the summary does not have a right to."""
     recent = [group for group in newest_first if group.is_recent]
     wanted = sum(group.tokens - group.short_tokens for group in recent)
-    summary_share = desk.rules.shares[0] * desk.budget.available // sum(desk.rules.shares)
-    kept = min(desk.whole_head_tokens(), left, max(summary_share, left - wanted))
+    summary_share = draft.rules.shares[0] * draft.budget.available // sum(draft.rules.shares)
+    kept = min(draft.whole_head_tokens(), left, max(summary_share, left - wanted))
     left -= kept
     for group in recent:
         if group.tokens - group.short_tokens <= left:
@@ -131,9 +131,9 @@ def _spell_out(desk: Desk, newest_first: Iterable[Group], left: int) -> None:
             group.state = "whole"
 
 
-def _squeeze(desk: Desk, newest_first: Sequence[Group], room: int, live_tokens: int) -> None:
+def _squeeze(draft: WindowDraft, newest_first: Sequence[Group], room: int, live_tokens: int) -> None:
     """Not all of it fits even when cut short: the last ones whole within their share, then older ones cut short."""
-    recent_share = desk.rules.shares[2] * desk.budget.available // sum(desk.rules.shares)
+    recent_share = draft.rules.shares[2] * draft.budget.available // sum(draft.rules.shares)
     left = min(recent_share - live_tokens, room)
     for group in newest_first:
         if not group.is_recent or group.tokens > left:
@@ -147,9 +147,9 @@ def _squeeze(desk: Desk, newest_first: Sequence[Group], room: int, live_tokens: 
             group.state = "short"
 
 
-def _take_folded(desk: Desk, left: int) -> None:
+def _take_folded(draft: WindowDraft, left: int) -> None:
     """What the summary stands for as well, newest first and without a gap."""
-    for group in reversed(desk.groups):
+    for group in reversed(draft.groups):
         if group.state != "out" or not group.is_folded:
             continue
         if group.is_recent and group.tokens <= left:
@@ -164,48 +164,48 @@ def _take_folded(desk: Desk, left: int) -> None:
 # ── how it is shown ──────────────────────────────────────────────────────────────────────────
 
 
-def _window(desk: Desk, head: Head) -> Window:
-    opening = 0 if head.text else _opened(desk)
+def _window(draft: WindowDraft, head: Head) -> Window:
+    opening = 0 if head.text else _opened(draft)
     shown: list[Shown] = []
     if head.text:
         shown.append(Shown(None, "user", head.text, None, "summary", head.tokens))
     elif opening:
-        shown.append(Shown(None, "user", desk.rules.opening, None, "summary", opening))
-    for group in desk.groups:
+        shown.append(Shown(None, "user", draft.rules.opening, None, "summary", opening))
+    for group in draft.groups:
         if group.state in ("whole", "short"):
-            shown += [one for piece in group.pieces if (one := _shown(desk, piece, group)) is not None]
+            shown += [one for piece in group.pieces if (one := _shown(draft, piece, group)) is not None]
         else:
-            reason = desk.rules.limit_reason if group.state == "over" else "budget"
-            desk.left_out += [WindowLeftOut("message", piece.message.key, reason) for piece in group.pieces]
-    summaries = _told(desk, head)
+            reason = draft.rules.limit_reason if group.state == "over" else "budget"
+            draft.left_out += [WindowLeftOut("message", piece.message.key, reason) for piece in group.pieces]
+    summaries = _told(draft, head)
     return Window(
         messages=tuple(shown),
         tiers=_tiers(shown),
         tokens=sum(one.tokens for one in shown),
-        budget=desk.budget,
-        left_out=tuple(desk.left_out),
+        budget=draft.budget,
+        left_out=tuple(draft.left_out),
         summary=head.text,
         has_summary=head.summary_chars > 0,
         summaries=summaries,
         recalled=head.recalled,
         topics=head.topics,
-        is_changed=any(one.is_changed for one in shown) or any(one.kind == "message" for one in desk.left_out),
+        is_changed=any(one.is_changed for one in shown) or any(one.kind == "message" for one in draft.left_out),
     )
 
 
-def _opened(desk: Desk) -> int:
+def _opened(draft: WindowDraft) -> int:
     """Tokens of the opening; older groups give way to it, or where there are none the live turn is too long."""
     while True:
-        chosen = [group for group in desk.groups if group.state in ("whole", "short")]
-        opening = opening_tokens(desk, chosen)
-        if opening <= desk.budget.available - taken(chosen):
+        chosen = [group for group in draft.groups if group.state in ("whole", "short")]
+        opening = opening_tokens(draft, chosen)
+        if opening <= draft.budget.available - taken(chosen):
             return opening
         if chosen[0].is_live:
-            raise LiveTurnTooLong(tokens=taken(chosen) + opening, available=desk.budget.available)
+            raise LiveTurnTooLong(tokens=taken(chosen) + opening, available=draft.budget.available)
         chosen[0].state = "out"
 
 
-def _shown(desk: Desk, piece: Piece, group: Group) -> Shown | None:
+def _shown(draft: WindowDraft, piece: SizedMessage, group: Group) -> Shown | None:
     """None where nothing is left of it once it is cut short: it was thinking alone."""
     message, tier = piece.message, _tier(group)
     if group.state == "whole" or not piece.short.changes:
@@ -213,7 +213,7 @@ def _shown(desk: Desk, piece: Piece, group: Group) -> Shown | None:
         is_changed = piece.was_changed
     else:
         text, parts, tokens, is_changed = piece.short.text, piece.short.parts, piece.short_tokens, True
-        desk.left_out += [WindowLeftOut("message", message.key, change) for change in piece.short.changes]
+        draft.left_out += [WindowLeftOut("message", message.key, change) for change in piece.short.changes]
         if parts is not None and not says_something(replace(message, parts=parts)):
             return None
     return Shown(message.key, message.role or "user", text, parts, tier, tokens, is_changed)
@@ -234,22 +234,22 @@ def _tiers(shown: Sequence[Shown]) -> tuple[ShownTier, ...]:
     )
 
 
-def _told(desk: Desk, head: Head) -> int:
+def _told(draft: WindowDraft, head: Head) -> int:
     """How many fold summaries are in tier 1; names what of it had no room."""
-    whole = desk.stands
-    if whole and head.summary_chars < len(whole) and not desk.history.is_whole:
+    whole = draft.stands
+    if whole and head.summary_chars < len(whole) and not draft.history.is_whole:
         reason = "shortened" if head.summary_chars else "budget"
-        desk.left_out.append(WindowLeftOut("summary", None, reason))
-    if head.text or not desk.history.is_whole:
+        draft.left_out.append(WindowLeftOut("summary", None, reason))
+    if head.text or not draft.history.is_whole:
         missing: tuple[tuple[LeftOutKind, int], ...] = (
-            ("recalled", len(desk.history.recalled) - head.recalled),
-            ("topics", len(desk.history.topics) - head.topics),
+            ("recalled", len(draft.history.recalled) - head.recalled),
+            ("topics", len(draft.history.topics) - head.topics),
         )
-        desk.left_out += [WindowLeftOut(kind, None, "budget", count) for kind, count in missing if count > 0]
-    if desk.history.running:
+        draft.left_out += [WindowLeftOut(kind, None, "budget", count) for kind, count in missing if count > 0]
+    if draft.history.running:
         return 0
     left, told = head.summary_chars, 0
-    for summary in reversed(desk.history.summaries):
+    for summary in reversed(draft.history.summaries):
         if left <= 0:
             break
         left -= len(summary) + len(BETWEEN_SUMMARIES)

@@ -11,7 +11,13 @@ from uuid import UUID
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, ParsedOwner, Rejected
-from pkg_pipeline.memory.text.cleaning import SURPRISES, clean_json, clean_text, clean_text_counted, surprise
+from pkg_pipeline.memory.text.cleaning import (
+    UNEXPECTED_ERRORS,
+    clean_json,
+    clean_text,
+    clean_text_counted,
+    unexpected_error,
+)
 from pkg_pipeline.stages.ingest.exported_spans import Evidence, SeenNumbers
 from pkg_pipeline.stages.ingest.owner import is_open, is_surely_me
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown
@@ -160,8 +166,8 @@ class _Intake:
         if isinstance(item, ParsedMessage):
             try:
                 self._message(item)
-            except SURPRISES as error:
-                self.report.reject(self.export.name, Rejected(item.where, surprise(error)))
+            except UNEXPECTED_ERRORS as error:
+                self.report.reject(self.export.name, Rejected(item.where, unexpected_error(error)))
         elif isinstance(item, ParsedChat):
             self._chat(item)
         elif isinstance(item, Rejected):
@@ -263,9 +269,9 @@ class _Intake:
             try:
                 self.batch.messages = rows_of(taken, self.counter)
                 self.report.counts += self.store.write(self.batch, exported_at=self.export.exported_at)
-            except (Unstorable, *SURPRISES) as error:
+            except (Unstorable, *UNEXPECTED_ERRORS) as error:
                 if len(taken) <= 1:
-                    reason = str(error) if isinstance(error, Unstorable) else surprise(error)
+                    reason = str(error) if isinstance(error, Unstorable) else unexpected_error(error)
                     self.report.reject(self.export.name, Rejected(taken[0][0].where if taken else "", reason))
                     for message, *_ in taken:
                         self.chats[message.chat_external_id].seen.refuse(message.external_id)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
-from pkg_pipeline.memory.summary.splitting import Sized, cut_windows, window_of
+from pkg_pipeline.memory.summary.splitting import Sized, part_of, split_messages
 from pkg_pipeline.stages.ports import TokenCounter
 from pkg_pipeline.stages.summaries.stores import Claimed
 
@@ -71,13 +71,13 @@ class Conversation:
                 self._read = [message.external_id for message in source.messages]
                 yield source
                 return
-        groups = cut_windows(self._sized(), most_messages=most_messages, most_tokens=most_tokens)
+        groups = split_messages(self._sized(), most_messages=most_messages, most_tokens=most_tokens)
         ahead = list(islice(groups, 2))
         if len(ahead) == 1 and not claimed.is_long:
             yield source
             return
         for group in chain(ahead, groups):
-            yield window_of(source, group)
+            yield part_of(source, group)
 
     def _sized(self) -> Iterator[Sized]:
         pages = self._store.pages(self._claimed) if self._claimed.is_long else iter([list(self.source.messages)])

@@ -19,11 +19,11 @@ from pkg_pipeline.memory.summary.merging import (
     Part,
     in_groups,
     merge_input,
-    merge_windows,
+    merge_parts,
     united_points,
     whole_texts,
 )
-from pkg_pipeline.memory.summary.reconciliation import carry_over, cited, sealed
+from pkg_pipeline.memory.summary.reconciliation import cited_message_ids, reconcile, with_text_hashes
 from pkg_pipeline.memory.summary.splitting import halves
 from pkg_pipeline.memory.summary.update_gate import check_update
 from pkg_pipeline.prompts import interaction_summary as prompt
@@ -141,9 +141,7 @@ class SummaryMaker:
         """None where no answer passed or the update does not fit: then it is made anew."""
         claimed, talk, made = self._claimed, self._talk, self._made
         assert claimed.known is not None, "an update is planned only where there is something to update"
-        before = carry_over(
-            claimed.adopted, claimed.known.content, self._texts(claimed.known.content, *claimed.adopted)
-        )
+        before = reconcile(claimed.adopted, claimed.known.content, self._texts(claimed.known.content, *claimed.adopted))
         shown = talk.messages_of(planned.shown_ids)
         update = update_input(talk.source, before.content, shown, frozenset(planned.new_ids))
         if len(update.new_numbers) < len(planned.new_ids):
@@ -160,7 +158,7 @@ class SummaryMaker:
         made.method, made.windows = "update", 1
         made.carried, made.lost = before.carried, len(before.lost)
         return Making(
-            content=sealed(content, self._texts(content)),
+            content=with_text_hashes(content, self._texts(content)),
             dropped=(*dropped, *before.lost),
             message_ids=(*claimed.known.message_ids, *planned.new_ids),
             prompt_version=update_prompt.VERSION,
@@ -172,11 +170,11 @@ class SummaryMaker:
         content, dropped = self._read()
         known = (*((claimed.known.content,) if claimed.known is not None else ()), *claimed.adopted)
         texts = self._texts(content, *known)
-        kept = carry_over(known, content, texts)
+        kept = reconcile(known, content, texts)
         made.method = "windows" if made.windows > 1 else "whole"
         made.carried, made.lost = kept.carried, len(kept.lost)
         return Making(
-            content=sealed(whole_texts(kept.content, texts), texts),
+            content=with_text_hashes(whole_texts(kept.content, texts), texts),
             dropped=(*dropped, *kept.lost),
             message_ids=self._talk.read_ids,
             prompt_version=prompt.VERSION,
@@ -185,7 +183,7 @@ class SummaryMaker:
 
     def _texts(self, *contents: SummaryContent) -> Mapping[str, str]:
         """Today's texts of all that something in ``contents`` rests on."""
-        ids = cited(*contents)
+        ids = cited_message_ids(*contents)
         return {message.external_id: message.text for message in self._talk.messages_of(ids)} if ids else {}
 
     def _read(self) -> Content:
@@ -200,7 +198,7 @@ class SummaryMaker:
             dropped += out
         if not parts:
             raise Moved("its messages are gone; its chat has to be looked at again")
-        content = merge_windows([part.content for part in parts], self._talk.source)
+        content = merge_parts([part.content for part in parts], self._talk.source)
         if len(parts) > FEW_WINDOWS:
             content, out = self._told(parts, content)
             dropped += out
@@ -234,7 +232,7 @@ class SummaryMaker:
                 raise last
             self._made.windows += len(smaller) - 1
             found = [self._ask(SUMMARY, half, problem) for half in smaller]
-            content = merge_windows([content for content, _ in found], part)
+            content = merge_parts([content for content, _ in found], part)
             return content, tuple(entry for _, dropped in found for entry in dropped)
 
         return retry_ladder(lambda problem: self._ask(SUMMARY, part, problem), smaller=in_halves)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SummaryContent
-from pkg_pipeline.memory.summary.reconciliation import carry_over
+from pkg_pipeline.memory.summary.reconciliation import reconcile
 from pkg_pipeline.prompts import interaction_summary as prompt
 from pkg_pipeline.stages.llm.answer_validation import attempt
 from pkg_pipeline.stages.llm.ask import UNAVAILABLE_SECONDS, Asking
@@ -110,7 +110,7 @@ def supersede_too_small(days: tuple[date, date], *, store: PostgresSummaryStore,
     gone = 0
     for found in store.too_small(days, eligibility=eligibility):
         empty = replace(found.content, decisions=(), action_items=(), extracted_facts=(), important_messages=())
-        kept = carry_over((found.content,), empty, found.texts)
+        kept = reconcile((found.content,), empty, found.texts)
         items = (*kept.content.decisions, *kept.content.action_items, *kept.content.extracted_facts)
         keep, minimum = [item.id for item in items], eligibility.minimum_messages
         gone += store.supersede_small(found, keep=keep, lost=kept.lost, minimum_messages=minimum)

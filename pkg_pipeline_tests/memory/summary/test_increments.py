@@ -12,7 +12,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SummaryContent
 from pkg_pipeline.memory.summary import increments
 from pkg_pipeline.memory.summary.increments import KnownSummary, Versions, joined, plan
-from pkg_pipeline_tests.memory.summary.test_carrying import EMPTY, mail, meet, of, send
+from pkg_pipeline_tests.memory.summary.test_reconciliation import EMPTY, mail, meet, of, send
 
 IN_FORCE = Versions(frozenset({"p/1", "u/1"}), "m", 1)
 Texts = list[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""P18, P28: windows lose no message, merging loses nothing known."""
+"""P18, P28: splitting loses no message, merging loses nothing known."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pkg_pipeline.memory.records import (
     SummaryContent,
     SummaryInput,
 )
-from pkg_pipeline.memory.summary.merging import MAX_KEY_POINTS, MAX_WORDS, merge_windows
-from pkg_pipeline.memory.summary.splitting import halves, windows
+from pkg_pipeline.memory.summary.merging import MAX_KEY_POINTS, MAX_WORDS, merge_parts
+from pkg_pipeline.memory.summary.splitting import halves, split_conversation
 from pkg_pipeline.memory.text.normalise import word_count
 from pkg_pipeline_tests.memory.conversations import ANNA, ENGLISH, ME, RUSSIAN, START, conversation
 
@@ -52,7 +52,7 @@ def decision(importance: str, day: int, *ids: str) -> DecisionItem:
     return DecisionItem(UUID(int=1), "Meet on Friday", date(2024, 3, day), importance, "Friday", ids)  # type: ignore[arg-type]
 
 
-# sizes of the windows of n messages, at most k each
+# sizes of the split_conversation of n messages, at most k each
 CUTS = [
     (3, 5, [3]),
     (5, 5, [5]),
@@ -67,7 +67,7 @@ CUTS = [
 @pytest.mark.parametrize(("count", "most", "sizes"), CUTS)
 def test_windows_are_filled_from_the_start_and_a_short_last_one_is_evened(count, most, sizes) -> None:
     source = talk(*(f"text {index}" for index in range(count)))
-    cut = windows(source, most_messages=most, most_tokens=10**6, tokens=[1] * count)
+    cut = split_conversation(source, most_messages=most, most_tokens=10**6, tokens=[1] * count)
     assert [len(part.messages) for part in cut] == sizes
 
 
@@ -79,7 +79,7 @@ def test_windows_are_filled_from_the_start_and_a_short_last_one_is_evened(count,
 def test_windows_hold_every_message_whole_and_in_order(texts: list[str], most_messages: int, most_tokens: int) -> None:
     source = talk(*texts)
     tokens = [len(text) for text in texts]
-    cut = windows(source, most_messages=most_messages, most_tokens=most_tokens, tokens=tokens)
+    cut = split_conversation(source, most_messages=most_messages, most_tokens=most_tokens, tokens=tokens)
     pieces = [message for part in cut for message in part.messages]
     assert "".join(message.text for message in pieces) == "".join(texts)
     for message in source.messages:
@@ -95,7 +95,7 @@ def test_a_message_more_leaves_the_names_of_earlier_windows_alone() -> None:
     texts = [f"text {index}" for index in range(25)]
 
     def names(count: int) -> list[str]:
-        cut = windows(talk(*texts[:count]), most_messages=10, most_tokens=999, tokens=[1] * count)
+        cut = split_conversation(talk(*texts[:count]), most_messages=10, most_tokens=999, tokens=[1] * count)
         return [part.input_hash for part in cut]
 
     assert names(24)[:2] == names(25)[:2]
@@ -110,7 +110,7 @@ def test_halves_cut_a_long_message_and_leave_a_short_one() -> None:
 
 
 def test_one_part_stays_as_it_is() -> None:
-    assert merge_windows([only := content()], ENGLISH) is only
+    assert merge_parts([only := content()], ENGLISH) is only
 
 
 NAMES = ("alpha", "beta", "gamma")
@@ -118,7 +118,7 @@ NAMES = ("alpha", "beta", "gamma")
 
 def test_texts_and_points_take_from_all_windows_in_turn() -> None:
     parts = [content(f"First of {n}. Second of {n}.", key_points=tuple(f"{n}-{i}" for i in range(7))) for n in NAMES]
-    merged = merge_windows(parts, ENGLISH)
+    merged = merge_parts(parts, ENGLISH)
     assert merged.summary == "First of alpha. Second of alpha. First of beta. First of gamma."
     assert len(merged.key_points) == MAX_KEY_POINTS
     assert [sum(point.startswith(n) for point in merged.key_points) for n in NAMES] == [5, 5, 5]
@@ -136,31 +136,31 @@ STATES = [
 
 @pytest.mark.parametrize(("earlier", "later", "expected"), STATES)
 def test_an_action_item_seen_again_is_updated(earlier, later, expected) -> None:
-    [item] = merge_windows([content(action_items=(earlier,)), content(action_items=(later,))], ENGLISH).action_items
+    [item] = merge_parts([content(action_items=(earlier,)), content(action_items=(later,))], ENGLISH).action_items
     assert (item.status, item.due_date.day if item.due_date else None) == expected
     assert (item.closed_at is not None) is (item.status == "closed")
 
 
 def test_the_same_words_about_other_people_stay_two() -> None:
     mine, theirs = action(owner="self"), action(owner="them", number=2)
-    merged = merge_windows([content(action_items=(mine,)), content(action_items=(theirs,))], ENGLISH)
+    merged = merge_parts([content(action_items=(mine,)), content(action_items=(theirs,))], ENGLISH)
     assert len(merged.action_items) == 2
     facts = [
         FactCandidate(UUID(int=n), "phone", "+1 555", 0.8, "+1 555", ("m1",), entity_id=UUID(int=n)) for n in (1, 2)
     ]
-    merged = merge_windows([content(extracted_facts=(one,)) for one in facts], ENGLISH)
+    merged = merge_parts([content(extracted_facts=(one,)) for one in facts], ENGLISH)
     assert len(merged.extracted_facts) == 2
 
 
 def test_a_decision_said_twice_keeps_its_evidence_first_day_and_weight() -> None:
     parts = [content(decisions=(decision("low", 15, "m1"),)), content(decisions=(decision("high", 18, "m1", "m4"),))]
-    [item] = merge_windows(parts, ENGLISH).decisions
+    [item] = merge_parts(parts, ENGLISH).decisions
     assert (item.importance, item.date.day, item.message_ids) == ("high", 15, ("m1", "m4"))
 
 
 def test_an_important_message_that_was_cut_keeps_its_whole_text() -> None:
     piece = ImportantMessage("m1", RUSSIAN.messages[0].text[:10], START, "agreement")
-    merged = merge_windows([content(important_messages=(piece,)), content(important_messages=(piece,))], RUSSIAN)
+    merged = merge_parts([content(important_messages=(piece,)), content(important_messages=(piece,))], RUSSIAN)
     assert [message.content for message in merged.important_messages] == [RUSSIAN.messages[0].text]
 
 
@@ -186,7 +186,7 @@ _PARTS = st.builds(
 
 @given(st.lists(_PARTS, min_size=1, max_size=6))
 def test_nothing_known_is_lost(parts: list[SummaryContent]) -> None:
-    merged = merge_windows(parts, ENGLISH)
+    merged = merge_parts(parts, ENGLISH)
     assert word_count(merged.summary) <= MAX_WORDS
     assert len(merged.key_points) <= MAX_KEY_POINTS
     assert merged.tone in {part.tone for part in parts}
@@ -203,6 +203,6 @@ def test_nothing_known_is_lost(parts: list[SummaryContent]) -> None:
 
 @given(st.lists(_PARTS, min_size=1, max_size=4))
 def test_merging_with_itself_adds_nothing(parts: list[SummaryContent]) -> None:
-    once = merge_windows([*parts, *parts], ENGLISH)
-    assert merge_windows([once, once], ENGLISH).action_items == once.action_items
-    assert set(merge_windows([once, once], ENGLISH).key_points) == set(once.key_points)
+    once = merge_parts([*parts, *parts], ENGLISH)
+    assert merge_parts([once, once], ENGLISH).action_items == once.action_items
+    assert set(merge_parts([once, once], ENGLISH).key_points) == set(once.key_points)

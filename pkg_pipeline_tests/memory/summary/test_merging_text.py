@@ -18,10 +18,10 @@ from pkg_pipeline.memory.summary.merging import (
     Part,
     in_groups,
     merge_input,
-    merge_windows,
+    merge_parts,
     united_points,
 )
-from pkg_pipeline.memory.summary.splitting import cut_windows
+from pkg_pipeline.memory.summary.splitting import split_messages
 from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline_tests.memory.conversations import ENGLISH, START
 from pkg_pipeline_tests.memory.summary.test_merging import action, content, talk
@@ -31,10 +31,10 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 def test_the_text_of_many_windows_is_four_sentences_spread_over_all() -> None:
     parts = [content(f"Part {word} told this. It told more.", key_points=(word,)) for word in NUMBERS]
-    merged = merge_windows(parts, ENGLISH)
+    merged = merge_parts(parts, ENGLISH)
     assert merged.summary == "Part zero told this. Part four told this. Part eight told this. Part twelve told this."
     many = [content(f"Window {n} spoke.", key_points=(f"point {n}",)) for n in range(200)]
-    points = merge_windows(many, ENGLISH).key_points
+    points = merge_parts(many, ENGLISH).key_points
     assert (len(points), points[0], points[7], points[-1]) == (MAX_KEY_POINTS, "point 0", "point 100", "point 199")
 
 
@@ -44,7 +44,7 @@ def test_the_text_keeps_its_limits_whatever_the_windows_say(texts: list[list[str
     parts = [content(" ".join(said).capitalize()) for said in texts]
     if len(parts) == 1:
         return
-    merged = merge_windows(parts, ENGLISH)
+    merged = merge_parts(parts, ENGLISH)
     assert 0 < word_count(merged.summary) <= MAX_WORDS
     assert len(sentences(merged.summary)) <= MAX_SENTENCES
 
@@ -67,12 +67,12 @@ def test_a_duty_that_a_later_window_says_is_done_is_closed_by_it() -> None:
     opened = replace(action("open", "m1", number=1), description="Anna delivers the signed contract")
     done = replace(action("closed", "m9", number=2), description="Anna delivered the signed contract")
     other = replace(done, id=UUID(int=3), owner="self")
-    merged = merge_windows([content(action_items=(opened,)), content(action_items=(done, other))], ENGLISH)
+    merged = merge_parts([content(action_items=(opened,)), content(action_items=(done, other))], ENGLISH)
     first, second = merged.action_items
     assert (first.id, first.status, first.closed_by, first.message_ids) == (opened.id, "closed", ("m9",), ("m1", "m9"))
     assert second == other
     # said in the other order, the duty is a new one
-    merged = merge_windows([content(action_items=(done,)), content(action_items=(opened,))], ENGLISH)
+    merged = merge_parts([content(action_items=(done,)), content(action_items=(opened,))], ENGLISH)
     assert [item.status for item in merged.action_items] == ["closed", "open"]
 
 
@@ -103,7 +103,7 @@ def test_windows_are_cut_from_a_stream_two_at_a_time() -> None:
             taken.append(message.number)
             yield message, 1
 
-    cut = cut_windows(stream(), most_messages=10, most_tokens=10**6)
+    cut = split_messages(stream(), most_messages=10, most_tokens=10**6)
     assert [message.number for message in next(cut)] == list(range(1, 11))
     assert len(taken) <= 21
     assert [len(group) for group in cut] == [10] * 9

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pkg_pipeline.memory.records import ParsedChat, ParsedMessage
-from pkg_pipeline_tests.memory.message.belonging_oracle import belonging
+from pkg_pipeline_tests.memory.message.attribution_oracle import belonging
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, START, ItemsExport, Rig, line
 from pkg_pipeline_tests.stages.recount import assert_recounts
 from pkg_pipeline_tests.stages.summaries.summary_rows import add_summary

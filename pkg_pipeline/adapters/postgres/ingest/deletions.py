@@ -18,7 +18,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
-from pkg_pipeline.memory.message.deletions import KnownExport, Verdict, vanished
+from pkg_pipeline.memory.message.deletions import KnownExport, Verdict, find_deletions
 from pkg_pipeline.stages.ingest.records import ChatExport, Deletions, HeldDeletions
 
 
@@ -83,7 +83,7 @@ def _apply(connection: Connection, chats: list[UUID], *, counters: SessionCounte
         exports[row["chat_id"]].append(replace(_known(row), missing=missing))
     gone, back, held = list[int](), list[int](), list[HeldDeletions]()
     for chat, known in exports.items():
-        found = vanished(known)
+        found = find_deletions(known)
         held += [HeldDeletions(*names[chat], one.missing, one.known) for one in found.held]
         for number, (message, is_missing) in candidates[chat].items():
             if (number in found.gone) != is_missing:

@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.memory.text.normalise import fold
+from pkg_pipeline.memory.text.normalise import normalised
 from pkg_pipeline.memory.verdicts import Coverage, Found
 from pkg_pipeline.stages.monitoring.verification import Days, Question
 
@@ -89,7 +89,7 @@ class PostgresCheckStore:
             for row in rows
             if row["checked"] is None
             and not row["is_foreign"]
-            and not any(fold(text).find(row["quote"]) for text in row["texts"] or ())
+            and not any(normalised(text).find(row["quote"]) for text in row["texts"] or ())
         ]
         wrong = [*foreign, *unquoted]
         return Found(

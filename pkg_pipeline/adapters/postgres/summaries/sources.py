@@ -16,7 +16,7 @@ from pkg_pipeline.adapters.postgres.summaries.rows import content_of
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.increments import KnownSummary, joined
-from pkg_pipeline.memory.summary.reconciliation import cited
+from pkg_pipeline.memory.summary.reconciliation import cited_message_ids
 from pkg_pipeline.stages.summaries.stores import NOBODY, Claimed, Eligibility, TooSmall
 
 LOADED_MESSAGES = 2_000
@@ -73,7 +73,12 @@ class SummarySources:
                 summary, interaction, chat, started_at, ended_at = row[:5]
                 _, adopted = _known(connection, [interaction])
                 content = joined(content_of(row[5:]), adopted.get(interaction, []))
-                span = {"chat": chat, "started_at": started_at, "ended_at": ended_at, "ids": list(cited(content))}
+                span = {
+                    "chat": chat,
+                    "started_at": started_at,
+                    "ended_at": ended_at,
+                    "ids": list(cited_message_ids(content)),
+                }
                 said = connection.execute(query("summary_sources", "cited"), span).fetchall()
                 found.append(TooSmall(summary, interaction, content, {key: text for key, _, _, text, *_ in said}))
         return found

@@ -20,7 +20,7 @@ from pkg_pipeline.memory.gate.records import (
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.summary import gate
 from pkg_pipeline_tests.memory.conversations import BEN, EVERY, conversation
-from pkg_pipeline_tests.memory.gate.orders_abroad import HARMLESS, ORDERS
+from pkg_pipeline_tests.memory.gate.foreign_orders import HARMLESS, ORDERS
 from pkg_pipeline_tests.memory.injections import ALL
 
 ABROAD = [(language, order, said) for language, rows in ORDERS.items() for order, said in rows]

@@ -18,7 +18,14 @@ from pkg_pipeline.memory.records import (
     ImportantMessage,
     SummaryContent,
 )
-from pkg_pipeline.memory.summary.reconciliation import action_likeness, added, carry_over, cited, matches, sealed
+from pkg_pipeline.memory.summary.reconciliation import (
+    action_likeness,
+    cited_message_ids,
+    matches,
+    reconcile,
+    with_new_items,
+    with_text_hashes,
+)
 from pkg_pipeline_tests.memory.conversations import START
 from pkg_pipeline_tests.memory.summary.lost_items_oracle import silently_lost
 
@@ -70,7 +77,7 @@ def everything(content: SummaryContent) -> list[DecisionItem | ActionItem | Fact
     return [*content.decisions, *content.action_items, *content.extracted_facts]
 
 
-KNOWN = sealed(of(meet(), send(), mail()), TEXTS)
+KNOWN = with_text_hashes(of(meet(), send(), mail()), TEXTS)
 
 # what became of the texts → (ids that are kept, reasons of those that are not)
 CHANGES = [
@@ -85,7 +92,7 @@ CHANGES = [
 @pytest.mark.parametrize(("changes", "kept", "reasons"), CHANGES)
 def test_what_a_new_answer_does_not_say_is_carried_while_it_stands(changes, kept, reasons) -> None:
     texts = {key: text for key, text in {**TEXTS, **changes}.items() if text is not None}
-    found = carry_over([KNOWN], EMPTY, texts)
+    found = reconcile([KNOWN], EMPTY, texts)
     assert {item.id.int for item in everything(found.content)} == kept
     assert all(item.is_carried for item in everything(found.content))
     assert {entry.reason for entry in found.lost} == reasons
@@ -94,7 +101,7 @@ def test_what_a_new_answer_does_not_say_is_carried_while_it_stands(changes, kept
 
 
 def test_items_of_before_hashes_were_kept_stand_by_their_quote() -> None:
-    found = carry_over([of(meet(), send())], EMPTY, {**TEXTS, "m2": "I changed my mind."})
+    found = reconcile([of(meet(), send())], EMPTY, {**TEXTS, "m2": "I changed my mind."})
     assert [item.id.int for item in everything(found.content)] == [1]
     assert "quote stands in none" in found.lost[0].reason
 
@@ -117,7 +124,7 @@ AGAIN = [
 
 @pytest.mark.parametrize(("item", "number"), AGAIN)
 def test_what_is_said_again_keeps_its_id(item, number: int) -> None:
-    found = carry_over([KNOWN], of(item), TEXTS)
+    found = reconcile([KNOWN], of(item), TEXTS)
     ids = [one.id.int for one in everything(found.content)]
     assert number in ids
     assert len(ids) == len(set(ids)) == (3 if number != 9 else 4)
@@ -126,9 +133,9 @@ def test_what_is_said_again_keeps_its_id(item, number: int) -> None:
 
 
 def test_said_again_it_keeps_the_higher_weight_the_earlier_day_and_all_evidence() -> None:
-    known = sealed(of(meet(importance="high")), TEXTS)
+    known = with_text_hashes(of(meet(importance="high")), TEXTS)
     later = replace(meet(9, importance="low", message_ids=("m1", "m4")), date=date(2024, 3, 20))
-    [item] = carry_over([known], of(later), TEXTS).content.decisions
+    [item] = reconcile([known], of(later), TEXTS).content.decisions
     assert (item.importance, item.date, item.message_ids) == ("high", DAY, ("m1", "m4"))
 
 
@@ -137,14 +144,14 @@ def closed() -> ActionItem:
 
 
 def test_what_was_closed_stays_closed_when_it_is_said_again_as_open() -> None:
-    [item] = carry_over([sealed(of(closed()), TEXTS)], of(send(9)), TEXTS).content.action_items
+    [item] = reconcile([with_text_hashes(of(closed()), TEXTS)], of(send(9)), TEXTS).content.action_items
     assert (item.id.int, item.status, item.closed_by) == (2, "closed", ("m3",))
 
 
 @pytest.mark.parametrize("text", [None, "The contract is not sent."])
 def test_without_what_closed_it_it_is_open_again(text: str | None) -> None:
     texts = {**TEXTS, "m3": text} if text else {key: said for key, said in TEXTS.items() if key != "m3"}
-    found = carry_over([sealed(of(closed()), TEXTS)], EMPTY, texts)
+    found = reconcile([with_text_hashes(of(closed()), TEXTS)], EMPTY, texts)
     [item] = found.content.action_items
     assert (item.status, item.closed_at, item.closed_by, item.message_ids) == ("open", None, (), ("m2",))
     assert found.lost == ()
@@ -154,7 +161,7 @@ def test_important_messages_are_kept_while_they_say_the_same() -> None:
     important = tuple(ImportantMessage(key, text, START, "agreement") for key, text in TEXTS.items())
     known = replace(EMPTY, important_messages=important)
     texts = {"m1": TEXTS["m1"], "m2": "I will not.", "m4": TEXTS["m4"]}
-    found = carry_over([known], EMPTY, texts)
+    found = reconcile([known], EMPTY, texts)
     assert [message.message_id for message in found.content.important_messages] == ["m1", "m4"]
     assert [entry.part for entry in found.lost] == ["important message m2", "important message m3"]
 
@@ -164,7 +171,7 @@ def test_two_duties_of_one_sentence_stay_two() -> None:
     both = [send(2, description="Send the contract"), send(3, description="Call the bank")]
     again = [send(8, description="Call the bank"), send(9, description="Send the contract")]
     assert matches(both, again, action_likeness) == {0: 1, 1: 0}
-    assert len(carry_over([of(*both)], of(again[0]), TEXTS).content.action_items) == 2
+    assert len(reconcile([of(*both)], of(again[0]), TEXTS).content.action_items) == 2
 
 
 _IDS = st.lists(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=2, unique=True).map(tuple)
@@ -181,7 +188,7 @@ _DECISIONS = st.builds(
     st.integers(11, 16), st.sampled_from(["They meet on Friday", "The price is fixed"]), _IDS,
 )  # fmt: skip
 _CONTENTS = st.lists(st.one_of(_ACTIONS, _DECISIONS), max_size=6, unique_by=lambda item: item.id).map(
-    lambda items: sealed(of(*items), TEXTS)
+    lambda items: with_text_hashes(of(*items), TEXTS)
 )
 _TODAY = st.fixed_dictionaries(
     {}, optional={key: st.sampled_from([text, "Other words."]) for key, text in TEXTS.items()}
@@ -190,26 +197,26 @@ _TODAY = st.fixed_dictionaries(
 
 @given(_CONTENTS, _CONTENTS, _TODAY)
 def test_every_known_item_is_kept_or_named_and_a_second_time_changes_nothing(known, made, texts) -> None:
-    first = carry_over([known], made, texts)
+    first = reconcile([known], made, texts)
     assert silently_lost(known, first.content, first.lost) == []
     made_ids = {item.id for item in everything(made)}
     new = [item for item in everything(first.content) if item.id not in {one.id for one in everything(known)}]
     assert {item.id for item in new} <= made_ids
     assert len({item.id for item in everything(first.content)}) == len(everything(first.content))
-    again = carry_over([known], first.content, texts)
+    again = reconcile([known], first.content, texts)
     assert ids_of(again.content) == ids_of(first.content)
     assert again.lost == first.lost
-    assert set(cited(first.content)) <= set(cited(known)) | set(cited(made))
+    assert set(cited_message_ids(first.content)) <= set(cited_message_ids(known)) | set(cited_message_ids(made))
 
 
 @given(_CONTENTS, _CONTENTS)
 def test_adding_keeps_the_known_first_in_order_and_adds_nothing_twice(known, made) -> None:
-    once = added(known, made)
+    once = with_new_items(known, made)
     ids = ids_of(once)
     for group in ("decisions", "action_items"):
         before = [item.id for item in getattr(known, group)]
         assert [item.id for item in getattr(once, group)][: len(before)] == before
-    assert ids_of(added(once, made)) == ids
+    assert ids_of(with_new_items(once, made)) == ids
     for item in known.action_items:
         now = next(one for one in once.action_items if one.id == item.id)
         assert not (item.status == "closed" and now.status == "open")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pkg_pipeline.memory.message.attribution import named_in
 from pkg_pipeline.memory.text.name_forms import inflections
-from pkg_pipeline_tests.memory.message.belonging_oracle import belonging
+from pkg_pipeline_tests.memory.message.attribution_oracle import belonging
 
 PEOPLE = {
     "masha": ("Маша Иванова", "@masha_iv"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.message.deletions import KnownExport, allowance, vanished
+from pkg_pipeline.memory.message.deletions import KnownExport, allowance, find_deletions
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,7 +28,7 @@ def export(day: int, *missing: int, last: int = 100, **more: Any) -> KnownExport
 
 
 def gone(*exports: KnownExport) -> set[int]:
-    return vanished(exports).gone
+    return find_deletions(exports).gone
 
 
 def test_what_an_older_export_has_and_a_newer_one_lacks_is_gone() -> None:
@@ -66,7 +66,7 @@ def test_how_many_may_go_unasked(known: int, allowed: int) -> None:
 
 def test_too_many_wait_for_a_word() -> None:
     many = range(1, 22)
-    found = vanished([export(1), export(2, *many)])
+    found = find_deletions([export(1), export(2, *many)])
     assert (found.gone, [(one.missing, one.known) for one in found.held]) == (set(), [(21, 100)])
     assert gone(export(1), export(2, *many, verdict="accepted")) == set(many)
     assert gone(export(1), export(2, *range(1, 21))) == set(range(1, 21))
@@ -98,4 +98,4 @@ EXPORTS = st.lists(
 def test_the_order_makes_no_difference(exports: list[KnownExport], chance: Any) -> None:
     shuffled = list(exports)
     chance.shuffle(shuffled)
-    assert vanished(exports) == vanished(shuffled)
+    assert find_deletions(exports) == find_deletions(shuffled)
