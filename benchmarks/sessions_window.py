@@ -88,12 +88,12 @@ def _index(url: str, sizes: list[int], folder: Path) -> None:
 
 def kinds(served: Served, raw: psycopg.Connection, size: int) -> dict[str, Callable[[], object]]:
     """What is timed of one thread, by name."""
-    key, defaults = key_of(size), WindowSettings(model_window=8000)
+    key, defaults = key_of(size), WindowSettings(context_window=8000)
     asked = WindowQuery(
         session_id=chat_id_of(key),
-        history_limit=max(defaults.raw_history_limit, defaults.thread_messages),
+        history_limit=max(defaults.raw_history_limit, defaults.max_messages_per_thread),
         recent_limit=defaults.full_recent_count + SPARE_MESSAGES,
-        fold_limit=defaults.max_summaries,
+        fold_limit=defaults.max_summaries_in_context,
         topic_limit=SHOWN_TOPICS,
     )
     text, parameters = query("windows", "window"), window_parameters(asked)

@@ -23,11 +23,10 @@ from pkg_pipeline.stages.llm.ask import Asking
 from pkg_pipeline.stages.llm.run import Run
 from pkg_pipeline.stages.ports import Billing, Llm, LlmTask
 from pkg_pipeline.stages.sessions.records import SessionUnknown
-from pkg_pipeline.stages.window.stage import RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
+from pkg_pipeline.stages.window.stage import MODEL_WINDOW_TOKENS, RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
 from pkg_pipeline.wiring.embedders import embedder_name, embedder_of
 from pkg_pipeline.wiring.folds import fold_rules
 from pkg_pipeline.wiring.llms import caps
-from pkg_pipeline.wiring.windows import MODEL_WINDOW_TOKENS
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.postgres.recall.chunks import PostgresChunkStore
@@ -31,6 +30,7 @@ class ChunkWork:
         self._memory = memory
         self._store = PostgresChunkStore(memory.connections)
         self._spaces = PostgresSpaceStore(memory.connections)
+        self._embedders = dict[str, Embedder]()
 
     def build(
         self, days: tuple[date, date], *, on_day: Callable[[DayReport], None] = lambda _: None
@@ -83,10 +83,6 @@ class ChunkWork:
             except SettingsError as error:
                 self._embedders[model] = Unusable(model, str(error))
         return self._embedders[model]
-
-    @cached_property
-    def _embedders(self) -> dict[str, Embedder]:
-        return {}
 
 
 class Unusable:

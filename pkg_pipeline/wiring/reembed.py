@@ -73,7 +73,12 @@ class ReembedWork:
     def run(self, model: str, *, drop_old: bool = False, on_progress: Progress = reembed.no_progress) -> ReembedReport:
         """Fill, switch, drop. Raises ReembedStopped, ReembedBusy, SpaceLow, or at first SettingsError."""
         embedder = self._embedder_of(model)
-        deps = self._deps(lambda space, on_saved: self._fill(embedder, space, on_saved))
+        deps = ReembedDeps(
+            spaces=self._spaces,
+            vectors=self._vectors,
+            fill=lambda space, on_saved: self._fill(embedder, space, on_saved),
+            wait=time.sleep,
+        )
         settings = self._memory.settings
         require_space(settings)
         heard = while_there_is_space(settings, on_progress)
@@ -81,10 +86,7 @@ class ReembedWork:
 
     def drop(self, model: str) -> int:
         """Take a space away; how many vectors it had. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
-        return reembed.drop(model, deps=self._deps(_no_fill))
-
-    def _deps(self, fill: reembed.Fill) -> ReembedDeps:
-        return ReembedDeps(spaces=self._spaces, vectors=self._vectors, fill=fill, wait=time.sleep)
+        return reembed.drop(model, spaces=self._spaces)
 
     def _fill(self, embedder: Embedder, space: Space, on_saved: Callable[[int], None]) -> Filled:
         """One pass of the chunks stage over all days. Days stay marked for it: the space in force is its business."""
@@ -108,11 +110,6 @@ class ReembedWork:
             pending=sum(one.pending for one in reports),
             stop_reason=vectorising.failure,
         )
-
-
-def _no_fill(space: Space, on_saved: Callable[[int], None]) -> Filled:
-    del space, on_saved
-    raise AssertionError("what is dropped is not filled")
 
 
 class _NoMarks(PostgresPartitionStore):

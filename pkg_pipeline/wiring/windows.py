@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
@@ -43,29 +44,10 @@ from pkg_pipeline.stages.window.stage import (
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
 
-MODEL_WINDOW_TOKENS = 200_000
-"""Of the models in the price table the smallest, where the settings and the caller name none (L9)."""
-
 LOOKED_AT = 15
 """Recalled pieces that are looked at for some that the window does not hold anyway."""
 
 FLUSH_SECONDS = 1.0
-
-
-def window_settings(settings: Settings) -> WindowSettings:
-    """L4, L5, T2 and W1 as the read needs them."""
-    return WindowSettings(
-        model_window=settings.context_window or MODEL_WINDOW_TOKENS,
-        output_tokens=settings.output_tokens,
-        margin_percent=settings.margin_percent,
-        raw_history_limit=settings.raw_history_limit,
-        context_size=settings.context_size,
-        thread_messages=settings.max_messages_per_thread,
-        full_recent_count=settings.full_recent_count,
-        condensed_tool_max=settings.condensed_tool_max,
-        max_summaries=settings.max_summaries_in_context,
-        relevant_tokens=settings.relevant_share,
-    )
 
 
 def window_parts(
@@ -80,7 +62,7 @@ def window_parts(
     return WindowParts(
         store=PostgresWindowStore(connections),
         counter=RememberedCounts(counter),
-        settings=window_settings(settings),
+        settings=WindowSettings(**{one.name: getattr(settings, one.name) for one in fields(WindowSettings)}),
         recall=None if recall is None else RememberedRecall(recaller(recall, zone=settings.zone)),
         served=served,
     )

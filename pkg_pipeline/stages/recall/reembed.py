@@ -198,14 +198,14 @@ class _Filling:
         return ReembedStopped(reason, done=self._done, total=self._total)
 
 
-def drop(model: str, *, deps: ReembedDeps) -> int:
+def drop(model: str, *, spaces: PostgresSpaceStore) -> int:
     """Take the space of a model away; how many vectors it had. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
-    with deps.spaces.filling() as is_mine:
+    with spaces.filling() as is_mine:
         if not is_mine:
             raise ReembedBusy("a re-embedding runs; drop when it has ended")
-        for one in deps.spaces.spaces():
+        for one in spaces.spaces():
             if one.model == model:
-                return deps.spaces.drop(one.id)
+                return spaces.drop(one.id)
     raise SpaceUnknown(model)
 
 

@@ -45,6 +45,9 @@ from pkg_pipeline.stages.window.records import (
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.sessions.window import PostgresWindowStore
 
+MODEL_WINDOW_TOKENS = 200_000
+"""Of the models in the price table the smallest, where the settings and the caller name none (L9)."""
+
 MOST_LIVE_MESSAGES = 2_000
 """A turn of an agent may be longer than the history that is read: so far its beginning is looked for."""
 
@@ -61,18 +64,18 @@ NOT_FOLDED = "the last fold failed and is tried again: the summary is an older o
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """Defaults of the read. ``model_window`` is the model's in tokens, ``relevant_tokens`` the room for recall."""
+    """Defaults of the read, by the names of the settings; ``relevant_share`` is in tokens."""
 
-    model_window: int
+    context_window: int = 0
     output_tokens: int = 16_000
     margin_percent: float = 10
     raw_history_limit: int = 100
     context_size: int = 75
-    thread_messages: int = 200
+    max_messages_per_thread: int = 200
     full_recent_count: int = 10
     condensed_tool_max: int = 200
-    max_summaries: int = 5
-    relevant_tokens: int = 500
+    max_summaries_in_context: int = 5
+    relevant_share: int = 500
 
 
 class WindowOptions(TypedDict, total=False):
@@ -121,7 +124,7 @@ def window(parts: WindowParts, request: WindowRequest) -> WindowResult:
     settings = parts.settings
     rows = _rows(parts, request)
     budget = budget_of(
-        request.model_window or settings.model_window,
+        request.model_window or settings.context_window or MODEL_WINDOW_TOKENS,
         margin_percent=settings.margin_percent,
         output_tokens=settings.output_tokens,
         system_tokens=request.system_tokens,
@@ -157,9 +160,9 @@ def _rows(parts: WindowParts, request: WindowRequest) -> WindowRows:
     settings = parts.settings
     query = WindowQuery(
         session_id=request.session_id,
-        history_limit=max(settings.raw_history_limit, settings.thread_messages),
+        history_limit=max(settings.raw_history_limit, settings.max_messages_per_thread),
         recent_limit=settings.full_recent_count + SPARE_MESSAGES,
-        fold_limit=settings.max_summaries,
+        fold_limit=settings.max_summaries_in_context,
         topic_limit=SHOWN_TOPICS,
         model=request.model,
     )
@@ -191,7 +194,7 @@ def _rules(settings: WindowSettings, rows: WindowRows, form: Form) -> WindowRule
     if rows.policy == "sliding":
         return replace(given, most_messages=settings.context_size, limit_reason="context_size")
     if rows.policy == "thread_size":
-        return replace(given, most_messages=max(settings.thread_messages, settings.raw_history_limit))
+        return replace(given, most_messages=max(settings.max_messages_per_thread, settings.raw_history_limit))
     return given
 
 
@@ -225,7 +228,7 @@ def _recalled(
         for piece in found.pieces
         if piece.subject_id not in told and not (piece.message_ids and shown.issuperset(piece.message_ids))
     ]
-    return _within(fresh, parts.settings.relevant_tokens, parts.counter), (*warnings, *found.warnings)
+    return _within(fresh, parts.settings.relevant_share, parts.counter), (*warnings, *found.warnings)
 
 
 def _stale(rows: WindowRows, strategy: Strategy) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def test_a_running_summary_on_a_deleted_message_is_not_served(rig: WindowRig) ->
     for fold, text in zip(folds, ("One.", "Two.", "Three.", "Four."), strict=True):
         rig.told(fold, text)
     rig.settle(running_summary="All of it.")
-    few = replace(SETTINGS, max_summaries=2)
+    few = replace(SETTINGS, max_summaries_in_context=2)
     assert text_of(rig.window(settings=few)) == "[Conversation Summary]\nAll of it."
     rig.told(folds[1], "Two.", status="dirty", dirty_reason="edited")
     rig.settle(dirty_folds=1)
@@ -120,7 +120,7 @@ def test_strategies(rig: WindowRig) -> None:
         *(piece(f"old {number}", str(number)) for number in range(9)),
     ]
     recall = Recall(*pieces, warnings=["keywords only"])
-    limited = replace(SETTINGS, relevant_tokens=300)
+    limited = replace(SETTINGS, relevant_share=300)
     hybrid = rig.window(settings=limited, recall=recall)
     memory = "[Relevant Memory]\n- half in it\n- old 0\n- old 1\n- old 2\n- old 3"
     assert text_of(hybrid) == f"[Conversation Summary]\nThey met.\n\n{memory}"
@@ -159,7 +159,7 @@ def test_recall_that_fails_stops_no_window(rig: WindowRig, error: Exception) -> 
 
 def test_too_many_messages_are_named_and_a_long_live_turn_is_found(rig: WindowRig) -> None:
     rig.append(*turns(range(20)))
-    limits = replace(SETTINGS, raw_history_limit=5, thread_messages=5)
+    limits = replace(SETTINGS, raw_history_limit=5, max_messages_per_thread=5)
     found = rig.window(settings=limits, strategy="rolling")
     assert shown(found) == [str(number) for number in range(15, 20)]
     assert sum(one.count for one in found.left_out) == 15

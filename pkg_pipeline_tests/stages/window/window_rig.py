@@ -21,7 +21,7 @@ from pkg_pipeline.stages.window.records import (
 from pkg_pipeline.stages.window.stage import WindowParts, WindowRequest, WindowResult, WindowSettings, window
 from pkg_pipeline_tests.stages.sessions.session_rig import SessionRig
 
-SETTINGS = WindowSettings(model_window=8_000, margin_percent=0, output_tokens=0)
+SETTINGS = WindowSettings(context_window=8_000, margin_percent=0, output_tokens=0)
 
 
 class WordCounter:

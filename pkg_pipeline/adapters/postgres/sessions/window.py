@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -57,14 +58,7 @@ class PostgresWindowStore:
 
 def window_parameters(query: WindowQuery) -> dict[str, Any]:
     """What ``windows.sql`` is asked with."""
-    return {
-        "session": query.session_id,
-        "history_limit": query.history_limit,
-        "recent_limit": query.recent_limit,
-        "fold_limit": query.fold_limit,
-        "topic_limit": query.topic_limit,
-        "model": query.model,
-    }
+    return {"session": query.session_id, **asdict(query)}
 
 
 def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) -> WindowRows:
