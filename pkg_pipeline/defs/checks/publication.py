@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from datetime import date
 
 import dagster as dg
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 BLOCKING: Mapping[str, tuple[str, ...]] = {"interaction_summaries": ("grounding", "lost_items")}
 """Asset → its checks without which nothing is made out of it."""
 
 FIRST_DAY, LAST_DAY = "first_day", "last_day"
 
-_DECIDED = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
+_DECIDED = ("SUCCEEDED", "FAILED")
+_LOOKED_AT = 50
+"""A check that is planned, or whose run died, is no verdict: the one before it counts."""
 
 
 def blocked(instance: dg.DagsterInstance) -> str | None:
@@ -53,5 +54,5 @@ def wrong_days(instance: dg.DagsterInstance, asset: str, name: str) -> tuple[dat
 def _last(instance: dg.DagsterInstance, asset: str, name: str) -> dg.AssetCheckEvaluation | None:
     """The newest evaluation; a check that is planned or died is no verdict."""
     key = dg.AssetCheckKey(dg.AssetKey(asset), name)
-    records = instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=_DECIDED)
-    return records[0].evaluation if records else None
+    records = instance.event_log_storage.get_asset_check_execution_history(key, limit=_LOOKED_AT)
+    return next((one.evaluation for one in records if one.status.value in _DECIDED), None)
