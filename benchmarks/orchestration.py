@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pkg_pipeline.adapters import dagster_home
-from pkg_pipeline.defs.automation.due import ASSETS
+from pkg_pipeline.defs.hops import ASSETS
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings

@@ -16,8 +16,9 @@ from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.cli.progress import OnPart, showing
 from pkg_pipeline.cli.reading import nothing_imported
 from pkg_pipeline.cli.terminal import FAILED, JsonFlag, counted, notes, settings_in_force, show
-from pkg_pipeline.defs.automation.due import ASSETS, has_work
-from pkg_pipeline.defs.keys import GRAIN_OF, Grain, existing, keys_between
+from pkg_pipeline.defs.automation.due import has_work
+from pkg_pipeline.defs.hops import ASSETS, GRAIN_OF
+from pkg_pipeline.defs.keys import Grain, existing, keys_between
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory, opened
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring.space import require_space

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -10,27 +11,15 @@ import dagster as dg
 
 from pkg_pipeline import settings as settings_module
 from pkg_pipeline.adapters import dbt_project
-from pkg_pipeline.defs import first_month, jobs, partitions
-from pkg_pipeline.defs.assets import (
-    archived_messages,
-    entity_relationship_profiles,
-    interaction_summaries,
-    mart_job,
-    memory_chunks,
-    session_summaries,
-)
-from pkg_pipeline.defs.assets.interactions import interactions
-from pkg_pipeline.defs.assets.messages import messages
+from pkg_pipeline.defs import first_month, partitions
+from pkg_pipeline.defs.assets import mart_job
 from pkg_pipeline.defs.automation import backfills, purge, run_failures, schedules, sensors
-from pkg_pipeline.defs.keys import WEEK
+from pkg_pipeline.defs.hops import HOPS
+from pkg_pipeline.defs.keys import DAY, MONTH, WEEK
 from pkg_pipeline.defs.resources import RESOURCE, memory_resource
-from pkg_pipeline.defs.versions import (
-    chunks_code_version,
-    folds_code_version,
-    profiles_code_version,
-    summaries_code_version,
-)
 from pkg_pipeline.settings import Settings
+
+IN_PROCESS = dg.in_process_executor
 
 
 def build_definitions(
@@ -48,13 +37,13 @@ def build_definitions(
     days = partitions.daily(start=WEEK.begin(start), timezone=zone)  # so that every week has all its days
     weeks = partitions.weekly(start=start, timezone=zone)
     months = partitions.monthly(start=start, timezone=zone)
-    made = [
-        session_summaries.build(code_version=folds_code_version()),
-        interaction_summaries.build(days, code_version=summaries_code_version()),
-        memory_chunks.build(days, code_version=chunks_code_version()),
-        entity_relationship_profiles.build(weeks, code_version=profiles_code_version()),
-        archived_messages.build(months),
-    ]
+    partitions_of = {DAY: days, WEEK: weeks, MONTH: months}
+    made: list[dg.AssetsDefinition] = []
+    for hop in HOPS[:-1]:  # the marts are dbt's
+        given: dict[str, Any] = {} if hop.grain is None else {"partitions": partitions_of[hop.grain]}
+        if hop.version is not None:
+            given["code_version"] = hop.version()
+        made.append(importlib.import_module(f"pkg_pipeline.defs.assets.{hop.asset}").build(**given))
     resources: dict[str, Any] = {RESOURCE: memory_resource}
     if marts:
         from pkg_pipeline.defs.assets import marts as dbt  # brings dagster_dbt, which takes seconds
@@ -62,8 +51,18 @@ def build_definitions(
         made += dbt.build(dbt_project.prepare(chosen.home), daily=days, weekly=weeks)
         resources["dbt"] = dbt.resource()
     return dg.Definitions(
-        assets=[messages, interactions, *made],
-        jobs=[*jobs.build(), mart_job.build(), purge.build_job(chosen)],
+        assets=made,
+        jobs=[
+            # one asset each, so that one failing stops no other
+            *(
+                dg.define_asset_job(
+                    hop.job, selection=[hop.asset], description=hop.description, executor_def=IN_PROCESS
+                )
+                for hop in HOPS[:-1]
+            ),
+            mart_job.build(),
+            purge.build_job(chosen),
+        ],
         schedules=[*schedules.build(timezone=zone, start=start), purge.build_schedule(chosen)],
         sensors=[
             *sensors.build(chosen, start=start),
@@ -72,5 +71,5 @@ def build_definitions(
             *run_failures.build(chosen),
         ],
         resources={**resources, **(resource_overrides or {})},
-        executor=dg.in_process_executor,  # a small step costs a third of a second in process, twenty in one of its own
+        executor=IN_PROCESS,  # a small step costs a third of a second in process, twenty in one of its own
     )

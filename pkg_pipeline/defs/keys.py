@@ -62,14 +62,6 @@ MONTH = Grain(
 )
 """Moving texts takes SQL alone."""
 
-GRAIN_OF = {
-    "interaction_summaries": DAY,
-    "memory_chunks": DAY,
-    "entity_relationship_profiles": WEEK,
-    "archived_messages": MONTH,
-}
-"""The assets with partitions, in the order of the flow."""
-
 
 def contiguous(keys: Iterable[str], grain: Grain = DAY) -> Iterator[tuple[date, date]]:
     """Closed ranges of neighbouring keys, in ascending order; ``keys`` ascend."""

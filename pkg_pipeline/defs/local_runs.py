@@ -19,8 +19,8 @@ from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.defs.automation import orphans
 from pkg_pipeline.defs.automation.due import due_partitions, has_work, is_resting, open_backfills
 from pkg_pipeline.defs.build import build_definitions
-from pkg_pipeline.defs.jobs import JOB_OF, MARTS
-from pkg_pipeline.defs.keys import GRAIN_OF, batches
+from pkg_pipeline.defs.hops import GRAIN_OF, HOP, MARTS
+from pkg_pipeline.defs.keys import batches
 from pkg_pipeline.defs.lanes import LANE_TAG, range_tags, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.defs.resources import RESOURCE
@@ -116,7 +116,7 @@ class LocalRuns:
         return [row for row in self._checks.values() if row is not None]
 
     def _execute(self, asset: str, tags: dict[str, str], *, expected: Sequence[str | None]) -> list[RunRow]:
-        job = self._definitions().resolve_job_def(JOB_OF[asset])
+        job = self._definitions().resolve_job_def(HOP[asset].job)
         run_id, before = str(uuid4()), self._part[1]
         self._instance.add_event_listener(run_id, self._heard)
         started = time.perf_counter()
@@ -131,8 +131,8 @@ class LocalRuns:
         seconds = time.perf_counter() - started
         self._tell(asset, max(self._part[1], before + len(expected)), self._part[2])
         rows = list(self._rows(asset, result.run_id))
-        if asset == MARTS and result.success:  # one build of all models, whose materialisations are theirs
-            rows = [RunRow(MARTS, None, DONE, sum(1 for _ in self._made_in(run_id)), round(seconds, 3), run_id)]
+        if asset == MARTS.asset and result.success:  # one build of all models, whose materialisations are theirs
+            rows = [RunRow(MARTS.asset, None, DONE, sum(1 for _ in self._made_in(run_id)), round(seconds, 3), run_id)]
         stopped = self._note_checks(result.run_id)
         if (result.success or stopped is not None) and not wants_only_due(tags):
             # what was asked for and had nothing to do keeps the mark and the numbers of its last time
@@ -222,7 +222,7 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
 
     for asset in assets:
         # what is too young to be summarised is in the marts as well
-        if not has_work(memory, asset) and not (asset == MARTS and changed and memory.settings.marts):
+        if not has_work(memory, asset) and not (asset == MARTS.asset and changed and memory.settings.marts):
             continue
         if asset not in GRAIN_OF:
             _tell(heard, runs.asset(asset))

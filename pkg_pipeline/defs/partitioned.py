@@ -1,7 +1,7 @@
 """The assets with partitions, one declaration each: who asks for their runs, when, and what holds them off.
 
 ``sensors.py`` and ``schedules.py`` make one sensor and one schedule out of each. The asset itself is below ``assets/``;
-its grain is in ``keys.py``, its job in ``jobs.py``, which of its partitions are due in ``due.py``.
+its grain, its job and what is due of it are in ``hops.py``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from pkg_pipeline.defs.automation import requests
 from pkg_pipeline.defs.automation.hours import CHUNKS as CHUNKS_HOUR
 from pkg_pipeline.defs.automation.hours import DAILY, MONTHLY, WEEKLY, last_monthly, week_has_come
 from pkg_pipeline.defs.checks import publication
-from pkg_pipeline.defs.jobs import JOB_OF
-from pkg_pipeline.defs.keys import GRAIN_OF
+from pkg_pipeline.defs.hops import GRAIN_OF, HOP
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.stages.partitions import DuePartition
 
@@ -73,7 +72,7 @@ class Partitioned:
 
     @property
     def job(self) -> str:
-        return JOB_OF[self.asset]
+        return HOP[self.asset].job
 
     @property
     def noun(self) -> str:

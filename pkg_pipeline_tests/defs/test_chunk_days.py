@@ -9,7 +9,7 @@ import dagster as dg
 
 from pkg_pipeline.defs import local_runs as here
 from pkg_pipeline.defs.automation import sensors
-from pkg_pipeline.defs.automation.due import ASSETS
+from pkg_pipeline.defs.hops import ASSETS
 from pkg_pipeline.defs.lanes import range_of
 from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline.memory.verdicts import Verdict

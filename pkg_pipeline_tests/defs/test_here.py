@@ -8,7 +8,8 @@ import dagster as dg
 
 from pkg_pipeline.defs import local_runs as here
 from pkg_pipeline.defs.automation import orphans
-from pkg_pipeline.defs.automation.due import ASSETS, has_work
+from pkg_pipeline.defs.automation.due import has_work
+from pkg_pipeline.defs.hops import ASSETS
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline.stages.ports import LlmMisconfigured

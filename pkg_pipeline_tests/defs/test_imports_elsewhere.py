@@ -10,7 +10,8 @@ import dagster as dg
 from pkg_pipeline.adapters.postgres.monitoring.work import Unreported
 from pkg_pipeline.defs import local_runs as here
 from pkg_pipeline.defs.automation import sensors
-from pkg_pipeline.defs.automation.due import ASSETS, has_work
+from pkg_pipeline.defs.automation.due import has_work
+from pkg_pipeline.defs.hops import ASSETS
 from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline_tests.defs.fakes import FIRST_DAY, FakeMemory
 

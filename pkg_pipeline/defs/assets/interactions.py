@@ -48,3 +48,7 @@ def interactions(
         check_results=[checks.none_left(NAME, checks.PENDING, left), *checks.verified(context, memory, NAME)],
     )
     memory.drop_reported(elsewhere)  # they are an event of this run by now
+
+
+def build() -> dg.AssetsDefinition:
+    return interactions

@@ -11,13 +11,13 @@ import dagster as dg
 
 from pkg_pipeline.defs.checks import publication
 from pkg_pipeline.defs.failures import translated
-from pkg_pipeline.defs.jobs import MARTS, MARTS_JOB
+from pkg_pipeline.defs.hops import MARTS
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 
 def build() -> dg.JobDefinition:
     @dg.op(
-        name=f"update_{MARTS}",
+        name=f"update_{MARTS.asset}",
         out=dg.Out(is_required=False),
         description="One build, with its tests.",
     )
@@ -42,7 +42,7 @@ def build() -> dg.JobDefinition:
             said = ", ".join(built.failed)
             raise dg.Failure(description=f"dbt could not build {said}; the rows from before stay", allow_retries=False)
 
-    @dg.job(name=MARTS_JOB, executor_def=dg.in_process_executor, description="Bring the marts up to date.")
+    @dg.job(name=MARTS.job, executor_def=dg.in_process_executor, description=MARTS.description)
     def build_marts() -> None:
         marts()
 

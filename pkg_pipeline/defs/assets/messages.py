@@ -52,3 +52,7 @@ def _totals(imports: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     counts = {name: sum(int(one.get(name, 0)) for one in imports) for name in COUNTS}
     rows = counts["messages_new"] + counts["messages_updated"] + counts["messages_deleted"]
     return {"rows": rows, **counts}
+
+
+def build() -> dg.AssetsDefinition:
+    return messages

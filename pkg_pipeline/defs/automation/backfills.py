@@ -13,7 +13,7 @@ from uuid import UUID
 import dagster as dg
 
 from pkg_pipeline.defs.automation import requests
-from pkg_pipeline.defs.jobs import SUMMARIES_JOB
+from pkg_pipeline.defs.hops import SUMMARIES
 from pkg_pipeline.defs.keys import batches
 from pkg_pipeline.defs.lanes import range_tags
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
@@ -24,7 +24,7 @@ TICK_SECONDS = 30
 def build(*, wall: requests.Wall = time.time) -> dg.SensorDefinition:
     @dg.sensor(
         name="requested_backfills",
-        job_name=SUMMARIES_JOB,
+        job_name=SUMMARIES.job,
         minimum_interval_seconds=TICK_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Backfills that were asked for, until nothing of them is left; at a cap they rest.",
@@ -35,7 +35,7 @@ def build(*, wall: requests.Wall = time.time) -> dg.SensorDefinition:
         known = memory.backfills.open()
         if not known:
             return dg.SkipReason("no backfill is open")
-        streak = requests.streak(context.instance, SUMMARIES_JOB)
+        streak = requests.streak(context.instance, SUMMARIES.job)
         if wall() < streak.pause_until:
             until = datetime.fromtimestamp(streak.pause_until, UTC)
             return dg.SkipReason(f"the last {streak.failures} runs failed; asks again at {until:%H:%M:%S} UTC")

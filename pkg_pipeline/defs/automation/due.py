@@ -8,37 +8,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from uuid import UUID
 
-from pkg_pipeline.defs.keys import DAY, GRAIN_OF, existing
+from pkg_pipeline.defs.hops import GRAIN_OF, HOP
+from pkg_pipeline.defs.keys import existing
 from pkg_pipeline.defs.lanes import scope_of, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.stages.partitions import DuePartition
 
-ASSETS = (
-    "messages",
-    "interactions",
-    "session_summaries",
-    "interaction_summaries",
-    "memory_chunks",
-    "entity_relationship_profiles",
-    "archived_messages",
-    "marts",
-)
-"""In the order of the flow."""
-
 
 def has_work(memory: PipelineMemory, asset: str) -> bool:
     """Whether a run of ``asset`` would find something to do now."""
-    if asset == "messages":
-        return bool(memory.inbox.ready()) or bool(memory.unreported(asset))
-    if asset == "session_summaries":
-        return memory.due_sessions(limit=1) > 0
-    if asset == "marts":
-        return memory.settings.marts and memory.marts.are_outdated()
-    if asset in GRAIN_OF:
-        is_asked_for = asset == "interaction_summaries" and bool(open_backfills(memory))
-        return is_asked_for or bool(due_partitions(memory, asset, limit=1))
-    is_touched = bool(memory.partitions.due(asset, now=memory.clock.now(), limit=1))
-    return is_touched or memory.silent_interactions() > 0 or bool(memory.unreported(asset))
+    hop = HOP[asset]
+    return hop.has_work(memory) or (hop.grain is not None and bool(due_partitions(memory, asset, limit=1)))
 
 
 def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = None) -> list[DuePartition]:
@@ -46,10 +26,10 @@ def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = No
 
     Weeks and months have neither version nor attempt: their stages tell what is due, and a run key is not needed.
     """
-    if GRAIN_OF[asset] is DAY:
+    due = HOP[asset].due
+    if due is None:
         return memory.partitions.due(asset, now=memory.clock.now(), limit=limit)
-    found = memory.due_weeks() if asset == "entity_relationship_profiles" else memory.due_months()
-    return [DuePartition(asset, key, 0, 0) for key in _existing(memory, asset, found)][:limit]
+    return [DuePartition(asset, key, 0, 0) for key in _existing(memory, asset, due(memory))][:limit]
 
 
 def there(due: Sequence[DuePartition], start: date) -> list[DuePartition]:

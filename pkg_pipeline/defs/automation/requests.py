@@ -13,8 +13,8 @@ from itertools import islice
 import dagster as dg
 
 from pkg_pipeline.defs.automation import orphans
-from pkg_pipeline.defs.jobs import SUMMARIES_JOB
-from pkg_pipeline.defs.keys import DAY, GRAIN_OF, Grain, batches
+from pkg_pipeline.defs.hops import GRAIN_OF, SUMMARIES
+from pkg_pipeline.defs.keys import DAY, Grain, batches
 from pkg_pipeline.defs.lanes import BACKFILL_TAG, lane_of, range_of, range_tags
 from pkg_pipeline.stages.partitions import DuePartition
 from pkg_pipeline.stages.ports import Lane
@@ -92,7 +92,7 @@ def wait_for_summaries(instance: dg.DagsterInstance) -> str | None:
     """Why profiles wait: what the night's summaries are about to say belongs into them. Live runs are few and end by
     their cap, so this never takes long; a backfill may take days and is not waited for: it makes the weeks due again.
     """
-    running = under_way(instance, "interaction_summaries", SUMMARIES_JOB)
+    running = under_way(instance, SUMMARIES.asset, SUMMARIES.job)
     live = [tags for tags in running if lane_of(tags) == "live"]
     return f"{len(live)} runs of the night's summaries are under way; the weeks follow them" if live else None
 

@@ -11,11 +11,10 @@ from typing import Any
 import dagster as dg
 
 from pkg_pipeline.defs import partitioned
-from pkg_pipeline.defs.automation import requests
+from pkg_pipeline.defs.automation import hours, requests
 from pkg_pipeline.defs.automation.due import due_partitions, there
-from pkg_pipeline.defs.automation.hours import FOLDS, MARTS
 from pkg_pipeline.defs.checks import publication
-from pkg_pipeline.defs.jobs import FOLDS_JOB, MARTS_JOB
+from pkg_pipeline.defs.hops import FOLDS, MARTS
 from pkg_pipeline.defs.lanes import LANE_TAG, SCHEDULED_TAG
 from pkg_pipeline.defs.partitioned import Partitioned
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
@@ -58,8 +57,8 @@ def _at_its_hour(kind: Partitioned, timezone: str, start: date) -> dg.ScheduleDe
 def _sessions(timezone: str) -> dg.ScheduleDefinition:
     @dg.schedule(
         name="sessions_half_past_two",
-        job_name=FOLDS_JOB,
-        cron_schedule=FOLDS,
+        job_name=FOLDS.job,
+        cron_schedule=hours.FOLDS,
         execution_timezone=timezone,
         default_status=RUNNING,
         description="Each night, every live session with enough that no fold covers yet.",
@@ -78,8 +77,8 @@ def _sessions(timezone: str) -> dg.ScheduleDefinition:
 def _marts(timezone: str) -> dg.ScheduleDefinition:
     @dg.schedule(
         name="marts_at_six",
-        job_name=MARTS_JOB,
-        cron_schedule=MARTS,
+        job_name=MARTS.job,
+        cron_schedule=hours.MARTS,
         execution_timezone=timezone,
         default_status=RUNNING,
         description="The marts' views, and of their tables what is older than what it is made of; with their tests.",

@@ -13,10 +13,9 @@ import dagster as dg
 
 from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.defs import partitioned
-from pkg_pipeline.defs.assets import interactions, messages, session_summaries
 from pkg_pipeline.defs.automation import requests
 from pkg_pipeline.defs.automation.due import due_partitions, there
-from pkg_pipeline.defs.jobs import FOLDS_JOB, INTERACTIONS_JOB, MESSAGES_JOB
+from pkg_pipeline.defs.hops import FOLDS, INTERACTIONS, MESSAGES
 from pkg_pipeline.defs.lanes import LANE_TAG, REASON_TAG
 from pkg_pipeline.defs.partitioned import Partitioned
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
@@ -47,7 +46,7 @@ def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
 
     @dg.sensor(
         name="inbox",
-        job_name=MESSAGES_JOB,
+        job_name=MESSAGES.job,
         minimum_interval_seconds=INBOX_TICK_SECONDS,
         default_status=RUNNING,
         description="New files in the inbox, once they are written completely, and imports made elsewhere.",
@@ -60,13 +59,13 @@ def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
         before: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
         ready = sorted(drop.name for drop in box.ready() if before.get(drop.name) == drop.signature)
         cursor = json.dumps(seen, sort_keys=True)
-        elsewhere = memory.unreported(messages.NAME)
+        elsewhere = memory.unreported(MESSAGES.asset)
         if not ready and not elsewhere:
             reason = f"{len(seen)} drops are still being written" if seen else "the inbox is empty"
             return dg.SensorResult(skip_reason=reason, cursor=cursor)
-        if why := _hold_off(context.instance, messages.NAME, MESSAGES_JOB, wall):
+        if why := _hold_off(context.instance, MESSAGES.asset, MESSAGES.job, wall):
             return dg.SensorResult(skip_reason=why, cursor=cursor)
-        failures = requests.streak(context.instance, MESSAGES_JOB).failures
+        failures = requests.streak(context.instance, MESSAGES.job).failures
         shown = [f"import={one.id}" for one in elsewhere[-1:]]
         key = ";".join([*(f"{name}={seen[name]}" for name in ready), *shown]) + f":{failures}"
         also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
@@ -79,7 +78,7 @@ def _inbox(settings: Settings, wall: requests.Wall) -> dg.SensorDefinition:
 def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
     @dg.sensor(
         name="touched_chats",
-        job_name=INTERACTIONS_JOB,
+        job_name=INTERACTIONS.job,
         minimum_interval_seconds=TICK_SECONDS,
         default_status=RUNNING,
         description="Chats with new, edited or deleted messages, and interactions that fell silent.",
@@ -87,12 +86,12 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
     def touched_chats(
         context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
     ) -> dg.RunRequest | dg.SkipReason:
-        due = memory.partitions.due(interactions.NAME, now=memory.clock.now())
+        due = memory.partitions.due(INTERACTIONS.asset, now=memory.clock.now())
         silent = memory.silent_interactions()
-        elsewhere = memory.unreported(interactions.NAME)
+        elsewhere = memory.unreported(INTERACTIONS.asset)
         if not due and not silent and not elsewhere:
             return dg.SkipReason("no chat was touched and no interaction fell silent")
-        if why := _hold_off(context.instance, interactions.NAME, INTERACTIONS_JOB, wall):
+        if why := _hold_off(context.instance, INTERACTIONS.asset, INTERACTIONS.job, wall):
             return dg.SkipReason(why)
         also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
         reason = f"{len(due)} chats touched, {silent} interactions silent{also}"
@@ -105,7 +104,7 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
 def _sessions(wall: requests.Wall) -> dg.SensorDefinition:
     @dg.sensor(
         name="due_sessions",
-        job_name=FOLDS_JOB,
+        job_name=FOLDS.job,
         minimum_interval_seconds=TICK_SECONDS,
         default_status=RUNNING,
         description="Live sessions whose policy is to be asked: enough was said, time passed, or somebody wants it.",
@@ -116,7 +115,7 @@ def _sessions(wall: requests.Wall) -> dg.SensorDefinition:
         due = memory.due_sessions(limit=COUNTED_SESSIONS)
         if not due:
             return dg.SkipReason("no session is due")
-        if why := _hold_off(context.instance, session_summaries.NAME, FOLDS_JOB, wall):
+        if why := _hold_off(context.instance, FOLDS.asset, FOLDS.job, wall):
             return dg.SkipReason(why)
         more = "at least " if due == COUNTED_SESSIONS else ""
         # no run key, as with touched chats: a run takes whatever is due when it looks

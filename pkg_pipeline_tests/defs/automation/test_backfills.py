@@ -10,10 +10,9 @@ from uuid import UUID
 import dagster as dg
 import pytest
 
-from pkg_pipeline.defs import lanes
+from pkg_pipeline.defs import hops, lanes
 from pkg_pipeline.defs import local_runs as here
 from pkg_pipeline.defs.automation import backfills, requests
-from pkg_pipeline.defs.jobs import SUMMARIES_JOB
 from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
 from pkg_pipeline.stages.summaries.stores import Scope
 from pkg_pipeline_tests.defs.conftest import Execute
@@ -31,7 +30,7 @@ def tick(memory: FakeMemory, instance: dg.DagsterInstance, *, cursor: str | None
 
 def started(instance: dg.DagsterInstance, definitions_of: Any, memory: FakeMemory, data: Any) -> None:
     """What was asked for runs."""
-    job = definitions_of(memory).resolve_job_def(SUMMARIES_JOB)
+    job = definitions_of(memory).resolve_job_def(hops.SUMMARIES.job)
     for request in data.run_requests:
         instance.create_run_for_job(job, tags=dict(request.tags), status=dg.DagsterRunStatus.STARTED)
 
@@ -98,7 +97,9 @@ def test_after_a_failed_run_it_holds_off(tmp_path: Path, instance: dg.DagsterIns
     memory = FakeMemory(tmp_path, fail_at=("2024-05-01", RuntimeError("broken")))
     memory.backfills.days = {ONE: ["2024-05-01"]}
     tags = lanes.range_tags("2024-05-01", "2024-05-01", lane="backfill", only_due=False, backfill_id=ONE)
-    assert not execute(memory, SUMMARIES_JOB, **{name.replace("/", "__"): text for name, text in tags.items()}).success
+    assert not execute(
+        memory, hops.SUMMARIES.job, **{name.replace("/", "__"): text for name, text in tags.items()}
+    ).success
     assert "the last 1 runs failed" in tick(memory, instance, wall=0.0).skip_message
     assert len(tick(memory, instance).run_requests) == 1
 
@@ -118,7 +119,7 @@ def test_a_run_from_the_ui_takes_what_its_tags_say_in_the_backfill_lane(
     memory = FakeMemory(tmp_path)
     memory.backfills.days = {ONE: ["2024-05-01"]}
     given = {"dagster/partition": "2024-05-01", **tags}
-    result = execute(memory, SUMMARIES_JOB, **{name.replace("/", "__"): text for name, text in given.items()})
+    result = execute(memory, hops.SUMMARIES.job, **{name.replace("/", "__"): text for name, text in given.items()})
     assert result.success
     assert [(key, lane) for key, lane, _ in memory.summarized] == [("2024-05-01", "backfill")]
     assert memory.scopes == [scope]
@@ -126,7 +127,7 @@ def test_a_run_from_the_ui_takes_what_its_tags_say_in_the_backfill_lane(
 
 def test_a_tag_that_names_no_backfill_fails_the_run_in_one_line(tmp_path: Path, execute: Execute) -> None:
     given = {"dagster__partition": "2024-05-01", "pkg__backfill": "the big one"}
-    assert not execute(FakeMemory(tmp_path), SUMMARIES_JOB, **given).success
+    assert not execute(FakeMemory(tmp_path), hops.SUMMARIES.job, **given).success
 
 
 def test_days_of_a_backfill_are_no_obstacle_to_what_is_due(
@@ -136,7 +137,7 @@ def test_days_of_a_backfill_are_no_obstacle_to_what_is_due(
     memory.backfills.days = {ONE: ["2024-05-01"]}
     started(instance, definitions_of, memory, tick(memory, instance))
     assert requests.backfills_under_way(instance) == [str(ONE)]
-    assert requests.under_way(instance, SUMMARIES, SUMMARIES_JOB) == []
+    assert requests.under_way(instance, SUMMARIES, hops.SUMMARIES.job) == []
 
 
 def test_run_goes_on_with_open_backfills_and_leaves_those_that_rest(
