@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import cast
@@ -142,29 +142,25 @@ def _speaker(value: str) -> tuple[str, Speaker]:
     return tag, Speaker(external_id, None if name == "null" else name, is_self="self" in marks)
 
 
-def _lines(rows: list[tuple[int, str]], *, name: str) -> Iterator[Line]:
+def _lines(rows: list[tuple[int, str]], *, name: str) -> list[Line]:
     day: re.Match[str] | None = None
-    pending: Line | None = None
+    found: list[Line] = []
+    is_open = False
     for number, row in rows:
         where = f"{name} line {number}"
         if row.startswith("  "):
-            if pending is None:
+            if not is_open:
                 raise ScreenplayError(f"{where}: nothing to continue")
-            pending = _continued(pending, row)
+            found[-1] = _continued(found[-1], row)
             continue
-        if pending is not None:
-            yield pending
-            pending = None
-        if not row:
-            continue
-        if match := _DAY.fullmatch(row):
-            day = match
-            continue
-        if day is None:
+        heading = _DAY.fullmatch(row)
+        is_open = bool(row) and heading is None
+        day = heading or day
+        if is_open and day is None:
             raise ScreenplayError(f"{where}: a line before the first day")
-        pending = _placed(_line(row, where=where), day)
-    if pending is not None:
-        yield pending
+        if is_open and day is not None:
+            found.append(_placed(_line(row, where=where), day))
+    return found
 
 
 def _continued(line: Line, row: str) -> Line:
@@ -183,21 +179,18 @@ def _placed(line: Line, day: re.Match[str]) -> Line:
 def _line(row: str, *, where: str) -> Line:
     if match := _SERVICE.fullmatch(row):
         words = shlex.split(match["fields"] or "")
-        labels = [word[2:-1] for word in words if word.startswith("[#")]
-        pairs = dict(word.split("=", 1) for word in words if not word.startswith("[#"))
-        label = labels[0] if labels else None
-        return Line(0, match["clock"], match["who"], action=match["action"], fields=pairs, label=label)
+        label = next((word[2:-1] for word in words if word.startswith("[#")), None)
+        fields = dict(word.split("=", 1) for word in words if not word.startswith("[#"))
+        return Line(0, match["clock"], match["who"], action=match["action"], fields=fields, label=label)
     if match := _LINE.fullmatch(row):
-        flags = tuple(word.strip() for word in (match["flags"] or "").split(";") if word.strip())
-        labels = [flag[1:] for flag in flags if flag.startswith("#")]
-        replies = [flag[1:] for flag in flags if flag.startswith("^")]
+        flags = [word.strip() for word in (match["flags"] or "").split(";") if word.strip()]
         return Line(
             day=0,
             clock=match["clock"],
             who=match["who"],
             text=match["text"] or "",
             flags=tuple(flag for flag in flags if flag[0] not in "#^"),
-            label=labels[0] if labels else None,
-            reply_to=replies[0] if replies else None,
+            label=next((flag[1:] for flag in flags if flag.startswith("#")), None),
+            reply_to=next((flag[1:] for flag in flags if flag.startswith("^")), None),
         )
     raise ScreenplayError(f"{where}: neither a day nor a line: {row!r}")

@@ -258,20 +258,20 @@ class _Handler(BaseHTTPRequestHandler):
                 raise Refused(404, "no such path")
 
     def _control(self, path: str, body: Any) -> None:
-        fake = self.server.fake
+        fake, status, answer = self.server.fake, 200, {}
         if path == "/__journal":
-            self._send(200, fake.journal, Fault())
+            answer = fake.journal
+        elif path == "/__reset":
+            fake.reset()
         elif path == "/__script":
             try:
                 fake.script.replace(parse_rules(body))
-                self._send(200, {"rules": len(body)}, Fault())
+                answer = {"rules": len(body)}
             except (ScriptError, TypeError) as error:
-                self._send(400, {"error": str(error)}, Fault())
-        elif path == "/__reset":
-            fake.reset()
-            self._send(200, {}, Fault())
+                status, answer = 400, {"error": str(error)}
         else:
-            self._send(404, {}, Fault())
+            status = 404
+        self._send(status, answer, Fault())
 
     def _send(self, status: int, answer: Any, fault: Fault) -> None:
         if fault.drop == "before":

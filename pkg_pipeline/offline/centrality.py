@@ -25,7 +25,7 @@ def term_weights(bags: Sequence[Sequence[str]]) -> dict[str, float]:
 
     A term of one single bag weighs little; one that is in every bag weighs little too.
     """
-    seen = Counter(term for bag in bags for term in set(bag))
+    seen = Counter(term for bag in bags for term in dict.fromkeys(bag))
     total = len(bags)
     return {term: math.log1p(n) * math.log((total + 1) / (n + 0.5)) for term, n in seen.items()}
 
@@ -40,7 +40,7 @@ def lexrank(bags: Sequence[Sequence[str]]) -> Vector:
         range(count) if count <= MAX_RANKED else sorted(sorted(range(count), key=lambda i: -len(bags[i]))[:MAX_RANKED])
     )
     rows = [bags[i] for i in chosen]
-    seen = Counter(term for bag in rows for term in set(bag))
+    seen = Counter(term for bag in rows for term in dict.fromkeys(bag))
     column = {term: i for i, term in enumerate(t for t, n in seen.items() if n > 1)}
     if not column:
         return out
@@ -100,7 +100,7 @@ def coverage_order(
     while open_ and len(chosen) < at_most:
         open_ = [i for i in open_ if pieces[i].cost + spent <= budget]
         scored = [
-            (pieces[i].gain * sum(weights[t] for t in sets[i] if t not in covered) / pieces[i].cost ** power, -i)
+            (pieces[i].gain * math.fsum(weights[t] for t in sets[i] - covered) / pieces[i].cost ** power, -i)
             for i in open_
         ]
         best = next(

@@ -131,7 +131,7 @@ def _weights(reading: Reading) -> list[float]:
     weights, central = term_weights(bags), lexrank(bags)
     out: list[float] = []
     for line, bag in zip(reading.lines, bags, strict=True):
-        value = sum(weights[term] for term in set(bag)) * (0.0 if line.is_data else 1.0)
+        value = math.fsum(weights[term] for term in set(bag)) * (0.0 if line.is_data else 1.0)
         value *= 0.5 + float(central[line.index])
         value *= 1.0 + 0.2 * any(mark("statistic").search(s.text) or has_money(s.text) for s in line.sentences)
         out.append(value)

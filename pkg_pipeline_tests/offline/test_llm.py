@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from pkg_pipeline.memory.records import Usage
@@ -71,3 +75,32 @@ def test_the_summary_is_short_and_the_answer_validates() -> None:
     assert isinstance(answer, Answer)
     assert 1 <= count_words(answer.summary) <= 200
     assert 1 <= len(answer.key_points) <= 7
+
+
+OTHER_PROCESS = """
+import random
+from pkg_pipeline.offline.llm import OfflineLlm
+from pkg_pipeline_tests.offline.chats import chat, request
+WORDS = "report budget meeting price contract invoice schedule delivery design garden window kitchen ticket bridge"
+for number in range(8):
+    dice = random.Random(number)
+    several = [dice.sample(WORDS.split(), k=7) for _ in range(12)]
+    said = [(who, " ".join(dice.sample(some, k=7)) + ".") for some in several for who in ("Ann", "Me", "Boris")]
+    dice.shuffle(said)
+    print(OfflineLlm().complete(request(chat(*said))).text)
+"""
+
+
+def test_every_process_gives_the_same_bytes() -> None:
+    """Sentences of the same words tie, and Python orders sets of words anew in every process: no sum hangs on that."""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", OTHER_PROCESS],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(1, 5)
+    }
+    assert len(found) == 1

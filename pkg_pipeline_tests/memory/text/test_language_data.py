@@ -65,6 +65,12 @@ def test_every_pattern_can_be_matched_and_is_hit_by_its_examples(language: str) 
                 pattern(text)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_signal_of_the_offline_reader_has_an_example(language: str) -> None:
+    signals = table("offline", language, "signals")
+    assert [row["name"] for kind in ("actions", "decisions") for row in signals[kind] if not row.get("examples")] == []
+
+
 def test_parts_are_filled_in_and_quantifiers_left_alone() -> None:
     promised = next(row for row in table("offline", "en", "signals")["actions"] if row["name"] == "i_will_do")
     assert "{DO}" not in promised["pattern"]
