@@ -1,8 +1,4 @@
-"""Hashes, derived ids and keys: what makes a rerun write the same rows (B8, B10).
-
-Here: how an id or a hash is formed from content and key, and the text form of chat and message keys. Not here:
-which rows exist, what is compared with them, or anything random: every function is a pure function of its arguments.
-"""
+"""Hashes, derived ids and keys: what makes a rerun write the same rows (B8, B10)."""
 
 from __future__ import annotations
 

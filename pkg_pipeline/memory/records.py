@@ -15,7 +15,6 @@ ChatKind = Literal["direct", "group", "channel", "thread"]
 ChatCategory = Literal["personal", "work", "mass"]
 MessageKind = Literal["message", "service"]
 MessageRole = Literal["user", "assistant", "system", "tool"]
-ParticipantRole = Literal["self", "other"]
 EntityType = Literal["person", "organization"]
 Language = Literal["en", "ru", "zh"]
 Owner = Literal["self", "them", "both"]
@@ -201,8 +200,8 @@ class Quarantined:
 class DecisionItem:
     """P13. ``message_ids`` are external ids inside the interaction's chat; ``quote`` is verbatim from one of them.
 
-    ``text_hashes`` say what those messages said when the item was published (``carrying``); ``is_carried`` marks what a
-    later summary did not say again and was kept from the one before (P28).
+    ``text_hashes`` say what those messages said when the item was published; ``is_carried`` marks what a later summary
+    did not say again and was kept from the one before (P28).
     """
 
     id: UUID

@@ -1,6 +1,6 @@
 """From what was read to the block that is served (P1–P4, P6, P8, P10, P33): what each tier asks for, in order.
 
-Sizes are dealt out in budget.py, lines are worded in wording.py. No I/O; whoever calls brings a token count.
+No I/O; whoever calls brings a token count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which lines a context prints for a task hint (P5): the best of what recall found, each thing said once and shortest.
 
-The same statement may be found as the message that made it, as a decision and inside a summary. Here: which of them is
-printed. Not here: what was found and in which order, how many tokens the tier gets, the wording of other tiers.
+The same statement may be found as the message that made it, as a decision and inside a summary.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Each kind of thing a context prints, as a line under its headings, in one language.
 
 A line carries its place in print order and its key: the same key in two tiers is the same statement, printed once.
-Which lines are printed is decided in assembly.py and budget.py.
 """
 
 from __future__ import annotations

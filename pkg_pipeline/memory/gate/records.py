@@ -7,7 +7,7 @@ file turns its answer model into them; the gate turns them into the published re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from pkg_pipeline.memory.records import Owner, Quarantined, SummaryContent
 
@@ -89,14 +89,20 @@ class CandidateUpdate:
     summary: CandidateSummary
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True)  # with slots a generic record cannot be made by its alias
+class Gated(Generic[Content]):
     """Either ``content`` may be published, or ``quarantine_reason`` says why nothing may.
 
     ``dropped`` names what was taken out or corrected on the way, by its place in the answer. Reasons hold none of the
     answer's words, so that they may go into logs, metadata and the next prompt.
     """
 
-    content: SummaryContent | None
+    content: Content | None
     dropped: tuple[Quarantined, ...]
     quarantine_reason: str | None
+
+
+GateResult = Gated[SummaryContent]

@@ -1,8 +1,4 @@
-"""Which texts leave the hot table, when, and when they are gone (P24–P26).
-
-Here: age, month, what counts as important, how long a restored conversation is left alone, how work is cut. Not here:
-the moving itself, which is one transaction of SQL, and the clock.
-"""
+"""Which texts leave the hot table, when, and when they are gone (P24–P26)."""
 
 from __future__ import annotations
 

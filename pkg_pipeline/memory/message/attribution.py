@@ -1,7 +1,6 @@
 """Which messages of a group belong to whom (P34): those that name an entity, and the neighbours of what belongs.
 
-Here: name forms, their Russian inflections, neighbours. Who wrote and who is answered stands in the messages. Not here:
-which chats are groups, where names come from, what the messages are used for.
+Who wrote and who is answered stands in the messages.
 """
 
 from __future__ import annotations

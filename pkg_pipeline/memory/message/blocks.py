@@ -1,8 +1,7 @@
 """Content blocks of a message: their form, their plain text, which tool calls and results they hold. Pure rules.
 
 The form is Anthropic's: ``text``, ``thinking``, ``redacted_thinking``, ``tool_use``, ``tool_result``. Blocks of other
-types (images, documents) are kept as they came. How they are cut short is ``condensing``, how other SDKs write them
-``window_forms``.
+types (images, documents) are kept as they came.
 """
 
 from __future__ import annotations

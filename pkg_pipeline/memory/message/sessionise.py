@@ -1,7 +1,5 @@
 """From messages to interactions: where a silence ends one (P11). What a late message changes follows from that alone.
 
-Here: the cut and the completion. Not here: which stretch of a chat has to be read again, ids, writing.
-
 A silence exactly as long as the gap does not split, one microsecond more does.
 """
 

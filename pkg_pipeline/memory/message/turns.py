@@ -1,7 +1,7 @@
 """Where a conversation may be cut: complete turns, and tool calls that stay with their results (H4, L4, L6). Pure.
 
-Whether it is folded is not said here. A turn begins where the user speaks; a message that only brings results of tools
-does not begin one. It is complete when the assistant has answered and none of the turn's tool calls still waits.
+A turn begins where the user speaks; a message that only brings results of tools does not begin one. It is complete
+when the assistant has answered and none of the turn's tool calls still waits.
 
 Nothing holds a session for ever. A call without a result counts as settled once a later turn of the user has been
 answered, or once ``MOST_WAITING`` messages of user and assistant have come after it. A message of the user that nobody

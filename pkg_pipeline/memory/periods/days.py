@@ -1,7 +1,4 @@
-"""From a form of words to local days: what "last Friday", "5 May" and "two weeks ago" are, seen from a moment.
-
-Here: the calendar behind the rows of ``period_words``. Not here: prepositions, ranges, finding the words.
-"""
+"""From a form of words to local days: what "last Friday", "5 May" and "two weeks ago" are, seen from a moment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Whether a question asks for a time, and the events by which it orders itself: "before the vacation", "после свадьбы".
-
-Here: reading both out of the words. Not here: dates (``periods``), finding the event.
-"""
+"""Whether a question asks for a time, and the events by which it orders itself: "before the vacation"."""
 
 from __future__ import annotations
 

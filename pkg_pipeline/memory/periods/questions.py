@@ -1,11 +1,9 @@
 """What time a question speaks of: the periods it names, whether it asks for one, and the events it orders itself by.
 
-Here: from words to UTC intervals, as a pure rule of the text, the moment of asking and the zone. The words are in
-``period_words``, their calendar in ``period_days``, "before the vacation" in ``period_events``. Not here: finding
-anything by these periods.
+The words are in ``words``, their calendar in ``days``, "before the vacation" in ``events``.
 
 A month or day without a year is the latest one that has begun at the moment of asking. "Ago" is meant roughly:
-``period_days.AGO_TOLERANCE`` is added on either side. The winter of a year is both winters that touch it. "Since" ends
+``days.AGO_TOLERANCE`` is added on either side. The winter of a year is both winters that touch it. "Since" ends
 at the moment of asking, "before" begins at ``EARLIEST``; "after" something that is still to come holds for a year.
 """
 

@@ -1,9 +1,9 @@
 """The gate of profiles (B9, B15, P21): the worded part of one is a candidate until these checks pass.
 
-A text is judged as in a summary's gate (``gate_items.Bench``), against all that the synthesis was given: summaries with
-their decisions, confirmed facts, names, and what is counted. A summary or timeline that breaks a rule quarantines the
-answer as a whole, so that it is asked for again (P19); a milestone that does is dropped. Reasons hold none of the
-answer's words. What is counted is not judged here: no answer holds it.
+A text is judged as in a summary's gate (``gate.checker.Checker``), against all that the synthesis was given: summaries
+with their decisions, confirmed facts, names, and what is counted. A summary or timeline that breaks a rule
+quarantines the answer as a whole, so that it is asked for again (P19); a milestone that does is dropped. Reasons hold
+none of the answer's words.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from pkg_pipeline.memory.gate.checker import (
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.items import parse_date
+from pkg_pipeline.memory.gate.records import Gated
 from pkg_pipeline.memory.profile.records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
-from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
 
 MAX_SUMMARY_WORDS: Final = 150
@@ -71,16 +72,7 @@ class CandidateProfile:
     milestones: tuple[CandidateMilestone, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileGateResult:
-    """Either ``content`` may be published, or ``quarantine_reason`` says why nothing may.
-
-    ``dropped`` names what was taken out or corrected on the way, by its place in the answer, without its words.
-    """
-
-    content: ProfileContent | None
-    dropped: tuple[Quarantined, ...]
-    quarantine_reason: str | None
+ProfileGateResult = Gated[ProfileContent]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,4 @@
-"""The rules of relationship profiles (P20–P23): weeks, who is old enough, how often is often, what a prompt holds.
-
-Here: week arithmetic in a time zone, the frequency of contact, which summaries the synthesis reads, and the hash of all
-that its words depend on. Not here: the words themselves, topics, storage, what a week may cost.
-"""
+"""The rules of relationship profiles (P20–P23): weeks, who is old enough, how often is often, what a prompt holds."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""How a key point is read for its topics: its content words, their stems, and spellings common to two scripts.
-
-Here one word or name is looked at. Which words make a topic, and which topics are the same, is ``topics.py``.
-"""
+"""How a key point is read for its topics: its content words, their stems, and spellings common to two scripts."""
 
 from __future__ import annotations
 

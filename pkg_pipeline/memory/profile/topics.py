@@ -1,11 +1,11 @@
 """Which topics the key points of many summaries add up to (P21), merged over spelling, case, inflection and script.
 
-What a topic is. A short key point (up to four words that say something) is one, as it stands. Of a longer one, which is
-a statement, it is the run of one or two such words that most other interactions mention too; if nobody else does, its
-longest run. Two are the same if at least half of their stems are the same; a group goes to the most mentioned one it is
-the same as, so that no chain of likenesses joins strangers. Names are compared over scripts (Docker, докер) by a
-common spelling, and two phrases of different scripts are the same if they hold the same names. The meaning of words
-is not known here: what translates one another without sharing a name stays two.
+A short key point (up to four words that say something) is one, as it stands. Of a longer one, which is a statement,
+it is the run of one or two such words that most other interactions mention too; if nobody else does, its longest run.
+Two are the same if at least half of their stems are the same; a group goes to the most mentioned one it is the same
+as, so that no chain of likenesses joins strangers. Names are compared over scripts (Docker, докер) by a common
+spelling, and two phrases of different scripts are the same if they hold the same names. The meaning of words is not
+known here: what translates one another without sharing a name stays two.
 
 Everything depends on the set of mentions only, never on their order.
 """

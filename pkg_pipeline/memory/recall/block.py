@@ -1,7 +1,6 @@
 """From ranked chunks to the block that fits a budget: what is taken, what would be said twice, how a line looks.
 
-Lines are taken best first and printed in order of time under one heading a day. Which chunk is better is not decided
-here, nor how a text becomes one line.
+Lines are taken best first and printed in order of time under one heading a day.
 """
 
 from __future__ import annotations

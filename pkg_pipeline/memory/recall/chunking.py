@@ -1,8 +1,7 @@
 """What is made searchable of one interaction: its messages in passages, and what was derived from it. Pure rules.
 
-Each passage is found by its own words and by a bounded piece of what stands before and behind it in the interaction; it
-is printed alone. Here: chunks, their ids and hashes. Not here: where to cut (``passages.py``), vectors, which rows
-exist.
+Each passage is found by its own words and by a bounded piece of what stands before and behind it in the interaction;
+it is printed alone.
 """
 
 from __future__ import annotations

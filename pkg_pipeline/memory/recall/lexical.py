@@ -1,7 +1,6 @@
 """BM25 in two halves: a chunk's weights, made once, and a question's, made with the frequencies of the day.
 
-Their scalar product is the score. Here: numbers of terms, weights, which terms to look chunks up by. Not here: how text
-becomes terms (a ``TermAnalyzer``), where frequencies are kept.
+Their scalar product is the score.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A phrasing is only ever searched for: it is not printed, not obeyed, and it cannot widen what a reader may see. So it
 need not be grounded in the question's words (another language shares none); it must only look like one line to search
-for. Whether a question is put to a model at all is decided here too. Reasons hold none of anybody's words.
+for. Reasons hold none of anybody's words.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import date
 from typing import Final
 
 from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.records import Gated
 from pkg_pipeline.memory.records import Language, Quarantined
 
 MAX_PHRASINGS: Final = 3
@@ -36,16 +37,8 @@ class Question:
     languages: tuple[Language, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteGateResult:
-    """Either ``content``, which may be empty, is searched for as well, or ``quarantine_reason`` says why nothing is.
-
-    ``dropped`` names what was taken out by its place in the answer.
-    """
-
-    content: tuple[str, ...] | None
-    dropped: tuple[Quarantined, ...]
-    quarantine_reason: str | None
+RewriteGateResult = Gated[tuple[str, ...]]
+"""Its content, which may be empty, is searched for as well."""
 
 
 def no_rewrite_reason(question: str) -> str | None:

@@ -1,7 +1,4 @@
-"""What a fold is made of: its steps, what no model is shown of it, the hash of what it covers (H8, H12). Pure.
-
-Not here: whether to fold (``triggers``), up to where (``turns``), what a fold says.
-"""
+"""What a fold is made of: its steps, what no model is shown of it, the hash of what it covers (H8, H12). Pure."""
 
 from __future__ import annotations
 

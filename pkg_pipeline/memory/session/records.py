@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.gate.records import CandidateDecision, CandidateFact
+from pkg_pipeline.memory.gate.records import CandidateDecision, CandidateFact, Gated
 from pkg_pipeline.memory.records import (
     DecisionItem,
     FactCandidate,
@@ -19,7 +19,6 @@ from pkg_pipeline.memory.records import (
     MessageKind,
     MessageRole,
     Person,
-    Quarantined,
     SourceMessage,
     SummaryInput,
 )
@@ -103,7 +102,7 @@ class FoldDecision:
 class SessionMessage:
     """One message of a session, in order of ``id``, which is that of arrival.
 
-    ``parts`` are content blocks in the form of ``message_parts``, None where the message is plain ``text``.
+    ``parts`` are content blocks in the form of ``message.blocks``, None where the message is plain ``text``.
     ``token_count`` is that of all its parts. ``is_folded``: a fold covers it.
     """
 
@@ -227,16 +226,7 @@ class CandidateFold:
     open_questions: tuple[CandidateQuestion, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FoldGateResult:
-    """Either ``content`` may be published, or ``quarantine_reason`` says why nothing may.
-
-    ``dropped`` names what was taken out or corrected, by its place in the answer. Reasons hold none of its words.
-    """
-
-    content: FoldContent | None
-    dropped: tuple[Quarantined, ...]
-    quarantine_reason: str | None
+FoldGateResult = Gated[FoldContent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +240,5 @@ class CompressInput:
     target_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompressGateResult:
-    """Either ``content``, the shorter text, may stand for the long one, or ``quarantine_reason`` says why not."""
-
-    content: str | None
-    dropped: tuple[Quarantined, ...]
-    quarantine_reason: str | None
+CompressGateResult = Gated[str]
+"""Its content is the shorter text."""

@@ -1,8 +1,7 @@
 """The gate (B9, P17): an answer is a candidate until these checks pass. Deterministic; no model, clock or storage.
 
-Here is the verdict on a whole answer; single items are judged in ``gate_items.py``. An answer whose summary breaks a
-rule is quarantined as a whole and asked for again (P19); an item that does is dropped, and the rest is published.
-Whether something known got lost is decided where old and new are merged (P28).
+An answer whose summary breaks a rule is quarantined as a whole and asked for again (P19); an item that does is
+dropped, and the rest is published.
 """
 
 from __future__ import annotations

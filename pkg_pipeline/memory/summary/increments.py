@@ -1,7 +1,6 @@
 """New messages in a summarised interaction (P27): is its summary updated or made anew, and what does an update read.
 
-Pure: the decision comes with its reason. How the update is asked for is in ``prompts.interaction_summary_update``, what
-its answer may change in ``gate_update``, what an anew made summary keeps in ``carrying``.
+Pure: the decision comes with its reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How summaries become one: those of a long interaction's windows, and key points old and new (P18, P28).
 
 Pure: what is said twice becomes one, nothing known is lost, and every item keeps its evidence. Where windows begin and
-end is in ``windows``, what is kept of an earlier summary in ``carrying``; checking answers is the gate's business.
+end is in ``splitting``, what is kept of an earlier summary in ``reconciliation``.
 """
 
 from __future__ import annotations

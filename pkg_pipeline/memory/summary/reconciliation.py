@@ -1,7 +1,7 @@
 """What is known stays known when a summary is made again (P28): items keep their ids and states, or are named as lost.
 
 Pure. An item stands while the messages it rests on are there and say what they said when it was published, and one of
-them still holds its quote. What an answer says anew is in ``gate`` and ``gate_update``; here old and new meet.
+them still holds its quote.
 """
 
 from __future__ import annotations

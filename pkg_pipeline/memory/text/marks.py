@@ -18,7 +18,6 @@ from pkg_pipeline.memory.text.phrases import marks
 OWNER: Final = "me"
 """How a window, which has no language of its own, marks what the owner said."""
 
-WINDOW_COLON: Final = re.compile("[:：︓﹕∶꞉ː˸։]")
 WINDOW_MARKS: Final = (
     "Conversation Summary",
     "Relevant Memory",

@@ -1,7 +1,7 @@
 """How a name looks inside a sentence: the endings a Russian name takes, and names that are ordinary words too.
 
-Here: forms of one word. Not here: whose name it is (``belonging.py``). Forms are made by rule from the ending, so a
-wrong form or two of a rare name may exist; it would have to be another word of the text to do harm.
+Forms are made by rule from the ending, so a wrong form or two of a rare name may exist; it would have to be another
+word of the text to do harm.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Where a long text is cut into passages, and the first or last words of one. Pure rules over characters.
 
 Size is counted in word units: a word is one, a Chinese character or kana 0.6, so that a passage says about as much in
-any script. A word of more than twelve characters (an address, a compound, Thai) counts one for each six. Here: ranges
-of characters. Not here: what a passage is indexed with (``chunking.py``).
+any script. A word of more than twelve characters (an address, a compound, Thai) counts one for each six.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A window's messages as Anthropic's, OpenAI's and LangChain's libraries take them (L4). Pure, no library is loaded.
 
-What each message says has been settled before (``window_wording``); here is only how it is written: which roles there
-are, where a tool's result stands, what is one message. Results follow their call at once in all three forms.
+Results follow their call at once in all three forms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What one window is put together on: messages with their sizes, in groups that stay together (L6). Pure.
-
-Here: counting, grouping, what cannot be sent, what is beyond the most messages. Who gets in is decided in ``window``.
-"""
+"""What one window is put together on: messages with their sizes, in groups that stay together (L6). Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a session's window is made of and what it becomes. Data only, tokens by the configured tokenizer.
-
-The rules are in ``window``, the forms of SDKs in ``window_forms``.
-"""
+"""What a session's window is made of and what it becomes. Data only, tokens by the configured tokenizer."""
 
 from __future__ import annotations
 
@@ -50,8 +47,8 @@ class Budget:
 class WindowMessage:
     """One message that a window may hold. ``key`` names it in receipts.
 
-    ``parts`` are content blocks in the form of ``message_parts``, None for plain ``text``. A message without ``role``
-    is one of people talking: it is shown as the user's; ``window_forms.prepared`` puts the name of who wrote it before
+    ``parts`` are content blocks in the form of ``message.blocks``, None for plain ``text``. A message without ``role``
+    is one of people talking: it is shown as the user's; ``rendering.prepared`` puts the name of who wrote it before
     it. ``tokens`` are those of its ``prompt_text`` where the caller knows them exactly, else it is counted.
     """
 

@@ -4,7 +4,7 @@ Where everything fits nothing is changed. Where it does not, these come first, i
 untouched; what no fold covers, newest first, cut short where that lets more of it in; the summary, with its tenth of
 the room if there is any; the last messages word for word instead of cut short; older ones that the summary stands for.
 
-Records are in ``window_records``, the forms of SDKs in ``window_forms``. No I/O; whoever calls counts tokens.
+No I/O; whoever calls counts tokens.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def calibration_of(ratio: float | None) -> float:
 def assemble(history: WindowHistory, budget: Budget, rules: WindowRules, count_many: CountMany) -> Window:
     """The window of at most ``budget.available`` tokens. Deterministic; raises ``LiveTurnTooLong``.
 
-    ``count_many`` counts what a message says: ``message_parts.prompt_text`` of what is served of it. The tiers are
+    ``count_many`` counts what a message says: ``blocks.prompt_text`` of what is served of it. The tiers are
     ``summary``, ``recent`` (the last ones and the live turn) and ``condensed`` (older ones, cut short where they had
     to be).
     """
