@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -16,8 +16,11 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.stages.monitoring.stage import MonitoringParams, Statistics, statistics
-from pkg_pipeline.stages.monitoring.stores import LedgerFigures, MonitoringStore, QueueCounts
+from pkg_pipeline.stages.monitoring.stores import LedgerFigures, QueueCounts
 from pkg_pipeline.wiring.space import Space
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 UNMATCHED = "unmatched"
@@ -51,7 +54,7 @@ class Metrics:
 
     def __init__(
         self,
-        store: MonitoringStore,
+        store: PostgresMonitoringStore,
         params: MonitoringParams,
         *,
         receipts_lost: Callable[[], int] | None = None,
@@ -105,7 +108,7 @@ class Latencies:
 
 class _MemoryCollector(Collector):
     def __init__(
-        self, store: MonitoringStore, params: MonitoringParams, receipts_lost: Callable[[], int] | None
+        self, store: PostgresMonitoringStore, params: MonitoringParams, receipts_lost: Callable[[], int] | None
     ) -> None:
         self._store, self._params, self._receipts_lost = store, params, receipts_lost
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
 import orjson
@@ -15,8 +15,11 @@ from pkg_pipeline.api.problems import answers
 from pkg_pipeline.memory.recall.records import ChunkSource
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.reads.entities import entity_id
-from pkg_pipeline.stages.reads.stores import BadRequest, ReadStore
+from pkg_pipeline.stages.reads.stores import BadRequest
 from pkg_pipeline.stages.recall.stage import MOST_QUERY_CHARS, MOST_TOP_K, RecallParts, RecallRequest, recall
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 
 class RecallResult(Answer):
@@ -48,7 +51,7 @@ class Recall(Answer):
     warnings: list[str]
 
 
-def recall_routes(parts: RecallParts, *, entities: ReadStore, clock: Clock) -> APIRouter:
+def recall_routes(parts: RecallParts, *, entities: PostgresReadStore, clock: Clock) -> APIRouter:
     """The one route."""
     router = APIRouter(prefix="/v1", tags=["memory"])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Path, Query
@@ -25,10 +25,13 @@ from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, R
 from pkg_pipeline.stages.reads.entities import entity_id, entity_json, find_entity, list_entities
 from pkg_pipeline.stages.reads.history import list_summaries, timeline
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
-from pkg_pipeline.stages.reads.stores import ReadStore, ReceiptSink, SummaryFilter, SummaryStatus
+from pkg_pipeline.stages.reads.stores import ReceiptSink, SummaryFilter, SummaryStatus
 from pkg_pipeline.stages.recall.stage import RecallParts
 from pkg_pipeline.wiring.sessions import SessionWork
 from pkg_pipeline.wiring.space import Space
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,7 @@ class ApiDependencies:
     questions, without ``sessions`` no live sessions, without ``relevant`` a context's hint changes nothing.
     """
 
-    reads: ReadStore
+    reads: PostgresReadStore
     counter: TokenCounter
     clock: Clock
     settings: ContextSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Header, Query
@@ -15,9 +15,11 @@ from pkg_pipeline.api.monitoring import models as models
 from pkg_pipeline.api.problems import answers
 from pkg_pipeline.stages.monitoring.queue_report import QueueState, queue, queue_page
 from pkg_pipeline.stages.monitoring.stage import MonitoringParams, statistics
-from pkg_pipeline.stages.monitoring.stores import MonitoringStore
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 
 FIRST_ROWS = 5
 
@@ -26,7 +28,7 @@ FIRST_ROWS = 5
 class MonitoringPorts:
     """What these routes work with. ``receipts_lost`` counts since the server started."""
 
-    store: MonitoringStore
+    store: PostgresMonitoringStore
     params: MonitoringParams
     receipts_lost: Callable[[], int] | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from uuid import UUID
 
 from pkg_pipeline.memory.hashing import chat_key
@@ -13,13 +13,14 @@ from pkg_pipeline.stages.monitoring.stage import MonitoringParams, stopped_json
 from pkg_pipeline.stages.monitoring.stores import (
     ActiveLease,
     FailedInteraction,
-    MonitoringStore,
     OpenBackfill,
     PendingPartition,
     QueuedInteraction,
-    QueueStore,
 )
 from pkg_pipeline.stages.reads.paging import BadCursor, Page, name_position, page_of, text_position, time_position
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 
 QueueState = Literal["waiting", "active", "failed", "partitions", "backfills"]
 STATES: tuple[QueueState, ...] = get_args(QueueState)
@@ -28,7 +29,7 @@ MOST_REASON_CHARS = 300
 Row = TypeVar("Row")
 
 
-def queue(store: MonitoringStore, params: MonitoringParams, *, now: datetime, limit: int) -> dict[str, Any]:
+def queue(store: PostgresMonitoringStore, params: MonitoringParams, *, now: datetime, limit: int) -> dict[str, Any]:
     """The shape ``queue``: how many of each, and the first ``limit`` of every list. Raises StoreUnavailable.
 
     ``now`` is the memory's. ``waiting`` are eligible interactions that nobody works on yet, due or not.
@@ -51,7 +52,13 @@ def queue(store: MonitoringStore, params: MonitoringParams, *, now: datetime, li
 
 
 def queue_page(
-    store: QueueStore, params: MonitoringParams, state: QueueState, *, now: datetime, limit: int, cursor: str | None
+    store: PostgresMonitoringStore,
+    params: MonitoringParams,
+    state: QueueState,
+    *,
+    now: datetime,
+    limit: int,
+    cursor: str | None,
 ) -> Page:
     """One page of one list. Raises BadCursor, StoreUnavailable."""
     minimum = params.minimum_messages

@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.llm.stores import UNANSWERED_LIMIT, unanswered_reason
 from pkg_pipeline.stages.monitoring.stores import (
     BudgetFigures,
-    FigureStore,
     LedgerFigures,
     Leftover,
     MemoryFigures,
     StoppedLane,
 )
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 
 USD_DIGITS = 6
 
@@ -148,7 +150,7 @@ class LaneBudget:
         return spent or any(one.cap is not None and one.calls >= one.cap for one in self.tasks)
 
 
-def statistics(store: FigureStore, params: MonitoringParams) -> Statistics:
+def statistics(store: PostgresMonitoringStore, params: MonitoringParams) -> Statistics:
     """The figures of now. Raises StoreUnavailable."""
     return Statistics(
         memory=store.figures(minimum_messages=params.minimum_messages),

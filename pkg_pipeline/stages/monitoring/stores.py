@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 
@@ -114,22 +114,6 @@ class QueueCounts:
     backfills: int
 
 
-class FigureStore(Protocol):
-    def figures(self, *, minimum_messages: int) -> MemoryFigures: ...
-
-    def ledger(self) -> list[LedgerFigures]: ...
-
-    def budgets(self) -> BudgetFigures: ...
-
-    def stopped_lanes(self, *, limit: int) -> list[StoppedLane]:
-        """Those with at least ``limit`` calls in a row without a whole answer, by the database's clock."""
-        ...
-
-    def leftovers(self) -> list[Leftover]: ...
-
-    def queue_counts(self) -> QueueCounts: ...
-
-
 # ── lists ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -206,37 +190,3 @@ class OpenBackfill:
     requested_by: str
     requested_at: datetime
     left: int
-
-
-class QueueStore(Protocol):
-    """Each list begins behind ``after``, the sort key of the last row shown; None is the beginning."""
-
-    def waiting(
-        self, *, after: tuple[date, datetime, UUID] | None, limit: int, minimum_messages: int, gap_seconds: float
-    ) -> list[QueuedInteraction]:
-        """Oldest day first, then by end: due or not, but not worked on and not given up."""
-        ...
-
-    def active(self, *, after: tuple[str, UUID] | None, limit: int) -> list[ActiveLease]: ...
-
-    def failed(
-        self, *, after: tuple[datetime, UUID] | None, limit: int, minimum_messages: int
-    ) -> list[FailedInteraction]:
-        """In the order in which they were given up."""
-        ...
-
-    def partitions(self, *, after: tuple[str, str] | None, limit: int) -> list[PendingPartition]: ...
-
-    def backfills(self, *, after: tuple[datetime, UUID] | None, limit: int) -> list[OpenBackfill]:
-        """Open ones, oldest first."""
-        ...
-
-
-class MonitoringStore(FigureStore, QueueStore, Protocol):
-    """All that is read."""
-
-
-class StatisticsKeeper(Protocol):
-    def recount(self, *, minimum_messages: int) -> int:
-        """Count the marked days again and take their marks away; returns how many. Another one at it: 0, at once."""
-        ...

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Literal, Protocol
+from datetime import date
+from typing import TYPE_CHECKING, Literal
 
 from pkg_pipeline.memory import verdicts
-from pkg_pipeline.memory.verdicts import Coverage, Found, Verdict
+from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.stages.ports import Clock
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
 
 Days = tuple[date, date]
 """A closed range of local days on which interactions began."""
@@ -57,14 +60,6 @@ CHECKS: Mapping[str, tuple[str, ...]] = {
 """Asset → its checks, in the order of their results."""
 
 
-class CheckStore(Protocol):
-    """Read-only: a check repairs nothing. Every question is bounded: by days, by a number, by a sample of pages."""
-
-    def coverage(self, days: Days, *, now: datetime, due_after_seconds: float, minimum_messages: int) -> Coverage: ...
-
-    def found(self, question: Question, days: Days) -> Found: ...
-
-
 @dataclass(frozen=True, slots=True)
 class CheckParams:
     """P11: what counts as due."""
@@ -78,7 +73,7 @@ def verify(
     names: Sequence[str],
     span: tuple[date, date] | None,
     *,
-    store: CheckStore,
+    store: PostgresCheckStore,
     clock: Clock,
     params: CheckParams,
 ) -> list[Verdict]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.memory.hashing import chat_key, key_spellings, parse_chat_key
-from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatKey, ChatUnknown, ReadStore
+from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatKey, ChatUnknown
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 
-def find_chat(store: ReadStore, asked: str) -> ChatKey:
+def find_chat(store: PostgresReadStore, asked: str) -> ChatKey:
     """``(source, external_id)`` of a chat that is there.
 
     ``asked`` is its id, its key with or without percent-encoding, or an identity's key with whom there is one direct

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
@@ -19,7 +19,10 @@ from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.ports import TokenCounter
-from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, EntityUnknown, ReadStore, Receipt, ReceiptSink
+from pkg_pipeline.stages.reads.stores import BadRequest, ContextQuery, EntityUnknown, Receipt, ReceiptSink
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 LARGEST_CHARS_PER_TOKEN = 12
 """More than this of one message is not read: prose has four letters to a token, and the line would be cut anyway."""
@@ -94,7 +97,7 @@ class EntityContext:
 
 
 def entity_context(
-    store: ReadStore,
+    store: PostgresReadStore,
     counter: TokenCounter,
     request: ContextRequest,
     *,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pkg_pipeline.memory.hashing import key_spellings
 from pkg_pipeline.memory.text.cleaning import clean_name
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.paging import Page, name_position, page_of
-from pkg_pipeline.stages.reads.stores import EntityUnknown, ListedEntity, ReadStore
+from pkg_pipeline.stages.reads.stores import EntityUnknown, ListedEntity
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 MOST_CANDIDATES = 20
 MOST_NAMES = 20_000
@@ -41,7 +44,7 @@ class EntityAmbiguous(Exception):
         self.is_complete = is_complete
 
 
-def entity_id(store: ReadStore, asked: str) -> UUID:
+def entity_id(store: PostgresReadStore, asked: str) -> UUID:
     """The id of an id or name. An id is taken as it is: the read itself finds out whether it exists, a round trip less.
 
     Raises EntityNotFound, EntityAmbiguous for a name.
@@ -52,7 +55,7 @@ def entity_id(store: ReadStore, asked: str) -> UUID:
         return find_entity(store, asked).id
 
 
-def find_entity(store: ReadStore, asked: str) -> ListedEntity:
+def find_entity(store: PostgresReadStore, asked: str) -> ListedEntity:
     """The entity of that id, key or name. Raises EntityNotFound, EntityAmbiguous.
 
     A key is one of its identities, or its direct chat. Letter case is ignored. A name that is exactly the asked one
@@ -78,7 +81,7 @@ def find_entity(store: ReadStore, asked: str) -> ListedEntity:
     return _by_sound(store, asked)
 
 
-def list_entities(store: ReadStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
+def list_entities(store: PostgresReadStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
     """Entities by name; ``query`` keeps names that contain it. Raises BadCursor."""
     found = store.entities_page(query=query, after=name_position(cursor), limit=limit + 1)
     return page_of(found, limit, entity_json, key=lambda one: (one.name, one.id))
@@ -105,7 +108,7 @@ def contact(one: ListedEntity) -> str:
     return f"{where}, {when}"
 
 
-def _of_key(store: ReadStore, asked: str) -> ListedEntity | None:
+def _of_key(store: PostgresReadStore, asked: str) -> ListedEntity | None:
     """Whose identity, or direct chat, has this key."""
     for source, external_id in key_spellings(asked):
         if (found := store.entity_of_key(source, external_id)) is not None:
@@ -113,7 +116,7 @@ def _of_key(store: ReadStore, asked: str) -> ListedEntity | None:
     return None
 
 
-def _by_sound(store: ReadStore, asked: str) -> ListedEntity:
+def _by_sound(store: PostgresReadStore, asked: str) -> ListedEntity:
     """The one whose name sounds so in another script. Raises EntityAmbiguous, EntityNotFound with who is near."""
     from pkg_pipeline.stages.reads.near_names import nearest, of_another_script
 

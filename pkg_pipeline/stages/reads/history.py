@@ -6,20 +6,23 @@ What rests on a message deleted at its source is withheld here as in the context
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pkg_pipeline.memory.hashing import chat_key, message_key
 from pkg_pipeline.memory.text.lines import one_line
 from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.reads.paging import Page, cursor_of, page_of, time_position
-from pkg_pipeline.stages.reads.stores import Position, ReadStore, StoredSummary, SummaryFilter, TimelineRow
+from pkg_pipeline.stages.reads.stores import Position, StoredSummary, SummaryFilter, TimelineRow
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 MOST_READS_A_PAGE = 25
 """A list of a rare status looks at many interactions that have none of it; then the page ends early, with a cursor."""
 
 
-def list_summaries(store: ReadStore, wanted: SummaryFilter, *, limit: int, cursor: str | None) -> Page:
+def list_summaries(store: PostgresReadStore, wanted: SummaryFilter, *, limit: int, cursor: str | None) -> Page:
     """Summaries, newest interaction first, in the shape ``summaries``. Raises BadCursor.
 
     Versions of one interaction stay on one page, so it may hold a few more than ``limit``.
@@ -34,7 +37,7 @@ def list_summaries(store: ReadStore, wanted: SummaryFilter, *, limit: int, curso
     return Page(tuple(items), None if after is None else cursor_of(*after))
 
 
-def timeline(store: ReadStore, entity_id: UUID, *, limit: int, cursor: str | None) -> Page:
+def timeline(store: PostgresReadStore, entity_id: UUID, *, limit: int, cursor: str | None) -> Page:
     """Interactions of an entity, newest start first, each with one line of its summary. Raises BadCursor."""
     found = store.timeline_page(entity_id, after=time_position(cursor), limit=limit + 1)
     return page_of(found, limit, _timeline_json, key=lambda row: (row.started_at, row.interaction_id))

@@ -1,4 +1,4 @@
-"""What the reads need from the memory, as a Protocol they own. It cannot write memory; nothing here does I/O."""
+"""What the reads give and are asked, and where receipts go. Nothing here does I/O."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
-    from pkg_pipeline.memory.context.records import ContextRows
     from pkg_pipeline.memory.records import EntityType, Language
 
 SummaryStatus = Literal["candidate", "completed", "dirty", "superseded", "quarantined"]
@@ -148,52 +147,6 @@ class TimelineRow:
 
 Position = tuple[datetime, UUID]
 """Where a page ended: the start of the last interaction looked at, and its id."""
-
-
-class ReadStore(Protocol):
-    """What the reads ask of the memory. Raises StoreUnavailable."""
-
-    def read_context(self, query: ContextQuery) -> ContextRows | None:
-        """Everything the tiers may print, in one round trip; None where there is no such entity."""
-        ...
-
-    def entity(self, entity_id: UUID) -> ListedEntity | None: ...
-
-    def entities_named(self, name: str, *, exact: bool, limit: int) -> list[ListedEntity]:
-        """Whose name is (or contains) ``name``, letter case ignored, by name."""
-        ...
-
-    def entities_page(self, *, query: str | None, after: tuple[str, UUID] | None, limit: int) -> list[ListedEntity]:
-        """By name and id, behind ``after``."""
-        ...
-
-    def entity_of_key(self, source: str, external_id: str) -> UUID | None:
-        """Whose identity this is, or with whom the owner talks in the direct chat of this key."""
-        ...
-
-    def entity_names(self, *, limit: int) -> list[Named]:
-        """Names to compare a misspelt one with."""
-        ...
-
-    def chats_of_key(self, source: str, external_id: str) -> list[ChatKey]:
-        """The chat of this key; else the direct chats with the person whose identity it is."""
-        ...
-
-    def chat_of_id(self, chat_id: UUID) -> ChatKey | None: ...
-
-    def summaries_page(
-        self, wanted: SummaryFilter, *, after: Position | None, limit: int
-    ) -> tuple[list[StoredSummary], Position | None]:
-        """Newest interaction first. The second part is where to go on, None at the end: the store looks at a bounded
-        number of interactions at a time, so that a page may hold fewer than ``limit`` before the end.
-        """
-        ...
-
-    def timeline_page(self, entity_id: UUID, *, after: Position | None, limit: int) -> list[TimelineRow]: ...
-
-    def revision(self) -> str | None:
-        """The schema revision of the database that answers."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

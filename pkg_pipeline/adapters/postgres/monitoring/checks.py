@@ -60,7 +60,7 @@ SAMPLED: Mapping[str, Mapping[str, str]] = {
 
 
 class PostgresCheckStore:
-    """Implements ``CheckStore``; ``timezone`` tells which day a moment lies in."""
+    """Every question is bounded: by days, by a number, by a sample of pages. ``timezone`` tells a moment's day."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections

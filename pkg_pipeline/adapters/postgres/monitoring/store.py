@@ -45,7 +45,7 @@ FIRST = UUID(int=0)
 
 
 class PostgresMonitoringStore(Reads):
-    """Implements ``MonitoringStore``; asks as the other reads do, over a pool that need not write."""
+    """Figures and queues, over a pool that need not write. Lists begin behind ``after``, the last row's key."""
 
     def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
         super().__init__(connections, "monitoring")
@@ -105,13 +105,14 @@ class PostgresMonitoringStore(Reads):
 
 
 class PostgresStatisticsKeeper:
-    """Implements ``StatisticsKeeper``. A killed recount leaves the marks of what it had not come to."""
+    """Counts the marked days and hours again. A killed recount leaves the marks of what it had not come to."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections
         self._timezone = timezone
 
     def recount(self, *, minimum_messages: int) -> int:
+        """Returns how many days were counted. Another one at it: 0, at once."""
         with self._connections.connection() as connection, _alone(connection) as is_alone:
             if not is_alone:
                 return 0

@@ -51,7 +51,7 @@ class _ArchivedText(NamedTuple):
 
 
 class PostgresReadStore:
-    """Implements ``ReadStore``. Raises ``StoreUnavailable``."""
+    """Contexts, entities, timelines and summaries. Raises ``StoreUnavailable``."""
 
     def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
         self._reads = Reads(connections, "reads")
@@ -128,7 +128,9 @@ class PostgresReadStore:
     def summaries_page(
         self, wanted: SummaryFilter, *, after: Position | None, limit: int
     ) -> tuple[list[StoredSummary], Position | None]:
-        """Newest interaction first, a bounded number of interactions at a time; see the protocol."""
+        """Newest interaction first, and where to go on, None at the end. A bounded number of interactions is looked
+        at, so that a page may hold fewer than ``limit`` before the end.
+        """
         candidates, end = self._candidates(wanted, after, scan=max(limit, SCAN_LIMIT))
         if not candidates:
             return [], end
