@@ -26,6 +26,7 @@ def used() -> Iterator[tuple[str, str, str]]:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         strings = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         module = str(path.relative_to(PACKAGE))
+        yield from ((module, file, name) for file, name in _of_statements(nodes, strings))
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         read = {
             str(node.args[1].value)

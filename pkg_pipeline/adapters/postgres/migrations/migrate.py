@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import class_row
+from psycopg.rows import class_row, scalar_row
 
 from pkg_pipeline.adapters.postgres.engine import (
     DAGSTER_SCHEMA,
@@ -104,11 +104,13 @@ def downgrade(url: str, revision: str) -> None:
 def current(url: str) -> str | None:
     """The revision a database is at, or None for one that was never migrated."""
     with connect(url) as connection:
-        table = connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.alembic_version",)).fetchone()
-        if table is None or table[0] is None:
+        try:
+            found = connection.cursor(row_factory=scalar_row).execute(
+                f"SELECT version_num FROM {SCHEMA}.alembic_version"
+            )
+            return found.fetchone()
+        except psycopg.errors.UndefinedTable:
             return None
-        found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-        return None if found is None else found[0]
 
 
 class Installed(NamedTuple):

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import NamedTuple
 
-from psycopg.rows import kwargs_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
+
+SQL, PARTITIONS = Statements("work"), Statements("partitions")
 
 LAST_MARTS = "last_marts"
 
@@ -26,11 +27,6 @@ class Unreported(NamedTuple):
     counts: dict[str, int]
 
 
-class _Begin(NamedTuple):
-    day: date | None
-    known: date | None
-
-
 class PostgresWorkStore:
     """Counts for sensors, checks and ``run``."""
 
@@ -39,55 +35,47 @@ class PostgresWorkStore:
 
     def silent_interactions(self, *, before: datetime) -> int:
         """Interactions still marked active whose last message is older than ``before``."""
-        return self._count("silent_interactions", {"before": before})
+        return SQL.value(self._connections, "silent_interactions", before=before)
 
     def pending(self, asset: str) -> int:
         """Rows that finished attempts left undone, over all partitions of ``asset``."""
-        return self._count("pending", {"asset": asset})
+        return SQL.value(self._connections, "pending", asset=asset)
 
     def has_summaries(self) -> bool:
         """Whether anything is summarised: what is made out of summaries has nothing to do before."""
-        return self._count("live_summaries", {}) > 0
+        return SQL.value(self._connections, "live_summaries") > 0
 
     def outdated_marts(self, mart: str, source: str) -> dict[str, int]:
         """Keys of ``source`` that were attempted since the mart was built, ascending, with the attempts so far."""
-        with self._connections.connection() as connection:
-            rows = connection.execute(query("partitions", "outdated_marts"), {"mart": mart, "source": source})
-            return dict(rows.fetchall())
+        found = PARTITIONS.rows(self._connections, "outdated_marts", mart=mart, source=source)
+        return {one.partition_key: one.attempts for one in found}
 
     def marts_built(self, mart: str, keys: Mapping[str, int]) -> None:
         """The mart of ``keys`` was built, each as of so many attempts of its source."""
         given = {"mart": mart, "keys": list(keys), "attempts": list(keys.values())}
-        with self._connections.connection() as connection:
-            connection.execute(query("partitions", "marts_built"), given)
+        PARTITIONS.run(self._connections, "marts_built", **given)
 
     def last_marts(self) -> tuple[str, date] | None:
         """By which dbt project all marts were built last, and up to which day; None before the first build."""
-        with self._connections.connection() as connection:
-            found = connection.execute(query("work", "kept_setting"), {"key": LAST_MARTS}).fetchone()
-        if found is None:
+        kept = SQL.value(self._connections, "kept_setting", key=LAST_MARTS)
+        if kept is None:
             return None
-        (kept,) = found
         version, day = kept.split()
         return version, date.fromisoformat(day)
 
     def keep_last_marts(self, version: str, day: date) -> None:
-        with self._connections.connection() as connection:
-            connection.execute(query("work", "change_setting"), {"key": LAST_MARTS, "value": f"{version} {day}"})
+        SQL.run(self._connections, "change_setting", key=LAST_MARTS, value=f"{version} {day}")
 
     def leave_unreported(self, asset: str, counts: Mapping[str, int]) -> None:
         """Work on ``asset`` was done outside of Dagster's runs."""
-        with self._connections.connection() as connection:
-            connection.execute(query("work", "leave_unreported"), {"asset": asset, "counts": Jsonb(dict(counts))})
+        SQL.run(self._connections, "leave_unreported", asset=asset, counts=Jsonb(dict(counts)))
 
     def unreported(self, asset: str) -> list[Unreported]:
-        with self._connections.connection() as connection, connection.cursor(row_factory=kwargs_row(Unreported)) as got:
-            return got.execute(query("work", "unreported"), {"asset": asset}).fetchall()
+        return SQL.rows(self._connections, "unreported", Unreported, asset=asset)
 
     def drop_reported(self, ids: Sequence[int]) -> None:
         """A run has shown them."""
-        with self._connections.connection() as connection:
-            connection.execute(query("work", "drop_reported"), {"ids": list(ids)})
+        SQL.run(self._connections, "drop_reported", ids=list(ids))
 
     def first_month(self) -> date | None:
         with self._connections.connection() as connection:
@@ -97,18 +85,10 @@ class PostgresWorkStore:
         """Write down where partitions begin: what was worked off under a month stays below it when its messages go."""
         with self._connections.connection() as connection:
             if (month := first_month(connection)) is not None:
-                connection.execute(query("work", "move_first_month"), {"month": month.isoformat()})
-
-    def _count(self, name: str, parameters: dict[str, object]) -> int:
-        with self._connections.connection() as connection:
-            found = connection.execute(query("work", name), parameters).fetchone()
-        return int(found[0]) if found is not None else 0
+                SQL.run(connection, "move_first_month", month=month.isoformat())
 
 
 def first_month(connection: Connection) -> date | None:
     """The first day of the first month that anything was ever filed under; None in an empty memory."""
-    with connection.cursor(row_factory=kwargs_row(_Begin)) as cursor:
-        found = cursor.execute(query("work", "first_day")).fetchone()
-    assert found is not None, "a select without FROM always gives a row"
-    months = [day.replace(day=1) for day in found if day is not None]
+    months = [day.replace(day=1) for day in SQL.one(connection, "first_day") or () if day is not None]
     return min(months, default=None)

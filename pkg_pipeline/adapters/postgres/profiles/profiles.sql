@@ -4,7 +4,7 @@
 -- name: persons
 -- P20, as of the week: persons first met before known_before with something summarised. Attempts last, then those without
 -- any profile, then the most recent contact first.
-SELECT e.id, e.name, o.name
+SELECT e.id AS entity_id, e.name, e.is_self, e.type, o.name AS organization
 FROM entities e
 LEFT JOIN organizations o ON o.id = e.organization_id
 LEFT JOIN profile_attempts a ON a.entity_id = e.id AND a.week = %(week)s
@@ -32,15 +32,11 @@ ORDER BY coalesce(a.attempts, 0),
 -- All of a profile's material is of one moment.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
 
--- name: me
-SELECT e.id, e.name, e.type, o.name FROM entities e LEFT JOIN organizations o ON o.id = e.organization_id
-WHERE e.is_self ORDER BY e.id LIMIT 1
-
 -- name: covered
 -- P22: the summaries that go in, newest first. What rests on a deleted message does not (P29). Key points as text: of ten
 -- thousand summaries they are read five times as fast.
-SELECT s.id, p.interaction_id, i.day, p.ended_at, i.language, p.message_count, s.summary_token_count, s.key_points::text,
-       s.status = 'dirty'
+SELECT s.id AS summary_id, p.interaction_id, i.day, p.ended_at, i.language, p.message_count AS messages,
+       s.summary_token_count AS tokens, s.key_points::text, s.status = 'dirty' AS is_dirty
 FROM interaction_participants p
 JOIN live_summaries s ON s.interaction_id = p.interaction_id
     AND s.dirty_reason IS DISTINCT FROM 'deleted'
@@ -49,16 +45,14 @@ JOIN eligible_chats c ON c.id = i.chat_id
 WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(covers_until)s
 ORDER BY p.ended_at DESC, p.interaction_id
 
--- name: extents
--- P22: how much there was up to the week's end, and up to the end of the newest covered interaction.
-SELECT count(*), coalesce(sum(p.message_count), 0), min(p.started_at), max(p.started_at), max(p.ended_at),
-       count(*) FILTER (WHERE p.ended_at <= %(newest)s), coalesce(sum(p.message_count) FILTER (WHERE p.ended_at <= %(newest)s), 0),
-       min(p.started_at) FILTER (WHERE p.ended_at <= %(newest)s), max(p.started_at) FILTER (WHERE p.ended_at <= %(newest)s),
-       max(p.ended_at) FILTER (WHERE p.ended_at <= %(newest)s)
+-- name: extent
+-- P22: how much there was up to a moment.
+SELECT count(*) AS interactions, coalesce(sum(p.message_count), 0)::bigint AS messages,
+       min(p.started_at) AS first_started_at, max(p.started_at) AS last_started_at, max(p.ended_at) AS last_ended_at
 FROM interaction_participants p
 JOIN interactions i ON i.id = p.interaction_id
 JOIN eligible_chats c ON c.id = i.chat_id
-WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)s
+WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(until)s
 
 -- name: last_meaningful
 -- P22: the last interaction by then with a decision or an open item of this person, or so many messages of each side.
@@ -80,45 +74,6 @@ SELECT greatest(
      WHERE s.entity_id = %(entity)s AND s.kind = 'action_item' AND NOT s.is_withheld AND s.at <= least(%(until)s, %(covers_until)s)
        AND (s.status = 'open' OR s.closed_at > %(last_day)s))
 )
-
--- name: decisions
-SELECT s.item_id, s.interaction_id, coalesce(s.decided_on, (s.at AT TIME ZONE %(timezone)s)::date), s.importance = 'high', s.description
-FROM summary_items s
-WHERE s.entity_id = %(entity)s AND s.kind = 'decision' AND NOT s.is_withheld AND s.at <= %(covers_until)s
-ORDER BY 3 DESC, s.item_id
-
--- name: open_items
--- What was open at the week's end: what was closed later was open still.
-SELECT s.item_id, s.interaction_id, (s.at AT TIME ZONE %(timezone)s)::date, s.description, s.owner, s.due_date
-FROM summary_items s
-WHERE s.entity_id = %(entity)s AND s.kind = 'action_item' AND NOT s.is_withheld AND s.at <= %(covers_until)s
-  AND (s.status = 'open' OR s.closed_at > %(last_day)s)
-ORDER BY s.due_date NULLS LAST, s.at DESC, s.item_id
-
--- name: facts
-SELECT f.fact_type || ': ' || f.value FROM (
-    SELECT fact_type, value, valid_from FROM entity_facts
-    WHERE entity_id = %(entity)s AND status = 'confirmed' AND coalesce(valid_from, '-infinity') <= %(covers_until)s
-      AND (valid_to IS NULL OR valid_to > %(covers_until)s)
-    ORDER BY valid_from DESC NULLS LAST, id LIMIT %(limit)s
-) f GROUP BY f.fact_type, f.value ORDER BY 1
-
--- name: texts
-SELECT id, summary, tone FROM interaction_summaries WHERE id = ANY(%(ids)s)
-
--- name: words
--- What was said of this very input before: in this week's row, else in the newest of another week.
-SELECT relationship_type, summary, timeline, milestones, quarantined, summary_token_count, cost_usd::float8, generation_seconds,
-       is_carried_over, week = %(week)s
-FROM entity_relationship_profiles
-WHERE entity_id = %(entity)s AND input_hash = %(input_hash)s AND prompt_version = %(prompt_version)s
-  AND model_version = %(model)s AND schema_version = %(schema_version)s
-ORDER BY week = %(week)s DESC, week DESC LIMIT 1
-
--- name: past_attempt
-SELECT attempts, deferrals, state = 'failed', coalesce(retry_at <= clock_timestamp(), true) FROM profile_attempts
-WHERE entity_id = %(entity)s AND week = %(week)s AND input_hash = %(input_hash)s
-  AND prompt_version = %(prompt_version)s AND model_version = %(model)s
 
 -- name: lock_alone
 -- A run that begins, and a row that is saved, wait for transactions that delete, edit or publish, and they for it: then

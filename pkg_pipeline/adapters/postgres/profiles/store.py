@@ -15,11 +15,13 @@ from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.profiles.reads import input_parameters
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.profiles.stores import ClaimedProfile, PastAttempt, ProfilePrompt, ProfileRow, Saved
 
+SQL = Statements("profiles")
 STORED_ERROR_CHARACTERS = 1_000
 
 
@@ -49,8 +51,7 @@ class PostgresProfileStore(Leasing):
             if not self.give_back(connection, (row.profile_id, token)):
                 return "lost"  # another worker holds it now: its result is the one that counts
             rests = {"entity": row.entity_id, "based_on": list(row.based_on), "items": list(row.items)}
-            found = connection.execute(query("profiles", "rests_on_deleted"), rests).fetchone()
-            if found is not None and found[0]:
+            if SQL.value(connection, "rests_on_deleted", **rests):
                 parameters |= {"status": "dirty", "dirty_reason": "deleted"}
             written = connection.execute(query("profiles", "save"), parameters).fetchone()
             connection.execute(query("profiles", "forget_attempt"), parameters)
@@ -97,29 +98,21 @@ class PostgresWeekStore:
         Whether the week was attempted before.
         """
         with transaction(self._connections) as connection:
-            connection.execute(query("profiles", "lock_alone"))
-            found = connection.execute(query("profiles", "begin"), {"key": week.key}).fetchone()
-        return found is not None and found[0]
+            SQL.run(connection, "lock_alone")
+            return bool(SQL.value(connection, "begin", key=week.key))
 
     def is_attempted(self, sunday: date) -> bool:
-        with self._connections.connection() as connection:
-            found = connection.execute(query("profiles", "is_attempted"), {"key": sunday.isoformat()}).fetchone()
-        return found is not None and found[0]
+        return bool(SQL.value(self._connections, "is_attempted", key=sunday.isoformat()))
 
     def revive(self, prompt: ProfilePrompt) -> int:
         """What was given up under another prompt or model is due again (P19); how many profiles."""
-        with self._connections.connection() as connection:
-            found = connection.execute(
-                query("profiles", "revive"), {"prompt_version": prompt.version, "model": prompt.model}
-            ).fetchone()
-        return int(found[0]) if found else 0
+        found = SQL.value(self._connections, "revive", prompt_version=prompt.version, model=prompt.model)
+        return int(found or 0)
 
     def resume_at(self, week: Week, profiles: Mapping[UUID, UUID]) -> datetime | None:
         """The earliest moment, by the database's clock, at which one of (profile id → entity) can go on."""
-        parameters = {"week": week.sunday, "profiles": list(profiles), "entities": list(profiles.values())}
-        with self._connections.connection() as connection:
-            found = connection.execute(query("profiles", "resume_at"), parameters).fetchone()
-        return None if found is None else found[0]
+        ids = {"profiles": list(profiles), "entities": list(profiles.values())}
+        return SQL.value(self._connections, "resume_at", week=week.sunday, **ids)
 
 
 def _columns(row: ProfileRow) -> dict[str, Any]:

@@ -167,6 +167,16 @@ MESSAGES = table(
     postgresql_with={"fillfactor": "85"},
 )
 
+LIVE_MESSAGES = view("live_messages", MESSAGES)
+
+MESSAGE_TEXTS = view(
+    "message_texts",
+    MESSAGES,
+    "id chat_id external_id sender_entity_id interaction_id sent_at imported_at edited_at deleted_at token_count"
+    " importance_score importance_reason is_outgoing kind role reply_to content_hash is_archived archived_at"
+    " archived_month content parts",
+)
+
 MESSAGE_REVISIONS = table(
     "message_revisions",
     "A text of a message that does not stand (any more); blanked with the words of a deleted message, the hash stays.",

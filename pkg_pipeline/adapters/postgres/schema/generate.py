@@ -23,7 +23,12 @@ NOTE = "# Written by `make docs` from the tables of pkg_pipeline.adapters.postgr
 STALE_DAYS = 31
 """A source whose newest row is older is warned about."""
 
-COMPOSED = {"reads": ("statements",), "monitoring": ("figures", "queues")}
+COMPOSED = {
+    "reads": ("statements",),
+    "monitoring": ("figures", "queues"),
+    "profiles": ("statements",),
+    "sessions": ("statements",),
+}
 """Room → its modules with ``STATEMENTS``."""
 
 

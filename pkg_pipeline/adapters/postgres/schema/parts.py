@@ -28,6 +28,7 @@ from sqlalchemy.sql.base import SchemaEventTarget
 
 SCHEMA = "pkg"
 METADATA = MetaData(schema=SCHEMA)
+VIEWS: dict[str, TableClause] = {}
 MOMENT = DateTime(timezone=True)
 TEXTS = ARRAY(Text)
 NUMBERS = ARRAY(BigInteger)
@@ -73,7 +74,8 @@ def col(
 def view(name: str, of: Table, names: str = "") -> TableClause:
     """A view of the schema that shows columns of ``of``: all of them, or those of ``names``."""
     shown = [of.c[one] for one in names.split()] or list(of.c)
-    return TableClause(name, *(column(one.name, one.type) for one in shown), schema=SCHEMA)
+    VIEWS[name] = TableClause(name, *(column(one.name, one.type) for one in shown), schema=SCHEMA)
+    return VIEWS[name]
 
 
 def pick(source: FromClause, names: str) -> list[ColumnElement[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import REAL, BigInteger, Boolean, Integer, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
-from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, NUMBERS, TEXTS, USD, check, col, index, table, to
+from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, NUMBERS, TEXTS, USD, check, col, index, table, to, view
 
 STANDS = "status <> 'superseded'"
 """The folds that count."""
@@ -46,6 +46,14 @@ CONVERSATION_SESSIONS = table(
     index("conversation_sessions_due", "next_due_at", where="next_due_at IS NOT NULL"),
     index("conversation_sessions_active", "last_message_at DESC NULLS LAST, id"),
     postgresql_with={"fillfactor": "70"},
+)
+
+SESSION_STATES = view(
+    "session_states",
+    CONVERSATION_SESSIONS,
+    "id policy strategy summary_interval hwm_message_id last_message_id message_count token_count messages_since_hwm"
+    " tokens_since_hwm first_since_at last_message_at messages_since_fold messages_since_look last_fold_at event"
+    " folding_to_id folding_trigger is_pending dirty_folds label",
 )
 
 SESSION_SUMMARIES = table(
@@ -97,6 +105,8 @@ SESSION_SUMMARIES = table(
     index("session_summaries_dirty", "session_id", where="status = 'dirty'"),
     index("session_summaries_parent", "parent_summary_id", where="parent_summary_id IS NOT NULL"),
 )
+
+STANDING_FOLDS = view("standing_folds", SESSION_SUMMARIES)
 
 MEMORY_TOPICS = table(
     "memory_topics",

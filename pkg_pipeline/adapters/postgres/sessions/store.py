@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -11,14 +12,20 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.sessions.counters import STATE_COLUMNS, SessionCounters, state_of
+from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
+from pkg_pipeline.adapters.postgres.statements import Statements, part
 from pkg_pipeline.memory.session.records import SessionEvent, SessionMessage, SessionState
 from pkg_pipeline.stages.sessions.records import FoldSource, SessionChat, SessionRow, SessionStart
 
 FAR = datetime(9999, 1, 1, tzinfo=UTC)
 FIRST_ID = UUID(int=0)
 PAST_LAST_MESSAGE = 2**63 - 1
-ROW_COLUMNS = STATE_COLUMNS + 9
+SQL = Statements("sessions")
+MESSAGE_COLUMNS = (
+    "message_id",
+    "message_tokens",
+    *(field.name for field in fields(SessionMessage) if field.name not in ("id", "token_count")),
+)
 
 
 def make_session(
@@ -33,8 +40,8 @@ def make_session(
     connection.execute(query("ingest", "insert_chats"), described)
     connection.execute(query("ingest", "lock_chats"), {"ids": [chat.id], "selves": list(selves)})
     given = {"id": chat.id, "policy": start.policy, "strategy": start.strategy}
-    if connection.execute(query("sessions", "insert_session"), given).fetchone() is not None:
-        connection.execute(query("sessions", "count_all"), given)
+    if SQL.run(connection, "insert_session", **given):
+        SQL.run(connection, "count_all", id=chat.id)
         _set_due(connection, chat.id, chat.source, counters, start.now)
 
 
@@ -42,9 +49,10 @@ def _set_due(
     connection: Connection, session_id: UUID, source: str, counters: SessionCounters, now: datetime
 ) -> SessionState:
     """Says when a session that is locked is asked next."""
-    row = connection.execute(query("sessions", "lock_state"), {"id": session_id}).fetchone()
-    assert row is not None
-    return counters.set_due(connection, [(state_of(row), source)], now=now)[0][0]
+    state = SQL.one(connection, "lock_state", SessionState, id=session_id)
+    assert state is not None
+    ((found, _, _),) = counters.set_due(connection, [(state, source)], now=now)
+    return found
 
 
 class PostgresSessionStore:
@@ -63,10 +71,10 @@ class PostgresSessionStore:
             return found
         with transaction(self._connections) as connection:
             make_session(connection, start, self._counters)
-            row = connection.execute(query("sessions", "state"), {"id": start.chat.id}).fetchone()
-        if row is None:
+            state = SQL.one(connection, "state", SessionState, id=start.chat.id)
+        if state is None:
             raise RuntimeError("a session that was made is not there")
-        return state_of(row)
+        return state
 
     def event(self, session_id: UUID, event: SessionEvent, *, source: str, now: datetime) -> SessionState | None:
         """Asks for a fold at once; None where there is no such session."""
@@ -84,96 +92,60 @@ class PostgresSessionStore:
         self, session_id: UUID, name: str, given: Mapping[str, Any], source: str, now: datetime
     ) -> SessionState | None:
         with transaction(self._connections) as connection:
-            if connection.execute(query("sessions", "lock_state"), {"id": session_id}).fetchone() is None:
+            if not SQL.run(connection, "lock_state", id=session_id):
                 return None
-            connection.execute(query("sessions", name), {"id": session_id, **given})
+            SQL.run(connection, name, id=session_id, **given)
             return _set_due(connection, session_id, source, self._counters, now)
 
     # ── reading ───────────────────────────────────────────────────────────────────────────────
 
     def chat(self, chat_id: UUID) -> SessionChat | None:
-        rows = self._rows("chat", {"chat": chat_id})
-        return SessionChat(*rows[0]) if rows else None
+        return SQL.one(self._connections, "chat", SessionChat, chat=chat_id)
 
     def state(self, session_id: UUID) -> SessionState | None:
-        rows = self._rows("state", {"id": session_id})
-        return state_of(rows[0]) if rows else None
+        return SQL.one(self._connections, "state", SessionState, id=session_id)
 
     def page(self, *, after: tuple[datetime | None, UUID] | None, limit: int) -> list[SessionRow]:
-        """Latest activity first, those without any last."""
         at, last = after or (FAR, FIRST_ID)
-        rows: list[tuple[Any, ...]] = []
+        found: list[SessionRow] = []
         if at is not None:
-            rows = self._rows("page_dated", {"at": at, "id": last, "limit": limit})
+            found = SQL.rows(self._connections, "page_dated", _listed, at=at, id=last, limit=limit)
             last = FIRST_ID
-        if len(rows) < limit:
-            rows += self._rows("page_undated", {"id": last, "limit": limit - len(rows)})
-        return [_row(row) for row in rows]
+        if len(found) < limit:
+            found += SQL.rows(self._connections, "page_undated", _listed, id=last, limit=limit - len(found))
+        return found
 
     def recent(self, session_id: UUID, *, limit: int) -> tuple[SessionRow, list[SessionMessage]] | None:
-        """H16: the counters and the last live messages, oldest first, in one bounded statement."""
-        rows = self._rows("recent", {"id": session_id, "limit": limit})
-        if not rows:
+        found = SQL.rows(self._connections, "recent", _with_message, id=session_id, limit=limit)
+        if not found:
             return None
-        return _row(rows[0]), [message_of(row[ROW_COLUMNS:]) for row in rows if row[ROW_COLUMNS] is not None]
+        session, _ = found[0]
+        return session, [message for _, message in found if message is not None]
 
     def messages(self, session_id: UUID, *, before_id: int | None, limit: int) -> list[SessionMessage]:
-        """Live messages of a chat, newest first; archived texts are read from the archive."""
         before = PAST_LAST_MESSAGE if before_id is None else before_id
-        return [message_of(row) for row in self._rows("messages", {"id": session_id, "before": before, "limit": limit})]
+        return SQL.rows(self._connections, "messages", _message, id=session_id, before=before, limit=limit)
 
     def sources(self, session_id: UUID, fold_id: UUID) -> list[FoldSource] | None:
-        """T6: all that a fold covers, in order; None where there is no such fold."""
-        given = {"id": session_id, "fold": fold_id}
-        if not self._rows("fold_is_there", given):
+        if SQL.value(self._connections, "fold_is_there", id=session_id, fold=fold_id) is None:
             return None
-        return [FoldSource(message_of(row), row[-2], row[-1]) for row in self._rows("fold_messages", given)]
-
-    def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        with self._connections.connection() as connection:
-            return connection.execute(query("sessions", name), parameters).fetchall()
+        return SQL.rows(self._connections, "fold_messages", _source, id=session_id, fold=fold_id)
 
 
-def _row(row: Sequence[Any]) -> SessionRow:
-    return SessionRow(state_of(row), *row[STATE_COLUMNS:ROW_COLUMNS])
+def _listed(*, chat_source: str, chat_external_id: str, chat_title: str | None, **columns: Any) -> SessionRow:
+    state = part(SessionState, columns)
+    return SessionRow(state, chat_source, chat_external_id, chat_title, **columns)
 
 
-def message_of(row: Sequence[Any]) -> SessionMessage:
-    """The columns of a message, as every statement here gives them."""
-    (
-        number,
-        external_id,
-        sent_at,
-        text,
-        role,
-        kind,
-        parts,
-        sender,
-        name,
-        is_self,
-        is_outgoing,
-        content_hash,
-        tokens,
-        score,
-        reason,
-        is_folded,
-        *_,
-    ) = row
-    return SessionMessage(
-        id=number,
-        external_id=external_id,
-        sent_at=sent_at,
-        text=text,
-        role=role,
-        kind=kind,
-        parts=None if parts is None else tuple(parts),
-        sender_entity_id=sender,
-        sender_name=name or "",
-        is_self=bool(is_self),
-        is_outgoing=is_outgoing,
-        content_hash=content_hash,
-        token_count=tokens,
-        importance_score=score,
-        importance_reason=reason,
-        is_folded=is_folded,
-    )
+def _message(*, message_id: int, message_tokens: int, **columns: Any) -> SessionMessage:
+    return SessionMessage(id=message_id, token_count=message_tokens, **columns)
+
+
+def _with_message(**columns: Any) -> tuple[SessionRow, SessionMessage | None]:
+    """A session with one of its messages, if it has any."""
+    message = {name: columns.pop(name) for name in MESSAGE_COLUMNS}
+    return _listed(**columns), None if message["message_id"] is None else _message(**message)
+
+
+def _source(*, is_archived: bool, is_deleted: bool, **columns: Any) -> FoldSource:
+    return FoldSource(_message(**columns), is_archived, is_deleted)

@@ -13,6 +13,7 @@ from alembic.migration import MigrationContext
 from pkg_pipeline.adapters.postgres import engine, queries
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.schema import generate
+from pkg_pipeline.adapters.postgres.schema.parts import VIEWS
 from pkg_pipeline.adapters.postgres.schema.tables import METADATA, SCHEMA
 
 MADE_LATER = re.compile(r"alembic_version|archived_messages_\d{4}_\d\d")
@@ -101,6 +102,17 @@ def test_the_catalog_tells_a_constraint_an_index_a_comment_and_a_table(
     with engine.connect(database_url, autocommit=True) as connection:
         connection.execute(change)  # pyright: ignore[reportArgumentType, reportCallIssue]
     assert expected in str(before ^ catalog(database_url))
+
+
+def test_views_have_the_columns_that_statements_may_name(database_url: str) -> None:
+    with engine.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT table_name, array_agg(column_name::text) FROM information_schema.columns"
+            " WHERE table_schema = 'pkg' GROUP BY table_name"
+        ).fetchall()
+    there = {name: set(columns) for name, columns in found}
+    assert len(VIEWS) > 5
+    assert {name: set(view.c.keys()) for name, view in VIEWS.items()} == {name: there[name] for name in VIEWS}
 
 
 def test_every_table_and_column_says_what_it_holds() -> None:

@@ -1,0 +1,111 @@
+"""The statements that read what profiles are worded from, and what was worded before; compiled by ``make docs``.
+
+What is counted over interactions stands in ``profiles.sql``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from pkg_pipeline.adapters.postgres.schema import conversations, summaries
+from pkg_pipeline.adapters.postgres.schema.parts import pick
+
+p = sa.bindparam
+
+attempts = summaries.PROFILE_ATTEMPTS
+entities = conversations.ENTITIES.alias("e")
+facts = conversations.ENTITY_FACTS
+items = summaries.SUMMARY_ITEMS.alias("s")
+organizations = conversations.ORGANIZATIONS.alias("o")
+profiles = summaries.ENTITY_RELATIONSHIP_PROFILES
+
+COVERED = p("covers_until", type_=sa.DateTime(timezone=True))
+SAID_ON = sa.cast(sa.func.timezone(p("timezone"), items.c.at), sa.Date)
+
+
+def _of_input(table: Any) -> list[Any]:
+    """Rows that are of this person and this very input, prompt and model."""
+    given = {
+        "entity_id": "entity",
+        "input_hash": "input_hash",
+        "prompt_version": "prompt_version",
+        "model_version": "model",
+    }
+    return [table.c[column] == p(name) for column, name in given.items()]
+
+
+def _items(kind: str, *shown: Any) -> Any:
+    """Items of this person by the end of what is covered, none that is withheld (P29)."""
+    mine = [items.c.entity_id == p("entity"), items.c.kind == kind, sa.not_(items.c.is_withheld), items.c.at <= COVERED]
+    return sa.select(*pick(items, "item_id=id interaction_id description"), *shown).where(*mine)
+
+
+def _me() -> sa.ClauseElement:
+    known = sa.select(*pick(entities, "id=entity_id name is_self type"), organizations.c.name.label("organization"))
+    known = known.select_from(entities).outerjoin(organizations, organizations.c.id == entities.c.organization_id)
+    return known.where(entities.c.is_self).order_by(entities.c.id).limit(sa.literal_column("1"))
+
+
+def _decisions() -> sa.ClauseElement:
+    day = sa.func.coalesce(items.c.decided_on, SAID_ON).label("decided_on")
+    found = _items("decision", day, (items.c.importance == "high").label("is_high"))
+    return found.order_by(day.desc(), items.c.item_id)
+
+
+def _open_items() -> sa.ClauseElement:
+    """What was open at the week's end: what was closed later was open still."""
+    found = _items("action_item", SAID_ON.label("since"), *pick(items, "owner due_date"))
+    found = found.where(sa.or_(items.c.status == "open", items.c.closed_at > p("last_day")))
+    return found.order_by(items.c.due_date.nulls_last(), items.c.at.desc(), items.c.item_id)
+
+
+def _facts() -> sa.ClauseElement:
+    """What held at the end of what is covered, each once."""
+    since = sa.func.coalesce(facts.c.valid_from, sa.literal_column("'-infinity'"))
+    known = (
+        sa.select(*pick(facts, "fact_type value"))
+        .where(facts.c.entity_id == p("entity"), facts.c.status == "confirmed", since <= COVERED)
+        .where(sa.or_(facts.c.valid_to.is_(None), facts.c.valid_to > COVERED))
+        .order_by(facts.c.valid_from.desc().nulls_last(), facts.c.id)
+        .limit(p("limit"))
+        .subquery("f")
+    )
+    said = (known.c.fact_type + ": " + known.c.value).label("said")
+    return sa.select(said).group_by(known.c.fact_type, known.c.value).order_by(said)
+
+
+def _words() -> sa.ClauseElement:
+    """What was said of this very input before: in this week's row, else in the newest of another week."""
+    is_own = profiles.c.week == p("week")
+    return (
+        sa.select(
+            *pick(profiles, "relationship_type summary timeline milestones quarantined is_carried_over"),
+            *pick(profiles, "summary_token_count=summary_tokens generation_seconds=seconds"),
+            sa.cast(profiles.c.cost_usd, sa.Double).label("cost_usd"),
+            is_own.label("is_own"),
+        )
+        .where(*_of_input(profiles), profiles.c.schema_version == p("schema_version"))
+        .order_by(is_own.desc(), profiles.c.week.desc())
+        .limit(sa.literal_column("1"))
+    )
+
+
+def _past_attempt() -> sa.ClauseElement:
+    is_due = sa.func.coalesce(attempts.c.retry_at <= sa.func.clock_timestamp(), sa.true()).label("is_due")
+    found = sa.select(*pick(attempts, "attempts deferrals"), (attempts.c.state == "failed").label("is_failed"), is_due)
+    return found.where(*_of_input(attempts), attempts.c.week == p("week"))
+
+
+STATEMENTS: dict[str, sa.ClauseElement] = {
+    "me": _me(),
+    "decisions": _decisions(),
+    "open_items": _open_items(),
+    "facts": _facts(),
+    "texts": sa.select(*pick(summaries.INTERACTION_SUMMARIES, "id summary tone")).where(
+        summaries.INTERACTION_SUMMARIES.c.id == sa.func.any(p("ids"))
+    ),
+    "words": _words(),
+    "past_attempt": _past_attempt(),
+}
