@@ -26,7 +26,7 @@ from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.archive.stores import RestoreScope
+from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.wiring import Memory
 
 ROUNDS = 3

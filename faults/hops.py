@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.archive.stores import RestoreScope
+from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.wiring import Memory, PinnedClock
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter

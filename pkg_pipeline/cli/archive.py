@@ -16,8 +16,8 @@ from rich.table import Table
 from pkg_pipeline.adapters.postgres.archive.store import ArchiveBusy
 from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, counted, notes, settings_in_force, show
 from pkg_pipeline.memory.hashing import parse_chat_key, parse_typed_message_key
+from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.archive.stage import ArchiveStatus, MonthStatus, NothingThere, RestoreReport
-from pkg_pipeline.stages.archive.stores import RestoreScope
 from pkg_pipeline.stages.reads.chats import find_chat
 from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatUnknown
 from pkg_pipeline.wiring import open_memory

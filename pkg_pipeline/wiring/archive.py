@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pkg_pipeline.adapters.postgres.archive.store import PostgresArchiveStore
 from pkg_pipeline.stages.archive import stage as archive
+from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.archive.stage import ArchiveDeps, ArchiveParams, ArchiveStatus, MonthReport, RestoreReport
-from pkg_pipeline.stages.archive.stores import RestoreScope
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

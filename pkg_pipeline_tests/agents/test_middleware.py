@@ -13,8 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter
-from pkg_pipeline.agents.middleware import LiveTurnTooLong, MemoryMiddleware
-from pkg_pipeline.agents.prompt_counts import system_tokens, window_messages
+from pkg_pipeline.agents.middleware import LiveTurnTooLong, MemoryMiddleware, system_tokens, window_messages
 from pkg_pipeline.agents.recall_tool import recall_memory
 from pkg_pipeline.memory.message.blocks import prompt_text
 from pkg_pipeline.stages.ingest.threads import chat_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.message import archiving
-from pkg_pipeline.stages.archive.stores import (
+from pkg_pipeline.stages.archive.records import (
     ArchiveAge,
     KeptMonth,
     MonthLeft,

@@ -18,17 +18,18 @@ from pkg_pipeline.memory.text.cleaning import (
     clean_text_counted,
     unexpected_error,
 )
-from pkg_pipeline.stages.ingest.exported_spans import Evidence, SeenNumbers
 from pkg_pipeline.stages.ingest.owner import is_open, is_surely_me
 from pkg_pipeline.stages.ingest.parsed_rows import Taken, key_refusal, refusal_of, rows_of, shown
 from pkg_pipeline.stages.ingest.records import (
     ChatNames,
     ChatRow,
     EntityRow,
+    Evidence,
     ExportSource,
     ImportReport,
     IngestBatch,
     IngestCounts,
+    SeenNumbers,
     Unstorable,
 )
 from pkg_pipeline.stages.ports import TokenCounter

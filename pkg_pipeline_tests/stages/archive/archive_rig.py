@@ -11,8 +11,8 @@ from pkg_pipeline.adapters.clock import PinnedClock
 from pkg_pipeline.adapters.postgres.archive.store import PostgresArchiveStore
 from pkg_pipeline.adapters.postgres.interactions.partitions import PostgresPartitionStore
 from pkg_pipeline.stages.archive import stage as archive
+from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.archive.stage import ArchiveDeps, ArchiveParams, ArchiveStatus, MonthReport, RestoreReport
-from pkg_pipeline.stages.archive.stores import RestoreScope
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, START, Line, Rig
 
 AFTER_DAYS = 180.0

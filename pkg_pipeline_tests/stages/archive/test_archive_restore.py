@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.archive.stage import NothingThere
-from pkg_pipeline.stages.archive.stores import RestoreScope
 from pkg_pipeline_tests.stages.archive.archive_rig import AFTER_DAYS, JANUARY, ArchiveRig
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, line
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pkg_pipeline.stages.archive.stores import RestoreScope
+from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline_tests.stages.archive.archive_rig import JANUARY, ArchiveRig
 from pkg_pipeline_tests.stages.ingest.import_rig import START, line
 

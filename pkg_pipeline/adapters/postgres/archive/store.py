@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory.message.archiving import KEPT_FROM, MARK, HeldBack, Ready
-from pkg_pipeline.stages.archive.stores import ArchiveAge, KeptMonth, MonthLeft, Moved, Restored, RestoreScope
+from pkg_pipeline.stages.archive.records import ArchiveAge, KeptMonth, MonthLeft, Moved, Restored, RestoreScope
 
 SQL = Statements("archive")
 PARTITION = "archived_messages_{month:%Y_%m}"

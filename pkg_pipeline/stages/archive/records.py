@@ -1,4 +1,4 @@
-"""What the archive stage needs from storage, as Protocols it owns, and the records that pass between them."""
+"""What passes between the archive stage and its store."""
 
 from __future__ import annotations
 
