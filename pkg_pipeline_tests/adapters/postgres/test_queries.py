@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,3 +126,16 @@ def test_unknown_names_are_said_clearly() -> None:
         queries.query("ingest", "nothing")
     with pytest.raises(queries.UnknownQuery, match=r"nothing\.sql has no statement nothing"):
         queries.query("nothing", "nothing")
+
+
+def test_no_store_of_the_reads_loads_sqlalchemy() -> None:
+    """Statements are composed when they are written down, not when somebody asks."""
+    stores = ("reads.store", "monitoring.store", "profiles.reads", "sessions.store")
+    loaded = "; ".join(f"import pkg_pipeline.adapters.postgres.{store}" for store in stores)
+    said = subprocess.run(
+        [sys.executable, "-c", f"import sys; {loaded}; print('sqlalchemy' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.strip() == "False"
