@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any
@@ -11,16 +10,23 @@ from uuid import UUID
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pkg_pipeline.adapters.postgres.archive.store import ArchiveBusy
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, counted, notes, settings_in_force, show
+from pkg_pipeline.cli.terminal import (
+    CommandFailed,
+    JsonFlag,
+    as_text,
+    counted,
+    memory_in_force,
+    show,
+    table,
+    working,
+)
 from pkg_pipeline.memory.hashing import parse_chat_key, parse_typed_message_key
 from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.archive.stage import ArchiveStatus, MonthStatus, NothingThere, RestoreReport
 from pkg_pipeline.stages.reads.chats import find_chat
 from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatUnknown
-from pkg_pipeline.wiring import open_memory
 
 archive = typer.Typer(
     help="The archive: status, restore, compact.",
@@ -33,7 +39,7 @@ archive = typer.Typer(
 @archive.command()
 def status(json: JsonFlag = False) -> None:
     """Month by month: what the archive holds, what is due, what waits and why, what would be dropped."""
-    with open_memory(settings_in_force()) as memory:
+    with memory_in_force() as memory:
         found = memory.archive.status()
     show(found.to_json(), as_json=json, human=lambda screen: _print_status(screen, found))
 
@@ -52,7 +58,7 @@ def restore(
 ) -> None:
     """Texts back into their messages, byte for byte. They are left alone for the archive age again."""
     scope = _scope(message=message, interaction=interaction, chat=chat, month=month)
-    with open_memory(settings_in_force()) as memory, _working("restoring", as_json=json):
+    with memory_in_force() as memory, working("restoring", as_json=json):
         try:
             if chat is not None:
                 with suppress(ChatUnknown):  # what is not there is said in the words of a restore
@@ -66,7 +72,7 @@ def restore(
 @archive.command()
 def compact(json: JsonFlag = False) -> None:
     """Rewrite the messages without their holes, so that the disk gets the space. Nobody else may use the memory."""
-    with open_memory(settings_in_force()) as memory, _working("rewriting", as_json=json):
+    with memory_in_force() as memory, working("rewriting", as_json=json):
         try:
             before, after = memory.archive.compact()
         except ArchiveBusy as error:
@@ -105,30 +111,17 @@ def _month(given: str) -> date:
         raise ValueError(f"{given!r} is no month, such as 2025-03") from None
 
 
-@contextmanager
-def _working(words: str, *, as_json: bool) -> Iterator[None]:
-    """A sign of life on a terminal: a large chat, or the whole table, takes its time."""
-    screen = notes()
-    if as_json or not screen.is_terminal:
-        yield
-        return
-    with screen.status(f"{words} …"):
-        yield
-
-
 def _print_status(screen: Console, found: ArchiveStatus) -> None:
     said = found.to_json()
     kept = "for ever" if found.keep_months is None else f"for {counted(found.keep_months, 'month')}"
     screen.print(f"archived {found.after_days:g} days after a conversation's end, kept {kept}")
-    table = Table("month", "state", "messages", "bytes", "next run", "waits", box=None, padding=(0, 2, 0, 0))
-    for column in table.columns[2:4]:
-        column.justify = "right"
+    rows = table("month", "state", "messages", "bytes", "next run", "waits", numbers=slice(2, 4))
     for one in found.months:
-        table.add_row(
+        rows.add_row(
             f"{one.month:%Y-%m}", one.state, f"{one.messages:,}", f"{one.bytes:,}", _next_run(one), _waits(one)
         )
     if found.months:
-        screen.print(table)
+        screen.print(rows)
     screen.print(f"{counted(said['messages'], 'message')} in the archive, {said['bytes']:,} bytes of text")
     if said["due"]:
         screen.print("due now: pkg-pipeline run --only archived_messages", markup=False)

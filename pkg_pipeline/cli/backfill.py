@@ -17,7 +17,17 @@ from rich.console import Console
 from rich.table import Table
 
 from pkg_pipeline.cli.progress import showing
-from pkg_pipeline.cli.terminal import FAILED, CommandFailed, JsonFlag, counted, notes, plain, settings_in_force, show
+from pkg_pipeline.cli.terminal import (
+    FAILED,
+    CommandFailed,
+    JsonFlag,
+    counted,
+    memory_in_force,
+    notes,
+    plain,
+    show,
+    table,
+)
 from pkg_pipeline.stages.summaries.backfill import BackfillUnknown, BackfillWrong
 from pkg_pipeline.stages.summaries.backfill_stores import Backfill, BackfillRequest, Forecast
 
@@ -53,8 +63,6 @@ def backfill(
 
     The same command again goes on where it was.
     """
-    from pkg_pipeline.wiring import open_memory
-
     if sum((dry_run, resume, cancel, list_)) > 1:
         raise typer.BadParameter("choose one of --dry-run, --resume, --cancel and --list")
     if backfill_id is not None and not (resume or cancel or list_):
@@ -64,7 +72,7 @@ def backfill(
     chosen = None if backfill_id is None else _id(backfill_id)
     given = {"older_than_days": older_than_days, "limit": limit, "stale": stale, "failed": failed}
     days = {"first_day": _day(from_, "--from"), "last_day": _day(to, "--to")}
-    with open_memory(settings_in_force()) as memory, _said():
+    with memory_in_force() as memory, _said():
         if list_:
             _list(memory, chosen, as_json=json)
         elif cancel:
@@ -241,15 +249,13 @@ def _print_forecast(screen: Console, forecast: Forecast, memory: Memory) -> None
 
 def _print_outcome(screen: Console, one: Backfill, *, paid: bool) -> None:
     told, done = one.forecast, one.progress
-    table = Table("", "forecast", "actual", box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    table.add_row("interactions", f"{told.interactions:,}", f"{done.summarized:,}")
-    table.add_row("calls", f"{told.calls:,}", f"{one.actual.calls:,}")
-    table.add_row("tokens", f"{told.tokens:,}", f"{one.actual.tokens:,}")
+    rows = table("", "forecast", "actual", numbers=slice(1, None))
+    rows.add_row("interactions", f"{told.interactions:,}", f"{done.summarized:,}")
+    rows.add_row("calls", f"{told.calls:,}", f"{one.actual.calls:,}")
+    rows.add_row("tokens", f"{told.tokens:,}", f"{one.actual.tokens:,}")
     if paid:
-        table.add_row("USD", f"{told.usd:.4f}", f"{one.actual.usd:.4f}")
-    screen.print(table)
+        rows.add_row("USD", f"{told.usd:.4f}", f"{one.actual.usd:.4f}")
+    screen.print(rows)
     if done.failed:
         screen.print(f"{counted(done.failed, 'interaction')} given up; backfill --failed tries again.")
     if done.dropped:
@@ -266,15 +272,23 @@ def _why(one: Backfill) -> str:
 
 
 def _listed(found: Sequence[Backfill]) -> Table:
-    table = Table(
-        "id", "asked", "by", "state", "left", "failed", "interactions", "tokens", "USD", "waits for", box=None
+    rows = table(
+        "id",
+        "asked",
+        "by",
+        "state",
+        "left",
+        "failed",
+        "interactions",
+        "tokens",
+        "USD",
+        "waits for",
+        numbers=slice(4, 9),
     )
-    table.columns[0].no_wrap = True
-    for column in table.columns[4:9]:
-        column.justify = "right"
+    rows.columns[0].no_wrap = True
     for one in found:
         told = one.forecast
-        table.add_row(
+        rows.add_row(
             str(one.id),
             f"{one.requested_at:%Y-%m-%d %H:%M}",
             plain(one.requested_by),
@@ -286,7 +300,7 @@ def _listed(found: Sequence[Backfill]) -> Table:
             f"{one.actual.usd:.4f} of {told.usd:.4f}",
             plain(one.waits_for or ""),
         )
-    return table
+    return rows
 
 
 def _id(text: str) -> UUID:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from pkg_pipeline.cli.progress import SHORT_SECONDS, OnPart, showing
 from pkg_pipeline.cli.terminal import (
-    PROGRESS_AFTER_SECONDS,
     CommandFailed,
     JsonFlag,
     YesFlag,
     as_text,
     confirm,
     counted,
+    memory_in_force,
     notes,
+    one_of,
     plain,
-    settings_in_force,
     show,
+    table,
 )
 from pkg_pipeline.compare.figures import sampled
 from pkg_pipeline.compare.page import page, setup
@@ -72,12 +73,11 @@ def compare(
     Nothing of it is stored. With a paid model its folds are paid for, after asking, within the caps of the live lane.
     """
     from pkg_pipeline.compare.wiring import CompareWork
-    from pkg_pipeline.wiring import open_memory
 
-    _one_of(policy, POLICIES, "--policy")
-    _one_of(strategy, get_args(Strategy), "--strategy")
+    one_of(policy, POLICIES, "--policy")
+    one_of(strategy, get_args(Strategy), "--strategy")
     _priced(model)
-    with open_memory(settings_in_force()) as memory, _said():
+    with memory_in_force() as memory, _said():
         work = CompareWork(memory)
         played = _conversation(work, as_text(conversation), None if chat is None else as_text(chat))
         settings = work.settings(
@@ -87,14 +87,19 @@ def compare(
             system_tokens=system_tokens,
         )
         if work.is_paid and not yes:
-            with _progress("what folding would cost", as_json=json) as on_turn:
+            with _progress(json) as on_part:
+                on_turn = partial(on_part, "what folding would cost")
                 foretold = work.play(played, settings, model=model, is_forecast=True, on_turn=on_turn)
             confirm(_question(foretold), yes=yes, as_json=json)
-        with _progress("playing", as_json=json) as on_turn:
-            compared = work.play(played, settings, model=model, on_turn=on_turn)
+        with _progress(json) as on_part:
+            compared = work.play(played, settings, model=model, on_turn=partial(on_part, "playing"))
     document = compared.to_json()
     document["files"] = _written(compared, document, out)
     show(document, as_json=json, human=lambda screen: print_compared(screen, compared, document))
+
+
+def _progress(as_json: bool) -> AbstractContextManager[OnPart]:
+    return showing(as_json=as_json, after_seconds=SHORT_SECONDS, lines=False)
 
 
 @contextmanager
@@ -106,11 +111,6 @@ def _said() -> Iterator[None]:
         raise CommandFailed(str(error)) from error
     except LlmError as error:
         raise CommandFailed(f"the model gave no answer, and half a comparison would mislead: {error}") from error
-
-
-def _one_of(given: str | None, allowed: tuple[str, ...], option: str) -> None:
-    if given is not None and given not in allowed:
-        raise typer.BadParameter(f"{given!r} is none of {', '.join(allowed)}", param_hint=option)
 
 
 def _priced(model: str | None) -> None:
@@ -157,31 +157,6 @@ def _question(foretold: Compared) -> str:
     )
 
 
-@contextmanager
-def _progress(what: str, *, as_json: bool) -> Iterator[Callable[[int, int], object]]:
-    """A bar over the turns, on a terminal only, once it has taken two seconds."""
-    screen = notes()
-    if as_json or not screen.is_terminal:
-        yield lambda _done, _all: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    started = time.monotonic()
-    progress = Progress(*columns, console=screen, transient=True)
-    task = progress.add_task("")
-
-    def on_turn(done: int, total: int) -> None:
-        if time.monotonic() - started >= PROGRESS_AFTER_SECONDS:
-            progress.start()
-            progress.update(task, completed=done, total=total)
-
-    try:
-        yield on_turn
-    finally:
-        progress.stop()
-
-
 # ── what is left behind and what is seen ──────────────────────────────────────────────────────────
 
 
@@ -218,13 +193,12 @@ def file_name(key: str) -> str:
 def print_compared(screen: Console, compared: Compared, document: dict[str, Any]) -> None:
     """The outcome, then some of the turns: the first, the last, and the one from which it pays."""
     turns = compared.turns
-    table = Table("turn", "prompt", "uncompressed", "answer", "folds", "USD so far", "uncompressed", box=None)
-    for column in table.columns:
-        column.justify = "right"
+    headers = ("turn", "prompt", "uncompressed", "answer", "folds", "USD so far", "uncompressed")
+    shown = table(*headers, numbers=slice(None))
     rows = {row["turn"]: row for row in document["turns"]}
     for turn in sampled(turns, SHOWN_TURNS, keep=(compared.pays_from,)):
         row = rows[turn.number]
-        table.add_row(
+        shown.add_row(
             f"{turn.number:,}",
             f"{turn.prompt_tokens:,}",
             f"{turn.hypothetical_tokens:,}",
@@ -235,7 +209,7 @@ def print_compared(screen: Console, compared: Compared, document: dict[str, Any]
             style="bold" if turn.number == compared.pays_from else None,
         )
     found = compared.totals
-    screen.print(table)
+    screen.print(shown)
     screen.rule(style="dim")
     screen.print(f"{plain(compared.conversation.key)}: {plain(setup(document))}")
     screen.print(

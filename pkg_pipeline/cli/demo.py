@@ -18,11 +18,19 @@ from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.cli.importing import estimate_line, import_all
 from pkg_pipeline.cli.reading import found_entity, print_context
 from pkg_pipeline.cli.run import RunSummary, work_off
-from pkg_pipeline.cli.terminal import DEMO_FOLDER, JsonFlag, counted, notes, own_command, settings_in_force, show
+from pkg_pipeline.cli.terminal import (
+    DEMO_FOLDER,
+    JsonFlag,
+    counted,
+    memory_in_force,
+    notes,
+    own_command,
+    settings_in_force,
+    show,
+)
 from pkg_pipeline.demo import account
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.reads.context import EntityContext
-from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.unreported import leave_unreported
 
 CLOCK_FILE = "clock"
@@ -44,7 +52,7 @@ def demo(
     started = time.monotonic()
     if not json:
         say.print(f"[bold]1[/bold] a memory of its own in {home}, offline, clock at {settings.now:%Y-%m-%d %H:%M} UTC")
-    with open_memory(settings) as memory:
+    with memory_in_force(settings) as memory:
         paths = _exports(home, settings)
         report, _ = import_all(memory, paths, format_name=None, self_rule=None, as_json=json)
         made = memory.build_interactions(report.chats)
@@ -59,7 +67,7 @@ def demo(
             )
             say.print(f"[bold]3[/bold] to summarise: {estimate_line(estimate)} …")
     ran = work_off(settings)
-    with open_memory(settings) as memory:
+    with memory_in_force(settings) as memory:
         answer = memory.context(found_entity(memory, account.SHOWCASE).id, max_tokens=None, as_of=None)
     whole: dict[str, Any] = {
         "home": str(home),

@@ -12,13 +12,12 @@ from typing import Any
 import typer
 from pydantic import SecretStr
 from rich.console import Console
-from rich.table import Table
 
 from pkg_pipeline.adapters import home_files
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.server import embedded
-from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show
+from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show, table
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.wiring import clock_of, database
@@ -179,12 +178,12 @@ def _print(screen: Console, answer: dict[str, Any]) -> None:
     for name in ("disk", "database", "llm"):
         if name in answer:
             screen.print(f"{name:<11} " + ", ".join(f"{key} {plain(value)}" for key, value in answer[name].items()))
-    table = Table("setting", "value", "from", box=None, padding=(0, 2, 0, 0))
+    rows = table("setting", "value", "from")
     for name, entry in answer["settings"].items():
         value = "" if entry["value"] is None else plain(entry["value"])
-        table.add_row(name, value, plain(entry["from"]), style="dim" if entry["from"] == "default" else None)
+        rows.add_row(name, value, plain(entry["from"]), style="dim" if entry["from"] == "default" else None)
     if answer["settings"]:
-        screen.print(table)
+        screen.print(rows)
     for remark in answer["remarks"]:
         screen.print(f"[yellow]note[/yellow]  {plain(remark)}")
     for problem in answer["problems"]:

@@ -18,6 +18,8 @@ from pkg_pipeline.cli.terminal import (
     JsonFlag,
     as_text,
     counted,
+    memory_in_force,
+    one_of,
     plain,
     settings_in_force,
     show,
@@ -26,9 +28,8 @@ from pkg_pipeline.cli.terminal import (
 from pkg_pipeline.frames.columns import tables
 from pkg_pipeline.frames.rows import Narrowed, Row, narrowed, recalled
 from pkg_pipeline.memory.hashing import chat_id
-from pkg_pipeline.stages.reads.stores import BadRequest
 from pkg_pipeline.stages.recall.stage import MOST_TOP_K
-from pkg_pipeline.wiring import Memory, open_memory
+from pkg_pipeline.wiring import Memory
 
 FORMATS = ("csv", "jsonl", "parquet")
 
@@ -60,7 +61,7 @@ def export(
         raise typer.BadParameter("the rows themselves go to standard output; take --format jsonl, or --out FILE")
     days = (day_of(since, "--since"), day_of(until, "--until"))
     settings = settings_in_force()
-    with open_memory(settings) as memory:
+    with memory_in_force(settings) as memory:
         wanted = narrowed(
             settings.zone,
             entity_id=None if entity is None else found_entity(memory, entity).id,
@@ -78,8 +79,7 @@ def export(
 
 def _checked(table: str, given: str | None, out: Path | None, asked: list[str]) -> str:
     """The format. Wrong usage is told before anything is opened."""
-    if table not in tables():
-        raise typer.BadParameter(f"{table!r} is none of {', '.join(tables())}", param_hint="TABLE")
+    one_of(table, tables(), "TABLE")
     allowed = (*tables()[table].filters, *(("query", "top-k") if table == "recall" else ()))
     for name in asked:
         if name not in allowed:
@@ -88,8 +88,7 @@ def _checked(table: str, given: str | None, out: Path | None, asked: list[str]) 
     if table == "recall" and "query" not in asked:
         raise typer.BadParameter("recall answers a question: say which", param_hint="--query")
     form = given or (out.suffix.removeprefix(".") if out is not None and out.suffix[1:] in FORMATS else "csv")
-    if form not in FORMATS:
-        raise typer.BadParameter(f"{form!r} is none of {', '.join(FORMATS)}", param_hint="--format")
+    one_of(form, FORMATS, "--format")
     if form == "parquet" and out is None:
         raise typer.BadParameter("Parquet is no text: name a file by --out", param_hint="--format")
     return form
@@ -104,10 +103,7 @@ def _rows(
             yield found
         return
     chat = None if wanted.chat is None else chat_id(*wanted.chat)
-    try:
-        answer = memory.recall.search(as_text(query), entity_id=wanted.entity_id, chat_id=chat, top_k=top_k)
-    except BadRequest as error:
-        raise typer.BadParameter(str(error), param_hint=f"--{error.field.replace('_', '-')}") from error
+    answer = memory.recall.search(as_text(query), entity_id=wanted.entity_id, chat_id=chat, top_k=top_k)
     yield (one for one in [recalled(answer)])
 
 

@@ -11,25 +11,25 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.prompt import IntPrompt
-from rich.table import Table
 
 from pkg_pipeline.adapters.exports.formats import NAMES
+from pkg_pipeline.cli.progress import SHORT_SECONDS, OnPart, showing
 from pkg_pipeline.cli.terminal import (
     FAILED,
     CommandFailed,
     JsonFlag,
     counted,
+    memory_in_force,
     notes,
     plain,
-    reading_progress,
-    settings_in_force,
     show,
+    table,
 )
 from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.stages.ingest.owner import SelfUnknown
-from pkg_pipeline.stages.ingest.records import ImportReport, IngestCounts
+from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport, IngestCounts
 from pkg_pipeline.stages.summaries.stage import Estimate
-from pkg_pipeline.wiring import ImportFailed, Memory, open_memory
+from pkg_pipeline.wiring import ImportFailed, Memory
 from pkg_pipeline.wiring.unreported import leave_unreported
 
 SHOWN_REJECTIONS = 10
@@ -53,7 +53,7 @@ def import_files(
     if accept and keep:
         raise typer.BadParameter("--accept-deletions and --keep-missing exclude each other")
     said: Verdict = "accepted" if accept else "kept" if keep else "open"
-    with open_memory(settings_in_force()) as memory:
+    with memory_in_force() as memory:
         report, problems = import_all(
             memory, paths, format_name=format_name, self_rule=self_rule, missing=said, as_json=json
         )
@@ -86,7 +86,11 @@ def import_all(
     whole, problems = ImportReport(), list[str]()
     for path in paths:
         try:
-            with reading_progress(as_json=as_json) as on_progress:
+            with showing(as_json=as_json, after_seconds=SHORT_SECONDS, lines=False, in_bytes=True) as on_part:
+
+                def on_progress(export: ExportSource, say: OnPart = on_part) -> None:
+                    say(export.name[-40:], export.bytes_read, export.bytes_total)
+
                 take = partial(
                     memory.import_path, path, format_name=format_name, missing=missing, on_progress=on_progress
                 )
@@ -165,19 +169,19 @@ def _add(whole: ImportReport, part: ImportReport) -> None:
 def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> None:
     """The report for people."""
     counts: IngestCounts = report.counts
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    rows = table()
     people = counted(len(report.entities), "person", "people")
-    table.add_row("read", f"{counted(report.files, 'file')}, {counted(len(report.chats), 'chat')}, {people}")
-    table.add_row(
+    rows.add_row("read", f"{counted(report.files, 'file')}, {counted(len(report.chats), 'chat')}, {people}")
+    rows.add_row(
         "messages",
         f"{counts.new:,} new, {counts.updated:,} updated, {counts.unchanged:,} unchanged, {counts.deleted:,} deleted",
     )
     if report.replaced_characters:
         replaced = counted(report.replaced_characters, "character")
-        table.add_row("cleaned", f"{replaced} that cannot be stored became U+FFFD")
+        rows.add_row("cleaned", f"{replaced} that cannot be stored became U+FFFD")
     if report.rejected_count:
-        table.add_row("rejected", f"{report.rejected_count:,}, everything around them went in:")
-    screen.print(table)
+        rows.add_row("rejected", f"{report.rejected_count:,}, everything around them went in:")
+    screen.print(rows)
     for file, where, reason in report.rejected[:SHOWN_REJECTIONS]:
         screen.print(f"  [yellow]{plain(Path(file).name)} {plain(where)}[/yellow] {plain(reason)}")
     if report.rejected_count > SHOWN_REJECTIONS:

@@ -7,14 +7,12 @@ from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pkg_pipeline.cli.reading import say_if_empty
-from pkg_pipeline.cli.terminal import JsonFlag, counted, plain, settings_in_force, show
+from pkg_pipeline.cli.terminal import JsonFlag, counted, memory_in_force, one_of, plain, settings_in_force, show, table
 from pkg_pipeline.stages.monitoring import queue_report as queues
 from pkg_pipeline.stages.monitoring.stage import Statistics, statistics
-from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
-from pkg_pipeline.wiring import open_memory
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
 
 FIRST_ROWS = 5
 """Of each list, where no list is asked for."""
@@ -38,7 +36,7 @@ TITLES = {
 def stats(json: JsonFlag = False) -> None:
     """Figures of the memory: coverage, backlog, time, compression, cost, budget."""
     settings = settings_in_force()
-    with open_memory(settings) as memory:
+    with memory_in_force(settings) as memory:
         found = statistics(memory.monitoring.store, memory.monitoring.params)
         if found.memory.days_behind:  # after an upgrade or a killed run
             memory.monitoring.recount()
@@ -56,11 +54,10 @@ def queue(
     json: JsonFlag = False,
 ) -> None:
     """What waits for a summary, what is worked on, what was given up, and open backfills."""
-    if state is not None and state not in queues.STATES:
-        raise typer.BadParameter(f"{state!r} is none of {', '.join(queues.STATES)}", param_hint="--state")
+    one_of(state, queues.STATES, "--state")
     if cursor is not None and state is None:
         raise typer.BadParameter("a cursor goes with the --state whose list it is of", param_hint="--cursor")
-    with open_memory(settings_in_force()) as memory:
+    with memory_in_force() as memory:
         store, params, now = memory.monitoring.store, memory.monitoring.params, memory.clock.now()
         if state is None:
             whole = queues.queue(store, params, now=now, limit=limit or FIRST_ROWS)
@@ -68,17 +65,14 @@ def queue(
             show(whole, as_json=json, human=lambda screen: _print_queue(screen, whole))
             return
         chosen = cast(queues.QueueState, state)
-        try:
-            page = queues.queue_page(store, params, chosen, now=now, limit=limit or DEFAULT_ROWS, cursor=cursor)
-        except BadCursor as error:
-            raise typer.BadParameter(str(error), param_hint="--cursor") from error
+        page = queues.queue_page(store, params, chosen, now=now, limit=limit or DEFAULT_ROWS, cursor=cursor)
     shape = page.to_json()
     show(shape, as_json=json, human=lambda screen: _print_list(screen, chosen, shape))
 
 
 def _print_stats(screen: Console, found: Statistics) -> None:
     shape = found.to_json()
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    rows = table()
     coverage = "nothing is eligible yet" if found.coverage is None else f"{found.coverage:.1%}"
     cost = shape["avg_cost_per_summary"]
     for name, said in (
@@ -95,8 +89,8 @@ def _print_stats(screen: Console, found: Statistics) -> None:
         ("cost", f"{shape['total_cost_today']:.2f} USD today, {shape['total_cost_month']:.2f} this month"),
         ("cost a summary", "-" if cost is None else f"{cost:.4f} USD"),
     ):
-        table.add_row(name, said)
-    screen.print(table)
+        rows.add_row(name, said)
+    screen.print(rows)
     for lane in shape["budget"]:
         cap = "no cap" if lane["usd_cap"] is None else f"of {lane['usd_cap']:.2f} USD"
         calls = "".join(f", {one['calls']} {_of(one['calls_cap'])}{one['task']}" for one in lane["tasks"])
@@ -124,10 +118,10 @@ def _print_queue(screen: Console, whole: dict[str, Any]) -> None:
 
 def _print_list(screen: Console, state: str, shape: dict[str, Any], *, asks: str | None = None) -> None:
     columns = COLUMNS[state]
-    table = Table(*columns, box=None, padding=(0, 2, 0, 0))
+    rows = table(*columns)
     for item in shape["items"]:
-        table.add_row(*(plain(_cell(name, item[name])) for name in columns))
-    screen.print(table)
+        rows.add_row(*(plain(_cell(name, item[name])) for name in columns))
+    screen.print(rows)
     if shape["next"] is not None:
         screen.print(f"there is more: {asks or '--cursor ' + shape['next']}", markup=False)
 

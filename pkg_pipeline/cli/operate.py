@@ -11,7 +11,16 @@ import typer
 
 from pkg_pipeline.adapters.home_files import OURS
 from pkg_pipeline.adapters.server import embedded
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, YesFlag, confirm, plain, settings_in_force, show
+from pkg_pipeline.cli.terminal import (
+    CommandFailed,
+    JsonFlag,
+    YesFlag,
+    confirm,
+    memory_in_force,
+    plain,
+    settings_in_force,
+    show,
+)
 
 if TYPE_CHECKING:
     from pkg_pipeline.settings import Settings
@@ -22,14 +31,13 @@ db = typer.Typer(help="The database: upgrade, downgrade REV, start, stop, status
 def init(json: JsonFlag = False) -> None:
     """Create the home, the database and its tables. Safe to repeat."""
     from pkg_pipeline.adapters.postgres.migrations import migrate
-    from pkg_pipeline.wiring import open_memory
 
     settings = settings_in_force()
     try:
         settings.inbox.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandFailed(f"{error.filename}: {error.strerror}; set PKG_HOME to a folder you can write to") from error
-    with open_memory(settings) as memory:
+    with memory_in_force(settings) as memory:
         revision = migrate.current(memory.url)
     answer = {"home": str(settings.home), "database": _kind(settings), "revision": revision}
     show(

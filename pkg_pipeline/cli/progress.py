@@ -8,45 +8,58 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-from pkg_pipeline.cli.terminal import notes
+from pkg_pipeline.cli.terminal import notes, plain
 
 SECONDS_BETWEEN_LINES = 10.0
+SHORT_SECONDS = 2.0
+"""What is over by then needs no bar."""
 
 OnPart = Callable[[str, int, int], object]
 """Hears what is worked on, how much of it is done, and how much there is."""
 
 
 @contextmanager
-def showing(*, as_json: bool, starting: str = "") -> Iterator[OnPart]:
-    """Bars with what is left of each kind of work, on a terminal; ``starting`` is said until the first is known. With
-    ``as_json`` there are none. Elsewhere, a log for instance, a line is printed every ten seconds.
+def showing(
+    *, as_json: bool, starting: str = "", after_seconds: float = 0.0, lines: bool = True, in_bytes: bool = False
+) -> Iterator[OnPart]:
+    """Bars with what is left of each kind of work, on a terminal, once ``after_seconds`` have passed; ``starting`` is
+    said until the first is known. With ``as_json`` there are none. Elsewhere, a log for instance, a line is printed
+    every ten seconds, unless ``lines`` is off.
     """
     screen = notes()
-    if not screen.is_terminal:
-        yield Lines(screen)
+    if as_json or not screen.is_terminal:
+        yield Lines(screen) if lines and not screen.is_terminal else lambda *_: None
         return
-    if as_json:
-        yield lambda *_: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=screen, transient=True) as progress:
-        tasks: dict[str, Any] = {starting: progress.add_task(starting, total=None, visible=bool(starting))}
+    counts = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), counts, TimeElapsedColumn(), TimeRemainingColumn())
+    progress, began = Progress(*columns, console=screen, transient=True), time.monotonic()
+    tasks: dict[str, Any] = {starting: progress.add_task(starting, total=None, visible=bool(starting))}
 
-        def show(what: str, done: int, total: int) -> None:
-            progress.update(tasks[starting], visible=False)
-            if what not in tasks:
-                tasks[what] = progress.add_task(what)
-            progress.update(tasks[what], completed=done, total=max(done, total))
+    def show(what: str, done: int, total: int) -> None:
+        if time.monotonic() - began < after_seconds:
+            return
+        progress.start()
+        progress.update(tasks[starting], visible=False)
+        if what not in tasks:
+            tasks[what] = progress.add_task(plain(what))
+        progress.update(tasks[what], completed=done, total=max(done, total))
 
+    if not after_seconds:
+        progress.start()
+    try:
         yield show
+    finally:
+        progress.stop()
 
 
 class Lines:

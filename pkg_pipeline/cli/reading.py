@@ -12,19 +12,22 @@ from pkg_pipeline.cli.terminal import (
     JsonFlag,
     as_text,
     counted,
+    memory_in_force,
     notes,
+    one_of,
     own_command,
     plain,
+    say_if_more,
     settings_in_force,
     show,
+    table,
     without_controls,
 )
 from pkg_pipeline.memory.hashing import key_spellings
 from pkg_pipeline.stages.reads.chats import find_chat
 from pkg_pipeline.stages.reads.entities import EntityAmbiguous, find_entity, list_entities
-from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS, BadCursor
+from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.reads.stores import (
-    BadRequest,
     ChatAmbiguous,
     ChatUnknown,
     EntityUnknown,
@@ -32,7 +35,7 @@ from pkg_pipeline.stages.reads.stores import (
     SummaryFilter,
     SummaryStatus,
 )
-from pkg_pipeline.wiring import Memory, open_memory
+from pkg_pipeline.wiring import Memory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,11 +54,8 @@ def entities(
     json: JsonFlag = False,
 ) -> None:
     """Everybody the memory knows, by name."""
-    with open_memory(settings_in_force()) as memory:
-        try:
-            page = list_entities(memory.reads, query=query, limit=limit, cursor=cursor)
-        except BadCursor as error:
-            raise typer.BadParameter(str(error), param_hint="--cursor") from error
+    with memory_in_force() as memory:
+        page = list_entities(memory.reads, query=query, limit=limit, cursor=cursor)
         say_if_empty(memory, found=page.items)
     show(page.to_json(), as_json=json, human=lambda screen: _print_entities(screen, page.items, page.next))
 
@@ -73,10 +73,9 @@ def summaries(
     """Summaries, newest interaction first, with decisions and action items."""
     from pkg_pipeline.stages.reads.history import list_summaries
 
-    if status is not None and status not in get_args(SummaryStatus):
-        raise typer.BadParameter(f"{status!r} is none of {', '.join(get_args(SummaryStatus))}", param_hint="--status")
+    one_of(status, get_args(SummaryStatus), "--status")
     days = (day_of(from_, "--from"), day_of(to, "--to"))
-    with open_memory(settings_in_force()) as memory:
+    with memory_in_force() as memory:
         key = None if chat is None else found_chat(memory, chat, option="--chat")
         wanted = SummaryFilter(
             entity_id=None if entity is None else found_entity(memory, entity).id,
@@ -85,10 +84,7 @@ def summaries(
             day_to=days[1],
             statuses=("completed", "dirty") if status is None else (cast(SummaryStatus, status),),
         )
-        try:
-            page = list_summaries(memory.reads, wanted, limit=limit, cursor=cursor)
-        except BadCursor as error:
-            raise typer.BadParameter(str(error), param_hint="--cursor") from error
+        page = list_summaries(memory.reads, wanted, limit=limit, cursor=cursor)
         say_if_empty(memory, found=page.items)
     show(page.to_json(), as_json=json, human=lambda screen: _print_summaries(screen, page.items, page.next))
 
@@ -103,20 +99,12 @@ def context(
     """Everything that matters about somebody, within a token budget."""
     settings = settings_in_force()
     moment = None if as_of is None else moment_of(as_of, settings)
-    with open_memory(settings) as memory:
+    with memory_in_force(settings) as memory:
         found = found_entity(memory, entity)
-        try:
-            answer = memory.context(
-                found.id, max_tokens=max_tokens, as_of=moment, hint=None if hint is None else as_text(hint)
-            )
-        except BadRequest as error:
-            raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
+        answer = memory.context(
+            found.id, max_tokens=max_tokens, as_of=moment, hint=None if hint is None else as_text(hint)
+        )
     show(answer.to_json(), as_json=json, human=lambda screen: print_context(screen, answer))
-
-
-def parameter(field: str) -> str:
-    """What a field of a request is called here."""
-    return field if field == "query" else f"--{field.replace('_', '-')}"
 
 
 def found_entity(memory: Memory, asked: str) -> ListedEntity:
@@ -158,15 +146,13 @@ def found_chat(memory: Memory, asked: str, *, option: str, must_exist: bool = Fa
 
 def print_context(screen: Console, answer: EntityContext) -> None:
     """The block as a model gets it, then what it cost and what it left out."""
-    from rich.table import Table
-
     screen.print(without_controls(answer.block.text), markup=False, end="")
     screen.rule(style="dim")
     shape = answer.to_json()
-    table = Table("tier", "tokens", "items", box=None, padding=(0, 2, 0, 0))
+    rows = table("tier", "tokens", "items")
     for tier in shape["tiers"]:
-        table.add_row(tier["tier"], f"{tier['tokens']:,}", f"{len(tier['items']):,}")
-    screen.print(table)
+        rows.add_row(tier["tier"], f"{tier['tokens']:,}", f"{len(tier['items']):,}")
+    screen.print(rows)
     whole = answer.hypothetical_tokens
     saved = f"; all messages in full: {whole:,} tokens" if whole else ""
     screen.print(f"{shape['tokens']:,} of at most {shape['max_tokens']:,} tokens{saved}")
@@ -179,15 +165,14 @@ def print_context(screen: Console, answer: EntityContext) -> None:
 
 
 def _print_entities(screen: Console, items: tuple[dict[str, Any], ...], following: str | None) -> None:
-    from rich.table import Table
 
-    table = Table("name", "messages", "first", "last", "where", box=None, padding=(0, 2, 0, 0))
+    rows = table("name", "messages", "first", "last", "where")
     for item in items:
         name = f"{item['name']} (you)" if item["is_self"] else item["name"]
         first, last = ((item[key] or "")[:10] for key in ("first_contact", "last_contact"))
-        table.add_row(plain(name), f"{item['messages']:,}", first, last, plain(", ".join(item["identities"])))
-    screen.print(table)
-    _print_rest(screen, following)
+        rows.add_row(plain(name), f"{item['messages']:,}", first, last, plain(", ".join(item["identities"])))
+    screen.print(rows)
+    say_if_more(screen, following)
 
 
 def _print_summaries(screen: Console, items: tuple[dict[str, Any], ...], following: str | None) -> None:
@@ -205,12 +190,7 @@ def _print_summaries(screen: Console, items: tuple[dict[str, Any], ...], followi
             screen.print(f"  {plain(said)}")
         screen.print()
     screen.print(counted(len(items), "summary", "summaries"))
-    _print_rest(screen, following)
-
-
-def _print_rest(screen: Console, following: str | None) -> None:
-    if following is not None:
-        screen.print(f"there is more: --cursor {following}", markup=False)
+    say_if_more(screen, following)
 
 
 def day_of(given: str | None, option: str) -> date | None:

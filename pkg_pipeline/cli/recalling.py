@@ -8,19 +8,19 @@ from uuid import UUID
 import typer
 from rich.console import Console
 
-from pkg_pipeline.cli.reading import found_chat, found_entity, moment_of, parameter, say_if_empty
+from pkg_pipeline.cli.reading import found_chat, found_entity, moment_of, say_if_empty
 from pkg_pipeline.cli.terminal import (
     JsonFlag,
     as_text,
     counted,
+    memory_in_force,
     settings_in_force,
     show,
     without_controls,
 )
 from pkg_pipeline.memory.hashing import chat_id
-from pkg_pipeline.stages.reads.stores import BadRequest
 from pkg_pipeline.stages.recall.stage import MOST_TOP_K, RecallResult
-from pkg_pipeline.wiring import Memory, open_memory
+from pkg_pipeline.wiring import Memory
 
 
 def recall(
@@ -42,19 +42,16 @@ def recall(
     where = None if (given := session or chat) is None else as_text(given)
     if session is not None and chat is not None:
         raise typer.BadParameter("a session is a chat: give one of them", param_hint="--session")
-    with open_memory(settings) as memory:
-        try:
-            answer = memory.recall.search(
-                as_text(query),
-                entity_id=None if entity is None else found_entity(memory, entity).id,
-                chat_id=None if where is None else _chat_id(memory, where, "--session" if session else "--chat"),
-                topics=tuple(map(as_text, topic or ())),
-                top_k=top_k,
-                max_tokens=max_tokens,
-                as_of=moment,
-            )
-        except BadRequest as error:
-            raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
+    with memory_in_force(settings) as memory:
+        answer = memory.recall.search(
+            as_text(query),
+            entity_id=None if entity is None else found_entity(memory, entity).id,
+            chat_id=None if where is None else _chat_id(memory, where, "--session" if session else "--chat"),
+            topics=tuple(map(as_text, topic or ())),
+            top_k=top_k,
+            max_tokens=max_tokens,
+            as_of=moment,
+        )
         say_if_empty(memory, found=answer.block.lines)
     show(answer.to_json(), as_json=json, human=lambda screen: print_recall(screen, answer))
 

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
-from pkg_pipeline.cli.terminal import (
-    PROGRESS_AFTER_SECONDS,
-    CommandFailed,
-    JsonFlag,
-    counted,
-    notes,
-    plain,
-    settings_in_force,
-    show,
-)
+from pkg_pipeline.cli.progress import SHORT_SECONDS, showing
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, counted, memory_in_force, plain, show, table
 from pkg_pipeline.stages.recall.records import SpaceMismatch
 from pkg_pipeline.stages.recall.reembed import (
     Phase,
@@ -56,14 +43,12 @@ def reembed(
 
     It may be stopped at any time: the same command goes on where it was.
     """
-    from pkg_pipeline.wiring import open_memory
-
     if sum((to is not None, drop is not None, list_)) != 1:
         raise typer.BadParameter("say what to do by one of --to MODEL, --drop MODEL and --list")
     if to is None and (drop_old or dry_run):
         raise typer.BadParameter("--drop-old and --dry-run go with --to MODEL")
     model = None if to is None else _model(to, "--to")
-    with open_memory(settings_in_force()) as memory:
+    with memory_in_force() as memory:
         if drop is not None:
             _drop(memory, drop, as_json=json)
         elif model is None:
@@ -84,18 +69,27 @@ def _model(given: str, option: str) -> str:
 
 
 def _run(memory: Memory, model: str, *, drop_old: bool, as_json: bool) -> None:
-    with _watched(as_json=as_json) as watch:
+    done, total = 0, 0
+
+    def far() -> str:
+        return f"{done:,} of {counted(total, 'chunk')} have a vector of {model}; {_goes_on(memory, model)}"
+
+    with showing(as_json=as_json, after_seconds=SHORT_SECONDS, lines=False) as on_part:
+
+        def on_progress(phase: Phase, now_done: int, now_total: int) -> None:
+            nonlocal done, total
+            done, total = now_done, now_total
+            on_part(phase, done, total)
+
         try:
-            report = memory.reembedding.run(model, drop_old=drop_old, on_progress=watch)
+            report = memory.reembedding.run(model, drop_old=drop_old, on_progress=on_progress)
         except ReembedStopped as stopped:
-            far = f"{stopped.done:,} of {counted(stopped.total, 'chunk')} have a vector of {model}"
-            raise CommandFailed(f"{stopped}; {far}; {_goes_on(memory, model)}") from stopped
+            done, total = stopped.done, stopped.total
+            raise CommandFailed(f"{stopped}; {far()}") from stopped
         except (ReembedBusy, SpaceMismatch) as error:
             raise CommandFailed(str(error)) from error
         except KeyboardInterrupt:
-            watch.end()
-            far = f"{watch.done:,} of {counted(watch.total, 'chunk')} have a vector of {model}"
-            raise KeyboardInterrupt(f"stopped: {far}; {_goes_on(memory, model)}") from None
+            raise KeyboardInterrupt(f"stopped: {far()}") from None
     show(asdict(report), as_json=as_json, human=lambda screen: _print_report(screen, report))
 
 
@@ -137,51 +131,6 @@ def _list(memory: Memory, *, as_json: bool) -> None:
 # ── what people see ───────────────────────────────────────────────────────────────────────────
 
 
-class _Watch:
-    """How far it is; a bar on a terminal once it has taken two seconds."""
-
-    def __init__(self, screen: Console | None) -> None:
-        self._screen = screen
-        self._started = time.monotonic()
-        self._bar: Progress | None = None
-        self._task: Any = None
-        self.done = self.total = 0
-
-    def __call__(self, phase: Phase, done: int, total: int) -> None:
-        self.done, self.total = done, total
-        if self._screen is None:
-            return
-        if self._bar is None:
-            if time.monotonic() - self._started < PROGRESS_AFTER_SECONDS:
-                return
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-            )
-            self._bar = Progress(*columns, console=self._screen, transient=True)
-            self._task = self._bar.add_task(phase, total=total)
-            self._bar.start()
-        self._bar.update(self._task, description=phase, completed=done, total=total)
-
-    def end(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-
-@contextmanager
-def _watched(*, as_json: bool) -> Iterator[_Watch]:
-    screen = notes()
-    watch = _Watch(None if as_json or not screen.is_terminal else screen)
-    try:
-        yield watch
-    finally:
-        watch.end()
-
-
 def _print_report(screen: Console, report: ReembedReport) -> None:
     made = f"{counted(report.embedded, 'vector')} made in {report.seconds:,.1f} s"
     refused = f", {counted(report.refused, 'text')} refused by the model" if report.refused else ""
@@ -212,10 +161,8 @@ def _print_sizes(screen: Console, found: list[SpaceSize]) -> None:
     if not found:
         screen.print("No vectors yet: pkg-pipeline run --only memory_chunks makes them.")
         return
-    table = Table("model", "state", "dimensions", "vectors", "missing", "indexes", box=None, padding=(0, 2, 0, 0))
-    for column in table.columns[2:]:
-        column.justify = "right"
+    rows = table("model", "state", "dimensions", "vectors", "missing", "indexes", numbers=slice(2, None))
     for one in found:
         size = "" if one.dimensions is None else f"{one.dimensions:,}"
-        table.add_row(plain(one.model), one.state, size, f"{one.vectors:,}", f"{one.missing:,}", f"{one.indexes:,}")
-    screen.print(table)
+        rows.add_row(plain(one.model), one.state, size, f"{one.vectors:,}", f"{one.missing:,}", f"{one.indexes:,}")
+    screen.print(rows)

@@ -15,7 +15,7 @@ from rich.table import Table
 from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.cli.progress import OnPart, showing
 from pkg_pipeline.cli.reading import nothing_imported
-from pkg_pipeline.cli.terminal import FAILED, JsonFlag, counted, notes, settings_in_force, show
+from pkg_pipeline.cli.terminal import FAILED, JsonFlag, counted, notes, settings_in_force, show, table
 from pkg_pipeline.defs.automation.due import has_work
 from pkg_pipeline.defs.hops import ASSETS, GRAIN_OF
 from pkg_pipeline.defs.keys import Grain, existing, keys_between
@@ -255,14 +255,12 @@ def _print(screen: Console, summary: RunSummary) -> None:
 
 
 def _table(rows: Sequence[RunRow]) -> Table:
-    table = Table("asset", "partition", "status", "rows", "pending", "failed", "USD", "seconds", box=None)
-    for column in table.columns[3:]:
-        column.justify = "right"
+    made = table("asset", "partition", "status", "rows", "pending", "failed", "USD", "seconds", numbers=slice(3, None))
     for row in rows:
         numbers = (row.rows, row.pending, row.failed)
         cost, took = f"{row.cost_usd:.4f}", f"{row.seconds:.2f}"
-        table.add_row(row.asset, row.partition or "", row.status, *(f"{number:,}" for number in numbers), cost, took)
-    return table
+        made.add_row(row.asset, row.partition or "", row.status, *(f"{number:,}" for number in numbers), cost, took)
+    return made
 
 
 def _left(waiting: int) -> str:

@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +18,10 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.table import Table
 
     from pkg_pipeline.settings import Settings
-    from pkg_pipeline.stages.ingest.records import ExportSource
+    from pkg_pipeline.wiring import Memory
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 YesFlag = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
@@ -32,7 +31,6 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 DEMO_FOLDER = "demo"
 """The demo's own home, within the home in force."""
 
-PROGRESS_AFTER_SECONDS = 2.0
 COLUMNS_WITHOUT_TERMINAL = 160
 """Nobody sees where a line of a file ends; eighty columns would only cut names."""
 
@@ -128,45 +126,53 @@ def confirm(question: str, *, yes: bool, as_json: bool, details: Iterable[object
 
 
 @contextmanager
-def reading_progress(*, as_json: bool) -> Iterator[Callable[[ExportSource], None]]:
-    """A progress bar over the bytes of a file, on a terminal only, and only once it has taken two seconds."""
+def memory_in_force(settings: Settings | None = None) -> Iterator[Memory]:
+    """The memory of ``settings``, or of those in force. What a stage says of a wrong request is wrong usage here."""
+    from pkg_pipeline.stages.reads.paging import BadCursor
+    from pkg_pipeline.stages.reads.stores import BadRequest
+    from pkg_pipeline.wiring import open_memory
+
+    with open_memory(settings or settings_in_force()) as memory:
+        try:
+            yield memory
+        except BadCursor as error:
+            raise typer.BadParameter(str(error), param_hint="--cursor") from error
+        except BadRequest as error:
+            name = error.field if error.field == "query" else f"--{error.field.replace('_', '-')}"
+            raise typer.BadParameter(str(error), param_hint=name) from error
+
+
+def one_of(given: str | None, allowed: Iterable[str], option: str) -> None:
+    """Raises the wrong usage of an option that is none of what it may be."""
+    if given is not None and given not in allowed:
+        raise typer.BadParameter(f"{given!r} is none of {', '.join(allowed)}", param_hint=option)
+
+
+def table(*headers: str, numbers: slice = slice(0)) -> Table:
+    """A plain table; the columns ``numbers`` are set to the right. Without headers it has two columns, names first."""
+    from rich.table import Table
+
+    made = Table(*headers, box=None, show_header=bool(headers), padding=(0, 2, 0, 0))
+    for column in made.columns[numbers]:
+        column.justify = "right"
+    return made
+
+
+def say_if_more(screen: Console, cursor: str | None) -> None:
+    """How to come to the next page."""
+    if cursor is not None:
+        screen.print(f"there is more: --cursor {cursor}", markup=False)
+
+
+@contextmanager
+def working(words: str, *, as_json: bool) -> Iterator[None]:
+    """A sign of life on a terminal, for what takes its time."""
     screen = notes()
     if as_json or not screen.is_terminal:
-        yield lambda _: None
+        yield
         return
-    started = time.monotonic()
-    progress: Progress | None = None
-    tasks: dict[str, Any] = {}
-
-    def advance(export: ExportSource) -> None:
-        nonlocal progress
-        if progress is None:
-            if time.monotonic() - started < PROGRESS_AFTER_SECONDS:
-                return
-            progress = _bar(screen)
-            progress.start()
-        if export.name not in tasks:
-            tasks[export.name] = progress.add_task(plain(export.name[-40:]), total=export.bytes_total)
-        progress.update(tasks[export.name], completed=export.bytes_read, total=export.bytes_total)
-
-    try:
-        yield advance
-    finally:
-        if progress is not None:
-            progress.stop()
-
-
-def _bar(screen: Console) -> Progress:
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=screen, transient=True)
+    with screen.status(f"{words} …"):
+        yield
 
 
 def counted(number: float, one: str, many: str | None = None) -> str:

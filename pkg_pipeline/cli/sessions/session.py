@@ -11,14 +11,11 @@ from typing import Annotated, Any, BinaryIO, cast, get_args
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pkg_pipeline.adapters.exports import lenient_json
-from pkg_pipeline.cli.reading import parameter
-from pkg_pipeline.cli.sessions.words import one_of, print_messages, print_state, session_named
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, notes, plain, show
+from pkg_pipeline.cli.sessions.words import print_messages, print_state, session_named
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, one_of, plain, show, table, working
 from pkg_pipeline.memory.session.records import SessionEvent, Strategy
-from pkg_pipeline.stages.reads.stores import BadRequest
 from pkg_pipeline.stages.sessions.parsing import NothingRead
 from pkg_pipeline.wiring.sessions import SessionWork
 
@@ -70,7 +67,7 @@ def event(
 @session.command()
 def fold(session: Session, json: JsonFlag = False) -> None:
     """Fold what is complete, here and now."""
-    with session_named(session) as (sessions, key), _working(as_json=json):
+    with session_named(session) as (sessions, key), working("folding", as_json=json):
         answer = sessions.fold(key)
     show(answer, as_json=json, human=lambda screen: _print_fold(screen, answer))
 
@@ -97,10 +94,7 @@ def set_(
     if all(value is None for value in (*changes.values(), label)):
         raise typer.BadParameter("say what to change", param_hint="--policy, --strategy, --summary-interval, --label")
     with session_named(session, makes=True) as (sessions, key):
-        try:
-            answer = sessions.set(key, **changes, label=None if label is None else as_text(label))
-        except BadRequest as error:
-            raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
+        answer = sessions.set(key, **changes, label=None if label is None else as_text(label))
     show(answer, as_json=json, human=lambda screen: print_state(screen, answer))
 
 
@@ -191,21 +185,10 @@ def _print_session(screen: Console, answer: Mapping[str, Any]) -> None:
 
 
 def _print_fold(screen: Console, answer: Mapping[str, Any]) -> None:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    rows = table()
     for name, value in answer.items():
         if value not in (None, 0, [], {}, ""):
-            table.add_row(name.replace("_", " "), plain(value))
-    screen.print(table)
+            rows.add_row(name.replace("_", " "), plain(value))
+    screen.print(rows)
     if not answer.get("folds") and not answer.get("refolds"):
         screen.print("nothing was folded")
-
-
-@contextmanager
-def _working(*, as_json: bool) -> Iterator[None]:
-    """A sign of life on a terminal: a model may take its time."""
-    screen = notes()
-    if as_json or not screen.is_terminal:
-        yield
-        return
-    with screen.status("folding …"):
-        yield

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pkg_pipeline.cli.importing import estimate_line
 from pkg_pipeline.cli.sessions.words import minute
@@ -19,13 +18,14 @@ from pkg_pipeline.cli.terminal import (
     YesFlag,
     confirm,
     counted,
+    memory_in_force,
     notes,
     plain,
     settings_in_force,
     show,
+    table,
 )
 from pkg_pipeline.stages.ingest.threads import PruneResult
-from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.threads import ThreadImport, ThreadWork
 
 threads = typer.Typer(
@@ -117,7 +117,7 @@ def _opened(url: str | None) -> Iterator[ThreadWork]:
     open_threads(given)
     from pkg_pipeline.adapters.langgraph.checkpoints import ThreadsUnavailable
 
-    with open_memory(settings) as memory:
+    with memory_in_force(settings) as memory:
         try:
             yield memory.threads.at(given)
         except ThreadsUnavailable as error:
@@ -138,11 +138,9 @@ def _telling(words: str, *, as_json: bool) -> Any:
 
 
 def _print_list(screen: Console, found: Sequence[Mapping[str, Any]]) -> None:
-    table = Table("thread", "label", "last activity", "imported", "folds", box=None, padding=(0, 2, 0, 0))
-    for column in table.columns[3:]:
-        column.justify = "right"
+    rows = table("thread", "label", "last activity", "imported", "folds", numbers=slice(3, None))
     for one in found:
-        table.add_row(
+        rows.add_row(
             plain(one["thread"]),
             plain(one["label"] or ""),
             minute(one["last_activity_at"]),
@@ -150,7 +148,7 @@ def _print_list(screen: Console, found: Sequence[Mapping[str, Any]]) -> None:
             f"{one['folds']:,}",
         )
     if found:
-        screen.print(table)
+        screen.print(rows)
     screen.print(counted(len(found), "thread"))
 
 

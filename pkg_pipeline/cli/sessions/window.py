@@ -7,15 +7,12 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from pkg_pipeline.cli.reading import parameter
-from pkg_pipeline.cli.sessions.words import one_of, print_messages, session_named
-from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, counted, plain, show
+from pkg_pipeline.cli.sessions.words import print_messages, session_named
+from pkg_pipeline.cli.terminal import CommandFailed, JsonFlag, as_text, counted, one_of, plain, show, table
 from pkg_pipeline.memory.session.records import Strategy
 from pkg_pipeline.memory.window.records import LiveTurnTooLong
 from pkg_pipeline.memory.window.rendering import Form
-from pkg_pipeline.stages.reads.stores import BadRequest
 
 
 def window(
@@ -52,8 +49,6 @@ def window(
                 model=None if model is None else as_text(model),
                 query=None if query is None else as_text(query),
             )
-        except BadRequest as error:
-            raise typer.BadParameter(str(error), param_hint=parameter(error.field)) from error
         except LiveTurnTooLong as error:
             raise CommandFailed(str(error)) from error
     show(answer, as_json=json, human=lambda screen: print_window(screen, answer))
@@ -61,9 +56,7 @@ def window(
 
 def print_window(screen: Console, answer: Mapping[str, Any]) -> None:
     """What the budget went to, then each message with its role and the beginning of what it says."""
-    tiers = Table("tier", "tokens", "messages", box=None, padding=(0, 2, 0, 0))
-    for column in tiers.columns[1:]:
-        column.justify = "right"
+    tiers = table("tier", "tokens", "messages", numbers=slice(1, None))
     for tier in answer["tiers"]:
         tiers.add_row(tier["tier"], f"{tier['tokens']:,}", f"{len(tier['messages']):,}")
     screen.print(tiers)

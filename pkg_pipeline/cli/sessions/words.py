@@ -8,14 +8,12 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from pkg_pipeline.cli.terminal import CommandFailed, as_text, plain, settings_in_force
+from pkg_pipeline.cli.terminal import CommandFailed, as_text, memory_in_force, plain, table
 from pkg_pipeline.memory.hashing import chat_id_of, chat_key, key_spellings
 from pkg_pipeline.stages.reads.chats import find_chat
 from pkg_pipeline.stages.reads.stores import ChatAmbiguous, ChatUnknown
 from pkg_pipeline.stages.sessions.records import SessionUnknown
-from pkg_pipeline.wiring import open_memory
 from pkg_pipeline.wiring.sessions import SessionWork
 
 SHOWN_CHARACTERS = 120
@@ -33,7 +31,7 @@ def session_named(session: str, *, makes: bool = False) -> Iterator[tuple[Sessio
         chat_id_of(given)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="SESSION") from error
-    with open_memory(settings_in_force()) as memory:
+    with memory_in_force() as memory:
         try:
             try:
                 known = find_chat(memory.reads, given)
@@ -48,12 +46,6 @@ def session_named(session: str, *, makes: bool = False) -> Iterator[tuple[Sessio
             raise CommandFailed(f"{error}; pkg-pipeline sessions lists those there are") from error
 
 
-def one_of(given: str | None, allowed: Sequence[str], option: str) -> None:
-    """Raises the wrong usage of an option that is none of what it may be."""
-    if given is not None and given not in allowed:
-        raise typer.BadParameter(f"{given!r} is none of {', '.join(allowed)}", param_hint=option)
-
-
 def minute(moment: str | None) -> str:
     """A moment of an answer for people."""
     return "" if moment is None else moment[:16].replace("T", " ")
@@ -61,11 +53,11 @@ def minute(moment: str | None) -> str:
 
 def print_state(screen: Console, state: Mapping[str, Any]) -> None:
     """One session: how it is folded and served, what it holds, when it is looked at next."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_row("session", plain(state["session"]) + (f" ({plain(state['label'])})" if state["label"] else ""))
-    table.add_row("id", str(state["id"]))
-    table.add_row("policy", f"{state['policy']}, {state['strategy']}")
-    table.add_row(
+    rows = table()
+    rows.add_row("session", plain(state["session"]) + (f" ({plain(state['label'])})" if state["label"] else ""))
+    rows.add_row("id", str(state["id"]))
+    rows.add_row("policy", f"{state['policy']}, {state['strategy']}")
+    rows.add_row(
         "messages",
         f"{state['messages']:,}, {state['tokens']:,} tokens; {state['folded']:,} folded, {state['unfolded']:,} not",
     )
@@ -75,18 +67,18 @@ def print_state(screen: Console, state: Mapping[str, Any]) -> None:
         ("next look", "next_due_at"),
     ):
         if state[field]:
-            table.add_row(name, minute(state[field]))
+            rows.add_row(name, minute(state[field]))
     if state["last_error"]:
-        table.add_row("[yellow]last fold failed[/yellow]", plain(state["last_error"]))
-    screen.print(table)
+        rows.add_row("[yellow]last fold failed[/yellow]", plain(state["last_error"]))
+    screen.print(rows)
 
 
 def print_messages(screen: Console, messages: Sequence[Mapping[str, Any]]) -> None:
     """Each with its role, or who said it, and the beginning of what it says."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    rows = table()
     for message in messages:
-        table.add_row(plain(speaker(message)), plain(beginning(message)))
-    screen.print(table)
+        rows.add_row(plain(speaker(message)), plain(beginning(message)))
+    screen.print(rows)
 
 
 def speaker(message: Mapping[str, Any]) -> str:
