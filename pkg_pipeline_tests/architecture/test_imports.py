@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+
+from pkg_pipeline_tests.conftest import REPOSITORY
 
 WATCHED = """
 import importlib, json, pkgutil, sys
@@ -74,3 +77,20 @@ def test_rules_prompts_and_stages_load_no_package_of_the_world() -> None:
 
 def test_the_api_loads_no_model_and_no_dagster() -> None:
     assert set(imported("api")["loaded"]) & THEIRS == set()
+
+
+PRIVATE_OF_DAGSTER = {
+    "cli/programs/pages.py": 2,  # its web application inside our gate
+    "defs/first_month.py": 1,  # asking the code server for new definitions
+    "defs/run_origin.py": 2,  # runs of the command line in the timeline
+}
+"""Imports of private modules for which there is no public way, under the pin of the release."""
+
+
+def test_private_modules_of_dagster_are_imported_only_where_there_is_no_public_way() -> None:
+    found: dict[str, int] = {}
+    for file in (REPOSITORY / "pkg_pipeline").rglob("*.py"):
+        count = len(re.findall(r"^ *(?:from|import) dagster\w*\._", file.read_text(encoding="utf-8"), re.MULTILINE))
+        if count:
+            found[file.relative_to(REPOSITORY / "pkg_pipeline").as_posix()] = count
+    assert found == PRIVATE_OF_DAGSTER

@@ -14,7 +14,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pkg_pipeline.defs import partitions
+from pkg_pipeline.defs import build, partitions
+from pkg_pipeline.defs.hops import HOPS
 from pkg_pipeline_tests.defs.fakes import FakeMemory
 
 IMPORT = """
@@ -80,6 +81,24 @@ def test_what_there_is(tmp_path: Path, definitions_of: Callable[[Any], dg.Defini
     assert {one.name for one in found.schedules or []} >= clock
     eyes = {"inbox", "touched_chats", "due_sessions", "due_days", "due_chunks", "due_weeks", "due_months"}
     assert {one.name for one in found.sensors or []} >= eyes
+
+
+def test_a_hop_is_declared_once_and_definitions_and_jobs_follow(
+    tmp_path: Path, definitions_of: Callable[[Any], dg.Definitions]
+) -> None:
+    """Its name stands in the declaration, in the module of its body, and nowhere else in ``build``."""
+    found = definitions_of(FakeMemory(tmp_path))
+    grains = {"day": dg.DailyPartitionsDefinition, "week": dg.WeeklyPartitionsDefinition}
+    grains["month"] = dg.MonthlyPartitionsDefinition
+    for hop in HOPS[:-1]:
+        made = found.resolve_assets_def(hop.asset)
+        assert made.code_versions_by_key[dg.AssetKey(hop.asset)] == (hop.version() if hop.version else None)
+        assert found.resolve_job_def(hop.job).asset_layer.executable_asset_keys == {dg.AssetKey(hop.asset)}
+        kind = made.partitions_def
+        assert (kind is None) == (hop.grain is None)
+        assert hop.grain is None or isinstance(kind, grains[hop.grain.noun])
+    source = Path(build.__file__).read_text(encoding="utf-8")
+    assert [hop.asset for hop in HOPS[:-1] if hop.asset in source] == []
 
 
 def test_a_backfill_splits_into_runs_of_some_days(
