@@ -85,7 +85,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             released = self.giving_back(connection, (row.source.interaction_id, token))
             texts = connection.execute(query("summaries", "texts"), parameters) if not is_long else None
             stale = _staleness(row, _said(connection, parameters)) if is_long else None
-            connection.execute(query("summaries", "make_room"), parameters)
+            connection.execute(query("summaries", "supersede_standing"), parameters)
             connection.execute(query("summaries", "insert_summary"), parameters)
             if parameters["items"].obj:
                 connection.execute(query("summaries", "insert_items"), parameters)
@@ -97,7 +97,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             if texts is not None:
                 stale = _staleness(row, texts)
             if stale is not None:
-                connection.execute(query("summaries", "born_dirty"), {**parameters, "reason": stale})
+                connection.execute(query("summaries", "mark_stale"), {**parameters, "reason": stale})
             return True
         return False
 

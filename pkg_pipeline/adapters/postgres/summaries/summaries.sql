@@ -64,7 +64,7 @@ JOIN live_messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at
 WHERE i.id = %(interaction)s
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
--- name: make_room
+-- name: supersede_standing
 -- What the new summary replaces: its predecessor, its items, its attempts. Facts that it states again keep their row,
 -- and with it what a person decided about them.
 WITH items AS (
@@ -133,7 +133,7 @@ WITH gone AS (
 )
 SELECT interaction_id FROM gone
 
--- name: born_dirty
+-- name: mark_stale
 -- A message was edited or deleted between claim and publication (P29).
 UPDATE interaction_summaries SET status = 'dirty', dirty_reason = %(reason)s WHERE id = %(id)s
 
