@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import date
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from functools import cache, partial
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import orjson
 
-from pkg_pipeline.memory.profile.records import Milestone
-from pkg_pipeline.memory.records import Quarantined
+Record = TypeVar("Record")
+
+_PLAIN: dict[Any, Callable[[Any], Any]] = {
+    UUID: lambda given: given if isinstance(given, UUID) else UUID(given),
+    date: date.fromisoformat,
+    datetime: datetime.fromisoformat,
+}
 
 
 def rows_of(records: Iterable[Any]) -> list[dict[str, Any]]:
@@ -18,19 +26,25 @@ def rows_of(records: Iterable[Any]) -> list[dict[str, Any]]:
     return orjson.loads(orjson.dumps(list(records)))
 
 
-def milestones_of(rows: Iterable[dict[str, Any]]) -> tuple[Milestone, ...]:
-    """Milestones as ``rows_of`` wrote them."""
-    return tuple(
-        Milestone(
-            day=date.fromisoformat(row["day"]),
-            title=row["title"],
-            importance=row["importance"],
-            interaction_ids=tuple(UUID(key) for key in row["interaction_ids"]),
-        )
-        for row in rows
-    )
+def record_of(make: type[Record], row: Mapping[str, Any]) -> Record:
+    """The record that ``rows_of`` wrote. What it did not have yet has its default, what no field names is left."""
+    return make(**{name: read(row[name]) for name, read in _readers(make).items() if name in row})
 
 
-def quarantined_of(rows: Iterable[dict[str, Any]]) -> tuple[Quarantined, ...]:
-    """What a gate took out, as ``rows_of`` wrote it."""
-    return tuple(Quarantined(row["part"], row["reason"]) for row in rows)
+@cache
+def _readers(make: type[Any]) -> dict[str, Callable[[Any], Any]]:
+    hints = get_type_hints(make)
+    return {field.name: _reader(hints[field.name]) for field in fields(make)}
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """From JSON to a value of this type."""
+    if get_origin(hint) is tuple:
+        one = _reader(get_args(hint)[0])
+        return lambda values: tuple(map(one, values))
+    if get_origin(hint) is UnionType:
+        some = _reader(get_args(hint)[0])
+        return lambda value: None if value is None else some(value)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return partial(record_of, hint)
+    return _PLAIN.get(hint, lambda value: value)

@@ -66,7 +66,7 @@ def test_a_summary_made_anew_reads_the_archived_texts(rig: ArchiveRig) -> None:
     ids, chats, started, ended = zip(
         *rig.rows("SELECT id, chat_id, started_at, ended_at FROM interactions"), strict=True
     )
-    asked = {"ids": list(ids), "chats": list(chats), "started": list(started), "ended": list(ended)}
+    asked = {"id": list(ids), "chat_id": list(chats), "started_at": list(started), "ended_at": list(ended)}
     with rig.connection() as connection:
         found = connection.execute(query("summaries", "messages"), asked).fetchall()
     assert [row[4] for row in found] == [SAID[0], "Yes, with dogs and cats", SAID[2]]

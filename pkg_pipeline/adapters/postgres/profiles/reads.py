@@ -12,11 +12,11 @@ import orjson
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
-from pkg_pipeline.adapters.postgres.json_rows import milestones_of, quarantined_of
+from pkg_pipeline.adapters.postgres.json_rows import record_of
 from pkg_pipeline.adapters.postgres.statements import Statements
-from pkg_pipeline.memory.profile.records import OpenItem, ProfileContent
+from pkg_pipeline.memory.profile.records import Milestone, OpenItem, ProfileContent
 from pkg_pipeline.memory.profile.rules import ITEMS_IN_PROMPT, MEANINGFUL_MESSAGES, Week
-from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.records import Person, Quarantined
 from pkg_pipeline.stages.profiles.stores import (
     CoveredSummary,
     Extent,
@@ -110,8 +110,8 @@ def _words(*, is_own: bool, milestones: Any, quarantined: Any, **columns: Any) -
     """What another week's row took is not paid again, and its words are carried over."""
     content = {name: columns.pop(name) for name in ("relationship_type", "summary", "timeline")}
     found = Words(
-        content=ProfileContent(**content, milestones=milestones_of(milestones)),
-        quarantined=quarantined_of(quarantined),
+        content=ProfileContent(**content, milestones=tuple(record_of(Milestone, one) for one in milestones)),
+        quarantined=tuple(record_of(Quarantined, one) for one in quarantined),
         is_own=is_own,
         **columns,
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection
-from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.summaries.rows import content_of
+from pkg_pipeline.adapters.postgres.json_rows import record_of
+from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.increments import KnownSummary, joined
@@ -26,7 +27,13 @@ LOADED_TOKENS = 400_000
 PAGE_MESSAGES = 1_000
 HASHES_AT_ONCE = 5_000
 
-_Row = tuple[Any, ...]
+CLAIMED = (
+    *("token", "attempts", "deferrals", "token_count", "day", "parent_summary_id", "parent_revision", "chat_id"),
+    "message_count",
+)
+"""Columns of the statement ``claimed`` that are fields of what is claimed."""
+
+SQL, SUMMARIES = Statements("summary_sources"), Statements("summaries")
 _UNKNOWN = Person(NOBODY, "?", is_self=False)
 
 
@@ -49,14 +56,12 @@ class SummarySources:
     def texts(self, claimed: Claimed) -> Iterator[tuple[str, str]]:
         """(external id, content hash) of all live messages, in that order."""
         for rows in self._pages(claimed, "hashes", HASHES_AT_ONCE):
-            yield from ((key, text_hash) for key, _, text_hash in rows)
+            yield from ((row.external_id, row.content_hash) for row in rows)
 
     def messages_of(self, claimed: Claimed, external_ids: Sequence[str]) -> list[SourceMessage]:
         """Those of ``external_ids`` that are live in this interaction."""
         people = {person.entity_id: person for person in claimed.source.participants}
-        parameters = {**_span(claimed), "ids": list(external_ids)}
-        with self._connections.connection() as connection:
-            rows = connection.execute(query("summary_sources", "cited"), parameters).fetchall()
+        rows = SQL.rows(self._connections, "cited", **_span(claimed), ids=list(external_ids))
         return [_message(number, row, people) for number, row in enumerate(rows, 1)]
 
     def too_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> list[TooSmall]:
@@ -69,143 +74,99 @@ class SummarySources:
         }
         found: list[TooSmall] = []
         with self._connections.connection() as connection:
-            for row in connection.execute(query("summary_sources", "too_small"), parameters).fetchall():
-                summary, interaction, chat, started_at, ended_at = row[:5]
-                _, adopted = _known(connection, [interaction])
-                content = joined(content_of(row[5:]), adopted.get(interaction, []))
-                span = {
-                    "chat": chat,
-                    "started_at": started_at,
-                    "ended_at": ended_at,
-                    "ids": list(cited_message_ids(content)),
-                }
-                said = connection.execute(query("summary_sources", "cited"), span).fetchall()
-                found.append(TooSmall(summary, interaction, content, {key: text for key, _, _, text, *_ in said}))
+            for row, own in SQL.rows(connection, "too_small", with_content, **parameters):
+                content = joined(own, _known(connection, [row.interaction_id])[1].get(row.interaction_id, []))
+                span = {"chat": row.chat, "started_at": row.started_at, "ended_at": row.ended_at}
+                said = SQL.rows(connection, "cited", **span, ids=list(cited_message_ids(content)))
+                texts = {one.external_id: one.content for one in said}
+                found.append(TooSmall(row.summary_id, row.interaction_id, content, texts))
         return found
 
-    def _pages(self, claimed: Claimed, statement: str, limit: int) -> Iterator[list[_Row]]:
+    def _pages(self, claimed: Claimed, statement: str, limit: int) -> Iterator[list[Any]]:
         """Each page is a statement of its own, begun after the last message of the one before."""
         parameters = {**_span(claimed), "after_at": claimed.source.started_at, "after_length": -1, "after_id": ""}
         while True:
-            with self._connections.connection() as connection:
-                rows = connection.execute(
-                    query("summary_sources", statement), {**parameters, "limit": limit}
-                ).fetchall()
+            rows = SQL.rows(self._connections, statement, **parameters, limit=limit)
             if rows:
                 yield rows
             if len(rows) < limit:
                 return
-            key, sent_at = rows[-1][0], _sent_at(rows[-1])
-            parameters |= {"after_at": sent_at, "after_length": len(key), "after_id": key}
+            key = rows[-1].external_id
+            parameters |= {"after_at": rows[-1].sent_at, "after_length": len(key), "after_id": key}
 
-    def _loaded(self, connection: Connection, rows: Sequence[_Row]) -> list[Claimed]:
-        ids = [row[0] for row in rows]
-        messages = _messages(connection, [row for row in rows if not _is_long(row)])
-        senders = {(key, found[2]) for key, several in messages.items() for found in several if found[2]}
+    def _loaded(self, connection: Connection, rows: Sequence[Any]) -> list[Claimed]:
+        """What was claimed, rows of the statement ``claimed``, with messages, people and what was known before."""
+        ids = [row.id for row in rows]
+        messages: dict[UUID, list[Any]] = defaultdict(list)
+        if short := [row for row in rows if not _is_long(row)]:
+            spans = columns_of(short, "id", "chat_id", "started_at", "ended_at")
+            for found in SUMMARIES.rows(connection, "messages", **spans):
+                messages[found.interaction_id].append(found)
+        senders = {(key, one.sender_entity_id) for key, several in messages.items() for one in several}
         for row in filter(_is_long, rows):
-            span = {"chat": row[1], "started_at": row[3], "ended_at": row[4]}
-            found = connection.execute(query("summary_sources", "senders"), span)
-            senders |= {(row[0], sender) for (sender,) in found}
+            span = {"chat": row.chat_id, "started_at": row.started_at, "ended_at": row.ended_at}
+            senders |= {(row.id, sender) for sender in SQL.values(connection, "senders", **span)}
+        wrote = [(key, sender) for key, sender in senders if sender is not None]
         people: dict[UUID, dict[UUID, Person]] = defaultdict(dict)
-        parameters = {
-            "ids": ids,
-            "wrote_in": [key for key, _ in senders],
-            "senders": [sender for _, sender in senders],
-        }
-        for interaction, entity, name, is_self, kind, organization in connection.execute(
-            query("summaries", "people"), parameters
-        ):
-            people[interaction][entity] = Person(entity, name, is_self, kind, organization)
+        given = {"ids": ids, "wrote_in": [key for key, _ in wrote], "senders": [sender for _, sender in wrote]}
+        for interaction, person in SUMMARIES.rows(connection, "people", _participant, **given):
+            people[interaction][person.entity_id] = person
         known, adopted = _known(connection, ids)
         return [
-            self._claimed(row, messages[row[0]], people[row[0]], known.get(row[0]), adopted.get(row[0], []))
+            Claimed(
+                source=SummaryInput(
+                    interaction_id=row.id,
+                    chat_key=hashing.chat_key(row.source, row.external_id),
+                    participants=tuple(sorted(people[row.id].values(), key=lambda one: (not one.is_self, one.name))),
+                    messages=tuple(_message(at, one, people[row.id]) for at, one in enumerate(messages[row.id], 1)),
+                    timezone=self._timezone,
+                    **{name: getattr(row, name) for name in ("started_at", "ended_at", "language", "input_hash")},
+                ),
+                known=known.get(row.id),
+                adopted=tuple(adopted.get(row.id, ())),
+                **{name: getattr(row, name) for name in CLAIMED},
+            )
             for row in rows
         ]
 
-    def _claimed(
-        self,
-        row: _Row,
-        messages: Sequence[_Row],
-        people: Mapping[UUID, Person],
-        known: KnownSummary | None,
-        adopted: Sequence[SummaryContent],
-    ) -> Claimed:
-        key, chat_id, day, started_at, ended_at, tokens, language, input_hash = row[:8]
-        attempts, deferrals, token, source, chat, parent, revision, message_count = row[8:]
-        return Claimed(
-            source=SummaryInput(
-                interaction_id=key,
-                chat_key=hashing.chat_key(source, chat),
-                started_at=started_at,
-                ended_at=ended_at,
-                participants=tuple(sorted(people.values(), key=lambda person: (not person.is_self, person.name))),
-                messages=tuple(_message(number, found[1:], people) for number, found in enumerate(messages, 1)),
-                language=language,
-                timezone=self._timezone,
-                input_hash=input_hash,
-            ),
-            token=token,
-            attempts=attempts,
-            token_count=tokens,
-            day=day,
-            parent_summary_id=parent,
-            parent_revision=revision,
-            deferrals=deferrals,
-            chat_id=chat_id,
-            message_count=message_count,
-            known=known,
-            adopted=tuple(adopted),
-        )
+
+def _is_long(row: Any) -> bool:
+    return row.message_count > LOADED_MESSAGES or row.token_count > LOADED_TOKENS
 
 
-def _is_long(row: _Row) -> bool:
-    return row[-1] > LOADED_MESSAGES or row[5] > LOADED_TOKENS
+def _participant(*, interaction_id: UUID, **columns: Any) -> tuple[UUID, Person]:
+    return interaction_id, Person(**columns)
 
 
-def _messages(connection: Connection, rows: Sequence[_Row]) -> dict[UUID, list[_Row]]:
-    parameters = {
-        "ids": [row[0] for row in rows],
-        "chats": [row[1] for row in rows],
-        "started": [row[3] for row in rows],
-        "ended": [row[4] for row in rows],
-    }
-    messages: dict[UUID, list[_Row]] = defaultdict(list)
-    for found in connection.execute(query("summaries", "messages"), parameters) if rows else ():
-        messages[found[0]].append(found)
-    return messages
+def with_content(**columns: Any) -> tuple[Any, SummaryContent]:
+    """The columns of a stored summary as its content, beside the others by name."""
+    columns["tone"] = columns["tone"] or "neutral"
+    content = record_of(SummaryContent, columns)
+    return SimpleNamespace(**{name: one for name, one in columns.items() if not hasattr(content, name)}), content
 
 
 def _known(
     connection: Connection, ids: Sequence[UUID]
 ) -> tuple[dict[UUID, KnownSummary], dict[UUID, list[SummaryContent]]]:
+    """Of each interaction the summary that stands, and those whose items it took over."""
     standing: dict[UUID, KnownSummary] = {}
-    for row in connection.execute(query("summary_sources", "known"), {"ids": ids}):
-        interaction, key, message_ids, input_hash, prompt_version, model, schema_version, is_dirty = row[:8]
-        standing[interaction] = KnownSummary(
-            id=key,
-            content=content_of(row[8:]),
-            message_ids=tuple(message_ids),
-            input_hash=input_hash,
-            prompt_version=prompt_version,
-            model=model,
-            schema_version=schema_version,
-            is_dirty=is_dirty,
-        )
+    for row, content in SQL.rows(connection, "known", with_content, ids=ids):
+        columns = vars(row)
+        interaction = columns.pop("interaction_id")
+        standing[interaction] = KnownSummary(content=content, **columns)
     adopted: dict[UUID, list[SummaryContent]] = defaultdict(list)
-    for row in connection.execute(query("summary_sources", "adopted"), {"ids": ids}):
-        adopted[row[0]].append(content_of(row[1:]))
+    for row, content in SQL.rows(connection, "adopted", with_content, ids=ids):
+        adopted[row.interaction_id].append(content)
     return standing, adopted
 
 
-def _message(number: int, row: Sequence[Any], people: Mapping[UUID, Person]) -> SourceMessage:
-    external_id, sender, sent_at, text, score, reason = row
-    return SourceMessage(number, external_id, people.get(sender, _UNKNOWN), sent_at, text, score, reason)
+def _message(number: int, row: Any, people: Mapping[UUID, Person]) -> SourceMessage:
+    sender = people.get(row.sender_entity_id, _UNKNOWN)
+    return SourceMessage(
+        number, row.external_id, sender, row.sent_at, row.content, row.importance_score, row.importance_reason
+    )
 
 
 def _span(claimed: Claimed) -> dict[str, Any]:
     source = claimed.source
     return {"chat": claimed.chat_id, "started_at": source.started_at, "ended_at": source.ended_at}
-
-
-def _sent_at(row: _Row) -> datetime:
-    return next(value for value in row if isinstance(value, datetime))

@@ -19,12 +19,14 @@ from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
 from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.adapters.postgres.summaries.sources import HASHES_AT_ONCE, LOADED_MESSAGES, SummarySources
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility, SummaryRow, TooSmall, Waiting
 
+SQL = Statements("summaries")
 STORED_ANSWER_CHARACTERS = 20_000
 """Of a quarantined answer: enough to see what went wrong."""
 
@@ -53,24 +55,17 @@ class PostgresSummaryStore(SummarySources, Leasing):
         """Due interactions under leases, fewest attempts first, then oldest first; none of ``without``."""
         parameters = {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
-            leased = connection.execute(
-                query("summaries", "claim"), {**parameters, "without": list(without)}
-            ).fetchall()
-            if not leased:
+            tokens = dict(SQL.rows(connection, "claim", **parameters, without=list(without)))
+            if not tokens:
                 return []
-            taken = {"ids": [row[0] for row in leased], "tokens": [row[1] for row in leased]}
-            rows = connection.execute(query("summaries", "claimed"), {**parameters, **taken}).fetchall()
-            if len(rows) < len(leased):
-                waiting = {row[0] for row in rows}
-                self.give_back(connection, *(lease for lease in leased if lease[0] not in waiting))
+            rows = SQL.rows(connection, "claimed", **parameters, ids=list(tokens), tokens=list(tokens.values()))
+            if gone := tokens.keys() - {row.id for row in rows}:
+                self.give_back(connection, *((key, tokens[key]) for key in gone))
             return self._loaded(connection, rows) if rows else []
 
     def revive(self, *, prompt_version: str, model: str) -> int:
         """What failed under another prompt or model is due again (P19); how many interactions."""
-        parameters = {"prompt_version": prompt_version, "model": model}
-        with self._connections.connection() as connection:
-            found = connection.execute(query("summaries", "revive"), parameters).fetchone()
-        return int(found[0]) if found else 0
+        return SQL.value(self._connections, "revive", prompt_version=prompt_version, model=model)
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
         """Save and link in one transaction; False, and nothing saved, when another worker has the lease."""

@@ -31,7 +31,8 @@ SELECT subject_id, token FROM take_leases('summary', ARRAY(SELECT id FROM due), 
 -- name: claimed
 -- What was claimed, read after the lease was taken: another worker may have published while the claim was looked for.
 SELECT i.id, i.chat_id, i.day, i.started_at, i.ended_at, i.token_count, i.language, i.input_hash,
-       coalesce(a.attempts, 0), coalesce(a.deferrals, 0), g.token, c.source, c.external_id, s.id, coalesce(s.revision_count, 0), i.message_count
+       coalesce(a.attempts, 0) AS attempts, coalesce(a.deferrals, 0) AS deferrals, g.token, c.source, c.external_id,
+       s.id AS parent_summary_id, coalesce(s.revision_count, 0) AS parent_revision, i.message_count
 FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
 JOIN interactions i ON i.id = g.id
 JOIN chats c ON c.id = i.chat_id
@@ -43,13 +44,13 @@ WHERE is_unsummarised(s.status, s.input_hash, i.input_hash)
 ORDER BY coalesce(a.attempts, 0), i.day, i.important_count DESC, i.ended_at, i.id
 
 -- name: messages
-SELECT g.id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
-FROM unnest(%(ids)s::uuid[], %(chats)s::uuid[], %(started)s::timestamptz[], %(ended)s::timestamptz[]) AS g (id, chat_id, started_at, ended_at)
+SELECT g.id AS interaction_id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
+FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[]) AS g (id, chat_id, started_at, ended_at)
 JOIN live_texts m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AND g.ended_at
 ORDER BY m.chat_id, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: people
-SELECT p.interaction_id, e.id, e.name, e.is_self, e.type, o.name
+SELECT p.interaction_id, e.id AS entity_id, e.name, e.is_self, e.type, o.name AS organization
 FROM interaction_participants p JOIN entities e ON e.id = p.entity_id LEFT JOIN organizations o ON o.id = e.organization_id
 WHERE p.interaction_id = ANY(%(ids)s)
 UNION

@@ -31,8 +31,8 @@ WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s
 
 -- name: known
 -- The summaries that stand now.
-SELECT s.interaction_id, s.id, s.message_ids, s.input_hash, s.prompt_version, s.model_version, s.schema_version,
-       s.status = 'dirty', s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
+SELECT s.interaction_id, s.id, s.message_ids, s.input_hash, s.prompt_version, s.model_version AS model, s.schema_version,
+       s.status = 'dirty' AS is_dirty, s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
 FROM live_summaries s
 WHERE s.interaction_id = ANY(%(ids)s)
 
@@ -46,7 +46,7 @@ ORDER BY t.interaction_id, s.generated_at, s.id
 
 -- name: too_small
 -- Summaries that rest on what is said no more, of conversations with too few live messages to be summarised again.
-SELECT s.id, i.id, i.chat_id, i.started_at, i.ended_at, s.summary, s.key_points, s.tone, s.decisions, s.action_items,
+SELECT s.id AS summary_id, i.id AS interaction_id, i.chat_id AS chat, i.started_at, i.ended_at, s.summary, s.key_points, s.tone, s.decisions, s.action_items,
        s.extracted_facts, s.important_messages
 FROM interactions i JOIN live_summaries s ON s.interaction_id = i.id
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count < %(minimum)s
