@@ -23,8 +23,6 @@ LEFT = {
     "adapters/postgres/sessions/append.py": 1,
     "adapters/postgres/sessions/counters.py": 4,
     "adapters/postgres/sessions/window.py": 8,
-    "adapters/postgres/summaries/sources.py": 17,
-    "adapters/postgres/summaries/store.py": 4,
     "cli/doctor.py": 5,
     "cli/programs/commands.py": 1,
 }
