@@ -282,4 +282,4 @@ SELECT json_build_object(
 
 -- name: archived_texts
 -- only where the statement above met messages whose text is in the archive: an old as_of, or a restored hole
-SELECT id, left(content, %(text_chars)s), length(content) > %(text_chars)s FROM message_texts WHERE id = ANY(%(ids)s)
+SELECT id, left(content, %(text_chars)s) AS text, length(content) > %(text_chars)s AS is_cut FROM message_texts WHERE id = ANY(%(ids)s)
