@@ -35,7 +35,7 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Embedder, Vectors
 from pkg_pipeline.stages.recall.reembed import ReembedReport
 from pkg_pipeline.wiring import Memory, SystemClock
-from pkg_pipeline.wiring.reembed import ReembedWork
+from pkg_pipeline.wiring.chunks import ReembedWork
 
 DIMENSIONS = 512
 GAPS = """

@@ -29,9 +29,8 @@ def main(url: str, home: str) -> None:
     from pkg_pipeline.api.routes import ApiDependencies
     from pkg_pipeline.settings import Settings
     from pkg_pipeline.wiring import Memory
-    from pkg_pipeline.wiring.contexts import context_settings
+    from pkg_pipeline.wiring.memory import context_settings
     from pkg_pipeline.wiring.recall import recall_parts, warm_up
-    from pkg_pipeline.wiring.sessions import serving_sessions
 
     settings = Settings.model_validate({"home": Path(home), "llm": "offline"})
     memory = Memory(settings, url=url, connections=engine.pool(url, size=6), clock=SystemClock())
@@ -41,7 +40,7 @@ def main(url: str, home: str) -> None:
     memory.counter.count("warm")
     warm_up(questions, reads)
     with ExitStack() as closing:
-        sessions = closing.enter_context(serving_sessions(memory, reads=reads, recall=questions))
+        sessions = closing.enter_context(memory.serving_sessions(reads=reads, recall=questions))
         app = create_app(
             ApiDependencies(
                 reads=store,

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.stages.monitoring.stage import MonitoringParams, Statistics, statistics
 from pkg_pipeline.stages.monitoring.stores import LedgerFigures, QueueCounts
-from pkg_pipeline.wiring.space import Space
+from pkg_pipeline.wiring.process import Space
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore

@@ -27,8 +27,8 @@ from pkg_pipeline.stages.reads.history import list_summaries, timeline
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
 from pkg_pipeline.stages.reads.stores import ReceiptSink, SummaryFilter, SummaryStatus
 from pkg_pipeline.stages.recall.stage import RecallParts
+from pkg_pipeline.wiring.process import Space
 from pkg_pipeline.wiring.sessions import SessionWork
-from pkg_pipeline.wiring.space import Space
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore

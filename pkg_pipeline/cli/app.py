@@ -184,7 +184,7 @@ def explained(error: BaseException) -> str | None:
     from pkg_pipeline.adapters.server.embedded import EmbeddedError
     from pkg_pipeline.settings import SettingsError
     from pkg_pipeline.stages.ports import LlmMisconfigured
-    from pkg_pipeline.wiring.space import SpaceLow
+    from pkg_pipeline.wiring.process import SpaceLow
 
     ours = (CommandFailed, SettingsError, DatabaseUnavailable, EmbeddedError, LlmMisconfigured, SpaceLow)
     if isinstance(error, ours):

@@ -209,7 +209,7 @@ def _runs(memory: Memory) -> Iterator[_Work]:
     from pkg_pipeline.adapters import dagster_home
     from pkg_pipeline.defs import local_runs as here
     from pkg_pipeline.defs.pipeline_memory import OpenedMemory
-    from pkg_pipeline.wiring.space import require_space
+    from pkg_pipeline.wiring.process import require_space
 
     require_space(memory.settings)
     pipeline = OpenedMemory(memory)

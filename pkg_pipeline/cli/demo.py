@@ -31,7 +31,7 @@ from pkg_pipeline.cli.terminal import (
 from pkg_pipeline.demo import account
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.reads.context import EntityContext
-from pkg_pipeline.wiring.unreported import leave_unreported
+from pkg_pipeline.wiring.monitoring import leave_unreported
 
 CLOCK_FILE = "clock"
 EXPORTS_FOLDER = "exports"

@@ -21,8 +21,8 @@ from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show, table
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.wiring import clock_of, database
-from pkg_pipeline.wiring.llms import provider_of
-from pkg_pipeline.wiring.space import space
+from pkg_pipeline.wiring.models import provider_of
+from pkg_pipeline.wiring.process import space
 
 _LOGIN = re.compile(r"//[^/\s]*@")
 PACKAGES = ("dagster", "psycopg", "anthropic", "tiktoken")

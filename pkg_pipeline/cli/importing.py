@@ -30,7 +30,7 @@ from pkg_pipeline.stages.ingest.owner import SelfUnknown
 from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport, IngestCounts
 from pkg_pipeline.stages.summaries.stage import Estimate
 from pkg_pipeline.wiring import ImportFailed, Memory
-from pkg_pipeline.wiring.unreported import leave_unreported
+from pkg_pipeline.wiring.monitoring import leave_unreported
 
 SHOWN_REJECTIONS = 10
 

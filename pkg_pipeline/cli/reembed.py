@@ -60,7 +60,7 @@ def reembed(
 
 
 def _model(given: str, option: str) -> str:
-    from pkg_pipeline.wiring.reembed import ModelUnknown, space_named
+    from pkg_pipeline.wiring.chunks import ModelUnknown, space_named
 
     try:
         return space_named(given)

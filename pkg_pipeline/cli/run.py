@@ -21,7 +21,7 @@ from pkg_pipeline.defs.hops import ASSETS, GRAIN_OF
 from pkg_pipeline.defs.keys import Grain, existing, keys_between
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory, opened
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.wiring.space import require_space
+from pkg_pipeline.wiring.process import require_space
 
 if TYPE_CHECKING:
     from pkg_pipeline.defs.local_runs import CheckRow, RunRow

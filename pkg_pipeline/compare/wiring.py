@@ -24,9 +24,8 @@ from pkg_pipeline.stages.llm.run import Run
 from pkg_pipeline.stages.ports import Billing, Llm, LlmTask
 from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.window.stage import MODEL_WINDOW_TOKENS, RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
-from pkg_pipeline.wiring.embedders import embedder_name, embedder_of
 from pkg_pipeline.wiring.folds import fold_rules
-from pkg_pipeline.wiring.llms import caps
+from pkg_pipeline.wiring.models import caps, embedder_name, embedder_of
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory

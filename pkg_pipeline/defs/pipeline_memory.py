@@ -154,9 +154,9 @@ class OpenedMemory:
 
     def __init__(self, memory: Memory) -> None:
         from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
-        from pkg_pipeline.wiring import space
+        from pkg_pipeline.wiring import process
 
-        self._space = space
+        self._space = process
         self._memory = memory
         self._work = PostgresWorkStore(memory.connections)
 

@@ -13,15 +13,15 @@ from pkg_pipeline.stages.archive.records import RestoreScope
 from pkg_pipeline.stages.archive.stage import ArchiveDeps, ArchiveParams, ArchiveStatus, MonthReport, RestoreReport
 
 if TYPE_CHECKING:
-    from pkg_pipeline.wiring.memory import Memory
+    from pkg_pipeline.wiring.process import Process
 
 
 class ArchiveWork:
     """What ``Memory`` does with the archive."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._store = PostgresArchiveStore(memory.connections)
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._store = PostgresArchiveStore(process.connections)
 
     def due_months(self) -> list[date]:
         """First days of the months to archive or to drop now, oldest first."""
@@ -40,8 +40,8 @@ class ArchiveWork:
 
     def blank_deleted(self) -> int:
         """Blank the words of messages that were deleted at their source long enough ago; how many messages."""
-        after_days = self._memory.settings.deleted_revision_retention_days
-        return archive.blank_deleted(self._store, clock=self._memory.clock, after_days=after_days)
+        after_days = self._process.settings.deleted_revision_retention_days
+        return archive.blank_deleted(self._store, clock=self._process.clock, after_days=after_days)
 
     def status(self) -> ArchiveStatus:
         """Every month the archive holds or waits for, and what the next run would do."""
@@ -49,8 +49,8 @@ class ArchiveWork:
 
     def restore(self, scope: RestoreScope) -> RestoreReport:
         """Give texts back, byte for byte. Raises ``stages.archive.NothingThere``."""
-        after_days = self._memory.settings.archive_after_days
-        return archive.restore(scope, store=self._store, clock=self._memory.clock, after_days=after_days)
+        after_days = self._process.settings.archive_after_days
+        return archive.restore(scope, store=self._store, clock=self._process.clock, after_days=after_days)
 
     def compact(self) -> tuple[int, int]:
         """Bytes of messages and archive before and after the rewrite. Raises ``ArchiveBusy``."""
@@ -60,13 +60,13 @@ class ArchiveWork:
     def _deps(self) -> ArchiveDeps:
         return ArchiveDeps(
             store=self._store,
-            partitions=self._memory.partitions,
-            clock=self._memory.clock,
+            partitions=self._process.partitions,
+            clock=self._process.clock,
         )
 
     @cached_property
     def _params(self) -> ArchiveParams:
-        settings = self._memory.settings
+        settings = self._process.settings
         return ArchiveParams(
             after_days=settings.archive_after_days,
             keep_months=settings.archive_keep_months,

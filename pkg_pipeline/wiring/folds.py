@@ -11,7 +11,7 @@ from pkg_pipeline.stages.folds.call import TASK
 from pkg_pipeline.stages.folds.rows import FoldDeps
 from pkg_pipeline.stages.folds.stage import Folding
 from pkg_pipeline.stages.ports import Embedder, EmbedderMisconfigured
-from pkg_pipeline.wiring.embedders import embedder_name, embedder_named
+from pkg_pipeline.wiring.models import embedder_name, embedder_named
 from pkg_pipeline.wiring.process import Process
 
 

@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.dbt_project import Built
     from pkg_pipeline.settings import Settings
-    from pkg_pipeline.wiring.memory import Memory
+    from pkg_pipeline.wiring.process import Process
 
 SOURCES = {"by_day": "interaction_summaries", "by_week": "entity_relationship_profiles"}
 """How a mart is kept → the asset whose partitions make its keys outdated."""
@@ -37,9 +37,9 @@ class MartsBuilt:
 class MartWork:
     """What ``Memory`` does with marts."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._work = PostgresWorkStore(memory.connections)
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._work = PostgresWorkStore(process.connections)
 
     def are_outdated(self) -> bool:
         """Whether something that they are made of was attempted since, or the last build was by another program."""
@@ -59,15 +59,15 @@ class MartWork:
     def build(self) -> MartsBuilt:
         """Every view, and of the tables what is outdated; at the first time everything. Raises DbtFailed."""
         outdated = {kind: self.outdated(kind) for kind in SOURCES}
-        chosen, today = variables(self._memory.settings), self._today(max)
+        chosen, today = variables(self._process.settings), self._today(max)
         last = self._work.last_marts()
         if last is not None and last[0] == dbt_project.digest():
             # days that change without an attempt: the ledger's, and those too young to be summarised
-            recent = self._today(min) - timedelta(days=round(self._memory.settings.summary_min_age_days) + 1)
+            recent = self._today(min) - timedelta(days=round(self._process.settings.summary_min_age_days) + 1)
             days = {date.fromisoformat(key) for keys in outdated.values() for key in keys}
             stretches = _stretches(sorted({*days, *_days(min(last[1], recent), today)}))
             chosen |= {"stretches": stretches, "min_date": stretches[0][0], "max_date": stretches[-1][1]}
-        results = dbt_project.build(self._memory.url, chosen)
+        results = dbt_project.build(self._process.url, chosen)
         found = MartsBuilt(results, {kind: list(keys) for kind, keys in outdated.items()})
         if not found.failed:
             for kind, keys in outdated.items():
@@ -77,7 +77,7 @@ class MartWork:
 
     def _today(self, choose: Callable[..., datetime]) -> date:
         """The earlier or later of two todays: days of age go by the memory's clock, days of calls by the real one."""
-        return choose(self._memory.clock.now(), datetime.now(UTC)).astimezone(self._memory.settings.zone).date()
+        return choose(self._process.clock.now(), datetime.now(UTC)).astimezone(self._process.settings.zone).date()
 
 
 def _days(first: date, last: date) -> Iterator[date]:

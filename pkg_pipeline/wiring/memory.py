@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pkg_pipeline.wiring.process import Process
-from pkg_pipeline.wiring.space import require_space, while_there_is_space
+from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
+from pkg_pipeline.wiring.process import Process, require_space, while_there_is_space
 
 if TYPE_CHECKING:
+    from psycopg_pool import ConnectionPool
+
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.memory.message.deletions import Verdict
+    from pkg_pipeline.settings import Settings
     from pkg_pipeline.stages.folds.stage import Folding
     from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
     from pkg_pipeline.stages.ports import Billing
     from pkg_pipeline.stages.profiles.stage import Profiles
-    from pkg_pipeline.stages.reads.context import EntityContext
+    from pkg_pipeline.stages.reads.context import ContextSettings, EntityContext
+    from pkg_pipeline.stages.recall.stage import RecallParts
     from pkg_pipeline.stages.summaries.backfill import Backfills
     from pkg_pipeline.stages.summaries.stage import DayReport, Summaries
     from pkg_pipeline.stages.summaries.stores import Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
-    from pkg_pipeline.wiring.chunks import ChunkWork
+    from pkg_pipeline.wiring.chunks import ChunkWork, ReembedWork
     from pkg_pipeline.wiring.marts import MartWork
     from pkg_pipeline.wiring.monitoring import MonitoringWork
     from pkg_pipeline.wiring.recall import RecallWork
-    from pkg_pipeline.wiring.reembed import ReembedWork
     from pkg_pipeline.wiring.rewriting import RewritingWork
     from pkg_pipeline.wiring.sessions import SessionWork
     from pkg_pipeline.wiring.threads import ThreadWork
     from pkg_pipeline.wiring.windows import WindowWork
+
+
+APPEND_CONNECTIONS = 16
+"""At most so many requests are written at the same time; others wait for one of them."""
 
 
 class ImportFailed(Exception):
@@ -165,7 +174,7 @@ class Memory(Process):
 
     @cached_property
     def reembedding(self) -> ReembedWork:
-        from pkg_pipeline.wiring.reembed import ReembedWork
+        from pkg_pipeline.wiring.chunks import ReembedWork
 
         return ReembedWork(self)
 
@@ -191,27 +200,58 @@ class Memory(Process):
     def recall(self) -> RecallWork:
         from pkg_pipeline.wiring.recall import RecallWork
 
-        return RecallWork(self)
+        return RecallWork(self, rewriting=self.rewriting)
 
     @cached_property
     def sessions(self) -> SessionWork:
+        return self.session_work()
+
+    @contextmanager
+    def serving_sessions(
+        self, *, reads: ConnectionPool, recall: RecallParts, wait_seconds: float = POOL_WAIT_SECONDS
+    ) -> Iterator[SessionWork]:
+        """For a server: windows are read over ``reads``, messages appended over connections of their own, for one of
+        which nobody waits longer than ``wait_seconds``, and what was served is recorded behind the answer.
+        """
+        appending = engine.pool(self.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds)
+        try:
+            self.windows.serving(reads, recall)
+            yield self.session_work(appending=appending)
+        finally:
+            appending.close()
+
+    def session_work(self, *, appending: ConnectionPool | None = None) -> SessionWork:
+        """``appending``: unchecked connections for that alone, where many append all the time."""
         from pkg_pipeline.wiring.sessions import SessionWork
 
-        return SessionWork(self)
+        return SessionWork(
+            self,
+            windows=lambda: self.windows,
+            folding=lambda: self.folding,
+            blank_deleted=lambda: self.archive.blank_deleted(),
+            appending=appending,
+        )
 
     @cached_property
     def windows(self) -> WindowWork:
         from pkg_pipeline.wiring.windows import WindowWork
 
-        work = WindowWork(self)
+        work = WindowWork(self, recall=lambda: self.recall.parts, ensure=lambda session: self.sessions.ensure(session))
         self.at_close(work.close)
         return work
 
     @cached_property
     def threads(self) -> ThreadWork:
-        from pkg_pipeline.wiring.threads import ThreadWork
+        from pkg_pipeline.wiring.threads import Across, ThreadWork
 
-        return ThreadWork(self)
+        across = Across(
+            sessions=lambda: self.sessions,
+            build=self.build_interactions,
+            estimate=lambda: self.summaries.estimate(),
+            folding=lambda: self.folding,
+            chunks=lambda: self.chunks,
+        )
+        return ThreadWork(self, across)
 
     @cached_property
     def rewriting(self) -> RewritingWork | None:
@@ -243,7 +283,6 @@ class Memory(Process):
         """The context of one entity. Raises EntityUnknown, BadRequest."""
         from pkg_pipeline.adapters.postgres.reads.receipts import PostgresReceiptSink
         from pkg_pipeline.stages.reads.context import ContextRequest, entity_context
-        from pkg_pipeline.wiring.contexts import context_settings
 
         return entity_context(
             self.reads,
@@ -253,3 +292,24 @@ class Memory(Process):
             receipts=PostgresReceiptSink(self.connections) if self.settings.receipts else None,
             relevant=None if hint is None else self.recall.relevant,
         )
+
+
+def context_settings(settings: Settings) -> ContextSettings:
+    """P1, P2 and P6 as the reads need them."""
+    from pkg_pipeline.stages.reads.context import ContextSettings
+
+    return ContextSettings(
+        zone=settings.zone,
+        max_tokens=settings.context_tokens,
+        hot_days=settings.hot_days,
+        hot_messages=settings.hot_messages,
+        warm_days=settings.warm_days,
+        warm_summaries=settings.warm_summaries,
+        shares={
+            "permanent": settings.permanent_share,
+            "hot": settings.hot_share,
+            "warm": settings.warm_share,
+            "cold": settings.cold_share,
+            "relevant": settings.relevant_share,
+        },
+    )

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore, PostgresStatisticsKeeper
+from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 from pkg_pipeline.prompts import interaction_summary
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.settings import Settings
+from pkg_pipeline.stages.ingest.stage import ImportReport
+from pkg_pipeline.stages.interactions.stage import InteractionsReport
 from pkg_pipeline.stages.monitoring.stage import CallsCap, MonitoringParams
 from pkg_pipeline.stages.profiles.making import TASK as PROFILES_TASK
 from pkg_pipeline.stages.summaries.making import TASK as SUMMARIES_TASK
-from pkg_pipeline.wiring.llms import caps, provider_of
+from pkg_pipeline.wiring.models import caps, provider_of
 from pkg_pipeline.wiring.process import Process
 from pkg_pipeline.wiring.summaries import due_after_seconds
+
+if TYPE_CHECKING:
+    from pkg_pipeline.wiring.process import Process
+
 
 DAYS_BETWEEN_RECOUNTS = 10
 
@@ -69,3 +76,23 @@ class MonitoringWork:
     def recount(self) -> int:
         """Count what changed since the last recount; how many days. Readers are exact without it, but slower."""
         return self._keeper.recount(minimum_messages=self.params.minimum_messages)
+
+
+def leave_unreported(process: Process, report: ImportReport, made: InteractionsReport) -> None:
+    """The numbers of one import, under the names that the assets use."""
+    work, counts = PostgresWorkStore(process.connections), report.counts
+    taken = {
+        "files": report.files,
+        "messages_new": counts.new,
+        "messages_updated": counts.updated,
+        "messages_unchanged": counts.unchanged,
+        "messages_deleted": counts.deleted,
+    }
+    built = {
+        "rows": made.interactions,
+        "chats": made.chats,
+        "completed": made.completed,
+        "messages": made.messages,
+    }
+    work.leave_unreported("messages", taken)
+    work.leave_unreported("interactions", built)

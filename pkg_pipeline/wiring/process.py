@@ -6,12 +6,15 @@ It knows no stage. Adapters are built when first asked for: a command from the s
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pkg_pipeline.settings import Settings
+from pkg_pipeline.settings import Settings, variable_of
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.llm.ledger import PostgresLedgerStore
     from pkg_pipeline.stages.llm.ask import LlmAccess
     from pkg_pipeline.stages.ports import Clock, Llm, TokenCounter
-    from pkg_pipeline.wiring.llms import Provider
+    from pkg_pipeline.wiring.models import Provider
 
 
 class Process:
@@ -57,7 +60,7 @@ class Process:
 
     @cached_property
     def budgets(self) -> PostgresBudgetStore:
-        from pkg_pipeline.wiring.llms import budget_store
+        from pkg_pipeline.wiring.models import budget_store
 
         return budget_store(self.settings, self.connections)
 
@@ -70,7 +73,7 @@ class Process:
     @property
     def provider(self) -> Provider:
         """Whose model the settings ask for; nothing is loaded for it."""
-        from pkg_pipeline.wiring.llms import provider_of
+        from pkg_pipeline.wiring.models import provider_of
 
         return provider_of(self.settings)
 
@@ -78,7 +81,7 @@ class Process:
     def llm(self) -> Llm:
         """The model that the settings name. Raises LlmMisconfigured or SettingsError."""
         from pkg_pipeline.stages.llm.stores import recorder
-        from pkg_pipeline.wiring.llms import language_model
+        from pkg_pipeline.wiring.models import language_model
 
         llm = language_model(self.settings, self.counter, recorder(self.ledger))
         if (close := getattr(llm, "close", None)) is not None:
@@ -90,7 +93,7 @@ class Process:
         """What every stage that asks a model is given; the model is loaded with the first run."""
         from pkg_pipeline.stages.llm.ask import LlmAccess
         from pkg_pipeline.stages.llm.leased_work import WorkRules
-        from pkg_pipeline.wiring.llms import caps_of
+        from pkg_pipeline.wiring.models import caps_of
 
         settings, provider = self.settings, self.provider
         return LlmAccess(
@@ -108,3 +111,60 @@ class Process:
                 concurrency=settings.llm_concurrency if provider.is_paid else 1,
             ),
         )
+
+
+MEGABYTE = 1 << 20
+
+
+class SpaceLow(Exception):
+    """One line: how much is free, how much is asked for, what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Bytes that are free for this user on the disk of ``folder``, and the floor."""
+
+    folder: Path
+    free_bytes: int
+    minimum_bytes: int
+
+    @property
+    def is_low(self) -> bool:
+        return self.free_bytes < self.minimum_bytes
+
+    @property
+    def line(self) -> str:
+        """For people, where it is low."""
+        return (
+            f"only {self.free_bytes // MEGABYTE:,} MB are free on the disk of {self.folder}; imports and runs need"
+            f" {self.minimum_bytes // MEGABYTE:,} MB: free some space, or set {variable_of('minimum_free_megabytes')}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"free_bytes": self.free_bytes, "minimum_bytes": self.minimum_bytes, "is_low": self.is_low}
+
+
+def space(settings: Settings) -> Space | None:
+    """How it is now; None for a database that is not on a disk of ours, or where the watch is off (a floor of 0)."""
+    if settings.database_url is not None or not settings.minimum_free_megabytes:
+        return None
+    there = next(place for place in (settings.home, *settings.home.parents) if place.exists())
+    return Space(settings.home, shutil.disk_usage(there).free, settings.minimum_free_megabytes * MEGABYTE)
+
+
+def require_space(settings: Settings) -> None:
+    """Raises SpaceLow."""
+    found = space(settings)
+    if found is not None and found.is_low:
+        raise SpaceLow(found.line)
+
+
+def while_there_is_space(settings: Settings, heard: Callable[..., Any] | None = None) -> Callable[..., None]:
+    """``heard``, and then whether the work may go on. Raises SpaceLow between two pieces of it."""
+
+    def hear(*told: Any) -> None:
+        if heard is not None:
+            heard(*told)
+        require_space(settings)
+
+    return hear

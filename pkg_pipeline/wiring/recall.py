@@ -20,7 +20,7 @@ from pkg_pipeline.stages.reads.stores import BadRequest
 from pkg_pipeline.stages.recall.stage import RecallParts, RecallRequest, RecallResult, RecallSettings, find, recall
 
 if TYPE_CHECKING:
-    from pkg_pipeline.wiring.memory import Memory
+    from pkg_pipeline.wiring.process import Process
     from pkg_pipeline.wiring.rewriting import RewritingWork
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class SpaceEmbedders:
             return self._built[model]
 
     def _build(self, model: str) -> Embedder | None:
-        from pkg_pipeline.wiring.embedders import embedder_named
+        from pkg_pipeline.wiring.models import embedder_named
 
         if self._settings.embedder_kind == "none":
             return None
@@ -113,10 +113,10 @@ def relevant_by(parts: RecallParts, *, max_tokens: int) -> Relevant:
 class RecallWork:
     """``memory.recall``: questions about all that is stored."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self.parts = recall_parts(memory.settings, memory.connections, memory.counter, rewriting=memory.rewriting)
-        self.relevant = relevant_by(self.parts, max_tokens=memory.settings.context_tokens)
+    def __init__(self, process: Process, *, rewriting: RewritingWork | None) -> None:
+        self._clock = process.clock
+        self.parts = recall_parts(process.settings, process.connections, process.counter, rewriting=rewriting)
+        self.relevant = relevant_by(self.parts, max_tokens=process.settings.context_tokens)
 
     def search(
         self,
@@ -132,7 +132,7 @@ class RecallWork:
         """What answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
         request = RecallRequest(
             query=query,
-            now=self._memory.clock.now(),
+            now=self._clock.now(),
             entity_id=entity_id,
             chat_id=chat_id,
             topics=topics,

@@ -14,7 +14,7 @@ from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.llm.stores import recorder
 from pkg_pipeline.stages.ports import Llm, LlmError, TokenCounter
 from pkg_pipeline.stages.recall.rewriting import DEADLINE_SECONDS, OFFLINE, TASK, Asker, Rewritten, rewritten
-from pkg_pipeline.wiring.llms import Patience, budget_store, caps, language_model, provider_of
+from pkg_pipeline.wiring.models import Patience, budget_store, caps, language_model, provider_of
 
 LEAST_SHARE = 0.02
 """A language of fewer messages is not asked for: one forwarded text would cost every question a phrasing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +12,6 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres import engine
-from pkg_pipeline.adapters.postgres.reading import POOL_WAIT_SECONDS
 from pkg_pipeline.adapters.postgres.sessions.append import PostgresAppendStore
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters
 from pkg_pipeline.adapters.postgres.sessions.store import PostgresSessionStore
@@ -23,18 +22,16 @@ from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.sessions.stage import AppendReport, Sessions
-from pkg_pipeline.wiring.embedders import embedder_name
 from pkg_pipeline.wiring.folds import fold_rules
+from pkg_pipeline.wiring.models import embedder_name
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from pkg_pipeline.stages.recall.stage import RecallParts
+    from pkg_pipeline.stages.folds.stage import Folding
     from pkg_pipeline.stages.window.stage import WindowOptions
-    from pkg_pipeline.wiring.memory import Memory
-
-APPEND_CONNECTIONS = 16
-"""At most so many requests are written at the same time; others wait for one of them."""
+    from pkg_pipeline.wiring.process import Process
+    from pkg_pipeline.wiring.windows import WindowWork
 
 FOLD_FIGURES: Final = (
     *("folds", "refolds", "messages", "busy", "failed", "deferred", "pending", "quarantined", "reasons", "warnings"),
@@ -45,10 +42,20 @@ FOLD_FIGURES: Final = (
 class SessionWork(Sessions):
     """The stage over the memory's stores, and what goes across stages: folding at once, windows, blanking."""
 
-    def __init__(self, memory: Memory, *, appending: ConnectionPool | None = None) -> None:
-        """``appending``: unchecked connections for that alone, where many append all the time."""
-        self._memory, self._unchecked = memory, appending
-        settings = memory.settings
+    def __init__(
+        self,
+        process: Process,
+        *,
+        windows: Callable[[], WindowWork],
+        folding: Callable[[], Folding],
+        blank_deleted: Callable[[], object],
+        appending: ConnectionPool | None = None,
+    ) -> None:
+        """``appending``: unchecked connections for that alone, where many append all the time. The other stages are
+        built when they are first needed.
+        """
+        self._windows, self._folding, self._blank_deleted, self._unchecked = windows, folding, blank_deleted, appending
+        settings = process.settings
         rules, has_embedder = fold_rules(settings), embedder_name(settings) is not None
 
         def due_at(state: SessionState, source: str, now: datetime) -> datetime | None:
@@ -56,14 +63,14 @@ class SessionWork(Sessions):
 
         self.counters = SessionCounters(due_at)
         super().__init__(
-            PostgresAppendStore(appending or memory.connections, self.counters),
-            PostgresSessionStore(memory.connections, self.counters),
-            counter=memory.counter,
-            clock=memory.clock,
+            PostgresAppendStore(appending or process.connections, self.counters),
+            PostgresSessionStore(process.connections, self.counters),
+            counter=process.counter,
+            clock=process.clock,
             zone=settings.zone,
             policy=settings.session_policy,
             strategy=settings.session_strategy,
-            record_usage=lambda session_id, usage: memory.windows.reported(session_id, usage),
+            record_usage=lambda session_id, usage: windows().reported(session_id, usage),
         )
 
     def append(self, session: str, given: Iterable[tuple[str, Any]]) -> AppendReport:
@@ -79,7 +86,7 @@ class SessionWork(Sessions):
             self._unchecked.check()
             report = super().append(session, given)
         if report.counts.deleted:
-            self._memory.archive.blank_deleted()
+            self._blank_deleted()
         return report
 
     def fold(self, session: str) -> dict[str, Any]:
@@ -87,7 +94,7 @@ class SessionWork(Sessions):
         with _named(session) as session_id:
             self.ensure(str(session_id))
             try:
-                report = self._memory.folding.fold_session(session_id)
+                report = self._folding().fold_session(session_id)
             except SettingsError as error:
                 raise LlmMisconfigured(str(error)) from error
         state = self.show(session)
@@ -100,22 +107,7 @@ class SessionWork(Sessions):
     def window(self, session: str, **options: Unpack[WindowOptions]) -> dict[str, Any]:
         """The next prompt. Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable."""
         with _named(session) as session_id:
-            return self._memory.windows.window(session_id, **options).to_json()
-
-
-@contextmanager
-def serving_sessions(
-    memory: Memory, *, reads: ConnectionPool, recall: RecallParts, wait_seconds: float = POOL_WAIT_SECONDS
-) -> Iterator[SessionWork]:
-    """For a server: windows are read over ``reads``, messages appended over connections of their own, for one of which
-    nobody waits longer than ``wait_seconds``, and what was served is recorded behind the answer.
-    """
-    appending = engine.pool(memory.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds)
-    try:
-        memory.windows.serving(reads, recall)
-        yield SessionWork(memory, appending=appending)
-    finally:
-        appending.close()
+            return self._windows().window(session_id, **options).to_json()
 
 
 @contextmanager

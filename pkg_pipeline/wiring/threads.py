@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -33,11 +33,14 @@ from pkg_pipeline.stages.interactions.stage import InteractionsReport
 from pkg_pipeline.stages.ports import LlmError
 from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.summaries.stage import Estimate
-from pkg_pipeline.wiring.space import require_space
-from pkg_pipeline.wiring.unreported import leave_unreported
+from pkg_pipeline.wiring.monitoring import leave_unreported
+from pkg_pipeline.wiring.process import require_space
 
 if TYPE_CHECKING:
-    from pkg_pipeline.wiring.memory import Memory
+    from pkg_pipeline.stages.folds.stage import Folding
+    from pkg_pipeline.wiring.chunks import ChunkWork
+    from pkg_pipeline.wiring.process import Process
+    from pkg_pipeline.wiring.sessions import SessionWork
 
 EXTRA = "LangGraph is not installed here; add the extra: pip install 'pkg-pipeline[langgraph]'"
 
@@ -55,24 +58,35 @@ class ThreadImport:
         return {**said, "passed_over": [{"thread": thread, "reason": reason} for thread, reason in self.passed_over]}
 
 
+@dataclass(frozen=True, slots=True)
+class Across:
+    """The stages that threads go through, each built when it is first needed."""
+
+    sessions: Callable[[], SessionWork]
+    build: Callable[[Collection[UUID]], InteractionsReport]
+    estimate: Callable[[], Estimate]
+    folding: Callable[[], Folding]
+    chunks: Callable[[], ChunkWork]
+
+
 class ThreadWork:
     """``memory.threads``. Raises SettingsError without the extra or an address, ThreadsUnavailable by the adapter."""
 
-    def __init__(self, memory: Memory, *, url: str | None = None) -> None:
-        self._memory = memory
+    def __init__(self, process: Process, across: Across, *, url: str | None = None) -> None:
+        self._process, self._across = process, across
         self._url = url
-        self._known = PostgresThreadMemory(memory.connections)
+        self._known = PostgresThreadMemory(process.connections)
         self._opened: Threads | None = None
 
     def at(self, url: str | None) -> ThreadWork:
         """The same over another database."""
-        return self if url is None else ThreadWork(self._memory, url=url)
+        return self if url is None else ThreadWork(self._process, self._across, url=url)
 
     @property
     def source(self) -> Threads:
         """The saver's database by the address given or that of the settings."""
         if self._opened is None:
-            given = self._memory.settings.langgraph_url
+            given = self._process.settings.langgraph_url
             url = self._url or (None if given is None else given.get_secret_value())
             self._opened = open_threads(url)
         return self._opened
@@ -110,34 +124,34 @@ class ThreadWork:
         return done
 
     def _take_in(self, thread_id: str, report: ImportReport) -> None:
-        memory = self._memory
-        require_space(memory.settings)
+        process, sessions = self._process, self._across.sessions()
+        require_space(process.settings)
         export, notes = threads.export_of(self.source, self._known, thread_id)
         report.warnings += [f"{thread_id}: {note}" for note in notes]
         ingest.import_export(
             export,
-            store=PostgresIngestStore(memory.connections, counters=memory.sessions.counters, now=memory.clock.now),
-            counter=memory.counter,
+            store=PostgresIngestStore(process.connections, counters=sessions.counters, now=process.clock.now),
+            counter=process.counter,
             selves=frozenset(),
             report=report,
             batch_id=uuid.uuid4(),
         )
-        memory.sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
+        sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
 
     def build(self, report: ImportReport) -> tuple[InteractionsReport, Estimate]:
         """Interactions of what came in, and what summarising it would take."""
-        made = self._memory.build_interactions(report.chats)
-        leave_unreported(self._memory, report, made)
-        return made, self._memory.summaries.estimate()
+        made = self._across.build(report.chats)
+        leave_unreported(self._process, report, made)
+        return made, self._across.estimate()
 
     def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:
         """L2 over one thread."""
-        memory, settings = self._memory, self._memory.settings
+        settings = self._process.settings
         parts = PruneParts(
             threads=self.source,
             memory=self._known,
             take_in=lambda thread: self._take_in(thread, ImportReport()),
-            build=lambda: _nothing(memory.build_interactions([hashing.chat_id(SOURCE, thread_id)])),
+            build=lambda: _nothing(self._across.build([hashing.chat_id(SOURCE, thread_id)])),
             fold=self._fold,
             make_chunks=self._make_chunks,
             rules=PruneRules(most_messages=settings.max_messages_per_thread),
@@ -151,15 +165,15 @@ class ThreadWork:
     def _fold(self, chat_id: UUID, by_hand: bool) -> str | None:
         """Why no more was folded. A model that does not answer is a reason, not an end."""
         try:
-            report = self._memory.folding.fold_session(chat_id, trigger="manual" if by_hand else None)
+            report = self._across.folding().fold_session(chat_id, trigger="manual" if by_hand else None)
         except (LlmError, SessionUnknown) as error:
             return str(error)
-        if not self._memory.settings.enable_summary:
+        if not self._process.settings.enable_summary:
             return "summaries are switched off (MEMORY_ENABLE_SUMMARY)"
         return "; ".join([*report.reasons, *report.warnings]) or None
 
     def _make_chunks(self, days: tuple[date, date]) -> str | None:
-        reports = self._memory.chunks.build(days)
+        reports = self._across.chunks().build(days)
         reasons = list(dict.fromkeys(reason for one in reports if one.pending for reason in one.reasons))
         return "; ".join(reasons) or ("some wait" if any(one.pending for one in reports) else None)
 
@@ -170,7 +184,7 @@ class ThreadWork:
 
     def forget(self, thread_id: str) -> ErasureReport:
         """Every trace of it in the memory; the thread itself stays."""
-        return erasing.erase_chat(PostgresErasure(self._memory.connections), threads.chat_of(thread_id))
+        return erasing.erase_chat(PostgresErasure(self._process.connections), threads.chat_of(thread_id))
 
 
 def open_threads(url: str | None) -> Threads:

@@ -42,7 +42,7 @@ from pkg_pipeline.stages.window.stage import (
 )
 
 if TYPE_CHECKING:
-    from pkg_pipeline.wiring.memory import Memory
+    from pkg_pipeline.wiring.process import Process
 
 LOOKED_AT = 15
 """Recalled pieces that are looked at for some that the window does not hold anyway."""
@@ -96,25 +96,26 @@ def price_of(model: str, input_tokens: int, output_tokens: int) -> float | None:
 class WindowWork:
     """``memory.windows``: the next prompt of a session, what was reported of it, what a session is about."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self.records = PostgresServedWindows(memory.connections, price=price_of)
+    def __init__(self, process: Process, *, recall: Callable[[], RecallParts], ensure: Callable[[str], object]) -> None:
+        """``recall`` gives the parts of recall when first asked, ``ensure`` makes a chat a session."""
+        self._process, self._recall, self._ensure = process, recall, ensure
+        self.records = PostgresServedWindows(process.connections, price=price_of)
         self._background: BackgroundSink[ServedWindow] | None = None
 
     @cached_property
     def parts(self) -> WindowParts:
         """Over the memory's own connections; what was served is recorded at once, unless ``serving`` was called."""
-        memory = self._memory
+        process = self._process
         served = self._background or self.records
         return window_parts(
-            memory.settings, memory.connections, memory.counter, recall=memory.recall.parts, served=served
+            process.settings, process.connections, process.counter, recall=self._recall(), served=served
         )
 
     def serving(self, reads: ConnectionPool, recall: RecallParts) -> WindowParts:
         """For a server: reads over connections that cannot write, recording behind the answer. ``close`` ends it."""
         self._background = BackgroundSink(self.records, name="served-windows")
-        memory = self._memory
-        self.parts = window_parts(memory.settings, reads, memory.counter, recall=recall, served=self._background)
+        process = self._process
+        self.parts = window_parts(process.settings, reads, process.counter, recall=recall, served=self._background)
         return self.parts
 
     def close(self) -> None:
@@ -132,11 +133,11 @@ class WindowWork:
 
         Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable.
         """
-        request = WindowRequest(session_id, self._memory.clock.now(), **options)
+        request = WindowRequest(session_id, self._process.clock.now(), **options)
         try:
             return window(self.parts, request)
         except SessionUnknown:
-            self._memory.sessions.ensure(str(session_id))
+            self._ensure(str(session_id))
             return window(self.parts, request)
 
     def record_usage(

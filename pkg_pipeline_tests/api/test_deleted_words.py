@@ -18,7 +18,7 @@ from pkg_pipeline.api.app import create_app
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.wiring import Memory
-from pkg_pipeline.wiring.contexts import context_settings
+from pkg_pipeline.wiring.memory import context_settings
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by
 from pkg_pipeline_tests.stages import deleted_words as words
 

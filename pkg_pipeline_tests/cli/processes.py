@@ -80,7 +80,7 @@ from pkg_pipeline.cli.sessions import session
 from pkg_pipeline.cli.sessions import following as sessions
 from pkg_pipeline.cli.sessions import window
 from pkg_pipeline.memory.message import importance
-from pkg_pipeline.wiring import embedders, folds, recall, windows
+from pkg_pipeline.wiring import folds, models, recall, windows
 from pkg_pipeline.compare import wiring as comparing
 # what is loaded at the first word, not at import
 tokens.TiktokenCounter().count("word")

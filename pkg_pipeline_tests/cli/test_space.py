@@ -13,8 +13,8 @@ from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
-from pkg_pipeline.wiring import space
-from pkg_pipeline.wiring.space import MEGABYTE, SpaceLow
+from pkg_pipeline.wiring import process
+from pkg_pipeline.wiring.process import MEGABYTE, SpaceLow
 from pkg_pipeline_tests.cli.processes import Program, dialogue, servers, written
 from pkg_pipeline_tests.small_disk import small_disk, write_until_full
 
@@ -56,7 +56,7 @@ def test_work_ends_between_two_pieces_once_the_room_has_gone(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = iter([2_000 * MEGABYTE, 100 * MEGABYTE])
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda _: Usage(0, 0, next(left, 100 * MEGABYTE)))
+    monkeypatch.setattr(process.shutil, "disk_usage", lambda _: Usage(0, 0, next(left, 100 * MEGABYTE)))
     settings = Settings.model_validate({"home": program.home})
     with wiring.open_memory(settings) as memory:
         with pytest.raises(SpaceLow, match="only 100 MB"):

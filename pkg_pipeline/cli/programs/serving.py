@@ -22,10 +22,9 @@ from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, has_tokens
 from pkg_pipeline.cli.terminal import CommandFailed, notes, settings_in_force
 from pkg_pipeline.wiring import open_memory
-from pkg_pipeline.wiring.contexts import context_settings
+from pkg_pipeline.wiring.memory import context_settings
+from pkg_pipeline.wiring.process import space
 from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
-from pkg_pipeline.wiring.sessions import serving_sessions
-from pkg_pipeline.wiring.space import space
 from pkg_pipeline.wiring.summaries import ReachableBackfills
 
 READ_CONNECTIONS = 16
@@ -55,7 +54,7 @@ def serve(
         try:
             memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
             warm_up(questions, reads)
-            sessions = closing.enter_context(serving_sessions(memory, reads=reads, recall=questions))
+            sessions = closing.enter_context(memory.serving_sessions(reads=reads, recall=questions))
             serve_app(
                 create_app(
                     ApiDependencies(

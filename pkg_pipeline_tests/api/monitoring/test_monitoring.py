@@ -18,7 +18,7 @@ from pkg_pipeline.api.monitoring import models as models
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.security import parse_tokens
 from pkg_pipeline.stages.monitoring.stage import CallsCap, MonitoringParams
-from pkg_pipeline.wiring.space import Space
+from pkg_pipeline.wiring.process import Space
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
 from pkg_pipeline_tests.stages.reads.context_memory import NOW
 

@@ -18,7 +18,7 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.sessions.parsing import listed
 from pkg_pipeline.wiring import Memory
 from pkg_pipeline.wiring.recall import recall_parts
-from pkg_pipeline.wiring.sessions import SessionWork, serving_sessions
+from pkg_pipeline.wiring.sessions import SessionWork
 from pkg_pipeline_tests.stages.reads.context_memory import NOW
 
 CLIENTS, REQUESTS, MESSAGES = 8, 4, 25
@@ -34,7 +34,7 @@ def memory(database_url: str, tmp_path: Path) -> Iterator[Memory]:
 @pytest.fixture
 def desk(memory: Memory, pool: ConnectionPool) -> Iterator[SessionWork]:
     questions = recall_parts(memory.settings, pool, memory.counter)
-    with serving_sessions(memory, reads=pool, recall=questions, wait_seconds=1.0) as made:
+    with memory.serving_sessions(reads=pool, recall=questions, wait_seconds=1.0) as made:
         yield made
 
 

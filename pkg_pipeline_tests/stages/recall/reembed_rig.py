@@ -19,8 +19,8 @@ from pkg_pipeline.stages.ports import EmbedderRejected, Vectors
 from pkg_pipeline.stages.recall import chunks
 from pkg_pipeline.stages.recall.chunk_vectors import Vectorising
 from pkg_pipeline.stages.recall.chunks import ChunkDeps
+from pkg_pipeline.wiring.chunks import ReembedWork
 from pkg_pipeline.wiring.memory import Memory
-from pkg_pipeline.wiring.reembed import ReembedWork
 from pkg_pipeline_tests.stages.ingest.import_rig import FixedClock, Rig, line
 
 DAY = 24 * 60

@@ -13,7 +13,7 @@ from pkg_pipeline.stages.ports import EmbedderUnavailable
 from pkg_pipeline.stages.recall import chunk_vectors, chunks
 from pkg_pipeline.stages.recall.records import SpaceMismatch
 from pkg_pipeline.stages.recall.reembed import ReembedBusy, ReembedStopped, SpaceUnknown
-from pkg_pipeline.wiring.reembed import ModelUnknown, space_named
+from pkg_pipeline.wiring.chunks import ModelUnknown, space_named
 from pkg_pipeline_tests.conftest import REPOSITORY
 from pkg_pipeline_tests.stages.dying_worker import killed
 from pkg_pipeline_tests.stages.ingest.import_rig import line

@@ -1,6 +1,6 @@
-"""Language models: one table of providers, and what a lane may spend on them. An SDK is loaded where it is asked for.
+"""Language models and embedders: one table of providers, what a lane may spend, one embedder a vector space.
 
-A provider is an adapter, a row in ``PROVIDERS``, the settings it needs and its prices.
+A provider is an adapter, a row in ``PROVIDERS``, the settings it needs and its prices. SDKs load where they are asked.
 """
 
 from __future__ import annotations
@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import urlsplit
 
 from psycopg_pool import ConnectionPool
 
+from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL, OPENAI_PREFIX, openai_space
 from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
-from pkg_pipeline.offline import MODEL as OFFLINE_MODEL
+from pkg_pipeline.offline import MODEL as OFFLINE_LLM
 from pkg_pipeline.settings import Settings, SettingsError
 from pkg_pipeline.stages.llm.stores import Caps, Period
-from pkg_pipeline.stages.ports import Lane, Llm, LlmAttempt, TokenCounter
+from pkg_pipeline.stages.ports import Embedder, Lane, Llm, LlmAttempt, TokenCounter
 
 OnAttempt = Callable[[LlmAttempt], None]
 
@@ -77,7 +79,7 @@ PROVIDERS = {
             missing=lambda settings: None if settings.anthropic_api_key else "ANTHROPIC_API_KEY",
             endpoint=lambda settings: settings.anthropic_base_url or "api.anthropic.com",
         ),
-        Provider("offline", _offline, model=lambda _: OFFLINE_MODEL, is_paid=False),
+        Provider("offline", _offline, model=lambda _: OFFLINE_LLM, is_paid=False),
     )
 }
 
@@ -125,3 +127,73 @@ def caps_of(settings: Settings) -> Callable[[str, Lane], Caps]:
 def budget_store(settings: Settings, connections: ConnectionPool) -> PostgresBudgetStore:
     """The one place that every paid call asks, with the rules in force."""
     return PostgresBudgetStore(connections, timezone=settings.timezone, unanswered_limit=settings.llm_unanswered_limit)
+
+
+OnUsage = Callable[[int | None, float], None]
+"""Told of every answered request: tokens (None where the service says nothing) and seconds."""
+
+
+def embedder_name(settings: Settings) -> str | None:
+    """The vector space that the settings name, without loading anything; None without an embedder."""
+    match settings.embedder_kind:
+        case "offline":
+            return OFFLINE_MODEL
+        case "openai":
+            return openai_space(settings.embedding_model)
+        case "none":
+            return None
+
+
+def embedder_of(
+    settings: Settings, *, on_usage: OnUsage | None = None, deadline_seconds: float | None = None
+) -> Embedder | None:
+    """The embedder in force; None for ``none``. Raises SettingsError where ``openai`` has neither address nor key.
+
+    ``deadline_seconds`` bounds one call of a remote one; without it the adapter's own holds, which suits batches.
+    """
+    name = embedder_name(settings)
+    return (
+        None if name is None else embedder_named(name, settings, on_usage=on_usage, deadline_seconds=deadline_seconds)
+    )
+
+
+def embedder_named(
+    name: str, settings: Settings, *, on_usage: OnUsage | None = None, deadline_seconds: float | None = None
+) -> Embedder:
+    """The embedder of one vector space, whatever the settings prefer (B4). Raises SettingsError."""
+    if name == OFFLINE_MODEL:
+        from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
+
+        return OfflineEmbedder(cache=settings.cache)
+    if name.startswith(OPENAI_PREFIX) and name != OPENAI_PREFIX:
+        return _openai(name.removeprefix(OPENAI_PREFIX), settings, on_usage, deadline_seconds)
+    raise SettingsError(f"{name!r} is no known embedder; known are {OFFLINE_MODEL} and {OPENAI_PREFIX}MODEL")
+
+
+def _openai(model: str, settings: Settings, on_usage: OnUsage | None, deadline_seconds: float | None) -> Embedder:
+    url, key = settings.embedding_url_in_force, settings.embedding_key_in_force
+    if url is None and key is None:
+        raise SettingsError(
+            f"{OPENAI_PREFIX}{model} needs MEMORY_EMBEDDING_API_KEY, or MEMORY_EMBEDDING_BASE_URL for a server without "
+            "keys; set one, or PKG_EMBEDDER=offline"
+        )
+    if url is not None and not _is_web_address(url):
+        named = "MEMORY_EMBEDDING_BASE_URL" if settings.embedding_base_url else "API_BASE_URL"
+        raise SettingsError(f"{named}: no web address, such as https://api.example.com/v1")
+    from pkg_pipeline.adapters.embedders.openai_compatible import DEADLINE_SECONDS, OpenAiEmbedder
+
+    return OpenAiEmbedder(
+        model=model,
+        base_url=url,
+        api_key=key,
+        on_usage=on_usage,
+        deadline_seconds=DEADLINE_SECONDS if deadline_seconds is None else deadline_seconds,
+    )
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        return False
