@@ -60,6 +60,11 @@ def topics(**given: Unpack[Given]) -> pd.DataFrame:
     return table("topics", **given)
 
 
+def activity(**given: Unpack[Given]) -> pd.DataFrame:
+    """How often there is contact with each person, week by week, and who answers how fast. Not narrowed by ``chat``."""
+    return table("activity", **given)
+
+
 def messages(**given: Unpack[Given]) -> pd.DataFrame:
     """Messages by time; of a person those of dialogs with them and what of groups belongs to them."""
     return table("messages", **given)

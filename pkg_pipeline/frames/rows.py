@@ -42,7 +42,7 @@ class FrameRows:
     """Batches of rows of a memory whose local days are those of ``zone``."""
 
     def __init__(self, connections: ConnectionPool, zone: ZoneInfo) -> None:
-        self._reads = PostgresFrameReads(connections)
+        self._reads, self._zone = PostgresFrameReads(connections), zone
         self._store = PostgresReadStore(connections, zone=zone)
 
     def of(self, table: str, wanted: Narrowed) -> Batches:
@@ -57,6 +57,8 @@ class FrameRows:
                 found = reads.profiles(wanted)
             case "topics":
                 found = _topics(reads.profiles(wanted))
+            case "activity":
+                found = self._activity(wanted)
             case "messages":
                 found = reads.messages(wanted)
             case "costs":
@@ -64,6 +66,21 @@ class FrameRows:
             case _:
                 raise KeyError(table)
         return ([row_of(table, one) for one in batch] for batch in found)
+
+    def _activity(self, wanted: Narrowed) -> Iterator[Iterable[Any]]:
+        """Person by person: weeks with contact, counted by the rules of the profiles."""
+        from pkg_pipeline.stages.profiles import aggregation
+
+        for person in self._reads.persons(wanted):
+            talks = aggregation.framed(self._reads.talks(person.id), aggregation.TALKS)
+            if talks.empty:  # all of it in chats that do not count
+                continue
+            spoken = aggregation.framed(self._reads.spoken(person.id), aggregation.SPOKEN)
+            weeks = aggregation.weekly(talks, self._zone).join(aggregation.response_minutes(spoken, self._zone))
+            found = weeks.reset_index().astype(object).where(lambda frame: frame.notna(), None)
+            rows = ({"entity_id": person.id, "name": person.name, **row} for row in found.to_dict("records"))
+            first, last = wanted.first_day or date.min, wanted.last_day or date.max
+            yield [row for row in rows if first <= row["week"].date() <= last]
 
     def _summaries(self, wanted: Narrowed) -> Iterator[Iterable[Any]]:
         asked, cursor = SummaryFilter(wanted.entity_id, wanted.chat, wanted.first_day, wanted.last_day), None
@@ -139,6 +156,7 @@ MADE: Final[dict[str, dict[str, str | Callable[[Given], Any]]]] = {
         "key_decisions": _listed("key_decisions", lambda one: one["id"]),
         "open_action_items": _listed("open_action_items", lambda one: one["id"]),
     },
+    "activity": {"their_response_minutes": "them", "my_response_minutes": "me"},
     "messages": {
         "id": lambda given: message_key(given["source"], given["chat"], given["external_id"]),
         "chat": lambda given: chat_key(given["source"], given["chat"]),

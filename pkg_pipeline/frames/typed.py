@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -18,17 +18,17 @@ def typed(table: str, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
 
 
 def _series(values: Sequence[Any], column: Column) -> pd.Series:
-    given = pd.Series(list(values), dtype=object)
+    given, dtype = pd.Series(list(values), dtype=object), cast(Any, DTYPES.get(column.dtype, column.dtype))
     match column.dtype:
         case "moment":
             is_text = bool(values) and isinstance(next((one for one in values if one is not None), None), str)
-            return pd.to_datetime(given, utc=True, format="ISO8601" if is_text else None).astype(DTYPES["moment"])
+            return pd.to_datetime(given, utc=True, format="ISO8601" if is_text else None).astype(dtype)
         case "day":
-            return pd.to_datetime(given).astype(DTYPES["day"])
+            return pd.to_datetime(given).astype(dtype)
         case "category":
             unknown = sorted({one for one in values if one is not None} - set(column.categories))
             return given.astype(pd.CategoricalDtype([*column.categories, *unknown]))
         case "list":
             return given
         case _:
-            return given.astype(column.dtype)
+            return given.astype(dtype)

@@ -169,6 +169,22 @@ def test_profiles_and_their_topics(memory: Memory, told: MemoryBuilder) -> None:
     assert len(frames.profiles(memory=memory, since=WEEK.isoformat(), until=WEEK.isoformat())) == 2
 
 
+def test_activity_counts_weeks_of_each_person(memory: Memory, told: MemoryBuilder) -> None:
+    """The first talk is of the week of 4 January, the second of that of 1 February; Anna answers after 4 minutes."""
+    found = records(frames.activity(memory=memory))
+    assert [(row["name"], row["week"].date(), row["interactions"], row["messages"]) for row in found] == [
+        ("Anna", date(2026, 1, 4), 1, 3), ("Anna", WEEK, 1, 2), ("Bob", WEEK, 1, 2),
+    ]  # fmt: skip
+    assert [row["their_response_minutes"] for row in found] == [4, None, None]
+    assert [row["my_response_minutes"] for row in found] == [None, None, None]
+    gap = (LATER - OLD).total_seconds() / 86_400
+    assert [row["mean_gap_days"] for row in found] == [None, pytest.approx(gap), None]
+    assert [row["frequency"] for row in found] == ["rare", "monthly", "rare"]
+    assert len(frames.activity(memory=memory, entity="Anna", since=WEEK)) == 1
+    told.connection.execute("UPDATE chats SET category = 'mass'")
+    assert frames.activity(memory=memory).empty
+
+
 def test_costs_hold_no_word(memory: Memory, told: MemoryBuilder) -> None:
     for at, usd in ((LATER, 0.000123), (OLD, 1.5)):
         told.insert(
@@ -210,7 +226,7 @@ def test_an_empty_frame_has_the_dtypes_of_a_full_one(memory: Memory, name: str) 
 
 
 @pytest.mark.usefixtures("told")
-@pytest.mark.parametrize("name", ["summaries", "decisions", "action_items", "messages"])
+@pytest.mark.parametrize("name", ["summaries", "decisions", "action_items", "messages", "activity"])
 def test_a_full_frame_has_them(memory: Memory, name: str) -> None:
     assert dtypes(frames.table(name, memory=memory)) == dtypes(typed(name, []))
 

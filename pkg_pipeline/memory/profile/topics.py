@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 from pkg_pipeline.memory.profile.records import Topic
@@ -42,8 +42,7 @@ MOST_NAME_CHARACTERS: Final = 60
 _MARK_INSIDE: Final = re.compile(r"[,.;!?。，；！？]\s*\w")
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMention:
+class TopicMention(NamedTuple):
     """One key point of one summary. ``at`` is its interaction's end: mentions with the same ``at`` are of one talk."""
 
     text: str
@@ -66,18 +65,20 @@ class _Group:
 
 
 def merge_topics(
-    mentions: Iterable[TopicMention], *, limit: int = 10, besides: Iterable[str] = ()
+    mentions: Iterable[tuple[str, datetime]], *, limit: int = 10, besides: Iterable[str] = ()
 ) -> tuple[Topic, ...]:
-    """The ``limit`` topics that most interactions mention, the more recent first among equals.
+    """Of ``TopicMention``s the ``limit`` topics that most interactions mention, the more recent first among equals.
 
     ``besides`` are names of the people who took part: they are in everything and no topic. A topic bears its
     commonest spelling; ``Topic.mentions`` counts different ``at``.
     """
     moments: dict[str, set[datetime]] = defaultdict(set)
-    for mention in mentions:
-        text = " ".join(unicodedata.normalize("NFKC", mention.text).split())
-        if text:
-            moments[text].add(mention.at)
+    written: dict[str, set[datetime]] = defaultdict(set)
+    for text, at in mentions:
+        written[text].add(at)
+    for text, said_at in written.items():
+        if shown := " ".join(unicodedata.normalize("NFKC", text).split()):
+            moments[shown] |= said_at
     if len(moments) > MOST_TEXTS:
         newest = sorted(moments, key=lambda text: (-max(moments[text]).timestamp(), text))[:MOST_TEXTS]
         moments = {text: moments[text] for text in newest}

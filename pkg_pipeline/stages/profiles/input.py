@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile import rules as rules
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput, Topic
 from pkg_pipeline.memory.profile.rules import SummarySize, Week
-from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
+from pkg_pipeline.memory.profile.topics import merge_topics
 from pkg_pipeline.memory.records import Language, Person
+from pkg_pipeline.stages.profiles import aggregation
 from pkg_pipeline.stages.profiles.stores import Extent, Material
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def prepared_from(
 ) -> Prepared:
     """Row and input out of what was read. Pure."""
     topics = _topics(material, entity)
-    dated = _dated(material, texts, chosen)
+    dated, covered = _dated(material, texts, chosen), material.covered
     source = ProfileInput(
         profile_id=profile_id,
         entity=entity,
@@ -70,31 +71,32 @@ def prepared_from(
         week=rules.week_of(material.at_newest.last_ended_at, zone),
         aggregate=rules.shortened(_aggregate(material, material.at_newest, topics)),
         summaries=dated,
-        omitted_summaries=len(material.covered) - len(dated),
+        omitted_summaries=len(covered) - len(dated),
         facts=material.facts,
-        language=rules.language_of([(one.language, one.messages) for one in material.covered]),
+        language=rules.language_of(list(zip(covered["language"], covered["messages"], strict=True))),
         timezone=zone.key,
         input_hash="",
     )
     return Prepared(
         aggregate=_aggregate(material, material.at_end, topics),
         source=replace(source, input_hash=rules.words_hash(source)),
-        source_tokens=sum(one.tokens for one in material.covered),
-        is_dirty=any(one.is_dirty for one in material.covered),
-        based_on=tuple(one.summary_id for one in material.covered),
+        source_tokens=int(covered["tokens"].sum()),
+        is_dirty=bool(covered["is_dirty"].any()),
+        based_on=tuple(covered["summary_id"]),
         items=tuple(one.id for one in (*material.decisions, *material.open_items)),
     )
 
 
 def _sizes(material: Material) -> list[SummarySize]:
     decided = {decision.interaction_id for decision in material.decisions}
-    return [SummarySize(one.summary_id, one.tokens, one.interaction_id in decided) for one in material.covered]
+    covered = material.covered
+    rows = zip(covered["summary_id"], covered["tokens"], covered["interaction_id"].isin(decided), strict=True)
+    return [SummarySize(*row) for row in rows]
 
 
 def _topics(material: Material, entity: Person) -> tuple[Topic, ...]:
     people = [person.name for person in (entity, material.self_person) if person is not None]
-    mentions = (TopicMention(point, one.ended_at) for one in material.covered for point in one.key_points)
-    return merge_topics(mentions, besides=people)
+    return merge_topics(aggregation.mentions(material.covered), besides=people)
 
 
 def _dated(
@@ -104,8 +106,8 @@ def _dated(
     decided: dict[UUID, list[str]] = {}
     for decision in material.decisions:
         decided.setdefault(decision.interaction_id, []).append(decision.description)
-    wanted = set(chosen)
-    found = [one for one in reversed(material.covered) if one.summary_id in wanted and one.summary_id in texts]
+    wanted = material.covered["summary_id"].isin(set(chosen) & texts.keys())
+    found: list[Any] = list(material.covered[wanted][::-1].itertuples())
     return tuple(
         DatedSummary(
             number=number,

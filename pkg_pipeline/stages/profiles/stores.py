@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
 from pkg_pipeline.memory.profile.records import KeyDecision, OpenItem, ProfileAggregate, ProfileContent
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.records import Language, Person, Quarantined
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +53,6 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class CoveredSummary:
-    """One summary that goes in, before its text is loaded. ``messages`` are the person's own share of a group (P34)."""
-
-    summary_id: UUID
-    interaction_id: UUID
-    day: date
-    ended_at: datetime
-    language: Language
-    messages: int
-    tokens: int
-    key_points: tuple[str, ...]
-    is_dirty: bool
-
-
-@dataclass(frozen=True, slots=True)
 class MadeDecision:
     """A decision of any importance in a covered interaction, with its day."""
 
@@ -82,13 +70,14 @@ class MadeDecision:
 @dataclass(frozen=True, slots=True)
 class Material:
     """All that one profile is made from, in one snapshot. ``at_end`` reaches to the week's end, ``at_newest`` to the
-    end of the newest covered interaction. Summaries and decisions are newest first, open items by due date.
+    end of the newest covered interaction. ``covered`` has a row for each summary that goes in (``aggregation.TALKS``),
+    newest first, as decisions are; open items are by due date.
     """
 
     self_person: Person | None
     at_end: Extent
     at_newest: Extent
-    covered: tuple[CoveredSummary, ...]
+    covered: pd.DataFrame
     decisions: tuple[MadeDecision, ...]
     open_items: tuple[OpenItem, ...]
     facts: tuple[str, ...]

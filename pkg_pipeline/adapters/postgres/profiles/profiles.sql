@@ -32,27 +32,18 @@ ORDER BY coalesce(a.attempts, 0),
 -- All of a profile's material is of one moment.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
 
--- name: covered
--- P22: the summaries that go in, newest first. What rests on a deleted message does not (P29). Key points as text: of ten
--- thousand summaries they are read five times as fast.
-SELECT s.id AS summary_id, p.interaction_id, i.day, p.ended_at, i.language, p.message_count AS messages,
-       s.summary_token_count AS tokens, s.key_points::text, s.status = 'dirty' AS is_dirty
+-- name: talks
+-- P22: all interactions up to the week's end, newest first, each with the summary that goes in. What rests on a deleted
+-- message does not (P29). Key points as text: of ten thousand summaries they are read five times as fast.
+SELECT p.interaction_id, i.day, p.started_at, p.ended_at, p.message_count, i.language, s.id, s.summary_token_count,
+       s.key_points::text, s.status = 'dirty'
 FROM interaction_participants p
-JOIN live_summaries s ON s.interaction_id = p.interaction_id
-    AND s.dirty_reason IS DISTINCT FROM 'deleted'
 JOIN interactions i ON i.id = p.interaction_id
 JOIN eligible_chats c ON c.id = i.chat_id
-WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(covers_until)s
+LEFT JOIN live_summaries s ON s.interaction_id = p.interaction_id AND s.dirty_reason IS DISTINCT FROM 'deleted'
+    AND p.ended_at <= %(covers_until)s
+WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)s
 ORDER BY p.ended_at DESC, p.interaction_id
-
--- name: extent
--- P22: how much there was up to a moment.
-SELECT count(*) AS interactions, coalesce(sum(p.message_count), 0)::bigint AS messages,
-       min(p.started_at) AS first_started_at, max(p.started_at) AS last_started_at, max(p.ended_at) AS last_ended_at
-FROM interaction_participants p
-JOIN interactions i ON i.id = p.interaction_id
-JOIN eligible_chats c ON c.id = i.chat_id
-WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(until)s
 
 -- name: last_meaningful
 -- P22: the last interaction by then with a decision or an open item of this person, or so many messages of each side.

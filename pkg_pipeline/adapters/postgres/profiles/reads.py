@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+import pandas as pd
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -17,9 +18,8 @@ from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.profile.records import Milestone, OpenItem, ProfileContent
 from pkg_pipeline.memory.profile.rules import ITEMS_IN_PROMPT, MEANINGFUL_MESSAGES, Week
 from pkg_pipeline.memory.records import Person, Quarantined
+from pkg_pipeline.stages.profiles import aggregation
 from pkg_pipeline.stages.profiles.stores import (
-    CoveredSummary,
-    Extent,
     MadeDecision,
     Material,
     PastAttempt,
@@ -48,19 +48,23 @@ class PostgresProfileReads:
         given = {**_moments(week), "entity": entity_id, "timezone": self._timezone}
         with transaction(self._connections) as connection:
             SQL.run(connection, "snapshot")
-            covered = SQL.rows(connection, "covered", _covered, **given)
-            if not covered:
+            talks = _talks(SQL.rows(connection, "talks", **given))
+            covered = aggregation.covered(talks)
+            if covered.empty:
                 return None
             me = SQL.one(connection, "me", Person)
-            newest = max(summary.ended_at for summary in covered)
+            newest = covered["ended_at"].max().to_pydatetime()
             given |= {"knows_me": me is not None, "each": MEANINGFUL_MESSAGES}
-            at_end = _extent(connection, given, week.ends_at)
-            at_newest = _extent(connection, given, newest, at_end)
+            meaningful = _meaningful(connection, given, week.ends_at)
+            at_end = aggregation.extent(talks, meaningful)
+            if meaningful is not None and meaningful > newest:
+                meaningful = _meaningful(connection, given, newest)
+            at_newest = aggregation.extent(talks[talks["ended_at"] <= newest], meaningful)
             return Material(
                 self_person=me,
                 at_end=at_end,
                 at_newest=at_newest,
-                covered=tuple(covered),
+                covered=covered,
                 decisions=tuple(SQL.rows(connection, "decisions", MadeDecision, **given)),
                 open_items=tuple(SQL.rows(connection, "open_items", OpenItem, **given)),
                 facts=tuple(SQL.values(connection, "facts", **given, limit=ITEMS_IN_PROMPT)),
@@ -102,8 +106,14 @@ def _moments(week: Week) -> dict[str, Any]:
     }
 
 
-def _covered(*, key_points: str, **columns: Any) -> CoveredSummary:
-    return CoveredSummary(**columns, key_points=tuple(orjson.loads(key_points)))
+def _talks(rows: Sequence[Any]) -> pd.DataFrame:
+    talks = aggregation.framed(rows, aggregation.TALKS)
+    points = ",".join(given or "null" for given in talks["key_points"])
+    return talks.assign(key_points=pd.Series(orjson.loads(f"[{points}]"), dtype=object))
+
+
+def _meaningful(connection: Connection, given: dict[str, Any], until: datetime) -> datetime | None:
+    return SQL.value(connection, "last_meaningful", **given, until=until)
 
 
 def _words(*, is_own: bool, milestones: Any, quarantined: Any, **columns: Any) -> Words:
@@ -116,18 +126,3 @@ def _words(*, is_own: bool, milestones: Any, quarantined: Any, **columns: Any) -
         **columns,
     )
     return found if is_own else replace(found, cost_usd=0.0, seconds=0.0, is_carried_over=True)
-
-
-def _extent(connection: Connection, given: dict[str, Any], until: datetime, later: Extent | None = None) -> Extent:
-    """``later`` is the extent by a later moment: what ended by ``until`` already is not counted again."""
-    found, meaningful = later, None if later is None else later.last_meaningful_at
-    if found is None or found.last_ended_at > until:
-        found = SQL.one(connection, "extent", _counted, **given, until=until)
-    assert found is not None, "an aggregate always gives a row"
-    if later is None or (meaningful is not None and meaningful > until):
-        meaningful = SQL.value(connection, "last_meaningful", **given, until=until)
-    return replace(found, last_meaningful_at=meaningful)
-
-
-def _counted(**columns: Any) -> Extent:
-    return Extent(**columns, last_meaningful_at=None)

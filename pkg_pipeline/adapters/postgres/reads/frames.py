@@ -40,6 +40,9 @@ TEXT_COLUMNS = (
 TEXTS = table("message_texts", *(column(name, MESSAGES.c[name].type) for name in TEXT_COLUMNS.split()), schema=SCHEMA)
 """The view of live and archived texts."""
 
+ELIGIBLE = table("eligible_chats", column("id", CHATS.c.id.type), column("kind", CHATS.c.kind.type), schema=SCHEMA)
+"""The view of chats that count."""
+
 
 class Narrowed(NamedTuple):
     """What is wanted of a table. Days are local and both included; ``since`` and ``before`` are their moments."""
@@ -105,6 +108,41 @@ class PostgresFrameReads:
         )
         return self._stream(found)
 
+    def persons(self, wanted: Narrowed) -> list[Any]:
+        """Persons who took part in something, by name."""
+        person, took_part = ENTITIES.c, INTERACTION_PARTICIPANTS.c
+        has_talks = select(took_part.entity_id).where(took_part.entity_id == person.id, took_part.role == "other")
+        found = select(person.id, person.name).where(person.type == "person", ~person.is_self, has_talks.exists())
+        found = found.where(*_of(person.id, wanted)).order_by(func.lower(person.name), person.id)
+        return [row for batch in self._stream(found) for row in batch]
+
+    def talks(self, person: UUID) -> list[Any]:
+        """What counts for a person's profile: the columns of ``stages.profiles.aggregation.TALKS``, no summary."""
+        row, took_part, nothing = INTERACTIONS.c, INTERACTION_PARTICIPANTS.c, null()
+        found = (
+            select(row.id, row.day, took_part.started_at, took_part.ended_at, took_part.message_count, row.language)
+            .add_columns(*(nothing.label(f"none_{place}") for place in range(4)))
+            .join(INTERACTION_PARTICIPANTS, took_part.interaction_id == row.id)
+            .join(ELIGIBLE, ELIGIBLE.c.id == row.chat_id)
+            .where(took_part.entity_id == person, took_part.role == "other")
+            .order_by(took_part.ended_at.desc(), row.id)
+        )
+        return [one for batch in self._stream(found) for one in batch]
+
+    def spoken(self, person: UUID) -> list[Any]:
+        """The dialogs with a person: the columns of ``aggregation.SPOKEN``, message by message."""
+        row, took_part = MESSAGES.c, INTERACTION_PARTICIPANTS.c
+        found = (
+            select(row.interaction_id, row.sent_at, func.coalesce(ENTITIES.c.is_self, row.is_outgoing).label("is_self"))
+            .join(INTERACTION_PARTICIPANTS, took_part.interaction_id == row.interaction_id)
+            .join(ELIGIBLE, ELIGIBLE.c.id == row.chat_id)
+            .join(ENTITIES, ENTITIES.c.id == row.sender_entity_id, isouter=True)
+            .where(took_part.entity_id == person, took_part.role == "other", ELIGIBLE.c.kind == "direct")
+            .where(row.kind == "message", row.deleted_at.is_(None))
+            .order_by(took_part.started_at, row.interaction_id, row.sent_at, row.id)
+        )
+        return [one for batch in self._stream(found) for one in batch]
+
     def messages(self, wanted: Narrowed) -> Iterator[list[Any]]:
         """What is not deleted, by time; of a person the dialogs with them and what of groups belongs to them (P34)."""
         row, chat = TEXTS.c, CHATS.c
@@ -134,7 +172,7 @@ class PostgresFrameReads:
         found = select(*numbers).where(*wanted.moments(row.created_at)).order_by(row.created_at, row.id)
         return self._stream(found)
 
-    def _stream(self, statement: Select[Any]) -> Iterator[list[Any]]:
+    def _stream(self, statement: Select[*tuple[Any, ...]]) -> Iterator[list[Any]]:
         compiled = statement.compile(dialect=PSYCOPG)
         with (
             transaction(self._connections) as connection,

@@ -1,0 +1,108 @@
+"""What is counted of one relationship, as frames over one typed read (P20–P22): totals, gaps, weeks, response times.
+
+pandas is allowed in this room: a person of ten thousand interactions is columns, not ten thousand records. It is loaded
+by whoever makes profiles or asks for these frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+
+from pkg_pipeline.memory.profile import rules
+from pkg_pipeline.stages.profiles.stores import Extent
+
+MOMENT: Final = "datetime64[us, UTC]"
+TALKS: Final = {
+    "interaction_id": "object", "day": "object", "started_at": MOMENT, "ended_at": MOMENT, "messages": "int64",
+    "language": "object", "summary_id": "object", "tokens": "Int64", "key_points": "object", "is_dirty": "boolean",
+}  # fmt: skip
+"""An interaction of the person, newest end first: ``messages`` are the person's own share of a group (P34). What begins
+with ``summary_id`` is missing where no summary goes in; ``key_points`` is a list."""
+
+SPOKEN: Final = {"interaction_id": "object", "sent_at": MOMENT, "is_self": "bool"}
+"""A message of a dialog, those of an interaction together and in their order."""
+
+
+def framed(rows: Sequence[Sequence[Any]], columns: dict[str, str]) -> pd.DataFrame:
+    """Rows whose values are in the order of ``columns``, which gives the dtypes."""
+    values = list(zip(*rows, strict=True)) or [()] * len(columns)
+    return pd.DataFrame({
+        name: pd.Series(pd.to_datetime(list(given), utc=True) if dtype == MOMENT else list(given), dtype=dtype)
+        for (name, dtype), given in zip(columns.items(), values, strict=True)
+    })  # fmt: skip
+
+
+def covered(talks: pd.DataFrame) -> pd.DataFrame:
+    """Those with a summary that goes in."""
+    return talks[talks["summary_id"].notna()]
+
+
+def extent(talks: pd.DataFrame, last_meaningful_at: datetime | None) -> Extent:
+    """How much there was. ``talks`` must not be empty."""
+    return Extent(
+        interactions=len(talks),
+        messages=int(talks["messages"].sum()),
+        first_started_at=talks["started_at"].min().to_pydatetime(),
+        last_started_at=talks["started_at"].max().to_pydatetime(),
+        last_ended_at=talks["ended_at"].max().to_pydatetime(),
+        last_meaningful_at=last_meaningful_at,
+    )
+
+
+def mentions(talks: pd.DataFrame) -> Iterator[tuple[str, datetime]]:
+    """Each key point with the end of its interaction."""
+    points = talks["key_points"].to_numpy()
+    ends = np.repeat(talks["ended_at"].dt.to_pydatetime().to_numpy(), [len(one) for one in points])
+    return zip(chain.from_iterable(points), ends, strict=True)
+
+
+def weekly(talks: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Weeks with contact by their Sunday: what began in each, and how often there was contact up to then.
+
+    ``interactions``, ``messages``, ``longest_silence_days`` (before one of them), ``mean_gap_days`` between the starts
+    of consecutive interactions up to the week's end, ``frequency`` by it.
+    """
+    ordered = talks.sort_values(["started_at", "ended_at"], kind="stable")
+    days = rules.DAY_SECONDS
+    silence = (ordered["started_at"] - ordered["ended_at"].cummax().shift()).dt.total_seconds().clip(lower=0) / days
+    weeks = ordered.assign(week=_sundays(ordered["started_at"], zone), silence=silence).groupby("week")
+    found = weeks.agg(
+        interactions=("messages", "size"),
+        messages=("messages", "sum"),
+        longest_silence_days=("silence", "max"),
+        newest=("started_at", "max"),
+    )
+    gaps = found["interactions"].cumsum() - 1
+    way = (found.pop("newest") - ordered["started_at"].min()).dt.total_seconds() / days
+    found["mean_gap_days"] = way / gaps.where(gaps > 0)
+    known = found["mean_gap_days"].notna()
+    gaps_or_none = [gap if is_known else None for gap, is_known in zip(found["mean_gap_days"], known, strict=True)]
+    found["frequency"] = [rules.frequency_of_gap(gap) for gap in gaps_or_none]
+    return found
+
+
+def response_minutes(spoken: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Median minutes until each side answers the other within one interaction, by the week of the answer: ``them``,
+    ``me``. Counted from the last message of one side to the first of the other.
+    """
+    before = spoken.groupby("interaction_id", sort=False)[["sent_at", "is_self"]].shift()
+    answers = before["sent_at"].notna() & (before["is_self"] != spoken["is_self"])
+    minutes = (spoken["sent_at"] - before["sent_at"])[answers].dt.total_seconds() / 60
+    side = spoken["is_self"][answers].map({True: "me", False: "them"})
+    week = _sundays(spoken["sent_at"][answers], zone)
+    found: Any = pd.DataFrame({"week": week, "side": side, "minutes": minutes})
+    return found.pivot_table("minutes", "week", "side", aggfunc="median").reindex(columns=["them", "me"])
+
+
+def _sundays(moments: pd.Series, zone: ZoneInfo) -> pd.Series:
+    """The local day on which the week of each begins."""
+    local = moments.dt.tz_convert(zone).dt.tz_localize(None).dt.normalize()
+    days = (local.dt.day_of_week + 1) % 7  # of the week that are over
+    return local - days * pd.Timedelta(days=1)
