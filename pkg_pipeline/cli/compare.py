@@ -43,6 +43,7 @@ SHOWN_TURNS = 24
 """Rows of the table for people; the document and the page have all turns."""
 
 NAME_CHARACTERS = 60
+NO_PLOT = "a plot needs matplotlib: pip install 'pkg-pipeline[plots]'"
 POLICIES = tuple(one for one in get_args(Policy) if one != "thread_size")
 
 
@@ -180,9 +181,14 @@ def _written(compared: Compared, document: dict[str, Any], folder: Path) -> dict
     folder.mkdir(parents=True, exist_ok=True)
     name = f"compare-{file_name(compared.conversation.key)}"
     picture, told = folder / f"{name}.png", folder / f"{name}.html"
-    picture.write_bytes(plots.png(figure))
-    told.write_text(page(document, svg=plots.svg(figure), said=compared.outcome()), encoding="utf-8")
-    return {"png": str(picture), "html": str(told)}
+    files, svg = {"html": str(told)}, ""
+    try:
+        picture.write_bytes(plots.png(figure))
+        files, svg = {"png": str(picture), **files}, plots.svg(figure)
+    except ImportError:
+        document["warnings"] = [*document["warnings"], NO_PLOT]
+    told.write_text(page(document, svg=svg, said=compared.outcome()), encoding="utf-8")
+    return files
 
 
 def file_name(key: str) -> str:
@@ -220,4 +226,4 @@ def print_compared(screen: Console, compared: Compared, document: dict[str, Any]
     screen.print(compared.outcome(), style="bold")
     for warning in document["warnings"]:
         screen.print(f"note: {plain(warning)}")
-    screen.print(f"plot: {plain(document['files']['png'])} and {plain(document['files']['html'])}")
+    screen.print("written: " + " and ".join(map(plain, document["files"].values())))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from pkg_pipeline.cli.compare import _written
 from pkg_pipeline.compare.parts import Finder, Meter, MeteredLedger, MeteredLlm, NoLedger
 from pkg_pipeline.compare.playing import (
     ComparePorts,
@@ -247,3 +250,19 @@ def test_the_document_and_the_outcome() -> None:
     assert found["overflows_from"] is None
     assert ("never pays" in compared.outcome()) == (compared.pays_from is None)
     assert WORDS not in str(found)
+
+
+def test_without_matplotlib_there_is_the_page_and_what_to_install(tmp_path: Path, monkeypatch: Any) -> None:
+    conversation = talk(12)
+    played = play(conversation)
+    compared = Compared(conversation, SETTINGS, played, "claude-haiku-5-5", "offline", "claude-haiku-5-5", "v", "l")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    document = compared.to_json()
+    files = _written(compared, document, tmp_path)
+    assert files == {"html": str(tmp_path / "compare-t-talk.html")}
+    assert [file.name for file in tmp_path.iterdir()] == ["compare-t-talk.html"]
+    assert "pkg-pipeline[plots]" in document["warnings"][-1]
+    page = (tmp_path / "compare-t-talk.html").read_text(encoding="utf-8")
+    assert "pkg-pipeline[plots]" in page
+    assert page.count("<tr") == 1 + len(document["turns"])
