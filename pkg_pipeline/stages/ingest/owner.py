@@ -1,4 +1,4 @@
-"""Who I am in an export: told, or found from what the file says, or asked for with the candidates."""
+"""Finds which sender of an export is the owner of the memory ("self")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pkg_pipeline.stages.ingest.records import ExportSource
 
 
 class SelfUnknown(Exception):
-    """Nobody in the file could be told to be its owner; ``candidates`` are (external id, name, messages)."""
+    """The owner cannot be determined; ``candidates`` are (external id, name, messages)."""
 
     def __init__(self, reason: str, candidates: Sequence[tuple[str, str, int]]) -> None:
         listed = ", ".join(f"{name} ({external_id})" for external_id, name, _ in candidates[:8])
@@ -19,22 +19,21 @@ class SelfUnknown(Exception):
 
 
 class NamedSelves(frozenset[tuple[str, str]]):
-    """Identities that a person named with ``--self``; none: nobody is me. What files say does not add to them."""
+    """Identities named with ``--self`` (none: nobody is self); what files say does not add to them."""
 
 
 def is_open(selves: frozenset[tuple[str, str]], source: str) -> bool:
-    """Whether a file may say who I am on ``source``: not after ``--self none`` or a name that is found there."""
+    """Whether a file may decide who is self on ``source``: not after ``--self none`` or a name found there."""
     return not isinstance(selves, NamedSelves) or (bool(selves) and all(known != source for known, _ in selves))
 
 
 def resolve_self(
     sources: Iterable[ExportSource], *, rule: str | None, known: Callable[[str], list[str]]
 ) -> frozenset[tuple[str, str]]:
-    """(source, external id) pairs that are me.
+    """The (source, external id) pairs that are self.
 
-    ``rule`` is a name, an id, ``none``, or None: then the export's owner, ``is_self`` marks, the peer of a direct
-    chat or an earlier import decide, and reading stops as soon as one of them does. An id ends the reading of its
-    file; a name is one that somebody bore in any message. Raises SelfUnknown.
+    ``rule`` is a name, an id, ``none``, or None: then the export's owner, ``is_self`` marks, the peer of a direct chat
+    or an earlier import decide, and reading stops at the first of them. Raises SelfUnknown.
     """
     if rule is not None and rule.casefold() == "none":
         return NamedSelves()
@@ -70,14 +69,14 @@ def resolve_self(
 def _candidates(
     seen: Counter[tuple[str, str]], names: Mapping[tuple[str, str], Mapping[str, None]]
 ) -> list[tuple[str, str, int]]:
-    """(external id, first name that was seen, messages), those who wrote most first."""
+    """(external id, first name seen, messages), most messages first."""
     return [(one[1], next(iter(names.get(one, (one[1],)))), count) for one, count in seen.most_common()]
 
 
 def _identities(
     export: ExportSource, known: Callable[[str], list[str]]
 ) -> Iterator[tuple[tuple[str, str], str | None, bool]]:
-    """(identity, name, whether it is surely me) for every sender that the file names."""
+    """(identity, name, whether it is surely self) of every sender in the file."""
     chats: dict[str, ParsedChat] = {}
     asked: dict[str, list[str]] = {}
     for item in export.items():
@@ -95,7 +94,7 @@ def _identities(
 
 
 def is_surely_me(message: ParsedMessage, chat: ParsedChat) -> bool:
-    """By the export's own mark, or because in a direct chat whoever is not the peer is me."""
+    """The export marks the sender as self, or the chat is direct and the sender is not the peer."""
     if message.is_self is not None:
         return message.is_self
     return chat.peer_external_id is not None and message.sender_external_id != chat.peer_external_id

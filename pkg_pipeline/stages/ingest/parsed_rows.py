@@ -1,4 +1,4 @@
-"""From a parsed message to the row that is stored: what is cleaned, what is refused and why. Pure rules."""
+"""Parsed message → stored row: cleaning, and reasons to reject. Pure rules."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pkg_pipeline.stages.ingest.records import MessageRow
 from pkg_pipeline.stages.ports import TokenCounter
 
 LONGEST_ID = 500
-"""Characters of an external id; longer ones could not be indexed."""
+"""Characters; PostgreSQL cannot index longer ones."""
 
 LONGEST_KEY_BYTES = 2_400
-"""Of source and external id together, in UTF-8: an index of PostgreSQL takes no more."""
+"""Source and external id together, in UTF-8; the limit of a PostgreSQL index entry."""
 
 LONGEST_NAME = 300
-"""Characters kept of a name, title or topic; no chat program allows as many."""
+"""Characters kept of a name, title or topic."""
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""A time outside is a fault of the export; kept, it would stretch every reckoning of age and due dates."""
+"""Times outside are errors of the export and would distort ages and due dates."""
 
 
 def key_refusal(source: str, external_id: str) -> str | None:
@@ -42,7 +42,7 @@ def key_refusal(source: str, external_id: str) -> str | None:
 
 
 def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
-    """Why a message with this cleaned text is not taken, or None."""
+    """Why a message with this cleaned text is rejected, or None."""
     if len(message.external_id) > LONGEST_ID or len(message.reply_to or "") > LONGEST_ID:
         return f"an id is longer than {LONGEST_ID} characters"
     if message.sender_external_id and (refusal := key_refusal(source, message.sender_external_id)) is not None:
@@ -55,16 +55,16 @@ def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
 
 
 def shown(name: str | None) -> str:
-    """A name as it is kept: clean, without white space around it, not endless; "" for none."""
+    """A name as stored: cleaned, stripped, cut; "" for none."""
     return clean_name(name).strip()[:LONGEST_NAME] if name else ""
 
 
 Taken = tuple[ParsedMessage, str, UUID, UUID | None]
-"""A message that goes in, its cleaned text, its chat and its sender."""
+"""(message, cleaned text, chat id, sender id) of an accepted message."""
 
 
 def rows_of(taken: Sequence[Taken], counter: TokenCounter) -> list[MessageRow]:
-    """The rows of messages, in their order: scored by their text, tokens counted over all their parts."""
+    """The rows of messages, in their order, with importance scores of the texts and token counts of all parts."""
     texts = [entry[1] for entry in taken]
     scores = score_many(texts)
     tokens = counter.count_many([_counted(text, message.parts) for message, text, _, _ in taken])
@@ -76,7 +76,7 @@ def rows_of(taken: Sequence[Taken], counter: TokenCounter) -> list[MessageRow]:
 
 
 def _counted(text: str, parts: list[Any] | None) -> str:
-    """What a message takes in a prompt. Parts of a form that nobody knows are kept, but a prompt shows the text."""
+    """The text of a message as a prompt shows it; parts of unknown form are stored but not shown."""
     if not parts:
         return text
     try:
@@ -94,7 +94,7 @@ def row_of(
     score: float,
     reason: str | None,
 ) -> MessageRow:
-    """The row of a message with its cleaned ``text``; a service entry is no speech and has no importance."""
+    """The row of one message; service entries have importance 0."""
     is_service = message.kind == "service"
     return MessageRow(
         chat_id,

@@ -1,4 +1,4 @@
-"""What passes between the import stage and its store, and the report of an import."""
+"""Records between the import stage and its store, and the report of an import."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pkg_pipeline.memory.records import (
 
 
 class ExportSource(Protocol):
-    """One file of one format, read as a stream. ``exported_at`` is when the file was written."""
+    """One export file, read as a stream; ``exported_at`` is when it was written."""
 
     name: str
     format: str
@@ -56,7 +56,7 @@ class ChatRow:
 
 @dataclass(frozen=True, slots=True)
 class EntityRow:
-    """``name_at`` is the latest message that carried the name; the latest name wins whatever the order of files."""
+    """``name_at``: time of the latest message with this name; the latest name wins, in whatever order files come."""
 
     id: UUID
     source: str
@@ -68,8 +68,8 @@ class EntityRow:
 
 @dataclass(frozen=True, slots=True)
 class ChatNames:
-    """What a file calls a chat: its title as of the latest message exported under it ("" where it has none), and its
-    metadata as of ``seen_at``, the latest message of all.
+    """A chat's title at its latest message (``title_at``; "" where it has none) and its metadata at ``seen_at``, the
+    latest message of all.
     """
 
     title: str
@@ -79,7 +79,7 @@ class ChatNames:
 
 
 class MessageRow(NamedTuple):
-    """One message as it is stored. A tuple, since one is made and written for every line of an import."""
+    """One stored message; a tuple for speed."""
 
     chat_id: UUID
     sender_entity_id: UUID | None
@@ -104,9 +104,7 @@ class MessageRow(NamedTuple):
 
 @dataclass(slots=True)
 class IngestBatch:
-    """What one transaction takes in. Chats, entities and members are those that this import has not written yet, or of
-    which it knows something new.
-    """
+    """The rows of one transaction; of chats, entities and members only those that are new or changed in this import."""
 
     chats: list[ChatRow] = field(default_factory=list[ChatRow])
     entities: list[EntityRow] = field(default_factory=list[EntityRow])
@@ -116,7 +114,7 @@ class IngestBatch:
 
 @dataclass(frozen=True, slots=True)
 class IngestCounts:
-    """``unchanged`` counts messages that were there as they are, older versions among them."""
+    """``unchanged`` counts messages already stored in this or a newer version."""
 
     new: int = 0
     updated: int = 0
@@ -128,10 +126,7 @@ class IngestCounts:
 
 
 class ChatExport(NamedTuple):
-    """What one file shows of one chat: the numbers of all its entries, those that could not be read among them.
-
-    See ``memory.vanished`` for the rest; ``taken`` is how many of the entries went in, each counted once.
-    """
+    """Numeric ids of all entries of one chat in one file, unreadable ones included; ``taken`` of them were stored."""
 
     chat_id: UUID
     evidence_at: datetime
@@ -143,7 +138,7 @@ class ChatExport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeldDeletions:
-    """So many messages of a chat that an export lacks that a person has to say whether they are deleted."""
+    """An export lacks so many known messages of a chat that a person has to confirm their deletion."""
 
     source: str
     external_id: str
@@ -153,7 +148,7 @@ class HeldDeletions:
 
 @dataclass(frozen=True, slots=True)
 class Deletions:
-    """What comparing exports changed: messages that are taken for deleted now, that are back, and what waits."""
+    """What comparing exports changed: messages marked deleted, restored, and deletions to confirm."""
 
     deleted: int = 0
     restored: int = 0
@@ -161,18 +156,18 @@ class Deletions:
 
 
 class Unstorable(Exception):
-    """The database refuses a value in a batch and keeps nothing of it; the message names the kind of refusal only."""
+    """The database rejects a value of a batch, which is rolled back; the message names only the kind of error."""
 
 
 # ── what a file shows ─────────────────────────────────────────────────────────────────────────
 
 NUMBER: Final = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
-"""Ids that are numbers growing with time; the store looks for the same form."""
+"""Numeric ids that grow with time; the store uses the same pattern."""
 
 
 @dataclass(slots=True)
 class SeenNumbers:
-    """The entries of a chat, 8 bytes each. ``has_unnumbered``: one of them could have been any message."""
+    """The entries of a chat, 8 bytes each. ``has_unnumbered``: an entry without a numeric id was seen."""
 
     numbers: array[int] = field(default_factory=lambda: array("q"))
     refused: set[int] = field(default_factory=set[int])
@@ -187,7 +182,7 @@ class SeenNumbers:
                 self.refuse(external_id)
 
     def refuse(self, external_id: str) -> None:
-        """An entry that was added did not go in after all."""
+        """An entry added before was not stored after all."""
         if NUMBER.fullmatch(external_id):
             self.refused.add(int(external_id))
 
@@ -198,7 +193,7 @@ class SeenNumbers:
 
 @dataclass(slots=True)
 class Evidence:
-    """``at``: the latest moment that the file tells of, sending or editing. No export is older than that."""
+    """``at``: the latest sending or editing time in the file; the export is at least that new."""
 
     at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -214,7 +209,7 @@ REPORTED_REJECTIONS = 1_000
 
 @dataclass(slots=True)
 class ImportReport:
-    """What one import did. ``rejected`` lists (file, where, reason); ``rejected_count`` counts all of them."""
+    """The result of one import. ``rejected`` lists (file, where, reason); ``rejected_count`` counts all of them."""
 
     files: int = 0
     chats: set[UUID] = field(default_factory=set[UUID])
@@ -225,10 +220,10 @@ class ImportReport:
     rejected_count: int = 0
     warnings: list[str] = field(default_factory=list[str])
     damaged: list[str] = field(default_factory=list[str])
-    """Files that are broken or cut off: nobody knows how much of them is missing. What could be read went in."""
+    """Broken or truncated files; what could be read of them is stored."""
 
     held: list[HeldDeletions] = field(default_factory=list[HeldDeletions])
-    """What exports lack in such numbers that somebody has to say whether it is deleted; it stays until then."""
+    """Deletions that a person has to confirm; the messages stay until then."""
 
     def reject(self, file: str, rejected: Rejected) -> None:
         self.rejected_count += 1
@@ -238,7 +233,6 @@ class ImportReport:
             self.rejected.append((file, rejected.where, rejected.reason))
 
     def to_json(self) -> dict[str, Any]:
-        """The shape of INTERFACES.md."""
         return {
             "files": self.files,
             "chats": len(self.chats),

@@ -1,4 +1,4 @@
-"""One export file → chats, entities and messages, cleaned, counted and scored: batches and the report."""
+"""One export file → chats, entities and messages, written in batches."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 BATCH_MESSAGES = 5_000
 BATCH_CHARACTERS = 4_000_000
-"""Whichever comes first ends a batch: its transaction stays short and its memory bounded."""
+"""Whichever limit comes first ends a batch."""
 
 NAMELESS, UNDATED = datetime(1, 1, 1, tzinfo=UTC), datetime(2, 1, 1, tzinfo=UTC)
-"""``name_at`` of an id that stands in for a name, and of a name that no message carried: every other replaces them."""
+"""``name_at`` of an id used as a name, and of a name without a message; any other name replaces them."""
 
 
 def import_export(
@@ -56,9 +56,9 @@ def import_export(
     missing: Verdict = "open",
     on_progress: Callable[[ExportSource], None] | None = None,
 ) -> None:
-    """Import one file and add to ``report``. Batches are committed one by one: a killed import is run again.
+    """Import one file and add to ``report``. Batches are committed one by one; a killed import can be repeated.
 
-    ``missing``: what the person says of messages that the file lacks and an older one has.
+    ``missing`` is the person's verdict on messages that an older file has and this one lacks.
     """
     store.begin(batch_id=batch_id, file=export.name, format_name=export.format)
     before, before_rejected = report.counts, report.rejected_count
@@ -95,7 +95,7 @@ def import_export(
 
 @dataclass(slots=True)
 class _Person:
-    """Somebody in this file, with the latest name so far."""
+    """A sender in this file, with the latest name so far."""
 
     id: UUID
     is_self: bool
@@ -105,10 +105,7 @@ class _Person:
 
 @dataclass(slots=True)
 class _Chat:
-    """A chat of this file. ``refusal`` is why nothing of it is stored, ``people`` are those of its source by id.
-
-    The rest: see ``ChatNames``.
-    """
+    """A chat of this file. ``refusal``: why nothing of it is stored; ``people``: senders of its source by id."""
 
     id: UUID
     source: str
@@ -126,7 +123,7 @@ class _Chat:
     seen: SeenNumbers = field(default_factory=SeenNumbers)
 
     def at(self, moment: datetime) -> None:
-        """A message of ``moment`` was exported under the present title and metadata."""
+        """Record that a message of ``moment`` was exported under the present title and metadata."""
         if moment >= self.title_at and self.shown and (moment, self.shown) > (self.title_at, self.title):
             self.title, self.title_at = self.shown, moment
         if moment > self.seen_at:
@@ -134,7 +131,7 @@ class _Chat:
 
     @property
     def shows_all(self) -> bool:
-        """Not where one alone speaks in a group: then it is an export of one's own messages."""
+        """False if a group has one single sender: then the file exports only one's own messages."""
         return not self.seen.has_unnumbered and (self.parsed.kind == "direct" or len(self.members) > 1)
 
     def names(self) -> ChatNames:
@@ -144,7 +141,7 @@ class _Chat:
 
 @dataclass(slots=True)
 class _Intake:
-    """The state of one file being read: what is known already, the batch being filled. Grows with people and chats."""
+    """The state of reading one file; grows with the number of people and chats."""
 
     export: ExportSource
     store: PostgresIngestStore
@@ -208,7 +205,7 @@ class _Intake:
             self._member(chat, peer, self._person(source, peer, parsed.peer_name, UNDATED, is_self=False))
 
     def _person(self, source: str, external_id: str, name: str | None, at: datetime, *, is_self: bool) -> _Person:
-        """The one behind an identity, called ``name`` in a message of ``at`` (UNDATED: outside of any message)."""
+        """The person of an identity; ``at`` is the time of the message with this ``name`` (UNDATED: no message)."""
         people = self.people.setdefault(source, {})
         person = people.get(external_id)
         if person is None or (is_self and not person.is_self):
@@ -226,7 +223,7 @@ class _Intake:
         return person
 
     def _mine(self, source: str) -> set[str]:
-        """Ids that are me on a source: told, or known from earlier imports, which no later one takes back."""
+        """External ids that are self on a source, from the command line or earlier imports."""
         if source not in self.mine:
             told = {external_id for known, external_id in self.selves if known == source}
             self.mine[source] = told | set(self.store.known_selves(source))
@@ -261,7 +258,7 @@ class _Intake:
         self.taken += 1
 
     def flush(self) -> None:
-        """Score, count and write the batch in one transaction, or in several where a message in it cannot be stored."""
+        """Write the batch in one transaction; where a message cannot be stored, split it to isolate the message."""
         if not (self.waiting or self.batch.chats or self.batch.entities or self.batch.members):
             return
         waiting = [self.waiting]
@@ -283,7 +280,7 @@ class _Intake:
         self.batch, self.waiting, self.characters = IngestBatch(), [], 0
 
     def compare(self, missing: Verdict) -> None:
-        """What this file and others have and lack says what was deleted. A damaged file shows no chat whole."""
+        """Detect deletions by comparing with other exports; a damaged file shows no chat as whole."""
         is_whole = self.export.name not in self.report.damaged
         exports = [
             chat.seen.shown(chat.id, self.evidence.at, self.owner, is_whole=is_whole and chat.shows_all)
@@ -297,7 +294,6 @@ class _Intake:
         self.report.held += found.held
 
     def name_all(self) -> None:
-        """The latest names last: they need the whole file."""
         people = [person for source in self.people.values() for person in source.values()]
         self.store.name(
             chats={chat.id: chat.names() for chat in self.all_chats.values() if chat.refusal is None},

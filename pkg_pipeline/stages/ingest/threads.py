@@ -1,7 +1,6 @@
-"""Threads of agents: imported like files (L1), and pruned once the memory holds their oldest messages (L2).
+"""Agent threads: import (L1), and pruning of the thread's state once its oldest messages are in the memory (L2).
 
-Pruning imports, builds interactions, folds, makes chunks, verifies all of it, and changes the thread's state last: a
-killed one is run again.
+Pruning imports, builds interactions, folds, makes chunks, verifies, and changes the state last; it can be repeated.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ if TYPE_CHECKING:
 
 SOURCE = "langgraph"
 MOST_TRIES = 3
-"""A thread that somebody writes to meanwhile is looked at again so often."""
+"""Attempts at a thread that is written to concurrently."""
 
 
 class ThreadUnreadable(Exception):
-    """One thread cannot be read; the message is the reason, without a word of it. The others go in."""
+    """One thread cannot be read; the message is the reason, without content."""
 
 
 class ThreadUnknown(Exception):
-    """There is no thread of that name."""
+    """No thread has this id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """One line of the list (L8)."""
+    """One row of the list (L8)."""
 
     thread_id: str
     checkpoints: int
@@ -45,7 +44,7 @@ class ThreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class ThreadState:
-    """The newest checkpoint. ``refusal``: why nothing may be removed from it (L2), None where it may."""
+    """The newest checkpoint. ``refusal``: why nothing may be removed from it (L2), or None."""
 
     thread_id: str
     checkpoint_id: str
@@ -56,10 +55,10 @@ class ThreadState:
 
 @dataclass(frozen=True, slots=True)
 class ThreadHistory:
-    """All that the thread's checkpoints hold, in order of arrival, also what was removed from the state since.
+    """All messages of the thread's checkpoints, in order of arrival, including those removed from the state.
 
-    A message is sent at the time of the first checkpoint that contains it, and edited at that of a later version.
-    ``notes`` say what could not be read of the history, ``rejected`` (message, reason) what was passed over.
+    ``sent_at`` is the time of the first checkpoint with the message, ``edited_at`` that of a later version. ``notes``
+    say what of the history cannot be read; ``rejected`` are (message, reason).
     """
 
     state: ThreadState
@@ -69,35 +68,30 @@ class ThreadHistory:
 
 
 class Threads(Protocol):
-    """The framework's database. Reading never writes to it."""
+    """The agent framework's database; reading never writes to it."""
 
     def list(self) -> list[ThreadSummary]:
-        """Latest activity first; runs of subgraphs are no threads."""
+        """Latest activity first, without runs of subgraphs."""
         ...
 
-    def state(self, thread_id: str) -> ThreadState:
-        """Raises ThreadUnknown, ThreadUnreadable."""
-        ...
+    def state(self, thread_id: str) -> ThreadState: ...
 
     def history(self, thread_id: str, *, since: str | None) -> ThreadHistory:
         """From the checkpoint ``since`` on, by default all. Raises ThreadUnknown, ThreadUnreadable."""
         ...
 
     def remove(self, state: ThreadState, message_ids: Sequence[str]) -> bool:
-        """Takes messages out of the state (L2): a new checkpoint directly after ``state``; False if it moved on.
-
-        Whatever a run writes meanwhile comes after it and stands.
-        """
+        """Write a new checkpoint directly after ``state`` without these messages (L2); False if the thread moved on."""
         ...
 
     def delete(self, thread_id: str) -> bool:
-        """All that the framework keeps of it; whether there was anything."""
+        """Delete all data of the thread; whether there was any."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class KnownThread:
-    """What the memory has of a thread: times by message id, and the checkpoint it was read up to."""
+    """What the memory has of a thread: times by message id, and the last checkpoint read."""
 
     times: Mapping[str, datetime]
     checkpoint_id: str | None
@@ -105,9 +99,8 @@ class KnownThread:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of given messages is safe in the memory: ``missing`` no fold covers, ``unsearchable`` have no chunks yet.
-
-    ``days`` are the first and the last on which interactions with some of them began.
+    """Of given messages: ``missing`` are in no fold, ``unsearchable`` in no chunk; ``days`` are the first and last day
+    on which their interactions began.
     """
 
     missing: frozenset[str]
@@ -124,7 +117,7 @@ class ThreadLabel:
 
 @dataclass(frozen=True, slots=True)
 class PruneRules:
-    """L2: more than ``most_messages`` in a thread's state → the oldest, so that ``buffer`` fewer than that are left."""
+    """L2: a state of more than ``most_messages`` is cut to ``most_messages - buffer``."""
 
     most_messages: int = 200
     buffer: int = 20
@@ -132,8 +125,8 @@ class PruneRules:
 
 @dataclass(frozen=True, slots=True)
 class PruneParts:
-    """What pruning works with. ``take_in`` imports a thread. ``fold`` folds it as its policy says, or by hand all that
-    may be; it and ``make_chunks`` (for the days on which interactions began) say why they did not finish.
+    """Dependencies of pruning. ``fold`` (chat, by hand) and ``make_chunks`` (days) return why they did not finish, or
+    None.
     """
 
     threads: Threads
@@ -147,7 +140,7 @@ class PruneParts:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What became of one thread. ``reason`` says why nothing, or less, was taken out; ``is_refused``: it cannot be."""
+    """The result for one thread. ``reason``: why nothing, or less, was removed; ``is_refused``: it cannot be pruned."""
 
     thread: str
     messages: int
@@ -161,7 +154,7 @@ class PruneResult:
 
 
 class ThreadExport:
-    """``ExportSource`` over one thread: the import stage takes it as it takes a file."""
+    """``ExportSource`` over one thread."""
 
     format = SOURCE
     bytes_read = 0
@@ -174,9 +167,7 @@ class ThreadExport:
         self._history, self._known = history, known
 
     def items(self) -> Iterator[ExportItem]:
-        """The chat, what was passed over, and the messages: a known one keeps its time, since the checkpoints that
-        told it may be gone.
-        """
+        """The chat, rejected messages, then the messages; a known message keeps its earlier time."""
         state = self._history.state
         yield ParsedChat(SOURCE, state.thread_id, "thread", metadata={"checkpoint_id": state.checkpoint_id})
         for where, reason in self._history.rejected:
@@ -188,14 +179,13 @@ class ThreadExport:
 
 
 def export_of(threads: Threads, memory: PostgresThreadMemory, thread_id: str) -> tuple[ExportSource, tuple[str, ...]]:
-    """The thread as an export, and what is less of it than could be. Raises ThreadUnknown, ThreadUnreadable."""
+    """The thread as an export, and notes on what is missing of it. Raises ThreadUnknown, ThreadUnreadable."""
     known = memory.known(chat_of(thread_id))
     history = threads.history(thread_id, since=known.checkpoint_id)
     return ThreadExport(history, known), history.notes
 
 
 def chat_of(thread_id: str) -> UUID:
-    """The chat, and session, that a thread is in the memory."""
     return hashing.chat_id(SOURCE, thread_id)
 
 
@@ -203,7 +193,7 @@ def chat_of(thread_id: str) -> UUID:
 
 
 def prune(parts: PruneParts, thread_id: str, *, dry_run: bool = False) -> PruneResult:
-    """One thread. What cannot be pruned is said with its reason, and never raised; nothing is removed then."""
+    """Prune one thread. Never raises for one that cannot be pruned: the result has the reason."""
     result = PruneResult(thread_id, 0)
     for _ in range(MOST_TRIES):
         try:
@@ -236,9 +226,8 @@ def _looked_at(state: ThreadState, rules: PruneRules) -> PruneResult:
 
 
 def safe_cut(messages: Sequence[ParsedMessage], wanted: int) -> int:
-    """How many of the oldest: at most ``wanted``, never between a call and its results, nor into the live turn.
-
-    One group that is longer than that goes as a whole.
+    """How many of the oldest messages to remove: at most ``wanted``, never between a tool call and its results, nor
+    from the live turn. A first group longer than ``wanted`` is removed whole.
     """
     most = turns.live_turn(messages)
     ends = [end for _, end in turns.groups(messages) if end <= most and end < len(messages)]
@@ -246,7 +235,7 @@ def safe_cut(messages: Sequence[ParsedMessage], wanted: int) -> int:
 
 
 def _save(parts: PruneParts, thread_id: str, oldest: Sequence[str]) -> str | None:
-    """All that has to be in the memory before anything goes; why it is not, or None."""
+    """Store all that must be in the memory before removal; why it is not, or None."""
     chat_id = chat_of(thread_id)
     try:
         parts.take_in(thread_id)

@@ -1,4 +1,4 @@
-"""What passes between the stage of interactions and its store."""
+"""Records between the interactions stage and its store."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pkg_pipeline.memory.records import ChatCategory, ChatKind, Language
 
 
 class SegmentMessage(NamedTuple):
-    """One message of a chat's touched stretch, in the chat's order; ``place`` is the chat's in its batch.
+    """One message of the affected part of a chat; ``place`` is the chat's index in the batch.
 
-    ``answers`` and ``answered_at`` are sender and time of the live message replied to, given for groups. ``content``
-    is whole in groups; elsewhere its beginning, enough to tell the language.
+    ``answers`` and ``answered_at`` are sender and time of the live message replied to (groups only). ``content`` is
+    whole in groups, elsewhere the beginning, for language detection.
     """
 
     place: int
@@ -45,7 +45,7 @@ class ParticipantRow:
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """The messages of an interaction that belong to an entity (P34): ids and times in microseconds, both int64 (n,)."""
+    """The messages of an interaction attributed to an entity (P34): ids and microseconds, both int64 (n,)."""
 
     entity_id: UUID
     message_ids: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Belongings:
 
 @dataclass(frozen=True, slots=True)
 class InteractionRow:
-    """``belongings`` are given for groups (P34); in direct chats everything belongs to the other side."""
+    """``belongings`` are given for groups (P34); in direct chats all messages belong to the other side."""
 
     id: UUID
     chat_id: UUID
@@ -74,7 +74,7 @@ class InteractionRow:
 
 @dataclass(frozen=True, slots=True)
 class ChatInfo:
-    """A touched chat. ``members`` maps entity to (names, is_self); ``category`` None means an ordinary chat."""
+    """A chat to rebuild. ``members``: entity → (names, is_self); ``category`` None means an ordinary chat."""
 
     id: UUID
     source: str
@@ -85,5 +85,5 @@ class ChatInfo:
 
     @property
     def is_mass(self) -> bool:
-        """P34: what the view ``eligible_chats`` leaves out."""
+        """P34; same rule as the view ``eligible_chats``."""
         return self.category == "mass" or (self.category is None and self.kind == "channel")

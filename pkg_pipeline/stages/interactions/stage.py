@@ -1,6 +1,6 @@
-"""Touched chats → interactions with participants, and marks of the days that need a summary.
+"""Changed chats → interactions with participants; marks the days that need a summary.
 
-Only the stretch around a change is read, in chunks; boundaries are those of ``memory.message.sessionise``.
+Reads only the part around a change, in chunks; boundaries come from ``memory.message.sessionise``.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 SAVED_AT_ONCE = 500
 SAVED_MESSAGES = 50_000
-"""Interactions a statement, and messages in them: a chat of a million messages is saved in bounded pieces."""
+"""Interactions, and messages in them, per statement."""
 
 OTHERS_AT_MOST = 500
-"""Chats of others that who builds only some takes along: half a second's work."""
+"""Other waiting chats that a run for given chats also builds (about half a second)."""
 
 LANGUAGE_MESSAGES = 2_000
-"""So many of an interaction's first messages tell its language."""
+"""First messages of an interaction used for language detection."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 NOBODY = UUID(int=0)
 
 _Read = tuple[SegmentMessage, Sequence[UUID]]
-"""A message and the members that it names."""
+"""A message and the members it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class InteractionParams:
 
 @dataclass(frozen=True, slots=True)
 class InteractionsReport:
-    """``chats`` looked at, ``interactions`` that changed, ``completed`` by silence, ``messages`` read."""
+    """Counts: ``chats`` read, ``interactions`` changed, ``completed`` by silence, ``messages`` read."""
 
     chats: int
     interactions: int
@@ -78,10 +78,9 @@ class InteractionsReport:
 def build_interactions(
     store: PostgresInteractionStore, *, clock: Clock, params: InteractionParams, chats: Collection[UUID] | None = None
 ) -> InteractionsReport:
-    """Bring the interactions of touched chats up to date; one transaction a batch.
+    """Update the interactions of changed chats; one transaction per batch.
 
-    With ``chats`` those, then a few others that wait and that nobody works on: an import of one chat does not wait for
-    a backlog, and what it touched elsewhere (names, who is me) is done too.
+    With ``chats``: these, then up to OTHERS_AT_MOST waiting chats that no other run holds.
     """
     now = clock.now()
     made = _build(store, store.dirty_chats(chats), now=now, params=params, waits=True)
@@ -110,7 +109,7 @@ def _build(
 
 
 def _build_batch(batch: PostgresChatBatch, *, now: datetime, params: InteractionParams) -> int:
-    """Save the interactions of the chats in pieces; returns how many messages they have."""
+    """Save the interactions of the chats in pieces; returns the number of messages."""
     rows: list[InteractionRow] = []
     messages = unsaved = 0
     gap = timedelta(seconds=params.gap_seconds)
@@ -132,14 +131,12 @@ def _build_batch(batch: PostgresChatBatch, *, now: datetime, params: Interaction
 
 
 def _is_group(chat: ChatInfo) -> bool:
-    """Whether P34 decides message by message whose they are."""
+    """Whether P34 attributes each message by itself."""
     return chat.kind != "direct" and not chat.is_mass
 
 
 def _read(chat: ChatInfo, chunks: Iterable[Sequence[SegmentMessage]]) -> Iterator[_Read]:
-    """The messages of the stretch, each with the members that it names. A chunk is searched at once: making the names
-    ready costs as much as searching hundreds of messages.
-    """
+    """The messages with the members each names; a chunk is matched at once because preparing the names is expensive."""
     names = {entity: names for entity, (names, _) in chat.members.items()} if _is_group(chat) else {}
     for chunk in chunks:
         named: dict[int, list[UUID]] = {}
@@ -152,7 +149,7 @@ def _read(chat: ChatInfo, chunks: Iterable[Sequence[SegmentMessage]]) -> Iterato
 
 
 class _Tally:
-    """What adds up while the messages of one interaction pass by. Of a group it keeps 20 bytes a message, else none."""
+    """Running totals of one interaction; 20 bytes a message in groups, else none."""
 
     def __init__(self, chat: ChatInfo) -> None:
         self.chat = chat
@@ -166,7 +163,7 @@ class _Tally:
         self.answers: list[tuple[int, UUID, datetime]] = []
 
     def pairs(self, messages: Iterable[_Read]) -> Iterator[tuple[str, str]]:
-        """Takes each message in and passes on what the input hash is made of."""
+        """Count each message and yield the input of the hash."""
         is_group = _is_group(self.chat)
         for message, named in messages:
             self.seen += 1
@@ -199,9 +196,9 @@ class _Tally:
             self.answers.append((place, message.answers, message.answered_at))
 
     def owned(self) -> dict[UUID, NDArray[np.int64]]:
-        """For each member the places of the messages that belong to it (P34), its neighbours among them.
+        """Member → places of the messages attributed to it (P34), neighbours included.
 
-        An answer counts where what it answers was said in this interaction: then nothing outside changes whose it is.
+        Replies count only where the message replied to lies in this interaction.
         """
         assert self.first is not None, "there is no interaction without a message"
         assert self.last is not None, "there is no interaction without a message"
@@ -239,7 +236,7 @@ def _interaction(
 
 
 def _participants(tally: _Tally) -> tuple[tuple[ParticipantRow, ...], tuple[Belongings, ...]]:
-    """Who took part. In a direct chat everything belongs to both; in a group P34 decides per entity."""
+    """In direct chats all messages count for both sides; in groups P34 decides per entity."""
     members = tally.chat.members
     roles: dict[UUID, Literal["self", "other"]] = {
         entity: "self" if is_self else "other" for entity, (_, is_self) in members.items()
@@ -247,7 +244,7 @@ def _participants(tally: _Tally) -> tuple[tuple[ParticipantRow, ...], tuple[Belo
     if tally.chat.kind == "direct":
         return tuple(ParticipantRow(one, roles[one], tally.live, tally.tokens) for one in sorted(members)), ()
     if tally.chat.is_mass:
-        # nobody's context draws on mass chats; who wrote is kept for the record
+        # no context uses mass chats; the senders are kept for the record
         wrote = sorted(tally.wrote.items())
         return tuple(ParticipantRow(one, roles[one], count, 0) for one, count in wrote if one in members), ()
     ids, sent_at_us = np.array(tally.ids, np.int64), np.array(tally.sent_at_us, np.int64)
