@@ -1,7 +1,7 @@
-"""Erasing a chat out of every table (L8). It may be killed and called again.
+"""Erases a chat from every table (L8); safe to repeat after a kill.
 
-First messages and all that was made of them in one transaction, then chunks, then the row of the chat and of people
-whom nothing else mentions: while that row is there, an unfinished erasure can be found.
+Messages and everything made from them go in one transaction, then chunks, then the chat's row and people mentioned
+nowhere else: while that row exists, an unfinished erasure can be found.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What the first step took away. ``people`` were in it, ``interactions`` may be any id that the chat ever
-    had, ``stood`` of them were there.
-    """
+    """Result of the first step. ``interactions``: every id the chat may have had; ``stood`` of them existed."""
 
     people: tuple[UUID, ...]
     interactions: tuple[UUID, ...]
@@ -30,7 +28,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class ErasureReport:
-    """Counts and no content. ``people`` are those whom nothing else mentioned."""
+    """Counts only. ``people`` were mentioned nowhere else."""
 
     messages: int = 0
     interactions: int = 0
@@ -44,7 +42,7 @@ class ErasureReport:
 
 
 def erase_chat(store: PostgresErasure, chat_id: UUID) -> ErasureReport:
-    """The chat and every trace of it; a chat that is not there is no error."""
+    """Erase the chat and everything made from it; an unknown chat is no error."""
     erased = store.content(chat_id)
     if erased is None:
         return ErasureReport(chunks=store.chunks(chat_id, ()))

@@ -1,4 +1,4 @@
-"""What passes between the archive stage and its store."""
+"""Records between the archive stage and its store."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pkg_pipeline.memory.message.archiving import HeldBack
 
 @dataclass(frozen=True, slots=True)
 class ArchiveAge:
-    """What counts as old enough: ended before ``ended_before``. ``now`` is the memory's clock; holds follow it too.
+    """Interactions that ended before ``ended_before`` are old enough; ``now`` is the memory's clock.
 
-    ``minimum_messages``: shorter interactions are never summarised, so they wait for nothing.
+    Interactions below ``minimum_messages`` are never summarised, so they wait for no summary.
     """
 
     now: datetime
@@ -24,7 +24,7 @@ class ArchiveAge:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What one batch moved. ``mismatched`` are ids of messages whose stored copy did not have their hash."""
+    """The result of one batch. ``mismatched``: ids of messages whose stored copy has another hash."""
 
     interactions: int = 0
     messages: int = 0
@@ -35,7 +35,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class MonthLeft:
-    """What of a month is not archived: interactions by reason, and when the next one comes of age by itself."""
+    """Interactions of a month not archived, by reason, and when the next becomes old enough."""
 
     held_back: Mapping[HeldBack, int] = field(default_factory=dict[HeldBack, int])
     due_at: datetime | None = None
@@ -47,7 +47,7 @@ class MonthLeft:
 
 @dataclass(frozen=True, slots=True)
 class KeptMonth:
-    """A month of the archive. Of a dropped one the numbers say what it held."""
+    """A month of the archive; of a dropped one the counts before."""
 
     month: date
     is_dropped: bool
@@ -57,8 +57,6 @@ class KeptMonth:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What one batch gave back."""
-
     messages: int = 0
     bytes: int = 0
     interactions: int = 0
@@ -66,7 +64,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class RestoreScope:
-    """What is to be restored: exactly one of these."""
+    """What to restore: exactly one of these."""
 
     message: tuple[str, str, str] | None = None
     interaction_id: UUID | None = None

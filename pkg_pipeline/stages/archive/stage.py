@@ -1,6 +1,6 @@
-"""Texts of old, summarised interactions → ``archived_messages``, month by month, and back.
+"""Moves texts of old, summarised interactions to ``archived_messages`` by month, and back; safe to repeat after a kill.
 
-Rules are in ``memory.message.archiving``. A batch is one transaction over whole interactions: a killed run goes on.
+Rules: ``memory.message.archiving``. A batch is one transaction over whole interactions.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 ASSET = "archived_messages"
 
 BATCH_MESSAGES = 2_000
-"""A transaction: short enough that an import into the same chat hardly waits."""
+"""Per transaction: short, so that imports hardly wait."""
 
 VACUUM_AFTER_MESSAGES = 200_000
-"""Within a run over many months; it ends with a vacuum in any case. Each reads all indexes of the table."""
+"""Within a run; it also vacuums at its end. A vacuum reads all indexes of the table."""
 
 RECHECK_SECONDS = 28 * 86_400.0
-"""By the database's clock: when what something else holds back is looked at again, should nothing mark it before."""
+"""Database clock: when a month held back for other reasons than time is checked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveParams:
-    """P24 and P26. ``keep_months`` None keeps for ever."""
+    """P24 and P26. ``keep_months`` None keeps forever."""
 
     after_days: float
     keep_months: int | None
@@ -50,8 +50,6 @@ class ArchiveParams:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveDeps:
-    """The ports this stage works with."""
-
     store: PostgresArchiveStore
     partitions: PartitionStore
     clock: Clock
@@ -59,11 +57,10 @@ class ArchiveDeps:
 
 @dataclass(slots=True)
 class MonthReport(PartitionReport):
-    """What a run did to one month; flat, so that it can become metadata.
+    """The result for one month; flat, used as metadata.
 
-    ``interactions``, ``messages`` and ``bytes`` (of text and parts) were moved now; ``kept_important`` are messages of
-    these interactions whose text stays; ``pending`` interactions wait, for the ``reasons``; ``mismatched`` messages
-    were left as they are; ``dropped`` messages went for good with their month.
+    ``bytes`` of text and parts; ``kept_important``: messages whose text stays; ``pending`` interactions wait, for the
+    ``reasons``; ``mismatched`` messages were not moved; ``dropped`` messages were deleted with their month.
     """
 
     month: date
@@ -84,14 +81,13 @@ class MonthReport(PartitionReport):
 
 
 def age_of(clock: Clock, params: ArchiveParams) -> ArchiveAge:
-    """What is old enough now."""
     now = clock.now()
     before = archiving.ended_before(now, after_days=params.after_days)
     return ArchiveAge(now=now, ended_before=before, minimum_messages=params.minimum_messages)
 
 
 def due_months(deps: ArchiveDeps, params: ArchiveParams) -> list[date]:
-    """Months to archive or to drop now, oldest first: of age and never looked at, marked, of age meanwhile, expired."""
+    """Months to archive or drop now, oldest first: never processed, marked dirty, old enough since, expired."""
     age = age_of(deps.clock, params)
     marked = [date.fromisoformat(one.key) for one in deps.partitions.due(ASSET, now=age.now)]
     expired = [one.month for one in expiring(deps.store.months(), age, params)]
@@ -99,7 +95,7 @@ def due_months(deps: ArchiveDeps, params: ArchiveParams) -> list[date]:
 
 
 def expiring(months: Sequence[KeptMonth], age: ArchiveAge, params: ArchiveParams) -> list[KeptMonth]:
-    """Months that the next run drops; none where nothing says how many are kept."""
+    """Months that the next run drops."""
     if params.keep_months is None:
         return []
     first = archiving.first_kept_month(age.now, keep_months=params.keep_months, zone=params.zone)
@@ -113,9 +109,8 @@ def archive_months(
     params: ArchiveParams,
     on_month: Callable[[MonthReport], None] = lambda _: None,
 ) -> list[MonthReport]:
-    """Archive what is ready in each month, oldest first, and drop expired months among them (P24–P26).
-
-    ``on_month`` gets each report when its month is done.
+    """Archive what is ready in each month, oldest first, and drop expired months (P24–P26); ``on_month`` gets each
+    report.
     """
     age = age_of(deps.clock, params)
     reports: list[MonthReport] = []
@@ -128,7 +123,7 @@ def archive_months(
         for batch in archiving.batches(deps.store.ready(month, age), messages=BATCH_MESSAGES):
             report.add(deps.store.move(month, batch, age))
         unswept += report.messages
-        # the last month's vacuum also sweeps up after a run that was killed before its own
+        # the last vacuum also cleans up after a killed run
         if unswept >= VACUUM_AFTER_MESSAGES or month == wanted[-1]:
             deps.store.vacuum()
             unswept = 0
@@ -142,7 +137,6 @@ def archive_months(
 
 
 def _drop_expired(report: MonthReport, *, deps: ArchiveDeps, age: ArchiveAge, params: ArchiveParams) -> None:
-    """Drops the month if it is over its time; the report says what went."""
     if not any(one.month == report.month for one in expiring(deps.store.months(), age, params)):
         return
     dropped = deps.store.drop(report.month)
@@ -154,7 +148,7 @@ def _drop_expired(report: MonthReport, *, deps: ArchiveDeps, age: ArchiveAge, pa
 
 
 def _finish(report: MonthReport, left: MonthLeft, *, marks: tuple[int, ...] | None, deps: ArchiveDeps) -> None:
-    """Writes down what is left. A month in which nothing is of age yet is not written to: time alone makes it due."""
+    """Record what is left. A month where everything is too young is not written: time alone makes it due."""
     report.pending = left.pending
     report.reasons += [f"{count} {reason}" for reason, count in sorted(left.held_back.items())]
     others = left.held_back.keys() - archiving.BY_TIME
@@ -170,7 +164,7 @@ def _finish(report: MonthReport, left: MonthLeft, *, marks: tuple[int, ...] | No
 
 
 def blank_deleted(store: PostgresArchiveStore, *, clock: Clock, after_days: float) -> int:
-    """Blank what was deleted at its source that long ago, batch by batch; how many messages. Again, it finds none."""
+    """Blank messages deleted at their source ``after_days`` ago, in batches; returns how many."""
     before, total = archiving.ended_before(clock.now(), after_days=after_days), 0
     while blanked := store.blank_deleted(before, limit=BATCH_MESSAGES):
         total += blanked
@@ -182,9 +176,8 @@ def blank_deleted(store: PostgresArchiveStore, *, clock: Clock, after_days: floa
 
 @dataclass(frozen=True, slots=True)
 class MonthStatus:
-    """``messages`` and ``bytes`` are what the archive holds (of a dropped month: held).
-
-    ``ready`` interactions are what the next run moves; ``will_drop``: it drops the month for good.
+    """Counts of the archive (a dropped month: before). ``ready`` interactions are moved by the next run; ``will_drop``:
+    it drops the month.
     """
 
     month: date
@@ -212,8 +205,6 @@ class MonthStatus:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveStatus:
-    """What the archive holds, what is due, and what is held back and why, month by month."""
-
     as_of: datetime
     after_days: float
     keep_months: int | None
@@ -234,7 +225,7 @@ class ArchiveStatus:
 
 
 def status(deps: ArchiveDeps, params: ArchiveParams) -> ArchiveStatus:
-    """Months that the archive holds, held, or waits for. Reads only."""
+    """Months that are archived, dropped, or waiting. Reads only."""
     age = age_of(deps.clock, params)
     known = {one.month: one for one in deps.store.months()}
     due, drops = set(due_months(deps, params)), {one.month for one in expiring([*known.values()], age, params)}
@@ -262,15 +253,14 @@ def status(deps: ArchiveDeps, params: ArchiveParams) -> ArchiveStatus:
 
 
 class NothingThere(Exception):
-    """There is no such message, interaction or chat; the message is one line."""
+    """There is no such message, interaction or chat."""
 
 
 @dataclass(slots=True)
 class RestoreReport:
-    """``messages`` texts of ``interactions`` conversations are back, ``bytes`` of text and parts.
+    """Restored ``messages`` of ``interactions``, in ``bytes`` of text and parts.
 
-    ``dropped`` are gone with their month; ``mismatched`` copies (ids of messages) have not the hash of what was
-    archived and stay where they are.
+    ``dropped`` were deleted with their month; ``mismatched`` (message ids) differ from their hash and stay archived.
     """
 
     messages: int = 0
@@ -288,7 +278,7 @@ def restore(
     clock: Clock,
     after_days: float,
 ) -> RestoreReport:
-    """Restore texts, batch by batch; run again after a kill, it goes on. Raises NothingThere.
+    """Restore texts in batches; safe to repeat after a kill. Raises NothingThere.
 
     Restored interactions are not archived again for ``after_days``.
     """

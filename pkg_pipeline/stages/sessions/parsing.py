@@ -1,4 +1,4 @@
-"""One message of a session from JSON, or why it is refused. Cleaning and rows are ``parsed_rows``'."""
+"""JSON → one message of a session, or why it is rejected. Cleaning and rows: ``stages.ingest.parsed_rows``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso_or_unix
 from pkg_pipeline.stages.ingest.parsed_rows import LONGEST_ID
 
 NAMES: Final[Mapping[str, str]] = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Tool"}
-"""Roles, and what a sender is called of whom only the role is known."""
+"""Role → display name of a sender known only by role."""
 
 MOST_AHEAD = timedelta(days=1)
-"""Clocks differ; what is said to come from later than this did not happen yet."""
+"""Tolerated clock difference; messages from later than this are rejected."""
 
 _USAGE: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _MOST_TOKENS: Final = 2**31 - 1  # what a column of counts holds
@@ -29,7 +29,7 @@ _TYPES: Final[Mapping[str, tuple[type, str]]] = {
 
 
 class WrongMessage(ValueError):
-    """A message that is refused: its place, and the ``reason``, which repeats none of its words."""
+    """A rejected message: its place and the ``reason``, without content."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where}: {reason}" if where else reason)
@@ -38,7 +38,7 @@ class WrongMessage(ValueError):
 
 
 class NothingRead(ValueError):
-    """Every message was refused and nothing was done; ``rejected`` has the place and reason of each."""
+    """Every message was rejected and nothing was stored; ``rejected`` has the reasons."""
 
     def __init__(self, rejected: list[Rejected]) -> None:
         first = rejected[0]
@@ -48,9 +48,8 @@ class NothingRead(ValueError):
 
 
 class NewMessage(NamedTuple):
-    """One message to append. ``usage`` is what the model reported for the call that it answers.
-
-    ``is_time_told`` False: it does not say when it was sent and has the clock's time, which a known message ignores.
+    """One message to append. ``usage`` is what the model reported for it; ``is_time_told`` False: ``sent_at`` is the
+    clock's time, ignored for a known message.
     """
 
     message: ParsedMessage
@@ -59,14 +58,14 @@ class NewMessage(NamedTuple):
 
 
 def listed(messages: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Messages of one list with their places in it."""
+    """(place, message) pairs of a list."""
     return ((f"messages[{number}]", message) for number, message in enumerate(messages))
 
 
 def parse_many(
     given: Iterable[tuple[str, Any]], *, now: datetime, zone: tzinfo
 ) -> tuple[list[NewMessage], list[Rejected]]:
-    """Messages of (where, JSON value) pairs, and what of them is refused: one wrong message holds back no other."""
+    """The messages of (place, JSON value) pairs, and those rejected."""
     messages, rejected = list[NewMessage](), list[Rejected]()
     for where, value in given:
         try:
@@ -79,12 +78,12 @@ def parse_many(
 
 
 def parse_message(fields: Mapping[str, Any], *, where: str, now: datetime, zone: tzinfo) -> NewMessage:
-    """One message from its JSON object. ``now`` is when it was said if it does not say and is new; ``zone`` that of
-    times without an offset. Raises WrongMessage.
+    """One message from its JSON object. ``now`` is its time if it has none and is new; ``zone`` applies to times
+    without an offset. Raises WrongMessage.
 
     Fields: ``id`` or ``message_id``; ``text``, ``content`` (a text or blocks) or ``parts``; ``role``, ``sender_id`` or
     both; ``sent_at`` or ``created_at`` (ISO 8601 or unix); ``sender_name``, ``is_self``, ``reply_to``, ``edited_at``,
-    ``deleted``, ``metadata``, ``usage``. Others are left alone.
+    ``deleted``, ``metadata``, ``usage``. Others are ignored.
     """
     try:
         return _parsed(fields, where, now, zone)
@@ -93,7 +92,7 @@ def parse_message(fields: Mapping[str, Any], *, where: str, now: datetime, zone:
 
 
 def _parsed(fields: Mapping[str, Any], where: str, now: datetime, zone: tzinfo) -> NewMessage:
-    """Every check stands in line, and names are positions below: this runs for every message."""
+    """Inlined checks and positional arguments: runs for every message."""
     get = fields.get
     role, sender_id, name, is_self = get("role"), get("sender_id"), get("sender_name"), get("is_self")
     deleted, metadata, reply_to, edited_at = get("deleted"), get("metadata"), get("reply_to"), get("edited_at")
@@ -165,7 +164,7 @@ def _id(fields: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _said(fields: Mapping[str, Any], where: str) -> tuple[str, list[Part] | None]:
-    """(text, parts). ``content`` is a text or the blocks themselves."""
+    """(text, parts). ``content`` is a text or a list of blocks."""
     text, content, parts = fields.get("text"), fields.get("content"), fields.get("parts")
     if content is not None:
         if isinstance(content, str):

@@ -1,4 +1,4 @@
-"""What passes between the sessions' stage and its stores, and the JSON shapes that are made of it."""
+"""Records between the sessions stage and its stores, and their JSON."""
 
 from __future__ import annotations
 
@@ -16,20 +16,18 @@ from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.ingest.records import EntityRow, IngestCounts, MessageRow
 
 MessageTimes = Mapping[str, tuple[datetime, bool]]
-"""By external id when a message was sent, and whether that is a wall time whose zone was assumed."""
+"""External id → (sent_at, whether its time zone was assumed)."""
 
 DueAt = Callable[[SessionState, str, datetime], datetime | None]
-"""(state, source of its chat, now) → when the policy is asked next: now, later, or None for with the next message."""
+"""(state, source of its chat, now) → when the policy is evaluated next: a time, or None for with the next message."""
 
 
 class SessionUnknown(Exception):
-    """There is no such chat, or what is given is no name of one; the message is one line."""
+    """There is no such chat, or the text is no id or key."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionChat:
-    """The chat that a session is."""
-
     id: UUID
     source: str
     external_id: str
@@ -37,13 +35,12 @@ class SessionChat:
 
     @property
     def key(self) -> str:
-        """``source:external-id``."""
         return chat_key(self.source, self.external_id)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """What a session is given when it is made; ``now`` is the memory's clock."""
+    """Settings of a new session; ``now`` is the memory's clock."""
 
     chat: SessionChat
     policy: Policy
@@ -53,9 +50,8 @@ class SessionStart:
 
 @dataclass(frozen=True, slots=True)
 class Newcomers:
-    """What has to be stored before messages are: the chat, its session, senders that this process has not seen in it.
-
-    ``names`` maps an entity to its name and the time of the latest message that carried it.
+    """Stored before the messages: the chat, its session, and senders new to this process. ``names``: entity → (latest
+    name, time of its message).
     """
 
     start: SessionStart
@@ -65,10 +61,9 @@ class Newcomers:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What became of a batch, the session's state after it, and when its policy is asked next.
+    """The result of a batch: the session's state and when its policy is evaluated next.
 
-    ``version`` is that of the session's row, another one after every change. ``new_ids`` are those of the messages
-    that were not there before, None: of all.
+    ``version`` of the session's row changes with every write. ``new_ids`` are the newly stored messages, None: all.
     """
 
     counts: IngestCounts
@@ -80,10 +75,10 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class AppendBatch:
-    """Messages of one chat in their order of arrival. ``newcomers`` None: chat, session and senders are known.
+    """Messages of one chat in order of arrival. ``newcomers`` None: chat, session and senders are stored.
 
-    ``last`` is the result of this process's last append: where nobody else wrote since, it saves a query. ``untimed``
-    are ids of messages without a time of their own: a stored one keeps its time.
+    ``last`` is this process's last append: if nobody else wrote since, it saves a query. ``untimed`` are ids of
+    messages without a time; stored ones keep theirs.
     """
 
     chat: SessionChat
@@ -96,7 +91,7 @@ class AppendBatch:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session in a list: its state and what else is known of it."""
+    """A session as listed."""
 
     state: SessionState
     source: str
@@ -112,7 +107,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class FoldSource:
-    """T6: a message that a fold covers. ``is_archived``: its text comes from the archive."""
+    """T6: a message covered by a fold. ``is_archived``: its text comes from the archive."""
 
     message: SessionMessage
     is_archived: bool
@@ -124,7 +119,7 @@ class FoldSource:
 
 @dataclass(slots=True)
 class AppendReport:
-    """What an append did. ``state`` is the session's after it; ``replaced_characters`` could not be stored."""
+    """The result of an append and the session's state after it; ``replaced_characters`` could not be stored."""
 
     chat: SessionChat
     rejected: list[Rejected] = field(default_factory=list[Rejected])
@@ -134,7 +129,7 @@ class AppendReport:
     next_due_at: datetime | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """``session`` is the key; ``next_due_at`` when the policy is asked next, unless something else comes in."""
+        """``session`` is the key; ``next_due_at``: when the policy is evaluated next unless a message comes in."""
         return {
             "session": self.chat.key,
             "id": str(self.chat.id),
@@ -148,7 +143,7 @@ class AppendReport:
 
 
 def _counters_json(state: SessionState) -> dict[str, int]:
-    """H1: what the policy goes by."""
+    """H1: the counters the policy uses."""
     return {
         "messages": state.message_count,
         "tokens": state.token_count,
@@ -159,7 +154,7 @@ def _counters_json(state: SessionState) -> dict[str, int]:
 
 
 def row_json(row: SessionRow) -> dict[str, Any]:
-    """A session in a list. ``folded`` and ``unfolded`` count its live messages (W5)."""
+    """A session as listed. ``folded`` and ``unfolded`` count live messages (W5)."""
     state = row.state
     return {
         "session": chat_key(row.source, row.external_id),
@@ -191,7 +186,6 @@ def row_json(row: SessionRow) -> dict[str, Any]:
 
 
 def message_json(message: SessionMessage, chat: SessionChat) -> dict[str, Any]:
-    """One message of a session."""
     return {
         "id": message.id,
         "key": message_key(chat.source, chat.external_id, message.external_id),
@@ -207,7 +201,7 @@ def message_json(message: SessionMessage, chat: SessionChat) -> dict[str, Any]:
 
 
 def source_json(one: FoldSource, chat: SessionChat) -> dict[str, Any]:
-    """T6: a message under a fold."""
+    """T6: a message covered by a fold."""
     return {**message_json(one.message, chat), "archived": one.is_archived, "deleted": one.is_deleted}
 
 

@@ -1,4 +1,4 @@
-"""Senders in the chats that one process appends to, remembered to save work: the store tells where that is outdated."""
+"""Cache of the senders in the chats this process appends to; the store detects when it is outdated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pkg_pipeline.stages.sessions.parsing import NewMessage
 from pkg_pipeline.stages.sessions.records import Appended, AppendReport, MessageTimes, SessionChat
 
 NAME_LAG = timedelta(hours=1)
-"""How far what is stored of when a name was last borne may lie behind: else each call would write to every sender."""
+"""Allowed lag of a stored name's time, so that not every append writes to every sender."""
 
 UNNAMED = datetime(1, 1, 1, tzinfo=UTC)
 LONGEST_SHOWN = 200
@@ -24,9 +24,8 @@ LONGEST_SHOWN = 200
 
 @dataclass(slots=True)
 class Sender:
-    """A sender in one chat as this process knows them: the latest name, with the message's time that carried it.
-
-    ``stored`` is what the memory knows of it; ``is_stored``: they are a member of the chat, and me if they are.
+    """A sender in one chat, with the latest name and its message's time. ``stored`` is the (time, name) in the
+    database; ``is_stored``: a member of the chat, marked self if so.
     """
 
     id: UUID
@@ -39,15 +38,14 @@ class Sender:
 
     @property
     def is_stranger(self) -> bool:
-        """Whether the memory has to be told of them."""
+        """Whether the database has to be updated for them."""
         return not self.is_stored or self.name != self.stored[1] or self.name_at - self.stored[0] > NAME_LAG
 
 
 @dataclass(slots=True)
 class KnownChat:
-    """A chat that is appended to, and who spoke in it. ``is_there``: the chat and its session are stored.
-
-    ``last`` is what the last append of this process left.
+    """A chat and its senders. ``is_there``: chat and session are stored; ``last``: result of this process's last
+    append.
     """
 
     chat: SessionChat
@@ -56,7 +54,7 @@ class KnownChat:
     last: Appended | None = None
 
     def learns_from(self, message: ParsedMessage) -> bool:
-        """Whether the memory may have to be told something of who sent it."""
+        """Whether the message may change what is stored of its sender."""
         person = self.people.get(message.sender_external_id or "")
         return (
             person is None
@@ -66,7 +64,6 @@ class KnownChat:
         )
 
     def person(self, message: ParsedMessage) -> Sender:
-        """Who sent it, by their latest name."""
         sender_id = message.sender_external_id or ""
         person = self.people.get(sender_id)
         if person is None:
@@ -84,7 +81,7 @@ class KnownChat:
 
 
 def dated(messages: Sequence[NewMessage], times: MessageTimes) -> Sequence[NewMessage]:
-    """The messages, with ``times`` for those that do not say when they were sent."""
+    """The messages, with ``times`` for those without a time of their own."""
     if not times:
         return messages
     return [
@@ -98,7 +95,7 @@ def dated(messages: Sequence[NewMessage], times: MessageTimes) -> Sequence[NewMe
 def taken_of(
     known: KnownChat, messages: Sequence[NewMessage], report: AppendReport
 ) -> tuple[list[Taken], dict[UUID, Sender]]:
-    """What is stored, and who sent it; the rest is in the report."""
+    """The messages to store and their senders; the rejected ones go into ``report``."""
     taken, people = list[Taken](), dict[UUID, Sender]()
     chat = known.chat
     for message, *_ in messages:

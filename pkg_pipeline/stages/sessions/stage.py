@@ -1,7 +1,4 @@
-"""Live sessions: appending to a chat, its events and settings, reading what it holds.
-
-A session is its chat. Messages are stored by the rules of imports (``parsed_rows``), counters kept by the store.
-"""
+"""Live sessions: append messages, change settings, read. A session is its chat; messages follow the import rules."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.sessions.store import PostgresSessionStore
 
 KNOWN_CHATS = 4_096
-"""Chats whose senders one process remembers; the least lately used are looked up again."""
+"""Chats with cached senders in one process (LRU)."""
 
 RECENT_MESSAGES = 12
 """H16."""
@@ -49,11 +46,11 @@ LONGEST_INTERVAL = 1_000_000
 
 
 class Sessions:
-    """What is done with live sessions. One a process, shared by its threads.
+    """Operations on live sessions; one per process, thread-safe.
 
-    ``session`` is everywhere an id or a chat key ``source:external-id``. Raises SessionUnknown for an id that no chat
-    has; a key makes its chat (a ``thread``) where it is appended to, set or ensured. ``zone`` is assumed for times
-    without an offset, ``record_usage`` told of tokens that a model reported with an answer (T3).
+    ``session`` is an id or a chat key ``source:external-id``. Raises SessionUnknown for an unknown id; a key creates
+    its chat (a ``thread``) in ``append``, ``set`` and ``ensure``. ``zone`` applies to times without an offset;
+    ``record_usage`` receives tokens reported with an answer (T3).
     """
 
     def __init__(
@@ -78,11 +75,10 @@ class Sessions:
     # ── writing ───────────────────────────────────────────────────────────────────────────────
 
     def append(self, session: str, given: Iterable[tuple[str, Any]]) -> AppendReport:
-        """Store messages, given as (place, JSON value), in their order, once each by id; a known id with another text
-        is an edit (H15). Raises NothingRead where none can be read.
+        """Store (place, JSON value) messages in order, once each by id, in one transaction; safe to repeat.
 
-        One transaction that may be repeated: a known message that does not say when it was sent keeps its time, and
-        so does the name it carries.
+        A known id with another text is an edit (H15). A known message without a time keeps its stored time. Raises
+        NothingRead if every message is rejected.
         """
         now = self._clock.now()
         messages, rejected = parse_many(given, now=now, zone=self._zone)
@@ -106,8 +102,8 @@ class Sessions:
         return report
 
     def _dated(self, known: KnownChat, messages: Sequence[NewMessage]) -> tuple[Sequence[NewMessage], frozenset[str]]:
-        """The messages, and the ids of those without a time. Times of known messages are looked up here only where a
-        sender's name may change; the store looks up the others.
+        """The messages, and the ids of those without a time. Stored times are read here only if a sender's name may
+        change.
         """
         told = {one.message.external_id: one.message for one in messages if one.is_time_told}
         untold = [one.message for one in messages if not one.is_time_told and one.message.external_id not in told]
@@ -144,7 +140,7 @@ class Sessions:
         return done
 
     def _report_usage(self, session_id: UUID, messages: Sequence[NewMessage], new_ids: frozenset[str] | None) -> None:
-        """Once a message: an append that is repeated reports nothing again."""
+        """Only for newly stored messages, so that a repeated append reports nothing twice."""
         if self.record_usage is None:
             return
         for message, usage, _ in messages:
@@ -153,11 +149,11 @@ class Sessions:
                 self.record_usage(session_id, usage)
 
     def ensure(self, session: str, *, policy: Policy | None = None, strategy: Strategy | None = None) -> SessionState:
-        """The session's state; it is made if need be, with this policy and strategy (by default the settings')."""
+        """The session's state; created if missing, with this policy and strategy (default: the settings')."""
         return self._ensured(self._named(session), policy=policy, strategy=strategy)
 
     def event(self, session: str, event: SessionEvent) -> dict[str, Any]:
-        """H7: ask for a fold at once, whatever the policy. Raises SessionUnknown for a key without a chat."""
+        """H7: request a fold now, whatever the policy. Raises SessionUnknown for a key without a chat."""
         chat, now = self._there(session), self._clock.now()
         if self.store.event(chat.id, event, source=chat.source, now=now) is None:
             self._ensured(chat)
@@ -173,9 +169,9 @@ class Sessions:
         summary_interval: int | None = None,
         label: str | None = None,
     ) -> dict[str, Any]:
-        """Change what is given; the session's due time is computed anew.
+        """Change the given settings and recompute the due time. Raises BadRequest.
 
-        ``summary_interval`` 0 takes that of the settings again, an empty ``label`` removes it. Raises BadRequest.
+        ``summary_interval`` 0 restores the default, an empty ``label`` removes it.
         """
         _check(policy, strategy, summary_interval)
         called = None if label is None else shown(label)
@@ -188,12 +184,12 @@ class Sessions:
     # ── reading ───────────────────────────────────────────────────────────────────────────────
 
     def list(self, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> Page:
-        """Sessions, those with the latest activity first. Raises BadCursor."""
+        """Sessions, latest activity first. Raises BadCursor."""
         found = self.store.page(after=activity_position(cursor), limit=limit + 1)
         return page_of(found, limit, row_json, key=lambda row: (row.state.last_message_at or "", row.state.id))
 
     def show(self, session: str) -> dict[str, Any]:
-        """One session: its counters, settings and last messages (H16). Raises SessionUnknown."""
+        """One session with counters, settings and last messages (H16). Raises SessionUnknown."""
         chat = self._there(session)
         found = self.store.recent(chat.id, limit=RECENT_MESSAGES)
         if found is None:
@@ -202,19 +198,19 @@ class Sessions:
         return {**row_json(row), "recent": [message_json(message, chat) for message in recent]}
 
     def messages(self, session: str, *, limit: int = DEFAULT_ROWS, cursor: str | None = None) -> Page:
-        """Messages of any chat, newest first, with their parts. Raises SessionUnknown, BadCursor."""
+        """Messages of any chat with their parts, newest first. Raises SessionUnknown, BadCursor."""
         chat = self._there(session)
         found = self.store.messages(chat.id, before_id=number_position(cursor), limit=limit + 1)
         return page_of(found, limit, lambda one: message_json(one, chat), key=lambda one: (str(one.id), chat.id))
 
     def sources(self, session: str, fold_id: UUID) -> tuple[dict[str, Any], ...] | None:
-        """T6: the messages that a fold of the session covers, also archived ones; None where it has no such fold."""
+        """T6: the messages covered by a fold, archived ones too; None if the session has no such fold."""
         chat = self._there(session)
         found = self.store.sources(chat.id, fold_id)
         return None if found is None else tuple(source_json(one, chat) for one in found)
 
     def state(self, session: str) -> SessionState | None:
-        """The counters, or None where the chat is no session yet. Raises SessionUnknown."""
+        """The counters, or None if the chat is no session yet. Raises SessionUnknown."""
         return self.store.state(self._there(session).id)
 
     # ── what this process knows ───────────────────────────────────────────────────────────────
@@ -228,7 +224,7 @@ class Sessions:
         return KnownChat(chat)
 
     def _named(self, session: str) -> SessionChat:
-        """The chat that is meant; of a key whether or not there is one. Raises SessionUnknown."""
+        """The chat of an id or key; a key's chat need not exist. Raises SessionUnknown."""
         try:
             given = UUID(session)
         except ValueError:
@@ -241,7 +237,7 @@ class Sessions:
         return chat
 
     def _there(self, session: str) -> SessionChat:
-        """The chat, which is there. Raises SessionUnknown."""
+        """The chat, which exists. Raises SessionUnknown."""
         chat = self._named(session)
         if self.store.chat(chat.id) is None:
             raise SessionUnknown(f"there is no chat {chat.key}")
@@ -256,7 +252,6 @@ class Sessions:
         return self.store.ensure(self._start(chat, policy, strategy))
 
     def _row(self, chat: SessionChat) -> dict[str, Any]:
-        """The session without its messages. Raises SessionUnknown."""
         if (found := self.store.recent(chat.id, limit=1)) is None:
             raise SessionUnknown(f"{chat.key} is being removed")
         return row_json(found[0])

@@ -1,4 +1,4 @@
-"""What passes between the read of a window, its store and recall; the answer as JSON and as the record of it (T3)."""
+"""Records between the window read, its store and recall; the answer as JSON and as receipt (T3)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from pkg_pipeline.memory.window.rendering import Form
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:
-    """What is read of a session. Every number bounds what is looked at, whatever is stored.
-
-    ``history_limit``: the newest messages that no fold covers; ``recent_limit``: the newest at all. ``model`` asks for
-    its calibration (B12).
+    """Limits of the read. ``history_limit``: newest messages in no fold; ``recent_limit``: newest of all; ``model``:
+    whose calibration to read (B12).
     """
 
     session_id: UUID
@@ -31,7 +29,7 @@ class WindowQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoldSummary:
-    """One fold that may be served; ``is_stale``: something that it covers was edited since (P29)."""
+    """A fold that may be served; ``is_stale``: a covered message was edited since (P29)."""
 
     id: UUID
     text: str
@@ -40,11 +38,11 @@ class FoldSummary:
 
 @dataclass(frozen=True, slots=True)
 class WindowRows:
-    """One snapshot of a session. ``messages`` and ``folds`` are oldest first, ``topics`` the most mentioned first.
+    """One snapshot of a session. ``messages`` and ``folds`` are oldest first, ``topics`` most mentioned first.
 
-    ``running`` is "" where there is none, and where ``is_withheld``: it rests on a deleted message (H15).
-    ``calibration`` is the model's reported tokens for one counted here, at the median (B12); None: nothing reported.
-    ``has_failed``: the last fold was not made (L10). ``folded_tokens`` are of the messages that folds cover.
+    ``running`` is "" if there is none or ``is_withheld`` (it uses a deleted message, H15). ``calibration``: median
+    ratio of the model's reported tokens to counted ones (B12). ``has_failed``: the last fold failed (L10).
+    ``folded_tokens``: tokens of the messages in folds.
     """
 
     chat_key: str
@@ -67,7 +65,7 @@ class WindowRows:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a session is about (L7): how many folds name it, and when it was last spoken of."""
+    """A topic of a session (L7)."""
 
     topic: str
     mention_count: int
@@ -76,7 +74,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class ServedWindow:
-    """What was served, without a word of it (T3): ids and tokens."""
+    """What was served: ids and tokens, no text (T3)."""
 
     id: UUID
     session_id: UUID
@@ -91,14 +89,14 @@ class ServedWindow:
 
 class WindowSink(Protocol):
     def put(self, receipt: ServedWindow) -> None:
-        """Keep it, at once or soon. Never fails a read: one that cannot be kept is counted as lost."""
+        """Store it now or soon; never raises, a lost receipt is counted."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RecallQuestion:
-    """What is recalled for a window: within the session, at ``now``. ``folded`` is another wherever the folded part is:
-    its end, its live messages and its tokens, and how many of its folds are dirty.
+    """Recall within a session at ``now``. ``folded`` (end, live messages, tokens, dirty folds) is a cache key of the
+    folded part.
     """
 
     session_id: UUID
@@ -109,7 +107,7 @@ class RecallQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPiece:
-    """One piece that was recalled. ``message_ids`` are keys; ``subject_id``: the fold it was made of."""
+    """One recalled chunk. ``message_ids`` are keys; ``subject_id``: the fold it was made from."""
 
     id: UUID
     text: str
@@ -119,25 +117,25 @@ class RecalledPiece:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The pieces, best first, and why they are less than they could be."""
+    """The pieces, best first, and warnings."""
 
     pieces: tuple[RecalledPiece, ...]
     warnings: tuple[str, ...] = ()
 
 
 Recaller = Callable[[RecallQuestion], Recalled]
-"""Recall within a session. What it raises is a warning of the window, never its end (L10)."""
+"""Recall within a session; its errors become warnings of the window (L10)."""
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────
 
 MOST_LEFT_OUT = 300
-"""More are counted by kind and reason, not named."""
+"""More are counted by kind and reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowResult:
-    """The answer. ``summaries`` are folds and ``recalled`` chunks whose words are in it."""
+    """The answer. ``summaries`` are ids of folds, ``recalled`` ids of chunks in it."""
 
     receipt_id: UUID | None
     session: str
@@ -154,7 +152,6 @@ class WindowResult:
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The shape ``window`` of the interface."""
         return {
             "receipt_id": None if self.receipt_id is None else str(self.receipt_id),
             "session": self.session,
@@ -175,7 +172,7 @@ class WindowResult:
 
 
 def bounded(left_out: Sequence[WindowLeftOut]) -> tuple[WindowLeftOut, ...]:
-    """So many, and a count of the others by kind and reason."""
+    """The first MOST_LEFT_OUT, and counts of the others by kind and reason."""
     kept, rest = left_out[:MOST_LEFT_OUT], left_out[MOST_LEFT_OUT:]
     counts: dict[tuple[Any, Any], int] = {}
     for one in rest:
@@ -184,7 +181,7 @@ def bounded(left_out: Sequence[WindowLeftOut]) -> tuple[WindowLeftOut, ...]:
 
 
 def served_of(answer: WindowResult, model: str | None) -> ServedWindow:
-    """What was served, without a word of it (T3, B11)."""
+    """The receipt: ids and tokens, no text (T3, B11)."""
     assert answer.receipt_id is not None
     tiers = _tiers_json(answer.window)
     tiers[0] |= {

@@ -1,7 +1,4 @@
-"""The read of a session's window (L4-L6, T1-T3): budget, recall, messages, receipt.
-
-Failures outside the database are warnings of the answer (L10).
-"""
+"""The read of a session's window (L4-L6, T1-T3). Failures outside the database become warnings (L10)."""
 
 from __future__ import annotations
 
@@ -46,16 +43,16 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.sessions.window import PostgresWindowStore
 
 MODEL_WINDOW_TOKENS = 200_000
-"""Of the models in the price table the smallest, where the settings and the caller name none (L9)."""
+"""Smallest model window in the price table; used where neither settings nor request name one (L9)."""
 
 MOST_LIVE_MESSAGES = 2_000
-"""A turn of an agent may be longer than the history that is read: so far its beginning is looked for."""
+"""Read instead of the history limit if an agent's turn begins before it."""
 
 MOST_QUERY_CHARS = 400
-"""Of a longer text its beginning is searched by: every further word costs, and says less of what is wanted."""
+"""Only the beginning of a longer text is used as query."""
 
 SPARE_MESSAGES = 10
-"""Read beyond the last ones that are shown, so that a tool's result comes with its call."""
+"""Read beyond the shown ones, so that a tool's result comes with its call."""
 
 RECALLED_PIECES = 5
 SHOWN_TOPICS = 20
@@ -64,7 +61,7 @@ NOT_FOLDED = "the last fold failed and is tried again: the summary is an older o
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """Defaults of the read, by the names of the settings; ``relevant_share`` is in tokens."""
+    """Defaults by the names of the settings; ``relevant_share`` is in tokens."""
 
     context_window: int = 0
     output_tokens: int = 16_000
@@ -79,7 +76,7 @@ class WindowSettings:
 
 
 class WindowOptions(TypedDict, total=False):
-    """What may be asked of a window; see ``WindowRequest``."""
+    """Options of a window; see ``WindowRequest``."""
 
     model_window: int | None
     system_tokens: int
@@ -91,10 +88,10 @@ class WindowOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class WindowRequest:
-    """One question. ``model_window`` and ``system_tokens`` are in tokens, by default the settings' and none.
+    """One request; ``model_window`` and ``system_tokens`` in tokens, the defaults are the settings' and 0.
 
-    ``strategy`` is by default the session's; ``model`` is the one that will be asked, by its name in reported usage;
-    ``query`` is what to recall by, by default the user's words that wait for an answer.
+    ``strategy``: default the session's; ``model``: name in reported usage; ``query``: what to recall, default the
+    user's unanswered words.
     """
 
     session_id: UUID
@@ -109,7 +106,7 @@ class WindowRequest:
 
 @dataclass(frozen=True, slots=True)
 class WindowParts:
-    """What the read works with. Without ``recall`` nothing is recalled; without ``served`` nothing is recorded."""
+    """Dependencies. Without ``recall`` nothing is recalled, without ``served`` no receipt is written."""
 
     store: PostgresWindowStore
     counter: TokenCounter
@@ -176,7 +173,7 @@ def _rows(parts: WindowParts, request: WindowRequest) -> WindowRows:
 
 
 def _without_spare(messages: tuple[WindowMessage, ...], recent_count: int) -> tuple[WindowMessage, ...]:
-    """Of the folded messages those that are among the last ones, with their tool calls."""
+    """Drops folded messages before the last ``recent_count``, but no tool call of a kept result."""
     for start, end in groups(messages):
         if len(messages) - start <= recent_count or not all(message.is_folded for message in messages[start:end]):
             return messages[start:]
@@ -184,7 +181,7 @@ def _without_spare(messages: tuple[WindowMessage, ...], recent_count: int) -> tu
 
 
 def _rules(settings: WindowSettings, rows: WindowRows, form: Form) -> WindowRules:
-    """T2, W1: how many messages of history at most, which is a matter of the session's policy."""
+    """T2, W1: limit of history messages, by the session's policy."""
     given = WindowRules(
         full_recent_count=settings.full_recent_count,
         condensed_tool_max=settings.condensed_tool_max,
@@ -204,7 +201,7 @@ def _rules(settings: WindowSettings, rows: WindowRows, form: Form) -> WindowRule
 def _recalled(
     parts: WindowParts, request: WindowRequest, rows: WindowRows, strategy: Strategy
 ) -> tuple[tuple[RecalledPiece, ...], tuple[str, ...]]:
-    """T1: what answers the live question, of what is folded and not in the window anyway; and the warnings."""
+    """T1: chunks that match the live question from the folded part not in the window; and warnings."""
     warnings = (*_stale(rows, strategy), *((NOT_FOLDED,) if rows.has_failed else ()))
     query = (request.query or _live_words(rows.messages)).strip()[:MOST_QUERY_CHARS]
     if strategy == "rolling" or rows.hwm_message_id == 0 or parts.recall is None or not query:
@@ -242,7 +239,7 @@ def _stale(rows: WindowRows, strategy: Strategy) -> tuple[str, ...]:
 
 
 def _live_words(messages: Sequence[WindowMessage]) -> str:
-    """What the user waits for; where nobody waits, what was said last."""
+    """The user's unanswered words, else the last words."""
     live_at = live_turn(messages)
     asked = messages[live_at:] if live_at < len(messages) else messages[::-1]
     return next((words for message in asked if (words := _words(message))), "")
@@ -255,7 +252,7 @@ def _words(message: WindowMessage) -> str:
 
 
 def _within(pieces: Sequence[RecalledPiece], most_tokens: int, counter: TokenCounter) -> tuple[RecalledPiece, ...]:
-    """The first ones, each text once, as long as the next fits."""
+    """The first pieces that fit, each text once."""
     chosen: dict[str, RecalledPiece] = {}
     counts = counter.count_many([piece.text for piece in pieces])
     for piece, tokens in zip(pieces, counts, strict=True):
@@ -298,7 +295,7 @@ def _answer(
 
 
 def _unread(rows: WindowRows, strategy: Strategy) -> list[WindowLeftOut]:
-    """What was not even read: messages beyond the limit, a summary that may not be served."""
+    """What was not read: messages beyond the limit, a withheld summary."""
     found: list[WindowLeftOut] = []
     unfolded = sum(not message.is_folded for message in rows.messages)
     if rows.messages_since_hwm > unfolded:
