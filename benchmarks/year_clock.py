@@ -29,7 +29,7 @@ from pkg_pipeline.wiring import Memory, database
 MOST_ROUNDS = 12
 """A daemon asks every half minute; so many rounds a day are enough, and more would mean that something spins."""
 
-LEFT_OUT = frozenset({"build_marts", "build_day_marts", "build_week_marts"})
+LEFT_OUT = frozenset({"build_marts"})
 """Ticked, not run: dbt needs some ten seconds a build, which a year of nights would make hours of."""
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

@@ -96,9 +96,7 @@ def automation(pages: Pages) -> None:
     (repository,) = running.ask(pages.dagster, asked)["repositoriesOrError"]["nodes"]
     states = {one["name"]: one["scheduleState"]["status"] for one in repository["schedules"]}
     states |= {one["name"]: one["sensorState"]["status"] for one in repository["sensors"]}
-    assert {"summaries_at_three", "marts_at_six", "day_marts_at_six", "inbox", "touched_chats", "due_days"} <= set(
-        states
-    )
+    assert {"summaries_at_three", "marts_at_six", "inbox", "touched_chats", "due_days"} <= set(states)
     assert set(states.values()) == {"RUNNING"}
     pages.open("/automation", *states)
     switches = "[...document.querySelectorAll('input[type=checkbox]')].filter(e => e.closest('[class*=witch]'))"
