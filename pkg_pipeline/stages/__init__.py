@@ -1,1 +1,1 @@
-"""The flow, one file per hop: load, decide, call, save. Stages never import one another."""
+"""One package per hop: load, decide, call, save. Stages do not import each other."""

@@ -1,4 +1,4 @@
-"""Partitions that need work: what every hop begins, finishes and reports of them."""
+"""Partitions with work to do: begin, finish, report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DuePartition:
-    """A partition that needs work, with the version and attempt that make its run key."""
+    """A partition with work; version and attempt make its run key."""
 
     asset: str
     key: str
@@ -23,7 +23,7 @@ class DuePartition:
 
 @dataclass(frozen=True, slots=True)
 class FinishedPartition:
-    """A partition after an attempt. ``rest_seconds``: nothing put off goes on earlier (budget, service)."""
+    """A partition after an attempt; ``rest_seconds``: pause of deferred work (budget, service)."""
 
     key: str
     marks: Sequence[int]
@@ -35,14 +35,14 @@ class FinishedPartition:
 
 @dataclass(slots=True, kw_only=True)
 class PartitionReport:
-    """Numbers and reasons only, so that they can become metadata. ``pending`` waits, for the ``reasons``."""
+    """Numbers and reasons for metadata; ``pending`` waits, for the ``reasons``."""
 
     pending: int = 0
     seconds: float = 0.0
     reasons: list[str] = field(default_factory=list[str])
 
     def add_reason(self, reason: str | None) -> None:
-        """Each is said once."""
+        """Adds each reason once."""
         if reason and reason not in self.reasons:
             self.reasons.append(reason)
 
@@ -51,13 +51,13 @@ class PartitionStore(Protocol):
     """The dirty table: marks and leftovers of partitions."""
 
     def due(self, asset: str, *, now: datetime, limit: int | None = None) -> list[DuePartition]:
-        """Keys in ascending order whose marks or leftovers are due."""
+        """Due keys, ascending."""
         ...
 
     def begin(self, asset: str, keys: Sequence[str], *, now: datetime) -> Mapping[str, tuple[int, ...]]:
-        """The marks of each key that has marks or leftovers; only these are taken away when it is done."""
+        """Key → its marks, for keys with marks or leftovers; ``finish`` removes only these."""
         ...
 
     def finish(self, asset: str, done: Sequence[FinishedPartition]) -> None:
-        """Records attempts, all in one transaction."""
+        """Record attempts in one transaction."""
         ...

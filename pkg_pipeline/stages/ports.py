@@ -1,4 +1,4 @@
-"""What the stages need from the world, as Protocols they own. Adapters implement them; nothing here does I/O."""
+"""Ports: Protocols that adapters implement, and their records and errors. No I/O here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LlmError(Exception):
-    """A call that gave no usable answer. ``usage`` is what it cost all the same, where the API said so."""
+    """A call without a usable answer; ``usage`` is what it used, if reported."""
 
     def __init__(self, message: str, *, usage: Usage | None = None, request_id: str | None = None) -> None:
         super().__init__(message)
@@ -27,9 +27,8 @@ class LlmError(Exception):
 
 
 class LlmUnavailable(LlmError):
-    """Transport, overload or quota (P19): defers the work without counting as an attempt.
-
-    ``retry_after_seconds`` is what the service asked for, where it did.
+    """Transport, overload or quota (P19): defers the work, counts as no attempt. ``retry_after_seconds``: if the
+    service named it.
     """
 
     def __init__(
@@ -45,25 +44,25 @@ class LlmUnavailable(LlmError):
 
 
 class LlmUnanswered(LlmUnavailable):
-    """The request went out and no whole answer came: it may have been charged. Not repeated by the adapter, so that
-    every such call has a reservation of its own.
+    """Sent, but no whole answer came: it may be charged. The adapter does not retry it: each such call needs its own
+    reservation.
     """
 
 
 class LlmMisconfigured(LlmError):
-    """Key, permission, billing or model is wrong: stops the run, since every further call would fail alike."""
+    """Key, permission, billing or model is wrong: stops the run."""
 
 
 class LlmTooLong(LlmError):
-    """The prompt does not fit the model's window, or the answer did not fit its limit twice: use smaller windows."""
+    """The prompt exceeds the model's window, or the answer its limit twice: use smaller windows."""
 
 
 class LlmRejected(LlmError):
-    """One request was refused (400, 413): counts as an attempt, stops nobody else."""
+    """One request was rejected (400, 413): counts as an attempt."""
 
 
 class LlmRefused(LlmError):
-    """The model declined to answer; ``category`` is its reason. Not repeated."""
+    """The model declined; ``category`` is its reason. Not retried."""
 
     def __init__(
         self, message: str, *, category: str | None = None, usage: Usage | None = None, request_id: str | None = None
@@ -73,15 +72,15 @@ class LlmRefused(LlmError):
 
 
 Lane = Literal["live", "backfill"]
-"""Each lane has caps of its own (P32)."""
+"""Each has its own caps (P32)."""
 
 SubjectKind = Literal["interaction", "profile", "question", "session"]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a call is about; forget follows it (B3). A profile's id is that of its row, one entity in one week; a
-    question's is made of its words (``hashing.question_id``), which are kept nowhere; a session's is its chat's.
+    """What a call is about, so that forget can delete it (B3). Ids: a profile's row, ``hashing.question_id`` of a
+    question, a session's chat.
     """
 
     kind: SubjectKind
@@ -90,7 +89,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """On whose account a call is: goes into its reservation and into every row of it in the ledger (B6, P32)."""
+    """The account of a call, in its reservation and ledger rows (B6, P32)."""
 
     lane: Lane = "live"
     run_id: str | None = None
@@ -110,11 +109,10 @@ LlmTask = Literal[
 
 @dataclass(frozen=True, slots=True)
 class LlmRequest:
-    """One question to a model.
+    """One request to a model; ``schema`` is the answer's JSON schema.
 
-    ``schema`` is the JSON schema the answer must follow. ``payload`` is the structured input that ``system`` and
-    ``user`` were rendered from: a remote model never sees it, the offline summariser reads nothing else.
-    ``subject`` and ``billing`` go into the ledger with every try; no model sees them.
+    ``payload`` is the data rendered in ``system`` and ``user``, read only by the offline summariser. ``subject`` and
+    ``billing`` are for the ledger; no model sees them.
     """
 
     task: LlmTask
@@ -130,7 +128,7 @@ class LlmRequest:
 
 @dataclass(frozen=True, slots=True)
 class LlmReply:
-    """The model's words, not validated: ``text`` should be JSON of the request's schema."""
+    """The unvalidated answer; ``text`` should be JSON of the schema."""
 
     text: str
     model: str
@@ -148,11 +146,10 @@ LlmOutcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class LlmAttempt:
-    """One try of a call, as the ledger keeps it (B6): reported before its answer is looked at, whatever came of it.
+    """One try of a call for the ledger (B6), recorded before its answer is validated.
 
-    ``usage`` is None where the service said nothing of tokens. ``cost_usd`` is 0.0 then, except for the outcome
-    ``unknown`` (the connection broke, the time was up, the answer was cut): that try may have been charged, and costs
-    the most it can. ``request_hash`` is the same for all tries.
+    ``usage`` None: not reported; then ``cost_usd`` is 0.0, but for the outcome ``unknown`` (no whole answer) the most
+    it can cost. All tries share ``request_hash``.
     """
 
     task: str
@@ -171,7 +168,7 @@ class LlmAttempt:
 
 
 class Llm(Protocol):
-    """A summarising model. ``model`` is the exact name that goes into summaries, ledger and replay key."""
+    """A language model; ``model`` is the name in summaries, ledger and replay key."""
 
     @property
     def model(self) -> str: ...
@@ -183,7 +180,7 @@ class Llm(Protocol):
 
     @property
     def window_tokens(self) -> int:
-        """The largest prompt the model takes."""
+        """The largest prompt."""
         ...
 
     def complete(self, request: LlmRequest) -> LlmReply:
@@ -191,7 +188,7 @@ class Llm(Protocol):
         ...
 
     def price(self, usage: Usage) -> float:
-        """USD for this usage by the dated price table; 0.0 offline."""
+        """USD by the dated price table; 0.0 offline."""
         ...
 
 
@@ -199,13 +196,12 @@ class Llm(Protocol):
 
 
 class EmbedderError(Exception):
-    """No vectors came. The message never holds a word of the texts."""
+    """No vectors; the message holds no text."""
 
 
 class EmbedderUnavailable(EmbedderError):
-    """Transport, overload or quota: the work is put off, the search goes on by keywords (L10).
-
-    ``retry_after_seconds`` is what the service asked for, where it did.
+    """Transport, overload or quota: work is deferred, search goes on by keywords (L10). ``retry_after_seconds``: if the
+    service named it.
     """
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
@@ -214,7 +210,7 @@ class EmbedderUnavailable(EmbedderError):
 
 
 class EmbedderMisconfigured(EmbedderError):
-    """Key, address, model or the size of its vectors is wrong: every further call would fail alike."""
+    """Key, address, model or vector size is wrong: every call would fail."""
 
 
 Vectors: TypeAlias = "NDArray[np.float32]"
@@ -222,10 +218,9 @@ Vectors: TypeAlias = "NDArray[np.float32]"
 
 
 class EmbedderRejected(EmbedderError):
-    """Some texts were refused for what they hold, or their vectors came back unusable: stops nobody else.
+    """Some texts were rejected, or their vectors are unusable. ``positions``: theirs in the call, ascending.
 
-    ``positions`` are theirs in the call, ascending. ``vectors`` has those of all the others in place, zero for the
-    refused: a worker stores them, marks the refused and goes on; nothing that was paid for is asked for twice.
+    ``vectors`` has all others in place, zero for the rejected; callers store them, so nothing is paid twice.
     """
 
     def __init__(self, message: str, *, positions: Sequence[int], vectors: Vectors) -> None:
@@ -235,23 +230,22 @@ class EmbedderRejected(EmbedderError):
 
 
 class Embedder(Protocol):
-    """Texts to vectors. ``model`` names the vector space: two models never share one (B4)."""
+    """Texts → vectors; each model has its own vector space (B4)."""
 
     @property
     def model(self) -> str:
-        """``offline:NAME`` or ``openai:NAME``: goes beside every vector."""
+        """``offline:NAME`` or ``openai:NAME``; stored with every vector."""
         ...
 
     @property
     def dimensions(self) -> int | None:
-        """None until the first answer, where only the service knows."""
+        """None until the first answer if only the service knows."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One vector of length 1 a text, in their order, finite, all of ``dimensions``. Raises an ``EmbedderError``.
+        """One unit vector per text, in order, finite; zero for a text without content. Raises an ``EmbedderError``.
 
-        An empty text, or one that the model sees nothing in, has the vector zero: it is near nothing. Every other error
-        than ``EmbedderRejected`` loses the vectors of the whole call: hand over what may be lost, a hundred or two.
+        Errors other than ``EmbedderRejected`` lose the whole call: pass a hundred or two texts.
         """
         ...
 
@@ -268,14 +262,14 @@ class TokenCounter(Protocol):
 
 
 class TermAnalyzer(Protocol):
-    """Cuts text into the terms that words are found by, the same for chunks and questions; used from many threads."""
+    """Splits text into search terms, the same for chunks and questions; thread-safe."""
 
     def terms(self, text: str) -> list[str]:
-        """In order, repeated as often as they occur, without stop words; takes any text, none is an error."""
+        """In order, with repetitions, without stop words; accepts any text."""
         ...
 
 
 class Clock(Protocol):
-    """Decides age, tiers and eligibility (``PKG_NOW``); leases and ledger use the database's own clock."""
+    """The time for age, tiers and eligibility (``PKG_NOW``); leases and ledger use the database clock."""
 
     def now(self) -> datetime: ...

@@ -1,4 +1,4 @@
-"""What waits, what is worked on, what was given up (P31): counts, and lists that page. Reads only; ids, no words."""
+"""The queue report (P31): counts and paged lists of waiting, active and failed work; ids only."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Row = TypeVar("Row")
 
 
 def queue(store: PostgresMonitoringStore, params: MonitoringParams, *, now: datetime, limit: int) -> dict[str, Any]:
-    """The shape ``queue``: how many of each, and the first ``limit`` of every list. Raises StoreUnavailable.
+    """Counts, and the first ``limit`` of every list. Raises StoreUnavailable.
 
-    ``now`` is the memory's. ``waiting`` are eligible interactions that nobody works on yet, due or not.
+    ``waiting``: eligible interactions without a lease, due or not.
     """
     figures = store.figures(minimum_messages=params.minimum_messages)
     counts = store.queue_counts()
@@ -91,7 +91,6 @@ def _waiting_key(row: QueuedInteraction) -> tuple[str, UUID]:
 
 
 def _waiting_position(cursor: str | None) -> tuple[date, datetime, UUID] | None:
-    """Raises BadCursor."""
     found = name_position(cursor)
     if found is None:
         return None

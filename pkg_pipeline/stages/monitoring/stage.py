@@ -1,7 +1,4 @@
-"""How the memory is doing (P30, P32): figures and budgets out of the store's sums. The queue (P31) is ``queue``.
-
-What each figure means is said here and in docs/monitoring.md. Nothing is written and nobody is asked.
-"""
+"""Statistics and budgets (P30, P32), explained in docs/monitoring.md. Reads only."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ USD_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class CallsCap:
-    """At most ``calls`` paid calls of a task in the live lane, a day or a Sunday-based week (P12)."""
+    """At most ``calls`` paid calls of a task in the live lane per day or Sunday-based week (P12)."""
 
     task: str
     calls: int
@@ -37,8 +34,8 @@ class CallsCap:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringParams:
-    """``prompts``, ``model`` and ``schema_version`` are those in force: what was made by others is stale (B5).
-    ``usd_caps`` are a day's, by lane (P32); empty where nothing is paid.
+    """``prompts``, ``model`` and ``schema_version`` are the current ones; others make a summary stale (B5).
+    ``usd_caps``: per day and lane (P32).
     """
 
     minimum_messages: int
@@ -54,7 +51,7 @@ class MonitoringParams:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """One moment's figures, from one look at each table."""
+    """A snapshot, with one query per table."""
 
     memory: MemoryFigures
     ledger: Sequence[LedgerFigures]
@@ -65,17 +62,17 @@ class Statistics:
 
     @property
     def coverage(self) -> float | None:
-        """Summarised of eligible, 0 to 1; None while nothing is eligible."""
+        """Summarised / eligible, 0 to 1; None if nothing is eligible."""
         return self.memory.summarized / self.memory.eligible if self.memory.eligible else None
 
     @property
     def stale(self) -> int:
-        """Served summaries that another prompt, model or schema made (B5); they count as summarised."""
+        """Served summaries of another prompt, model or schema (B5); they count as summarised."""
         return sum(number for version, number in self.memory.versions.items() if not self._is_current(version))
 
     @property
     def put_off(self) -> int:
-        """Work that a budget, a retry or a service in trouble holds back until a moment that has not come yet."""
+        """Work deferred by budget, retry or service to a later time."""
         return sum(one.put_off for one in self.leftovers)
 
     @property
@@ -87,7 +84,7 @@ class Statistics:
         return prompt in self.params.prompts and rest == f"{self.params.model}|{self.params.schema_version}"
 
     def to_json(self) -> dict[str, Any]:
-        """The shape ``stats``: the names of P30 in their order, then what else is worth knowing."""
+        """The names of P30 in order, then the rest."""
         memory = self.memory
         return {
             "total_interactions": memory.interactions,
@@ -116,14 +113,14 @@ class Statistics:
         }
 
     def lanes(self) -> list[LaneBudget]:
-        """Both lanes, whether anything was taken from them today or not."""
+        """Both lanes, used today or not."""
         stopped = {one.lane: one for one in self.stopped}
         return [_lane(name, self.budgets, self.params, stopped.get(name)) for name in ("live", "backfill")]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskBudget:
-    """Calls of one task in its period; no cap: ``cap`` is None."""
+    """Calls of one task in its period; ``cap`` None: no cap."""
 
     task: str
     period: Literal["day", "week"]
@@ -134,7 +131,7 @@ class TaskBudget:
 
 @dataclass(frozen=True, slots=True)
 class LaneBudget:
-    """A lane's money of today over all its tasks, and the calls of each (P32)."""
+    """Today's spending of a lane over all tasks, and the calls of each (P32)."""
 
     lane: str
     usd_taken: float
@@ -145,13 +142,12 @@ class LaneBudget:
 
     @property
     def is_used_up(self) -> bool:
-        """No call of any price, or none of one task, can be taken now."""
+        """No call at all, or none of one task, can be reserved now."""
         spent = self.usd_cap is not None and self.usd_taken >= self.usd_cap
         return spent or any(one.cap is not None and one.calls >= one.cap for one in self.tasks)
 
 
 def statistics(store: PostgresMonitoringStore, params: MonitoringParams) -> Statistics:
-    """The figures of now. Raises StoreUnavailable."""
     return Statistics(
         memory=store.figures(minimum_messages=params.minimum_messages),
         ledger=store.ledger(),

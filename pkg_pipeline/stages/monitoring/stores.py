@@ -1,7 +1,4 @@
-"""What monitoring needs from storage, as Protocols the stage owns: figures, the ledger's totals, queues, the recount.
-
-Nothing here holds a word of a conversation. Reads raise StoreUnavailable.
-"""
+"""Records that monitoring reads: figures, ledger totals, queues. No conversation text. Reads raise StoreUnavailable."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class MemoryFigures:
-    """Sums over every day, exact at the moment of reading unless ``days_behind`` is above 0.
+    """Sums over all days, exact unless ``days_behind`` > 0.
 
-    ``eligible`` = ``summarized`` + ``pending`` + ``failed`` (P11). All from ``summaries`` on is about served summaries,
-    whatever their interaction is now: ``generation_seconds`` … ``decisions`` are sums over them, ``versions`` counts
-    them by "prompt version|model|schema version". Of the days that changed since the last recount, ``days_counted_now``
-    were counted for this answer; ``days_behind`` were too many for that and stand as they were counted last.
+    ``eligible`` = ``summarized`` + ``pending`` + ``failed`` (P11). From ``summaries`` on all is about served summaries;
+    ``generation_seconds`` … ``decisions`` are sums, ``versions`` counts by "prompt version|model|schema version". Of
+    the days changed since the last recount, ``days_counted_now`` were counted for this answer, ``days_behind`` have
+    their old counts.
     """
 
     interactions: int = 0
@@ -43,7 +40,7 @@ class MemoryFigures:
 
 @dataclass(frozen=True, slots=True)
 class LedgerFigures:
-    """One sort of call since the beginning; today and month by the database's clock in the memory's time zone."""
+    """Calls of one kind in all; today and month by the database clock in the memory's time zone."""
 
     lane: str
     task: str
@@ -62,7 +59,7 @@ class LedgerFigures:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one task took from a lane's budget, reservations of calls under way included."""
+    """A task's use of a lane's budget, open reservations included."""
 
     lane: str
     task: str
@@ -73,7 +70,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class BudgetFigures:
-    """Weeks begin on Sunday; both ends are moments of the database's clock."""
+    """Weeks begin on Sunday; times of the database clock."""
 
     taken: Sequence[Taken]
     day_ends_at: datetime
@@ -82,7 +79,7 @@ class BudgetFigures:
 
 @dataclass(frozen=True, slots=True)
 class StoppedLane:
-    """A lane that asks nothing until ``until``: its last ``calls`` in a row brought no whole answer (P32)."""
+    """A lane paused until ``until`` after ``calls`` unanswered calls in a row (P32)."""
 
     lane: str
     calls: int
@@ -91,8 +88,8 @@ class StoppedLane:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What attempts at an asset's partitions left undone. ``put_off`` of ``pending`` go on at ``resume_at`` or later by
-    the database's clock; ``due_at`` is when the first of what is too young comes of age, by the memory's.
+    """Unfinished partitions of an asset. ``resume_at``: when ``put_off`` of ``pending`` may go on (database clock);
+    ``due_at``: when the first is old enough (memory's clock).
     """
 
     asset: str
@@ -105,7 +102,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class QueueCounts:
-    """``active``: leases on interactions in force; ``active_others`` on anything else. Profiles: put off, given up."""
+    """``active``: leases in force on interactions, ``active_others`` on other subjects."""
 
     active: int
     active_others: int
@@ -119,8 +116,8 @@ class QueueCounts:
 
 @dataclass(frozen=True, slots=True)
 class QueuedInteraction:
-    """``retry_at`` only while it lies ahead, by the database's clock. ``is_chat_touched``: its chat is looked at again
-    first. ``summary_status`` is that of the summary served meanwhile.
+    """``retry_at`` only if in the future (database clock). ``is_chat_touched``: its chat has to be rebuilt first.
+    ``summary_status``: of the summary served meanwhile.
     """
 
     interaction_id: UUID
@@ -153,7 +150,7 @@ class FailedInteraction:
 
 @dataclass(frozen=True, slots=True)
 class ActiveLease:
-    """What somebody works on; chat and times are those of an interaction, None for a subject of another kind."""
+    """A lease in force; chat and times only for interactions."""
 
     kind: str
     subject_id: UUID
@@ -180,7 +177,7 @@ class PendingPartition:
 
 @dataclass(frozen=True, slots=True)
 class OpenBackfill:
-    """``request`` and ``forecast`` as they were asked for and told; ``left`` interactions are still to be done."""
+    """An open backfill; ``left`` interactions are to do."""
 
     id: UUID
     asset: str

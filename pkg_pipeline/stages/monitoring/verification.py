@@ -1,6 +1,5 @@
-"""The checks of each asset: which questions are asked of the tables, and what the answers mean (B9, P30).
-
-What a failing check stops is ``defs.checks.publication``; the thresholds are ``memory.verdicts``.
+"""The checks of each asset: their queries and verdicts (B9, P30). Thresholds: ``memory.verdicts``; blocking:
+``defs.checks.publication``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
 
 Days = tuple[date, date]
-"""A closed range of local days on which interactions began."""
+"""Closed range of local days on which interactions began."""
 
 EVER = (date.min, date.max)
 
@@ -47,7 +46,7 @@ _QUESTIONS: Mapping[tuple[str, str], tuple[Question, bool]] = {
     ("entity_relationship_profiles", "partition_drift"): ("miscounted", False),
     ("archived_messages", "partition_drift"): ("misfiled_months", False),
 }
-"""(asset, check) → what is asked, and whether something wrong is an error or a warning."""
+"""(asset, check) → (query, whether a failure is an error rather than a warning)."""
 
 CHECKS: Mapping[str, tuple[str, ...]] = {
     "interactions": ("orphans", "partition_drift"),
@@ -57,12 +56,12 @@ CHECKS: Mapping[str, tuple[str, ...]] = {
     "entity_relationship_profiles": ("partition_drift",),
     "archived_messages": ("partition_drift",),
 }
-"""Asset → its checks, in the order of their results."""
+"""Asset → its checks in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckParams:
-    """P11: what counts as due."""
+    """P11: when an interaction is due."""
 
     due_after_seconds: float
     minimum_messages: int
@@ -77,9 +76,9 @@ def verify(
     clock: Clock,
     params: CheckParams,
 ) -> list[Verdict]:
-    """The verdicts of ``names``. ``span``: first days of the first and last partition in question; None is all.
+    """The verdicts of ``names``. ``span``: first days of the first and last partition, None: all.
 
-    Raises KeyError for a name that ``CHECKS`` does not give the asset.
+    Raises KeyError for a name that is no check of the asset.
     """
     days = EVER if span is None else span
 

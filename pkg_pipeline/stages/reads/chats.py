@@ -1,4 +1,4 @@
-"""Which chat is meant: by id, by its key however it is spelt, or by the key of whom it is with. Reads only."""
+"""Resolves a chat by id, by key, or by the key of the other person."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def find_chat(store: PostgresReadStore, asked: str) -> ChatKey:
-    """``(source, external_id)`` of a chat that is there.
+    """The chat's ``(source, external_id)``. ``asked``: its id, its key (percent-encoded or not), or the key of an
+    identity with one direct chat.
 
-    ``asked`` is its id, its key with or without percent-encoding, or an identity's key with whom there is one direct
-    chat. Raises ChatUnknown, ChatAmbiguous; ``ValueError`` for what is no id and no key.
+    Raises ChatUnknown, ChatAmbiguous; ``ValueError`` for other text.
     """
     asked = asked.replace("\0", "").strip()
     try:

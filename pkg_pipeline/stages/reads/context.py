@@ -1,7 +1,4 @@
-"""The read of one entity's context (section 2): rows from the store, the block from the rules, a receipt.
-
-Here: the moment asked for, the edges of the tiers, the last count, the answer's JSON. Not here: SQL, HTTP, wording.
-"""
+"""The read of one entity's context: rows → block → answer and receipt."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 LARGEST_CHARS_PER_TOKEN = 12
-"""More than this of one message is not read: prose has four letters to a token, and the line would be cut anyway."""
+"""Limit of what is read of a message; prose has about four characters per token."""
 
 FEWEST_TEXT_CHARS = 400
 MOST_TEXT_CHARS = 16_000
@@ -35,7 +32,7 @@ MOST_RECOUNTS = 4
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """Defaults of the read: time zone, edges and limits of the tiers (P1, P2), shares (P6)."""
+    """Defaults: time zone, tier edges and limits (P1, P2), shares (P6)."""
 
     zone: ZoneInfo
     max_tokens: int
@@ -48,9 +45,8 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """One question. ``now`` is the clock's time; ``as_of`` (P9) and ``max_tokens`` default to now and the setting.
-
-    ``hint`` is the task at hand, in words: what it brings stands in a tier of its own (P5).
+    """One request; ``as_of`` (P9) and ``max_tokens`` default to now and the setting. ``hint``: the task in words,
+    answered in its own tier (P5).
     """
 
     entity_id: UUID
@@ -61,12 +57,12 @@ class ContextRequest:
 
 
 Relevant = Callable[["ContextRequest"], tuple[Ranked, ...]]
-"""What a hint brings, best first: recall within the entity, as of the moment asked for."""
+"""Recall of a hint within the entity, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityContext:
-    """The answer (P8). ``receipt_id`` is None where receipts are switched off."""
+    """The answer (P8). ``receipt_id`` None: receipts are off."""
 
     receipt_id: UUID | None
     entity_id: UUID
@@ -78,7 +74,6 @@ class EntityContext:
     block: Block
 
     def to_json(self) -> dict[str, Any]:
-        """The shape ``context`` of the interface."""
         return {
             "receipt_id": None if self.receipt_id is None else str(self.receipt_id),
             "entity": {"id": str(self.entity_id), "name": clean_name(self.entity_name), "type": self.entity_type},
@@ -105,9 +100,9 @@ def entity_context(
     receipts: ReceiptSink | None = None,
     relevant: Relevant | None = None,
 ) -> EntityContext:
-    """The context of one entity. Raises EntityUnknown; BadRequest for a budget below one token or a time to come.
+    """The context of one entity. Raises EntityUnknown; BadRequest for a budget below one token or a future time.
 
-    ``relevant`` is asked where the request has a hint; without it a hint changes nothing.
+    ``relevant`` is called if the request has a hint.
     """
     max_tokens = settings.max_tokens if request.max_tokens is None else request.max_tokens
     if max_tokens < 1:
@@ -147,7 +142,7 @@ def entity_context(
 
 
 def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -> Block:
-    """The block, its finished text counted once more (P6). A tokenizer whose lines do not add up gets less to fill."""
+    """The block, counted once more as a whole (P6) and made smaller if it exceeds the budget."""
     allowed = rules.max_tokens
     for _ in range(MOST_RECOUNTS):
         block = assemble(rows, replace(rules, max_tokens=allowed), counter.count_many)
@@ -159,7 +154,7 @@ def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -
 
 
 def count_block(text: str, counter: TokenCounter) -> int:
-    """Tokens of a finished block, in stretches of whole lines: a counter may count a very long text inexactly."""
+    """Tokens of a finished block, counted in parts of whole lines: counters may be inexact for long texts."""
     stretches: list[str] = []
     start = 0
     while len(text) - start > RECOUNTED_CHARS:
@@ -186,7 +181,7 @@ def _rules(request: ContextRequest, settings: ContextSettings, max_tokens: int) 
 
 
 def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str) -> Receipt:
-    """What was served, without its text (B11)."""
+    """The receipt, without text (B11)."""
     assert answer.receipt_id is not None
     return Receipt(
         id=answer.receipt_id,

@@ -1,4 +1,4 @@
-"""Whom a question is about: by id, by a name that fits exactly one, or from the list of all. Reads only."""
+"""Resolves an entity by id, key or name; lists entities."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 MOST_CANDIDATES = 20
 MOST_NAMES = 20_000
-"""Names that a misspelt one is compared with; beyond this only the first ones by alphabet are."""
+"""Names a misspelt one is compared with, the first by alphabet."""
 
 
 class EntityNotFound(EntityUnknown):
-    """Nobody of that name. ``candidates`` have names that look or sound like it, ``nearest`` are these names."""
+    """No such name; ``candidates`` look or sound like it, ``nearest`` are their names."""
 
     def __init__(self, asked: str, candidates: tuple[ListedEntity, ...] = ()) -> None:
         near = [f"{one.name} ({contact(one)})" for one in candidates]
@@ -33,7 +33,7 @@ class EntityNotFound(EntityUnknown):
 
 
 class EntityAmbiguous(Exception):
-    """Several fit. ``candidates`` lists them, ``is_complete`` whether these are all."""
+    """Several match; ``is_complete``: ``candidates`` has all of them."""
 
     def __init__(self, asked: str, candidates: tuple[ListedEntity, ...], *, is_complete: bool) -> None:
         lines = "; ".join(f"{one.name} ({one.id}, {contact(one)})" for one in candidates)
@@ -45,10 +45,7 @@ class EntityAmbiguous(Exception):
 
 
 def entity_id(store: PostgresReadStore, asked: str) -> UUID:
-    """The id of an id or name. An id is taken as it is: the read itself finds out whether it exists, a round trip less.
-
-    Raises EntityNotFound, EntityAmbiguous for a name.
-    """
+    """Entity id of an id or name; an id is not looked up. Raises EntityNotFound, EntityAmbiguous for a name."""
     try:
         return UUID(asked)
     except ValueError:
@@ -56,10 +53,10 @@ def entity_id(store: PostgresReadStore, asked: str) -> UUID:
 
 
 def find_entity(store: PostgresReadStore, asked: str) -> ListedEntity:
-    """The entity of that id, key or name. Raises EntityNotFound, EntityAmbiguous.
+    """The entity of an id, key (identity or direct chat) or name. Raises EntityNotFound, EntityAmbiguous.
 
-    A key is one of its identities, or its direct chat. Letter case is ignored. A name that is exactly the asked one
-    wins over names that contain it, these over one that sounds so in another script; others are only suggested.
+    Case-insensitive; an exact name wins over names that contain it, these over one that sounds like it in another
+    script.
     """
     asked = clean_name(asked.replace("\0", "")).strip()
     if (identity := _as_uuid(asked)) is not None:
@@ -82,13 +79,12 @@ def find_entity(store: PostgresReadStore, asked: str) -> ListedEntity:
 
 
 def list_entities(store: PostgresReadStore, *, query: str | None, limit: int, cursor: str | None) -> Page:
-    """Entities by name; ``query`` keeps names that contain it. Raises BadCursor."""
+    """Entities by name, optionally those whose name contains ``query``. Raises BadCursor."""
     found = store.entities_page(query=query, after=name_position(cursor), limit=limit + 1)
     return page_of(found, limit, entity_json, key=lambda one: (one.name, one.id))
 
 
 def entity_json(one: ListedEntity) -> dict[str, Any]:
-    """The shape of one row of ``entities``."""
     return {
         "id": str(one.id),
         "name": clean_name(one.name),
@@ -102,14 +98,14 @@ def entity_json(one: ListedEntity) -> dict[str, Any]:
 
 
 def contact(one: ListedEntity) -> str:
-    """What tells two people of one name apart: where they write, when last."""
+    """What tells apart people of the same name: identities and last activity."""
     where = ", ".join(one.identities) or "no identity"
     when = f"last contact {one.last_contact.date().isoformat()}" if one.last_contact else "no contact"
     return f"{where}, {when}"
 
 
 def _of_key(store: PostgresReadStore, asked: str) -> ListedEntity | None:
-    """Whose identity, or direct chat, has this key."""
+    """The entity with this identity or direct chat."""
     for source, external_id in key_spellings(asked):
         if (found := store.entity_of_key(source, external_id)) is not None:
             return store.entity(found)
@@ -117,7 +113,7 @@ def _of_key(store: PostgresReadStore, asked: str) -> ListedEntity | None:
 
 
 def _by_sound(store: PostgresReadStore, asked: str) -> ListedEntity:
-    """The one whose name sounds so in another script. Raises EntityAmbiguous, EntityNotFound with who is near."""
+    """The entity whose name sounds so in another script. Raises EntityAmbiguous, EntityNotFound with similar names."""
     from pkg_pipeline.stages.reads.near_names import nearest, of_another_script
 
     names = store.entity_names(limit=MOST_NAMES)

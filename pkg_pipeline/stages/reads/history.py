@@ -1,7 +1,4 @@
-"""Lists over what happened: an entity's interactions, and the summaries with all that was extracted. Reads only.
-
-What rests on a message deleted at its source is withheld here as in the context (P29).
-"""
+"""Lists of an entity's interactions and of summaries; content based on deleted messages is withheld (P29)."""
 
 from __future__ import annotations
 
@@ -19,13 +16,13 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
 MOST_READS_A_PAGE = 25
-"""A list of a rare status looks at many interactions that have none of it; then the page ends early, with a cursor."""
+"""Rows of a rare status: then a page ends early, with a cursor."""
 
 
 def list_summaries(store: PostgresReadStore, wanted: SummaryFilter, *, limit: int, cursor: str | None) -> Page:
-    """Summaries, newest interaction first, in the shape ``summaries``. Raises BadCursor.
+    """Summaries, newest interaction first. Raises BadCursor.
 
-    Versions of one interaction stay on one page, so it may hold a few more than ``limit``.
+    All versions of an interaction are on one page, so it may exceed ``limit``.
     """
     after: Position | None = time_position(cursor)
     items: list[dict[str, Any]] = []
@@ -38,7 +35,7 @@ def list_summaries(store: PostgresReadStore, wanted: SummaryFilter, *, limit: in
 
 
 def timeline(store: PostgresReadStore, entity_id: UUID, *, limit: int, cursor: str | None) -> Page:
-    """Interactions of an entity, newest start first, each with one line of its summary. Raises BadCursor."""
+    """Interactions of an entity, newest first, each with one line of its summary. Raises BadCursor."""
     found = store.timeline_page(entity_id, after=time_position(cursor), limit=limit + 1)
     return page_of(found, limit, _timeline_json, key=lambda row: (row.started_at, row.interaction_id))
 
@@ -47,13 +44,13 @@ KEYED = ("message_ids", "closed_by")
 """Fields of stored items that hold external ids of messages."""
 
 SERVED = ("completed", "dirty")
-"""Statuses of the summary that stands. What it says besides its items is withheld as a whole, an item by what it cites;
-of any other version, whose items nobody keeps in step with deletions, nothing is shown at all.
+"""Statuses of the current summary. Its text is withheld as a whole, its items by their citations; other versions of a
+conversation with deletions show nothing.
 """
 
 
 def summary_json(one: StoredSummary) -> dict[str, Any]:
-    """One row of ``summaries``. ``withheld``: its text rests on a deleted message and is not shown (P29)."""
+    """One row; ``withheld``: its text uses a deleted message (P29)."""
     is_withheld = one.is_withheld
     return {
         "id": str(one.id),
@@ -77,7 +74,7 @@ def summary_json(one: StoredSummary) -> dict[str, Any]:
 
 
 def _items(one: StoredSummary, stored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Stored objects with message keys instead of external ids, without what is withheld or kept for checks only."""
+    """Stored items with message keys for external ids, without withheld items and internal fields."""
     if one.is_withheld and one.status not in SERVED:
         return []
     deleted = frozenset(one.deleted_messages)

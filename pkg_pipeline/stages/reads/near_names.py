@@ -1,8 +1,4 @@
-"""Names as they sound: whom a name in another script means, and which names are near one that nobody has.
-
-Here: comparing one name with many. Not here: what is done with the answer (``entities.py``), how a word is spelt in the
-common letters (``memory/text/topic_words``).
-"""
+"""Names by sound: matches across scripts, and suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from pkg_pipeline.stages.reads.stores import Named
 
 NEAREST_NAMES = 5
 NEAREST_SCORE = 60.0
-"""Of 100, by rapidfuzz's weighted ratio; below it a suggestion would be a guess."""
+"""Minimum of rapidfuzz's weighted ratio (0-100) for a suggestion."""
 
 _WORD = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+")
 _CYRILLIC = re.compile(f"[{CYRILLIC}]")
@@ -26,9 +22,9 @@ _HAN = re.compile(f"[{HAN}]")
 
 
 def of_another_script(asked: str, names: Sequence[Named]) -> tuple[UUID, ...]:
-    """Whose name, written in another script, sounds as ``asked`` does: all its words, or all of it run together.
+    """Ids of those whose name in another script sounds like ``asked``, word by word or as a whole.
 
-    Марина is Marina and Marina Lebedeva; 周敏 is Zhou Min. Names in the same script are never matched by sound.
+    Марина matches Marina and Marina Lebedeva; 周敏 matches Zhou Min. Same-script names never match.
     """
     words = _sounds(asked)
     if len("".join(words)) < SHORTEST_ACROSS or (_HAN.search(asked) and len(words) == 1):
@@ -39,7 +35,7 @@ def of_another_script(asked: str, names: Sequence[Named]) -> tuple[UUID, ...]:
 
 
 def nearest(asked: str, names: Sequence[Named]) -> tuple[UUID, ...]:
-    """Whose names look or sound like ``asked``, nearest first; none where even the nearest is far."""
+    """Ids of names that look or sound like ``asked``, nearest first; empty if none is near."""
     from rapidfuzz import fuzz, process  # only a name that is not found needs it
 
     sound = " ".join(_sounds(asked))
@@ -68,7 +64,7 @@ def _scripts(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=32_768)
 def _sounds(text: str) -> tuple[str, ...]:
-    """The words of a name in common Latin letters; of a Chinese one each sign."""
+    """The words of a name in Latin letters; of a Chinese name each character."""
     words: list[str] = []
     for word in _WORD.findall(text.casefold().replace("ё", "е")):
         words += map(skeleton, _pinyin(word)) if is_han(word) else (skeleton(word),)

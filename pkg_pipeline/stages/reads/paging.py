@@ -1,7 +1,4 @@
-"""Cursors: where the next page of a list begins, as text that a client hands back unread.
-
-A cursor holds the sort key of the last row shown, so that rows added meanwhile neither repeat nor vanish.
-"""
+"""Keyset pagination: opaque cursors with the sort key of the last row shown."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class BadCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page in the shape of every list: ``next`` is the cursor of the page behind, None at the end."""
+    """One page of any list; ``next``: cursor of the next page, None at the end."""
 
     items: tuple[dict[str, Any], ...]
     next: str | None
@@ -50,19 +47,18 @@ def page_of(
     *,
     key: Callable[[Row], tuple[str | datetime | UUID, ...]],
 ) -> Page:
-    """The first ``limit`` rows of ``found``, which has one more where there is a next page; ``key`` sorts the list."""
+    """The first ``limit`` rows; ``found`` has one more if there is a next page. ``key``: sort key of a row."""
     shown = found[:limit]
     return Page(tuple(map(shape, shown)), cursor_of(*key(shown[-1])) if len(found) > limit else None)
 
 
 def cursor_of(*key: str | datetime | UUID) -> str:
-    """The sort key of a row as a cursor."""
     text = json.dumps([part.isoformat() if isinstance(part, datetime) else str(part) for part in key])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def name_position(cursor: str | None) -> tuple[str, UUID] | None:
-    """The (name, id) of a cursor. Raises BadCursor."""
+    """(name, id). Raises BadCursor."""
     if cursor is None:
         return None
     name, identity = _parts(cursor)
@@ -70,12 +66,12 @@ def name_position(cursor: str | None) -> tuple[str, UUID] | None:
 
 
 def text_position(cursor: str | None) -> tuple[str, str] | None:
-    """The two texts of a cursor. Raises BadCursor."""
+    """Two texts. Raises BadCursor."""
     return None if cursor is None else _parts(cursor)
 
 
 def time_position(cursor: str | None) -> tuple[datetime, UUID] | None:
-    """The (time, id) of a cursor. Raises BadCursor."""
+    """(time, id). Raises BadCursor."""
     if cursor is None:
         return None
     moment, identity = _parts(cursor)
@@ -89,14 +85,14 @@ def time_position(cursor: str | None) -> tuple[datetime, UUID] | None:
 
 
 def activity_position(cursor: str | None) -> tuple[datetime | None, UUID] | None:
-    """The (time or none, id) of a cursor: rows without a time come last. Raises BadCursor."""
+    """(time or None, id); rows without a time come last. Raises BadCursor."""
     if cursor is not None and _parts(cursor)[0] == "":
         return None, _uuid(_parts(cursor)[1])
     return time_position(cursor)
 
 
 def number_position(cursor: str | None) -> int | None:
-    """The number of a cursor whose second part is the id of what is listed. Raises BadCursor."""
+    """The row number of a cursor; its second part is the list's id. Raises BadCursor."""
     if cursor is None:
         return None
     number, identity = _parts(cursor)

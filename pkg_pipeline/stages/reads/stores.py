@@ -1,4 +1,4 @@
-"""What the reads give and are asked, and where receipts go. Nothing here does I/O."""
+"""Records and errors of the reads, and the receipt sink."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ SummaryStatus = Literal["candidate", "completed", "dirty", "superseded", "quaran
 
 @dataclass(frozen=True, slots=True)
 class ContextQuery:
-    """Which rows a context may draw on. ``hot_from`` and ``warm_from`` are the edges of the tiers at ``as_of``.
-
-    ``today`` is the local day of ``as_of``; ``text_chars`` is the most that is read of one message.
+    """Rows for a context at ``as_of``: tier edges ``hot_from`` and ``warm_from``, its local day ``today``, and
+    ``text_chars`` per message.
     """
 
     entity_id: UUID
@@ -32,37 +31,35 @@ class ContextQuery:
 
 
 class StoreUnavailable(Exception):
-    """The memory cannot be read now; it may be in a moment."""
+    """The database cannot be read now; try again later."""
 
 
 class EntityUnknown(Exception):
-    """No entity of that id."""
+    """No entity of this id."""
 
 
 class ChatUnknown(Exception):
-    """No chat of that id."""
+    """No chat of this id."""
 
 
 class ChatAmbiguous(Exception):
-    """Several direct chats are with the person whose key was given; the message lists their keys."""
+    """The person with this key has several direct chats; the message lists their keys."""
 
 
 class ChatKey(NamedTuple):
-    """What a chat is called at its source."""
-
     source: str
     external_id: str
 
 
 class Named(NamedTuple):
-    """One name to compare a misspelt one with."""
+    """A name to compare with."""
 
     id: UUID
     name: str
 
 
 class BadRequest(ValueError):
-    """A question that cannot be answered as asked; ``field`` is the parameter at fault."""
+    """An invalid request; ``field`` is the parameter."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -71,7 +68,7 @@ class BadRequest(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ListedEntity:
-    """One row of the list of entities. ``identities`` are ``source:external-id``."""
+    """A row of the list; ``identities`` are ``source:external-id``."""
 
     id: UUID
     name: str
@@ -85,9 +82,8 @@ class ListedEntity:
 
 @dataclass(frozen=True, slots=True)
 class SummaryFilter:
-    """Which summaries. ``day_from`` and ``day_to`` are local days on which the interaction started, both included.
-
-    ``chat`` is (source, external id). ``statuses`` default to what is being served.
+    """``day_from`` and ``day_to``: local days of the interaction's start, both included. ``chat``: (source, external
+    id). ``statuses`` default to the served ones.
     """
 
     entity_id: UUID | None = None
@@ -99,9 +95,9 @@ class SummaryFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """One summary as stored (P13, P14). The lists hold the stored objects; message ids are external ids of its chat.
+    """A summary as stored (P13, P14), with external message ids.
 
-    ``is_withheld``: a message that it covers was deleted; ``deleted_messages`` are those that it covers or cites (P29).
+    ``is_withheld``: a covered message was deleted; ``deleted_messages``: covered or cited ones that were (P29).
     """
 
     id: UUID
@@ -127,7 +123,7 @@ class StoredSummary:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """One interaction of an entity with the summary that is served for it, if there is one."""
+    """An interaction of an entity with its served summary, if any."""
 
     interaction_id: UUID
     source: str
@@ -146,12 +142,12 @@ class TimelineRow:
 
 
 Position = tuple[datetime, UUID]
-"""Where a page ended: the start of the last interaction looked at, and its id."""
+"""Keyset position: start and id of the last interaction read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was served, without a word of it: ids and tokens (B11)."""
+    """What was served: ids and tokens, no text (B11)."""
 
     id: UUID
     entity_id: UUID
@@ -164,5 +160,5 @@ class Receipt:
 
 class ReceiptSink(Protocol):
     def put(self, receipt: Receipt) -> None:
-        """Keep it, at once or soon. Never fails a read: a receipt that cannot be kept is counted as lost."""
+        """Store it now or soon; never raises, a lost receipt is counted."""
         ...

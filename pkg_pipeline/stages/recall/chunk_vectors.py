@@ -1,4 +1,4 @@
-"""Vectors for chunks: asks an embedder for those that a space lacks, until it fails."""
+"""Embeds the chunks that a vector space lacks, until the embedder fails."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.ports import Vectors
 
 EMBEDDED_AT_ONCE = 128
-"""Texts in a call; what a failing call loses."""
+"""Texts per call, all lost if it fails."""
 
 REST_SECONDS = 300.0
-"""By the database's clock: when an embedder that did not answer is asked again, unless it says itself."""
+"""Database clock: pause after the embedder was unavailable, unless it names one."""
 
 LONG_REST_SECONDS = 3_600.0
-"""The same for one that is set up wrongly: somebody has to do something first."""
+"""Database clock: pause after a configuration error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Numbers of chunks that got a vector now, and of those whose text was refused."""
+    """Numbers of the chunks embedded now, and of those the embedder rejected."""
 
     embedded: frozenset[int]
     refused: frozenset[int]
 
 
 class Vectorising:
-    """One embedder and its space during a run. ``stop_reason`` is None while it answers, ``rest_seconds`` is how long
-    it is not asked again.
-    """
+    """One embedder and its space during a run; once it failed, ``stop_reason`` is set and it rests ``rest_seconds``."""
 
     def __init__(self, embedder: Embedder, space: Space, vectors: PostgresVectorStore) -> None:
         self._embedder, self._space, self._vectors = embedder, space, vectors
@@ -49,8 +47,8 @@ class Vectorising:
         return self._space.id
 
     def give(self, chunks: Sequence[Chunk], kept: Sequence[KeptChunk]) -> Embedded:
-        """Embed and save what the space lacks of these chunks, outside of any transaction. Never raises EmbedderError:
-        after a failure the embedder is not asked again in this run.
+        """Embed and save the missing vectors of these chunks, outside of any transaction. Never raises EmbedderError:
+        after a failure the embedder is not called again in this run.
         """
         embedded, refused = set[int](), set[int]()
         if self.stop_reason is None:
@@ -68,13 +66,13 @@ class Vectorising:
         return Embedded(frozenset(embedded), frozenset(refused))
 
     def keep_indexes(self) -> None:
-        """At the end of a run that saved vectors: scopes that have outgrown scanning get their index."""
+        """At the end of a run that saved vectors: build an index for scopes too large to scan."""
         if self._has_saved:
             self._vectors.keep_indexes()
             self._has_saved = False
 
     def _give_part(self, part: Sequence[tuple[Chunk, KeptChunk]]) -> set[int]:
-        """Numbers of the refused. Raises EmbedderError, SpaceMismatch."""
+        """Numbers of the rejected chunks. Raises EmbedderError, SpaceMismatch."""
         bad: frozenset[int] = frozenset()
         vectors: Vectors
         try:

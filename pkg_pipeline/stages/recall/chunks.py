@@ -1,7 +1,7 @@
-"""Interactions → chunks with their words and vectors, day by day (L7).
+"""Interactions → chunks with their terms and vectors, by day (L7); only interactions with changed input.
 
-Only interactions whose input changed are made anew. No transaction is open during an embedder's call, every step may be
-repeated, and the state of an interaction is written last: a killed run is continued by the next.
+No transaction is open during an embedding call. The state of an interaction is written last, so a killed run is
+continued by the next.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 ASSET = "memory_chunks"
 
 BATCH_CHUNKS = 500
-"""Saved by one transaction."""
+"""Per transaction."""
 
 GROUP_MESSAGES = 500
-"""Short interactions are worked off together up to about this many messages: a transaction costs more than a row."""
+"""Short interactions are processed together up to about this many messages."""
 
 STALE_AT_ONCE = 1_000
 
 BUSY_SECONDS = 60.0
-"""By the database's clock: when what another run works on is looked at again."""
+"""Database clock: when interactions held by another run are tried again."""
 
 ONE_TALK = datetime(1970, 1, 1, tzinfo=UTC)
-"""Key points of the same moment are of one talk."""
+"""Time given to the key points of one interaction."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkDeps:
-    """The ports this stage works with. ``vectorising`` None: words alone."""
+    """Dependencies; ``vectorising`` None: terms only."""
 
     store: PostgresChunkStore
     partitions: PartitionStore
@@ -60,8 +60,8 @@ class ChunkDeps:
 
 @dataclass(slots=True)
 class DayReport(PartitionReport):
-    """What an attempt at one day did. ``chunks`` its outdated ``interactions`` have now: ``kept`` as they were, the
-    others new or with other words; ``embedded`` got a vector, ``refused`` got none; ``removed`` are no longer derived.
+    """The result for one day. Of the ``chunks`` of its outdated ``interactions`` ``kept`` are unchanged; ``refused`` by
+    the embedder got no vector; ``removed`` are no longer derived.
     """
 
     day: date
@@ -76,10 +76,10 @@ class DayReport(PartitionReport):
 def build_days(
     days: tuple[date, date], *, deps: ChunkDeps, on_day: Callable[[DayReport], None] = lambda _: None
 ) -> list[DayReport]:
-    """Bring the chunks of the days of the closed range up to date, oldest first; ``on_day`` gets each report.
+    """Update the chunks of a closed range of days, oldest first; ``on_day`` gets each report.
 
-    Pending are interactions that another run holds and vectors that the embedder cannot give now; their words are
-    searchable. A day without marks, leftovers and work is not written to.
+    Pending are interactions held by another run and vectors the embedder cannot give now. A day without marks,
+    leftovers or work is not written.
     """
     keys = _keys(days)
     marks = deps.partitions.begin(ASSET, keys, now=deps.clock.now())
@@ -104,7 +104,7 @@ def build_days(
 
 
 def remove_unwanted(deps: ChunkDeps) -> int:
-    """Chunks of interactions that were joined to others, and of chats that became mass, go; how many interactions."""
+    """Delete chunks of merged interactions and of mass chats; returns the number of interactions."""
     removed = 0
     for ids in batched(deps.store.unwanted(), GROUP_MESSAGES):
         with deps.store.hold(ids) as held:
@@ -117,15 +117,13 @@ def remove_unwanted(deps: ChunkDeps) -> int:
 
 
 class _Work:
-    """Makes the chunks of groups of interactions, and counts them into their days."""
-
     def __init__(self, deps: ChunkDeps, reports: Mapping[date, DayReport], space_id: int) -> None:
         self._deps, self._reports, self._space_id = deps, reports, space_id
 
     def off(self, group: Sequence[DueInteraction]) -> None:
         begun = time.perf_counter()
         with self._deps.store.hold([one.id for one in group]) as held:
-            # once the embedder has failed only words are looked at, else each of what waits would be derived in vain
+            # after the embedder failed only terms are updated
             taken = held.outdated(NO_SPACE if self._has_stopped else self._space_id)
             if taken:
                 self._make(held, taken)
@@ -148,7 +146,7 @@ class _Work:
         return vectorising is not None and vectorising.stop_reason is not None
 
     def _make(self, held: PostgresHeldInteractions, taken: Sequence[DueInteraction]) -> None:
-        """Words, vectors, what is stale, the state: in this order, so that a kill only repeats work."""
+        """Terms, vectors, stale chunks, state: in this order, so that a kill only repeats work."""
         day_of = {one.id: one.day for one in taken}
         speakers = held.speakers(list(day_of))
         chunks, refused = Counter[UUID](), Counter[UUID]()
@@ -180,7 +178,7 @@ class _Work:
         taken: Sequence[DueInteraction],
         speakers: Mapping[UUID, Mapping[UUID, str]],
     ) -> Iterator[Chunk]:
-        """Of one after the other; of a long one never more than a few passages and a page of messages at once."""
+        """A long interaction is streamed: a few passages and one page of messages at a time."""
         sources = {one.id: one.interaction for one in taken}
         for interaction, points in held.key_points(list(sources)).items():
             topics = topics_of(points, besides=speakers[interaction].values())
@@ -196,7 +194,7 @@ class _Work:
         return ChunkRow(chunk, document_vector(analyzer.terms(chunk.own), analyzer.terms(chunk.around)))
 
     def _names(self, speakers: Iterable[Mapping[UUID, str]]) -> dict[UUID, list[int]]:
-        """The words by which a question may mean somebody: each part of a name in all its forms."""
+        """Entity → numbers of the terms of its name parts in all forms."""
         found: dict[UUID, list[int]] = {}
         for entity, name in {entity: name for some in speakers for entity, name in some.items()}.items():
             parts = name.casefold().replace("ё", "е").split()
@@ -208,7 +206,7 @@ class _Work:
 
 
 def topics_of(key_points: Iterable[str], *, besides: Iterable[str]) -> tuple[str, ...]:
-    """What one conversation is about (P21), case-folded, by name. ``besides`` are names of those who speak."""
+    """Topics of one interaction (P21), case-folded and sorted; ``besides`` are the speakers' names."""
     mentions = [TopicMention(point, ONE_TALK) for point in key_points]
     return tuple(sorted({topic.name.casefold() for topic in merge_topics(mentions, besides=besides)}))
 
@@ -228,7 +226,7 @@ def _finish(
     marks: Mapping[str, tuple[int, ...]],
     on_day: Callable[[DayReport], None],
 ) -> None:
-    """Writes down what a day left, and when it can go on by the database's clock."""
+    """Record what a day left, and its pause."""
     key = report.day.isoformat()
     if key in marks or report.interactions or report.pending:
         rest = 0.0
@@ -269,7 +267,7 @@ def _keys(days: tuple[date, date]) -> list[str]:
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Lists of at most ``size``, as they come."""
+    """Lists of at most ``size``."""
     left = iter(items)
     while batch := list(islice(left, size)):
         yield batch

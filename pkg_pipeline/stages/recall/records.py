@@ -1,4 +1,4 @@
-"""What passes between chunks, vectors and recall and their stores. A space is the vectors of one model (B4)."""
+"""Records between chunks, vectors, recall and their stores. A space holds the vectors of one model (B4)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pkg_pipeline.memory.recall.records import EVERYTHING, Candidate, Chunk, Chu
 SpaceState = Literal["building", "active", "retired"]
 
 NO_SPACE = 0
-"""The number under which is kept that an interaction's words are indexed, whatever the vectors."""
+"""Space id of the state "terms are indexed", whatever the vectors."""
 
 
 class SpaceMismatch(Exception):
-    """Vectors of another size than those the space holds, or a space that is not complete; the message says which."""
+    """Vectors of another size than the space's, or an incomplete space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """One row of ``embedding_spaces``. ``dimensions`` is None before the first vector of a service."""
+    """A row of ``embedding_spaces``; ``dimensions`` None before the first vector of a service."""
 
     id: int
     model: str
@@ -36,7 +36,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class VectorRow:
-    """One vector to save: float32 (dimensions,), of length 1 or zero. ``scopes`` without the scope of everything."""
+    """A vector to save: float32 (dimensions,), of length 1 or zero. ``scopes`` without EVERYTHING."""
 
     chunk_no: int
     scopes: tuple[UUID, ...]
@@ -47,7 +47,7 @@ class VectorRow:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """Where the codes of a chunk are: needed to take them away."""
+    """The scopes that hold a chunk's codes."""
 
     chunk_no: int
     scopes: tuple[UUID, ...]
@@ -58,19 +58,19 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class DueInteraction:
-    """An interaction whose chunks are not those of what it says now; ``messages`` are its live ones."""
+    """An interaction with outdated chunks; ``messages`` counts live ones."""
 
     id: UUID
     day: date
     messages: int
     interaction: ChunkedInteraction
     input_hash: str
-    """Of all that its chunks are made from."""
+    """Of all input of its chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A chunk with the numbers and weights of the words it is found by."""
+    """A chunk with its terms' numbers and weights."""
 
     chunk: Chunk
     lexical: LexicalVector
@@ -78,7 +78,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class KeptChunk:
-    """What became of a row: its number, the hash of its indexed words, and whether it said something else before."""
+    """A saved chunk: its number, the hash of its indexed text, and whether that changed."""
 
     no: int
     index_hash: str
@@ -87,7 +87,7 @@ class KeptChunk:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The state of one interaction after its chunks were made. ``chunks`` it has, ``refused`` by the embedder."""
+    """An interaction after its chunks were built."""
 
     interaction_id: UUID
     input_hash: str
@@ -98,13 +98,13 @@ class Built:
 # ── recall ───────────────────────────────────────────────────────────────────────────────────
 
 CANDIDATES = 200
-"""The most that the words bring, and the most that the vectors bring."""
+"""Limit of the candidates by terms, and of those by vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactsQuery:
-    """What is asked before the search. ``terms`` are the numbers of the question's words, ``names`` those by which
-    somebody may be meant (``speaker_terms``). ``at_from`` and ``at_to`` are half-open; None is no bound.
+    """First query of a question. ``terms`` and ``names`` are term numbers, the latter to find the people it means
+    (``speaker_terms``). ``at_from``/``at_to`` are half-open, None is unbounded.
     """
 
     terms: tuple[int, ...]
@@ -117,9 +117,8 @@ class FactsQuery:
 
 @dataclass(frozen=True, slots=True)
 class ScopeFacts:
-    """How many vectors a scope has in the active space. ``is_indexed``: it has an index of its own.
-
-    ``in_range`` counts those of the asked time, up to a bound; None where no time was asked.
+    """``chunks``: vectors of a scope in the active space; ``is_indexed``: it has an index. ``in_range``: those in the
+    requested time, up to a limit.
     """
 
     scope: UUID
@@ -132,11 +131,10 @@ class ScopeFacts:
 class QuestionFacts:
     """What the store knows about a question.
 
-    ``unknown`` says which scope does not exist; nothing else is to be relied on then. ``space`` is the active space,
-    None where there are no vectors. ``scopes`` are those asked for (the entity, the chat, both, or everything).
-    ``document_frequencies`` has no entry for a word that no chunk has; ``chunks`` is what they are a share of.
-    ``meant`` are whom the question's names fit, in order of their ids, inside a scope only who takes part in it;
-    ``names`` are the words that meant them.
+    ``unknown``: the requested scope does not exist, and the rest is meaningless. ``space``: the active one, None
+    without vectors. ``scopes``: the requested ones (entity, chat, both, or everything). ``document_frequencies`` out of
+    ``chunks``; terms in no chunk are missing. ``meant``: ids of people named in the question, sorted, within a scope
+    only its participants; ``names``: the terms that named them.
     """
 
     unknown: Literal["entity", "chat"] | None
@@ -150,13 +148,12 @@ class QuestionFacts:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """One search. ``facts`` are those of the same scope and time; its space is the one that is searched.
+    """One search, in the scope, time and space of ``facts``.
 
-    ``entity_id`` and ``chat_id`` narrow both; a session is a chat. ``at_from`` and ``at_to`` are half-open, ``as_of``
-    hides what happened after it. ``topics``: at least one of them; ``sources``: one of them; empty: all.
-    ``code`` and ``vector`` are the question's in the space of ``facts``: without them the search is by words alone.
-    ``words`` are its terms with their inverse document frequencies; ``fetch_terms`` those of them that bring candidates
-    (rare ones first: every chunk of the scope that has one is scored); none brings none.
+    Filters: ``entity_id`` and ``chat_id`` both apply; ``at_from``/``at_to`` half-open; nothing after ``as_of``; any of
+    ``topics``; any of ``sources``. Without ``code`` and ``vector`` the search is by terms only. ``words``: term →
+    inverse document frequency; ``fetch_terms``: those that bring candidates (rare ones first), none: no candidates by
+    terms.
     """
 
     facts: QuestionFacts
@@ -175,18 +172,18 @@ class SearchQuery:
 
     @property
     def scopes(self) -> tuple[UUID, ...]:
-        """What every found chunk belongs to; only everything where nothing narrower was asked."""
+        """The scopes each result belongs to."""
         return tuple(scope for scope in (self.entity_id, self.chat_id) if scope is not None) or (EVERYTHING,)
 
 
 class RecallStore(Protocol):
     def question_facts(self, query: FactsQuery) -> QuestionFacts:
-        """What is known about a question before it has a vector, in one round trip."""
+        """Facts needed before the question is embedded, in one round trip."""
         ...
 
     def search(self, query: SearchQuery) -> list[Candidate]:
-        """The best by words and the best by vectors, each with both scores, in one round trip; best similarity first.
+        """The best ``limit`` by terms and by vectors with both scores, most similar first, in one round trip.
 
-        At most ``limit`` of either. What rests on a deleted message is left out. Text comes back from the archive too.
+        Results based on deleted messages are left out; archived texts are included.
         """
         ...

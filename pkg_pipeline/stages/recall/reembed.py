@@ -1,7 +1,6 @@
-"""Another model for the vectors (B4): a new space is filled beside the active one, then activated.
+"""Changes the embedding model (B4): fills a new space beside the active one, then activates it.
 
-``Fill`` embeds only what has no vector yet, so a killed run is continued. Activation is refused while a vector is
-missing; what came in meanwhile is embedded first.
+Only missing vectors are made, so a killed run continues. Activation requires a complete space.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.recall.vectors import PostgresVectorStore
 
 ROUNDS_WITHOUT_PROGRESS = 3
-"""Passes that bring nothing before it is given up: what still lacks a vector then will not get one by repeating."""
+"""Passes without a new vector before it gives up."""
 
 WAIT_SECONDS = 1.0
 PATIENCE_SECONDS = 600.0
-"""How long another run may hold conversations that are needed for the switch."""
+"""How long to wait for interactions held by another run."""
 
 SAMPLE_CHUNKS = 300
 AROUND_PIECES, AROUND_TOKENS = 4, 35
-"""A message is embedded with the ends of up to four others: of each no more than about so many tokens."""
+"""A message is embedded with the ends of up to four neighbours; tokens of each."""
 
 
 class ReembedStopped(Exception):
-    """It cannot go on now; what is saved stays. ``done`` of ``total`` chunks have their vector."""
+    """Stopped for now; saved vectors stay: ``done`` of ``total`` chunks."""
 
     def __init__(self, reason: str, *, done: int, total: int) -> None:
         super().__init__(reason)
@@ -39,16 +38,16 @@ class ReembedStopped(Exception):
 
 
 class ReembedBusy(Exception):
-    """Another process fills or drops a space now."""
+    """Another process fills or drops a space."""
 
 
 class SpaceUnknown(Exception):
-    """No space of that model is kept."""
+    """There is no space of this model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What one pass did. ``pending`` interactions are held by another run; ``stop_reason`` says why no more came."""
+    """The result of one pass. ``pending`` interactions are held by another run."""
 
     embedded: int
     refused: int
@@ -57,12 +56,12 @@ class Filled:
 
 
 Fill = Callable[[Space, Callable[[int], None]], Filled]
-"""(space, told of each batch that is saved) → one pass that gives every interaction its chunks and vectors there."""
+"""(space, callback with the size of each saved batch) → one pass that fills the space."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceSize:
-    """One space as a person looks at it. ``missing`` chunks have no vector of their words in it."""
+    """A space as listed; ``missing`` chunks lack a vector in it."""
 
     model: str
     state: SpaceState
@@ -74,7 +73,7 @@ class SpaceSize:
 
 @dataclass(frozen=True, slots=True)
 class ReembedDeps:
-    """The ports this stage works with. ``wait`` lets another run go on for so many seconds."""
+    """Dependencies; ``wait`` sleeps for seconds."""
 
     spaces: PostgresSpaceStore
     vectors: PostgresVectorStore
@@ -84,7 +83,7 @@ class ReembedDeps:
 
 @dataclass(slots=True)
 class ReembedReport:
-    """What was done. ``switched_from`` is the model that was asked before, None where nothing changed places."""
+    """The result. ``switched_from``: the model active before, None if unchanged."""
 
     model: str
     chunks: int = 0
@@ -98,7 +97,7 @@ class ReembedReport:
 
 @dataclass(frozen=True, slots=True)
 class ReembedForecast:
-    """What it would take. ``tokens`` are estimated from a sample; ``unread`` interactions are not in the figures."""
+    """An estimate; ``tokens`` from a sample, without the ``unread`` interactions."""
 
     model: str
     chunks: int
@@ -109,20 +108,19 @@ class ReembedForecast:
 
 Phase = Literal["embedding", "indexing", "dropping"]
 Progress = Callable[[Phase, int, int], None]
-"""Told what is done now, how many chunks have their vector, and how many there are."""
+"""(phase, chunks with a vector, all chunks)."""
 
 
 def no_progress(phase: Phase, done: int, total: int) -> None:
-    """For who does not watch."""
     del phase, done, total
 
 
 def reembed(
     model: str, *, deps: ReembedDeps, drop_old: bool = False, on_progress: Progress = no_progress
 ) -> ReembedReport:
-    """Fill the space of ``model``, switch to it, and with ``drop_old`` take all retired spaces away.
+    """Fill the space of ``model``, activate it, and with ``drop_old`` drop all retired spaces.
 
-    Raises ReembedStopped, ReembedBusy. Repeating it goes on; repeating it when all is done changes nothing.
+    Safe to repeat. Raises ReembedStopped, ReembedBusy.
     """
     begun = time.monotonic()
     with deps.spaces.filling() as is_mine:
@@ -144,8 +142,6 @@ def reembed(
 
 
 class _Filling:
-    """Passes over what lacks a vector until the switch succeeds."""
-
     def __init__(self, deps: ReembedDeps, space: Space, report: ReembedReport, on_progress: Progress) -> None:
         self._deps, self._space, self._report, self._on_progress = deps, space, report, on_progress
         self._done = self._total = 0
@@ -199,7 +195,7 @@ class _Filling:
 
 
 def drop(model: str, *, spaces: PostgresSpaceStore) -> int:
-    """Take the space of a model away; how many vectors it had. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
+    """Drop a model's space; returns its number of vectors. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
     with spaces.filling() as is_mine:
         if not is_mine:
             raise ReembedBusy("a re-embedding runs; drop when it has ended")
@@ -210,7 +206,7 @@ def drop(model: str, *, spaces: PostgresSpaceStore) -> int:
 
 
 def forecast(model: str, *, spaces: PostgresSpaceStore, counter: TokenCounter) -> ReembedForecast:
-    """What ``reembed`` would have to do now. Writes nothing."""
+    """What ``reembed`` would have to do now; reads only."""
     known = next((one for one in spaces.spaces() if one.model == model), None)
     space_id = known.id if known else 0
     chunks = spaces.missing(space_id)[1]
@@ -224,7 +220,7 @@ def forecast(model: str, *, spaces: PostgresSpaceStore, counter: TokenCounter) -
 
 
 def _tokens(sample: Sequence[tuple[bool, str]], chunks: int, *, counter: TokenCounter) -> int:
-    """A message is read together with the ends of its neighbours, which are as long as messages are."""
+    """Estimate that includes the neighbours embedded with each message."""
     if not sample:
         return 0
     counts = counter.count_many([words for _, words in sample])

@@ -1,11 +1,7 @@
-"""Other words for a question that recall is asked, by the model (off unless the settings say otherwise).
+"""Rephrases a question for recall by the model (off by default); never fails a read, delays it up to a deadline (L10).
 
-Here: whether and how the model is asked, and that whatever goes wrong costs the read nothing but a bounded wait (L10).
-What passes is the gate's business (``memory.rewrite_gate``), what is searched for with it is recall's.
-
-A call goes the way of every other: replay, budget, ledger (B6, B8, P32), on the live lane. It runs beside the read:
-one that is not there in time is still paid for, kept, and there for the next who asks. The question's words are kept
-nowhere; the ledger has their hash, and the model's phrasings as its answer.
+A call uses replay, budget and ledger on the live lane (B6, B8, P32). A late answer is still paid, stored and replayed.
+The question's text is not stored; the ledger has its hash and the model's phrasings.
 """
 
 from __future__ import annotations
@@ -47,31 +43,27 @@ REWRITE: Final[answer_validation.Question[Question, tuple[str, ...]]] = answer_v
 )
 
 DEADLINE_SECONDS: Final = 4.0
-"""So long a read waits for other words at most."""
+"""The longest a read waits."""
 
 SLOW_REST_SECONDS: Final = 60.0
 MISCONFIGURED_REST_SECONDS: Final = 600.0
-"""Every read would wait in vain for a model that is away: after trouble it is let alone for a while."""
+"""Pauses of the rewriting after a timeout or configuration error."""
 
 OFFLINE: Final = "the offline model does not rewrite"
 
 
 class Rewritten(NamedTuple):
-    """What to search for: the question as it was asked first, then up to three other phrasings of it.
-
-    ``reason`` says why there are none; None where there are.
-    """
+    """The original question, then up to three phrasings; ``reason``: why there are none."""
 
     queries: tuple[str, ...]
     reason: str | None = None
 
 
 class Asker:
-    """The model with its ledger and budget, shared by all reads of a process. Close it.
+    """Asks the model; shared by all reads of a process, to be closed.
 
-    ``caps`` are the live lane's. The same question
-    asked by several at once is one call. ``languages`` tells those of the memory's texts on a day: phrasings in them
-    are wanted besides the question's own. ``llm`` should give up by itself soon after ``deadline_seconds``.
+    ``caps`` are the live lane's. Equal questions at the same time share one call. ``languages``: of the memory's texts
+    on a day; phrasings in them are wanted too. ``llm`` should time out soon after ``deadline_seconds``.
     """
 
     def __init__(
@@ -100,14 +92,14 @@ class Asker:
         return not self._llm.is_paid
 
     def close(self) -> None:
-        """Waits for calls that are under way, so that what they cost is written down."""
+        """Waits for running calls, so that their cost is recorded."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def phrasings(self, question: Question) -> tuple[str, ...]:
-        """What passed of the model's answer; may be empty.
+        """The accepted phrasings; may be empty.
 
-        Raises ``TimeoutError`` after the deadline, an ``LlmError``, ``OutOfBudget``, ``NotPublishable``, or what the
-        stores raise.
+        Raises ``TimeoutError`` after the deadline, an ``LlmError``, ``OutOfBudget``, ``NotPublishable``, or errors of
+        the stores.
         """
         future = self._begun(question)
         try:
@@ -118,7 +110,6 @@ class Asker:
             raise
 
     def _begun(self, question: Question) -> Future[tuple[str, ...]]:
-        """The call for this question, the one under way where there is one."""
         with self._lock:
             under_way = self._asked.get(question)
             if under_way is not None and not under_way.cancelled():
@@ -157,10 +148,10 @@ class Asker:
 
 
 class _LiveRun(Run):
-    """One question's run: it takes nothing while the model rests. What was answered before is replayed all the same."""
+    """The run of one question: reserves nothing while the model rests; replays still work."""
 
     def __init__(self, budgets: BudgetStore, left_of_rest: Callable[[], float], caps: Caps) -> None:
-        # nobody waits for a second try of a better question
+        # no second try: a read waits for it
         super().__init__(budgets, Billing("live"), caps, task=TASK, tries_unanswered=1)
         self._left_of_rest = left_of_rest
 
@@ -172,10 +163,7 @@ class _LiveRun(Run):
 
 
 def rewritten(question: str, *, asked_at: datetime, zone: ZoneInfo, ask: Asker) -> Rewritten:
-    """``question`` and what else to search for. Never raises (L10); takes ``ask``'s deadline at most.
-
-    ``asked_at`` (aware) is what "last month" is reckoned from.
-    """
+    """``question`` and its phrasings; never raises (L10). ``asked_at`` (aware) is the base of "last month"."""
     reason = OFFLINE if ask.is_offline else no_rewrite_reason(question)
     if reason is not None:
         return Rewritten((question,), reason)
@@ -188,7 +176,7 @@ def rewritten(question: str, *, asked_at: datetime, zone: ZoneInfo, ask: Asker) 
 
 
 def _reason_of(error: Exception) -> str:
-    """In our words: what a service says may repeat the question."""
+    """Own wording: an error of the service may repeat the question."""
     match error:
         case TimeoutError() | CancelledError():
             return "the model did not answer in time"

@@ -1,7 +1,4 @@
-"""The read of recall: a question in, the chunks that answer it out, as a block within a budget (P5, L7).
-
-Writes nothing. No language model is asked unless a rewrite is set up (L10).
-"""
+"""Recall: a question → the matching chunks as a text block within a budget (P5, L7). Reads only."""
 
 from __future__ import annotations
 
@@ -32,21 +29,22 @@ from pkg_pipeline.stages.recall.words import Words, foreign_names
 MOST_QUERY_CHARS = 2_000
 MOST_TOP_K = 200
 FEWEST_CANDIDATES, STEP, CHOICE = 60, 20, 4
-"""At least so many are fetched, in steps so that few statements differ, and so many for each line that is wanted."""
+"""Minimum of candidates, their step (fewer distinct statements), and candidates per wanted line."""
 TOKENS_PER_LINE = 20
-"""A budget holds about one line for so many tokens: what will not be printed is not fetched. Measured: with 60, 120 and
-200 candidates at 1000, 2000 and 4100 tokens nothing is lost, with 60 at 4100 tokens 1.7 points."""
+"""Estimate to limit the candidates. Measured: 60, 120 and 200 candidates at 1000, 2000 and 4100 tokens lose nothing, 60
+at 4100 tokens lose 1.7 points.
+"""
 ASKED_SHARE = 0.5
-"""Of the vector that is searched for, what the question as it was asked counts; other phrasings share the rest."""
+"""Weight of the original question in the search vector; its phrasings share the rest."""
 
 
 Embedders = Callable[[str], Embedder | None]
-"""The embedder of a vector space by its model, None where this installation has none for it."""
+"""Model of a vector space → its embedder, None if not configured."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """Defaults of the read. ``top_k`` holds where a question asks for neither lines nor tokens."""
+    """Defaults; ``top_k`` applies if a request limits neither lines nor tokens."""
 
     zone: ZoneInfo
     top_k: int = 5
@@ -55,7 +53,7 @@ class RecallSettings:
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """One question. A session is its chat. ``at_from``/``at_to`` are half-open."""
+    """One question; ``chat_id`` may be a session. ``at_from``/``at_to`` are half-open."""
 
     query: str
     now: datetime
@@ -71,13 +69,12 @@ class RecallRequest:
 
     @property
     def moment(self) -> datetime:
-        """What is asked about: ``as_of``, by default now."""
         return self.now if self.as_of is None else self.as_of
 
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """The answer. ``warnings`` say why it is less than it could be (keywords only, a rewrite that failed)."""
+    """The answer; ``warnings`` say what is degraded (keywords only, a failed rewrite)."""
 
     query: str
     mode: RecallMode
@@ -87,7 +84,6 @@ class RecallResult:
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The shape ``recall`` of the interface."""
         return {
             "query": self.query,
             "mode": self.mode,
@@ -102,8 +98,6 @@ class RecallResult:
 
 @dataclass(frozen=True, slots=True)
 class RecallParts:
-    """What recall works with."""
-
     store: RecallStore
     analyzer: TermAnalyzer
     embedders: Embedders
@@ -114,7 +108,7 @@ class RecallParts:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a question brought, in order, before anything is printed."""
+    """The ranked candidates before rendering."""
 
     ranked: tuple[Ranked, ...]
     mode: RecallMode
@@ -123,7 +117,7 @@ class Found:
 
 
 def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
-    """The block that answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
+    """The block for a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
     found = find(parts, request)
     rules = RecallRules(
         max_tokens=request.max_tokens,
@@ -136,7 +130,7 @@ def recall(parts: RecallParts, request: RecallRequest) -> RecallResult:
 
 
 def find(parts: RecallParts, request: RecallRequest) -> Found:
-    """The candidates of a question, best first: what ``recall`` prints and a context with a hint draws on."""
+    """The ranked candidates; also used for the hint of a context. Raises as ``recall``."""
     _checked(request)
     queries, note = ((request.query,), None) if parts.rewrite is None else parts.rewrite(request.query, request.moment)
     time = read_time(request.query, asked_at=request.moment, zone=parts.settings.zone)
@@ -183,7 +177,7 @@ def _numbers(terms: Iterable[str]) -> tuple[int, ...]:
 
 
 def _embedded(parts: RecallParts, facts: QuestionFacts, queries: list[str]) -> tuple[Vectors | None, str | None]:
-    """The question's vector in the active space, or why there is none: then words alone are searched (L10)."""
+    """(the question's vector in the active space, None), or (None, why only keywords are used) (L10)."""
     space = facts.space
     if space is None or all(scope.chunks == 0 for scope in facts.scopes):
         return None, "nothing that was asked for has a vector yet: keywords only"
@@ -205,10 +199,7 @@ def _embedded(parts: RecallParts, facts: QuestionFacts, queries: list[str]) -> t
 
 
 def _together(vectors: Vectors) -> Vectors | None:
-    """One vector of length 1 for the question (the first row) and its other phrasings; None where there is no length.
-
-    Phrasings that have no vector count for nothing; a question without one is searched for by its phrasings.
-    """
+    """The unit vector of the question (first row) and its phrasings, zero vectors ignored; None if all are zero."""
     others = vectors[1:][vectors[1:].any(axis=1)]
     whole = vectors[0] if not len(others) else ASKED_SHARE * vectors[0] + (1 - ASKED_SHARE) * others.mean(axis=0)
     length = float(np.linalg.norm(whole))
@@ -241,7 +232,7 @@ def _search_query(
 
 
 def _candidates(request: RecallRequest, settings: RecallSettings) -> int:
-    """How many of either list may be printed, with some to choose from."""
+    """Number of candidates to fetch."""
     lines = CANDIDATES if request.max_tokens is None else request.max_tokens // TOKENS_PER_LINE
     top_k = _top_k(request, settings)
     if top_k is not None:
@@ -250,12 +241,11 @@ def _candidates(request: RecallRequest, settings: RecallSettings) -> int:
 
 
 def _top_k(request: RecallRequest, settings: RecallSettings) -> int | None:
-    """At most how many lines; the setting where neither lines nor tokens are asked for."""
     return settings.top_k if request.top_k is None and request.max_tokens is None else request.top_k
 
 
 def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
-    """The candidates; where the question names a time, those of that time as well, which may be far down else."""
+    """The candidates, and more from the times named in the question."""
     found = {one.no: one for one in parts.store.search(query)}
     is_open = query.at_from is None and query.at_to is None
     for period in time.periods[:2] if is_open else ():
@@ -267,7 +257,7 @@ def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> lis
 def _asked_for(
     parts: RecallParts, candidates: Sequence[Candidate], facts: QuestionFacts, time: QuestionTime
 ) -> AskedFor:
-    """Who and when is meant. A named event is where its words are found best: its time divides before from after."""
+    """Speakers and times the question means. A named event is dated by the candidate that shares most of its terms."""
     sides: list[tuple[datetime | None, datetime | None]] = []
     for relation in time.relations:
         if relation.direction == "during":

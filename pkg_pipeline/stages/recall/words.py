@@ -1,4 +1,4 @@
-"""The terms of a question: their weights, and which of them are looked up."""
+"""The terms of a question: weights, and which of them are looked up."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pkg_pipeline.stages.ports import TermAnalyzer
 from pkg_pipeline.stages.recall.records import QuestionFacts
 
 NAME_WORDS = 0.3
-"""What a name counts among the words: whoever speaks is weighed by the ranking, this leaves who is spoken of."""
+"""Weight of a name: the ranking already weighs speakers."""
 OTHER_WORDS = 0.5
-"""What a word that only other phrasings have counts, against one of the question."""
+"""Weight of a term only in other phrasings."""
 FETCHED_CHUNKS = 2_000
-"""So many chunks of a scope may share a word with the question before its commoner words stop bringing candidates."""
+"""Chunks of a scope that may share a term before more common terms are skipped."""
 MOST_FETCHED_CHUNKS = 100_000
-"""The same for the whole memory: even the lists of words that a small scope is cut out of have to be gone through."""
+"""The same over the whole memory, which the index lists cover."""
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The terms that are searched for, each once: the question's, and those that only other phrasings of it have."""
+    """The question's terms, and those only in other phrasings, each once."""
 
     asked: tuple[str, ...]
     others: tuple[str, ...] = ()
@@ -36,16 +36,16 @@ class Words:
         return cls(tuple(asked), tuple(term for term in others if term not in asked))
 
     def weighed(self, facts: QuestionFacts) -> dict[int, float]:
-        """Term number → what it counts."""
+        """Term number → weight."""
         others = question_vector(self.others, facts.document_frequencies, facts.chunks)
         asked = question_vector(self.asked, facts.document_frequencies, facts.chunks)
         weights = {number: OTHER_WORDS * weight for number, weight in others.items()} | asked
         return {number: NAME_WORDS * weight if number in facts.names else weight for number, weight in weights.items()}
 
     def fetched(self, facts: QuestionFacts, *, is_needed: bool) -> tuple[int, ...]:
-        """Terms by which chunks are looked up. Other phrasings take the room that the question leaves.
+        """Terms to look up, rare ones first; those of other phrasings if there is room.
 
-        Terms that are too common are not looked up where the vectors bring candidates, which are scored by words too.
+        None if the terms are too common and vectors bring candidates anyway (``is_needed`` False).
         """
         limit = _fetch_limit(facts)
         asked = rare_first(self.asked, facts.document_frequencies, limit=limit)
@@ -59,7 +59,7 @@ class Words:
 
 
 def _fetch_limit(facts: QuestionFacts) -> int:
-    """How many chunks of the memory the words that are looked up may have: of a small scope only its part is read."""
+    """Limit over the whole memory: a small scope reads only its share."""
     scope = min((one.chunks for one in facts.scopes), default=0)
     if not scope or scope >= facts.chunks:
         return FETCHED_CHUNKS
@@ -67,5 +67,5 @@ def _fetch_limit(facts: QuestionFacts) -> int:
 
 
 def foreign_names(query: str) -> list[str]:
-    """What the words of a question would be as names in the other script."""
+    """The words of a question as names in the other script."""
     return [key for word in _WORD.findall(query.casefold().replace("ё", "е")) for key in across_scripts(word)]
