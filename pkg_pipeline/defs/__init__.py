@@ -1,1 +1,1 @@
-"""When and where: thin Dagster objects, one file per concept."""
+"""Dagster definitions: assets, jobs, schedules, sensors and checks, one file per concept."""

@@ -1,4 +1,4 @@
-"""Everything Dagster sees, listed by name. Built from settings and the day with which partitions begin alone."""
+"""The Dagster definitions, made from settings and the day with which partitions begin."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ def build_definitions(
     marts: bool = True,
 ) -> dg.Definitions:
     """The definitions for ``settings`` (default: those in force), with partitions from ``start`` on.
-    ``resource_overrides`` replace resources by key; ``marts`` False leaves out dbt's models: loading takes seconds.
+    ``resource_overrides`` replaces resources by key; ``marts=False`` leaves out the dbt assets, which take seconds to
+    load.
     """
     chosen = settings if settings is not None else settings_module.load()
     zone = chosen.timezone
-    days = partitions.daily(start=WEEK.begin(start), timezone=zone)  # so that every week has all its days
+    days = partitions.daily(start=WEEK.begin(start), timezone=zone)  # so that the first week has all its days
     weeks = partitions.weekly(start=start, timezone=zone)
     months = partitions.monthly(start=start, timezone=zone)
     partitions_of = {DAY: days, WEEK: weeks, MONTH: months}
@@ -53,7 +54,7 @@ def build_definitions(
     return dg.Definitions(
         assets=made,
         jobs=[
-            # one asset each, so that one failing stops no other
+            # one sensor each, so that a failing one stops no other
             *(
                 dg.define_asset_job(
                     hop.job, selection=[hop.asset], description=hop.description, executor_def=IN_PROCESS
@@ -71,5 +72,5 @@ def build_definitions(
             *run_failures.build(chosen),
         ],
         resources={**resources, **(resource_overrides or {})},
-        executor=IN_PROCESS,  # a small step costs a third of a second in process, twenty in one of its own
+        executor=IN_PROCESS,  # a small step costs a third of a second in this process, twenty in a new one
     )

@@ -1,7 +1,5 @@
-"""What a failure of a stage means to Dagster: worth retrying, or permanent. Only this module translates.
-
-Error texts of drivers can hold rows, and rows are conversations: what reaches Dagster's event log is the kind of the
-error, our own one-line messages and the places in the code, never an unknown exception's text.
+"""Translates exceptions of the stages into Dagster's: retry or failure. Texts of unknown exceptions may quote
+conversations, so only their class, our own messages and places in the code are logged.
 """
 
 from __future__ import annotations
@@ -18,12 +16,12 @@ from pkg_pipeline.stages.ports import LlmError, LlmMisconfigured, LlmUnavailable
 
 RETRIES = 2
 RETRY_SECONDS = 3.0
-"""A step never sleeps longer than seconds (P19): what needs minutes is left to the next tick."""
+"""A step sleeps only seconds (P19); what takes minutes is left to the next tick."""
 
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Around a stage call: its exceptions become ``dg.Failure`` or ``dg.RetryRequested``; ``doing`` names the work."""
+    """Turns exceptions of a stage call into ``dg.Failure`` or ``dg.RetryRequested``; ``doing`` names the work."""
     try:
         with INTERRUPTION.raised():
             yield
@@ -31,7 +29,7 @@ def translated(doing: str) -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         run = dg.OpExecutionContext.get()
-        run.instance.report_run_canceling(run.run)  # it ends as canceled, not as failed
+        run.instance.report_run_canceling(run.run)  # the run ends as canceled, not as failed
         raise
     except Exception as error:  # noqa: BLE001  everything a stage raises is translated, nothing is swallowed
         raise _translate(error, doing) from None
@@ -56,7 +54,7 @@ def _failure(error: Exception, description: str) -> dg.Failure:
 
 
 def _is_database_loss(error: Exception) -> bool:
-    """The server went away or is restarting; the stages commit piece by piece, so going on is safe."""
+    """The server is gone or restarting; stages commit piece by piece, so a retry is safe."""
     import psycopg
     import psycopg_pool
 
@@ -68,7 +66,7 @@ def _is_database_loss(error: Exception) -> bool:
 
 
 def _is_ours(error: Exception) -> bool:
-    """Our exceptions carry messages written to be read; what others raise may quote data."""
+    """Whether its message is ours and safe to show; others may quote data."""
     return type(error).__module__.startswith("pkg_pipeline.")
 
 

@@ -1,5 +1,5 @@
-"""Partitions begin in the memory's first month. When older messages come they have to begin earlier: Dagster knows the
-first one only from the loaded definitions, so these are loaded anew, by the code server, beside whatever runs.
+"""Reloads the definitions when older messages arrive: partitions begin in the memory's first month, and Dagster knows
+the first partition only from the loaded definitions.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ RELOAD_SECONDS = 300
 
 
 def build(start: date) -> dg.SensorDefinition:
-    """The sensor of definitions whose partitions begin with ``start``."""
-
     @dg.sensor(
         name="older_messages",
         minimum_interval_seconds=TICK_SECONDS,
@@ -37,7 +35,7 @@ def build(start: date) -> dg.SensorDefinition:
 
 
 def _reload() -> str:
-    """Asks the code server for new definitions, without waiting: this tick runs in the old ones."""
+    """Asks the code server to reload, without waiting: this tick runs in the old definitions."""
     place = os.environ.get(CODE_SERVER_VARIABLE)
     if place is None:
         return "press Reload at Deployment, Code locations"
@@ -46,7 +44,7 @@ def _reload() -> str:
 
 
 def _ask_for_reload(place: str) -> None:
-    # private, but the one way to do what the pages' button does without a web page
+    # private, but the only way to reload without the web page's button
     from dagster._grpc.client import DagsterGrpcClient
 
     if place.isdigit():

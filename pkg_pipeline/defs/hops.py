@@ -1,7 +1,6 @@
-"""The hops of the flow, one declaration each and in its order. Assets, jobs, code versions, what is due and what
-``run`` works off follow from it; the body of a hop is the module of its name below ``assets/``. Without Dagster.
-
-Who asks for the runs of assets with partitions, and when, is ``partitioned.py``.
+"""The hops in their order, one declaration each: assets, jobs, code versions, what is due and what ``run`` works off
+follow from it. Bodies are in ``assets/``; who requests partitioned runs is in ``partitioned.py``. Does not import
+Dagster.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """``has_work``: whether a run would find something, beyond due partitions. ``due``: first days of the weeks or
-    months that need work; days are due by their marks. ``version``: names of what makes its rows stale (B5).
+    """``has_work``: whether a run would find work other than due partitions. ``due``: first days of weeks or months
+    that need work; days have marks. ``version``: names whose change makes rows stale (B5).
     """
 
     asset: str
@@ -35,7 +34,7 @@ def _has_touched_chats(memory: PipelineMemory) -> bool:
 
 
 def _has_open_backfill(memory: PipelineMemory) -> bool:
-    """Not one that rests until a cap or the service lets it go on."""
+    """Without those that rest because of a cap or the service."""
     return any(resume_at is None for _, resume_at in memory.backfills.open())
 
 
@@ -47,7 +46,7 @@ def _summaries_version() -> str:
 
 
 def _chunks_version() -> str:
-    """Which model's vectors there are is a matter of spaces, not of code (B4)."""
+    """The embedding model is not part of it: vectors are kept per space (B4)."""
     from pkg_pipeline.memory.recall.records import INDEX_VERSION
 
     return INDEX_VERSION

@@ -1,6 +1,5 @@
-"""Partition keys of days, weeks and months: neighbours as ranges, batches, keys between two days. Without Dagster.
-
-A key is the first day of its partition in ISO form: a week is named by its Sunday, a month by its first.
+"""Partition keys of days, weeks and months: the first day in ISO form (a week's Sunday). Ranges, batches, keys between
+two days. Does not import Dagster.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Grain:
-    """One width of partition. ``number`` counts partitions from the year 1, so that neighbours differ by one.
-
-    ``keys_per_run``: how many one run takes. ``widest_gap``: the run's range holds at most so many idle keys in a row.
-    ``has_current``: whether the partition that today lies in exists already.
+    """A width of partition. ``number`` counts partitions from the year 1, so that neighbours differ by one;
+    ``keys_per_run``: how many one run takes; ``widest_gap``: how many idle keys in a row a run's range may hold;
+    ``has_current``: whether today's partition exists.
     """
 
     noun: str
@@ -33,24 +31,24 @@ class Grain:
         return self.first_day(self.number(day))
 
     def last(self, today: date) -> date:
-        """The newest partition there is on ``today``: weeks and months exist once they are over."""
+        """The newest partition on ``today``; weeks and months exist once they are over."""
         return self.first_day(self.number(today) - (0 if self.has_current else 1))
 
 
 DAY = Grain("day", date.toordinal, date.fromordinal, keys_per_run=30, widest_gap=30, has_current=True)
-"""A run costs about 0.35 s whatever it holds, a day in it 0.035 s: thirty days make the run's share small, and a
-killed or failing run holds back at most a month. Dagster notes every day of a run's range as planned, due or not, at
-about 0.012 s each: thirty idle days cost as much as another run. Messages years apart must not be one range."""
+"""A run costs about 0.35 s and a day in it 0.035 s; a failing run holds back at most a month. Dagster notes every day
+of a range as planned, due or not, at about 0.012 s: thirty idle days cost as much as another run.
+"""
 
 WEEK = Grain(
     "week",
-    lambda day: day.toordinal() // 7,  # the ordinals of Sundays are the multiples of seven
+    lambda day: day.toordinal() // 7,  # ordinals of Sundays are multiples of seven
     lambda number: date.fromordinal(number * 7),
     keys_per_run=4,
     widest_gap=4,
     has_current=False,
 )
-"""A week asks a model about up to fifty persons: four of them are as much as a run should hold back."""
+"""A week asks a model about up to fifty persons, so a run holds four."""
 
 MONTH = Grain(
     "month",
@@ -60,11 +58,11 @@ MONTH = Grain(
     widest_gap=12,
     has_current=False,
 )
-"""Moving texts takes SQL alone."""
+"""SQL alone."""
 
 
 def contiguous(keys: Iterable[str], grain: Grain = DAY) -> Iterator[tuple[date, date]]:
-    """Closed ranges of neighbouring keys, in ascending order; ``keys`` ascend."""
+    """Closed ranges of neighbouring keys; ``keys`` ascend."""
     first: date | None = None
     last = date.min
     for begin in map(date.fromisoformat, keys):
@@ -81,7 +79,7 @@ def contiguous(keys: Iterable[str], grain: Grain = DAY) -> Iterator[tuple[date, 
 def batches(
     items: Sequence[Item], *, key: Callable[[Item], str], grain: Grain = DAY, size: int | None = None
 ) -> Iterator[list[Item]]:
-    """Consecutive items, ascending by ``key``, in lists of at most ``size``; a wide gap between two keys parts them."""
+    """Lists of at most ``size`` items, ascending by ``key``; a gap wider than the grain's ends a list."""
     most = grain.keys_per_run if size is None else size
     batch: list[Item] = []
     for item in items:
@@ -98,7 +96,7 @@ def _between(first: str, last: str, grain: Grain) -> int:
 
 
 def keys_between(first: date, last: date, grain: Grain = DAY) -> list[str]:
-    """Keys of the partitions that begin in the closed range of days; none where none does."""
+    """Keys of the partitions that begin in the closed range of days."""
     start = grain.number(first)
     if grain.first_day(start) < first:
         start += 1
@@ -106,6 +104,6 @@ def keys_between(first: date, last: date, grain: Grain = DAY) -> list[str]:
 
 
 def existing(keys: Iterable[date], grain: Grain, *, start: date, today: date) -> list[str]:
-    """Those of ``keys`` that are partitions on ``today`` of a memory that begins on ``start``, ascending."""
+    """Those of ``keys`` that are partitions on ``today`` of a memory beginning on ``start``, ascending."""
     first, last = grain.begin(start), grain.last(today)
     return [key.isoformat() for key in sorted(set(keys)) if grain.begin(key) == key and first <= key <= last]

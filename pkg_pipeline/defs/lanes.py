@@ -1,7 +1,5 @@
-"""What a run's tags say: the lane whose budget it uses (P12), whether it wants every day of its range or the due ones,
-and of these which interactions (P31, B5).
-
-Reading and writing of tags belongs here; what a lane may spend is the settings' and the budget store's business.
+"""Tags of a run: the lane whose budget it uses (P12), whether it takes all days of its range or the due ones, and which
+interactions of them (P31, B5).
 """
 
 from __future__ import annotations
@@ -16,14 +14,14 @@ LANE_TAG = "pkg/lane"
 ONLY_DUE_TAG = "pkg/only_due"
 REASON_TAG = "pkg/reason"
 BACKFILL_TAG = "pkg/backfill"
-"""Id of a backfill: the run takes what that chose and nothing else."""
+"""Id of a backfill: the run takes only what that backfill chose."""
 STALE_TAG = "pkg/stale"
-"""``true``: summaries by another prompt, model or schema are made anew too. For a backfill from the UI."""
+"""``true``: summaries by another prompt, model or schema are made anew too; for a backfill from the UI."""
 SCHEDULED_TAG = "pkg/scheduled"
-"""Of the nightly run over live sessions."""
+"""On the nightly run over live sessions."""
 PRIORITY_TAG = "dagster/priority"
 PRIORITY: Mapping[Lane, str] = {"live": "0", "backfill": "-1"}
-"""Of what is queued, live runs start first."""
+"""Queued live runs start first."""
 PARTITION_TAG = "dagster/partition"
 RANGE_START_TAG = "dagster/asset_partition_range_start"
 RANGE_END_TAG = "dagster/asset_partition_range_end"
@@ -32,7 +30,7 @@ _AUTOMATIC = ("dagster/schedule_name", "dagster/sensor_name")
 
 
 def lane_of(tags: Mapping[str, str]) -> Lane:
-    """The tag decides; without one, what a schedule or sensor started is live and what a person started is backfill."""
+    """The tag's lane; without a tag, live for runs of a schedule or sensor and backfill for those a person started."""
     given = tags.get(LANE_TAG)
     if given == "live":
         return "live"
@@ -42,22 +40,21 @@ def lane_of(tags: Mapping[str, str]) -> Lane:
 
 
 def billing_of(tags: Mapping[str, str], run_id: str) -> Billing:
-    """Who pays for what a run asks a model."""
     return Billing(lane_of(tags), run_id)
 
 
 def wants_only_due(tags: Mapping[str, str]) -> bool:
-    """Whether days of the range that are not due are to be passed over."""
+    """Whether days of the range that are not due are skipped."""
     return tags.get(ONLY_DUE_TAG) == "true"
 
 
 def asks_all(tags: Mapping[str, str]) -> bool:
-    """Whether every live session with something to fold is asked for, due or not (H7, ``scheduled``)."""
+    """Whether every live session with something to fold is taken, due or not (H7, ``scheduled``)."""
     return tags.get(SCHEDULED_TAG) == "true"
 
 
 def scope_of(tags: Mapping[str, str]) -> Scope:
-    """Which interactions of its days a run takes. Raises ValueError for a tag that names no backfill."""
+    """Which interactions of its days a run takes. Raises ValueError for an invalid backfill tag."""
     backfill = tags.get(BACKFILL_TAG)
     try:
         return Scope(redo_stale=tags.get(STALE_TAG) == "true", backfill_id=UUID(backfill) if backfill else None)
@@ -68,7 +65,7 @@ def scope_of(tags: Mapping[str, str]) -> Scope:
 def range_tags(
     first: str, last: str, *, lane: Lane, only_due: bool, reason: str = "", backfill_id: UUID | None = None
 ) -> dict[str, str]:
-    """Tags of a run over a closed range of keys; a single key is tagged as one partition, as the UI does it."""
+    """Tags of a run over a closed range of keys; a single key is tagged as one partition, as the UI does."""
     tags = {PARTITION_TAG: first} if first == last else {RANGE_START_TAG: first, RANGE_END_TAG: last}
     tags[LANE_TAG] = lane
     tags[PRIORITY_TAG] = PRIORITY[lane]
@@ -82,7 +79,7 @@ def range_tags(
 
 
 def range_of(tags: Mapping[str, str]) -> tuple[str, str] | None:
-    """The closed range of keys a run is tagged with; None for a run without partitions."""
+    """The closed range of keys in a run's tags; None without partitions."""
     if key := tags.get(PARTITION_TAG):
         return key, key
     first, last = tags.get(RANGE_START_TAG), tags.get(RANGE_END_TAG)

@@ -1,8 +1,4 @@
-"""Runs in this process: what is due now, or a range of partitions, through the jobs and the instance that the UI shows.
-
-Whether there is anything to do is ``due.py``, which needs no Dagster.
-Printing belongs to the command line.
-"""
+"""Runs in this process, by the jobs and the instance that the UI shows: what is due now, or a range of partitions."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from pkg_pipeline.defs.resources import RESOURCE
 from pkg_pipeline.defs.run_origin import say_origin
 
 DONE, FAILED, BLOCKED = "done", "failed", "blocked"
-"""What became of a row: attempted, stopped, or attempted and then found wrong by a check that stops publication."""
+"""Outcome of a row: attempted; stopped by an error; attempted, but a check then blocks publication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
-    """An asset check that fails; ``severity`` is WARN or ERROR. Reason and numbers hold ids, days and counts only."""
+    """A failing asset check; ``severity`` is WARN or ERROR. Reason and numbers hold ids, days and counts only."""
 
     asset: str
     check: str
@@ -60,7 +56,7 @@ class CheckRow:
 
 
 class LocalRuns:
-    """Executes the jobs one after the other; every run uses the one opened memory."""
+    """Executes jobs one after the other over one opened memory."""
 
     def __init__(
         self,
@@ -70,7 +66,7 @@ class LocalRuns:
         log_level: str = "CRITICAL",
         on_part: Callable[[str, int, int], object] = lambda *_: None,
     ) -> None:
-        """``on_part`` hears which asset is worked on, how many of its partitions are done, and how many there are."""
+        """``on_part`` gets the asset, how many of its partitions are done, and how many there are."""
         self._memory = memory
         self._instance = instance
         self._log_level = log_level
@@ -82,7 +78,7 @@ class LocalRuns:
         orphans.settle(instance, code_server_is_gone=False)
 
     def _definitions(self) -> dg.Definitions:
-        """Made anew where an import of these runs brought days before those that are there."""
+        """Built again when an import of these runs brought earlier days."""
         start = self._memory.partitions_start
         if self._made is None or start < self._made[0]:
             held = {RESOURCE: dg.ResourceDefinition.hardcoded_resource(self._memory)}
@@ -91,7 +87,7 @@ class LocalRuns:
         return self._made[1]
 
     def begin(self, asset: str, total: int) -> None:
-        """So many partitions of ``asset`` are worked off next."""
+        """Announces ``total`` partitions of ``asset`` to ``on_part``."""
         self._tell(asset, 0, total)
 
     def _tell(self, asset: str, done: int, total: int) -> None:
@@ -99,20 +95,19 @@ class LocalRuns:
         self._on_part(asset, done, total)
 
     def asset(self, name: str) -> list[RunRow]:
-        """One run of an asset without partitions."""
         self.begin(name, 1)
         return self._execute(name, {LANE_TAG: "backfill"}, expected=[None])
 
     def partitions(
         self, name: str, keys: Sequence[str], *, only_due: bool, backfill_id: UUID | None = None
     ) -> list[RunRow]:
-        """One run over the range from the first to the last key, in the backfill lane (P12)."""
+        """One run over the range from first to last key, in the backfill lane (P12)."""
         tags = range_tags(keys[0], keys[-1], lane="backfill", only_due=only_due, backfill_id=backfill_id)
         return self._execute(name, tags, expected=list(keys))
 
     @property
     def failing_checks(self) -> list[CheckRow]:
-        """Checks whose last word in these runs was that something is wrong."""
+        """Checks whose newest result in these runs failed."""
         return [row for row in self._checks.values() if row is not None]
 
     def _execute(self, asset: str, tags: dict[str, str], *, expected: Sequence[str | None]) -> list[RunRow]:
@@ -131,11 +126,11 @@ class LocalRuns:
         seconds = time.perf_counter() - started
         self._tell(asset, max(self._part[1], before + len(expected)), self._part[2])
         rows = list(self._rows(asset, result.run_id))
-        if asset == MARTS.asset and result.success:  # one build of all models, whose materialisations are theirs
+        if asset == MARTS.asset and result.success:  # one build of all models emits their materialisations
             rows = [RunRow(MARTS.asset, None, DONE, sum(1 for _ in self._made_in(run_id)), round(seconds, 3), run_id)]
         stopped = self._note_checks(result.run_id)
         if (result.success or stopped is not None) and not wants_only_due(tags):
-            # what was asked for and had nothing to do keeps the mark and the numbers of its last time
+            # a requested partition without work keeps its mark and its last numbers
             done = {row.partition for row in rows}
             rows += [RunRow(asset, key, DONE, 0, 0.0, run_id) for key in expected if key not in done]
             rows.sort(key=lambda row: row.partition or "")
@@ -181,7 +176,7 @@ class LocalRuns:
             )
 
     def _note_checks(self, run_id: str) -> str | None:
-        """Remembers the checks' last words; what stops publication among them, if anything does."""
+        """Keeps the run's newest check results; returns what blocks publication, if anything."""
         stopped: str | None = None
         for entry in self._instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION):
             assert entry.dagster_event is not None
@@ -193,7 +188,7 @@ class LocalRuns:
         return stopped
 
     def _error(self, run_id: str) -> str:
-        """The innermost message of the step's or the run's failure, in one line."""
+        """The innermost message of the failure, in one line."""
         kinds = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
         for entry in self._instance.all_logs(run_id, of_type=kinds):
             event = entry.dagster_event
@@ -212,7 +207,7 @@ OnRow = Callable[[RunRow], None]
 
 
 def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_row: OnRow) -> None:
-    """Everything of ``assets`` that is due, in the order of the flow; what one makes due, the next one finds."""
+    """Works off what is due in the order of ``assets``, including what earlier ones make due."""
     changed = 0
 
     def heard(row: RunRow) -> None:
@@ -221,7 +216,7 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
         on_row(row)
 
     for asset in assets:
-        # what is too young to be summarised is in the marts as well
+        # interactions too young for a summary are in the marts too
         if not has_work(memory, asset) and not (asset == MARTS.asset and changed and memory.settings.marts):
             continue
         if asset not in GRAIN_OF:
@@ -231,7 +226,7 @@ def run_due(runs: LocalRuns, memory: PipelineMemory, assets: Iterable[str], on_r
         runs.begin(asset, len(keys))
         for batch in batches(keys, key=str, grain=GRAIN_OF[asset]):
             if not _tell(heard, runs.partitions(asset, batch, only_due=True)):
-                return  # what stopped one run would stop the next as well
+                return  # what stopped one run would stop the next
         if asset == "interaction_summaries":
             run_backfills(runs, memory, heard)
 
@@ -245,7 +240,7 @@ def run_partitions(runs: LocalRuns, asset: str, keys: Sequence[str], on_row: OnR
 
 
 def run_backfill(runs: LocalRuns, memory: PipelineMemory, backfill_id: UUID, on_row: OnRow) -> None:
-    """What a backfill has left and can be done now (P31), until a cap or the service stops it."""
+    """What a backfill has left and can do now (P31), until a cap or the service stops it."""
     memory.backfills.settle(backfill_id)
     days = memory.backfills.ready_days(backfill_id)
     runs.begin("interaction_summaries", len(days))
@@ -265,7 +260,7 @@ def run_backfills(runs: LocalRuns, memory: PipelineMemory, on_row: OnRow) -> Non
 def _tell(on_row: OnRow, rows: Sequence[RunRow]) -> bool:
     for row in rows:
         on_row(row)
-    return all(row.status != FAILED for row in rows)  # a failing check stops what comes after, not its like
+    return all(row.status != FAILED for row in rows)  # a failing check stops later hops, not other backfills
 
 
 def _check_row(found: dg.AssetCheckEvaluation, run_id: str) -> CheckRow:

@@ -1,7 +1,5 @@
-"""The assets with partitions, one declaration each: who asks for their runs, when, and what holds them off.
-
-``sensors.py`` and ``schedules.py`` make one sensor and one schedule out of each. The asset itself is below ``assets/``;
-its grain, its job and what is due of it are in ``hops.py``.
+"""The partitioned assets, one declaration each: the schedule and sensor that request their runs, and what holds them
+off. Grain, job and due work are in ``hops.py``, the asset in ``assets/``.
 """
 
 from __future__ import annotations
@@ -27,10 +25,10 @@ from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.stages.partitions import DuePartition
 
 Hold = Callable[[dg.DagsterInstance], str | None]
-"""Why nothing may be asked for now, or None."""
+"""Why nothing is requested now, or None."""
 
 Ripe = Callable[[dg.DagsterInstance, PipelineMemory, Sequence[DuePartition]], Sequence[DuePartition]]
-"""Which of the due partitions a sensor may take up: it is not to come before the clock."""
+"""Which of the due partitions a sensor may request, so that it is not earlier than the schedule."""
 
 
 def _all(_instance: dg.DagsterInstance, _memory: PipelineMemory, due: Sequence[DuePartition]) -> Sequence[DuePartition]:
@@ -48,7 +46,7 @@ class ByClock:
 
 @dataclass(frozen=True, slots=True)
 class BySensor:
-    """The sensor; ``idle`` is what it says when there is nothing to do."""
+    """The sensor; ``idle`` is its message when there is nothing to do."""
 
     name: str
     description: str
@@ -58,10 +56,10 @@ class BySensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioned:
-    """How runs of an asset are asked for. ``holds`` are asked in their order.
+    """How runs of an asset are requested. ``holds`` are asked in their order.
 
-    ``has_run_keys``: whether marks and attempts tell one request from the next. Without them nothing marks a week that
-    is due because it is over, and whoever asks has seen that no run covers it.
+    ``has_run_keys``: whether marks and attempts give each request its own run key. Weeks and months become due by their
+    end and have no marks; their requests check that no run covers the partition.
     """
 
     asset: str
@@ -76,17 +74,15 @@ class Partitioned:
 
     @property
     def noun(self) -> str:
-        """``day``, ``week`` or ``month``."""
         return GRAIN_OF[self.asset].noun
 
     def held(self, instance: dg.DagsterInstance) -> str | None:
-        """The first reason to ask for nothing."""
+        """The first reason to request nothing, or None."""
         return next((why for hold in self.holds if (why := hold(instance)) is not None), None)
 
     def runs(
         self, instance: dg.DagsterInstance, due: Sequence[DuePartition], *, limit: int | None = None
     ) -> list[dg.RunRequest]:
-        """Runs of the live lane over ``due``."""
         failures = requests.streak(instance, self.job).failures if self.has_run_keys else None
         return requests.for_partitions(due, lane="live", failures=failures, limit=limit)
 

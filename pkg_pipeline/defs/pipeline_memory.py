@@ -1,6 +1,5 @@
-"""What runs may do with the memory: the narrow port of assets, schedules, sensors and ``run``, and its real form.
-
-Without Dagster, so that finding out that nothing is due loads none of it; the resource is ``resources.py``.
+"""What assets, schedules, sensors and ``run`` may do with the memory. Does not import Dagster, so that a check for due
+work is cheap; the resource is in ``resources.py``.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Backfills(Protocol):
     """Which backfills are open, and which of their days can be worked on (P31)."""
 
     def open(self) -> Sequence[tuple[UUID, datetime | None]]:
-        """Oldest request first, each with the moment before which it rests, if that is to come."""
+        """Id and, if it rests, the moment until which; oldest request first."""
         ...
 
     def ready_days(self, backfill_id: UUID) -> list[str]:
@@ -43,12 +42,12 @@ class Backfills(Protocol):
         ...
 
     def settle(self, backfill_id: UUID) -> int:
-        """Tick off what needs nothing more; a backfill of which nothing is left ends. How many are left."""
+        """Marks what is finished; a backfill with nothing left ends. Returns how many are left."""
         ...
 
 
 class PipelineMemory(Protocol):
-    """What assets, schedules and sensors need; ``OpenedMemory`` gives it over the composition root."""
+    """Port of assets, schedules and sensors; ``OpenedMemory`` implements it."""
 
     @property
     def settings(self) -> Settings: ...
@@ -63,17 +62,15 @@ class PipelineMemory(Protocol):
     def inbox(self) -> Inbox: ...
 
     @property
-    def marts(self) -> MartWork:
-        """Which marts are outdated, and their build."""
-        ...
+    def marts(self) -> MartWork: ...
 
     @property
     def database_url(self) -> str:
-        """Of the server in force, in libpq's form; for dbt, which connects by itself."""
+        """Of the running server, in libpq's form, for dbt."""
         ...
 
     def import_drop(self, path: Path, /) -> Report:
-        """Take in one drop of the inbox. Raises Refused."""
+        """Imports one drop of the inbox. Raises Refused."""
         ...
 
     def build_interactions(self) -> InteractionsReport: ...
@@ -82,15 +79,15 @@ class PipelineMemory(Protocol):
     def backfills(self) -> Backfills: ...
 
     def due_sessions(self, *, limit: int) -> int:
-        """How many live sessions could be folded now, counted up to ``limit``."""
+        """How many live sessions are due for a fold, counted up to ``limit``."""
         ...
 
     def unfolded_sessions(self, *, limit: int) -> int:
-        """How many live sessions have enough that no fold covers, due or not, counted up to ``limit``."""
+        """How many live sessions have enough unfolded turns, due or not, counted up to ``limit``."""
         ...
 
     def fold_sessions(self, billing: Billing, *, asks_all: bool) -> FoldReport:
-        """Work off what is due; ``asks_all`` asks for every session with something to fold first (H7)."""
+        """Folds what is due; ``asks_all`` first marks every session that has something to fold (H7)."""
         ...
 
     def summarize(
@@ -100,7 +97,7 @@ class PipelineMemory(Protocol):
     def build_chunks(self, days: tuple[date, date], *, on_day: Callable[[ChunkedDay], None]) -> list[ChunkedDay]: ...
 
     def due_weeks(self) -> list[date]:
-        """Sundays of the weeks whose profiles need work now, ascending."""
+        """Sundays of the weeks whose profiles are due, ascending."""
         ...
 
     def build_weeks(
@@ -108,7 +105,7 @@ class PipelineMemory(Protocol):
     ) -> list[WeekReport]: ...
 
     def due_months(self) -> list[date]:
-        """First days of the months with texts to archive now, ascending."""
+        """First days of the months with texts to archive, ascending."""
         ...
 
     def archive_months(
@@ -120,37 +117,33 @@ class PipelineMemory(Protocol):
         ...
 
     def preview(self, asset: str, partition: str | None) -> list[dict[str, Any]]:
-        """Some rows of what the asset wrote, without a word of a conversation."""
+        """Some rows that the asset wrote, without conversation text."""
         ...
 
     def unreported(self, asset: str) -> Sequence[Unreported]:
-        """Work on ``asset`` that was done outside of Dagster's runs and that none has shown yet."""
+        """Work on ``asset`` outside of Dagster's runs that no run has reported yet."""
         ...
 
-    def drop_reported(self, shown: Sequence[Unreported]) -> None:
-        """A run has shown them."""
-        ...
+    def drop_reported(self, shown: Sequence[Unreported]) -> None: ...
 
     @property
     def partitions_start(self) -> date:
-        """The day with which partitions begin: that of the settings, or the first of the memory's first month."""
+        """First day of the partitions: that of the settings, else of the memory's first month."""
         ...
 
     def silent_interactions(self) -> int:
-        """Interactions that are to be completed because their silence has outgrown the gap."""
+        """How many open interactions have been silent for longer than the gap."""
         ...
 
     def pending(self, asset: str) -> int:
         """What attempts left undone, over all partitions."""
         ...
 
-    def is_empty(self) -> bool:
-        """Whether nothing was ever taken in."""
-        ...
+    def is_empty(self) -> bool: ...
 
 
 class OpenedMemory:
-    """``wiring.Memory`` in the words of ``PipelineMemory``."""
+    """``PipelineMemory`` over ``wiring.Memory``."""
 
     def __init__(self, memory: Memory) -> None:
         from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
@@ -281,14 +274,14 @@ class OpenedMemory:
 
 
 def begin_of(settings: Settings, first_month: Callable[[], date | None]) -> date:
-    """Where partitions begin: as the settings say, in the memory's first month, or, while it is empty, in this one."""
+    """First day of the partitions: from the settings, else the memory's first month, else this month."""
     if settings.partitions_start is not None:
         return settings.partitions_start
     return first_month() or datetime.now(settings.zone).date().replace(day=1)
 
 
 def begin_if_known(settings: Settings) -> date:
-    """As ``begin_of`` where the memory's server answers now; else in this month. Nothing is started or migrated."""
+    """As ``begin_of`` if the server answers now, else this month. Starts and migrates nothing."""
     import psycopg
 
     from pkg_pipeline import wiring
@@ -301,15 +294,15 @@ def begin_if_known(settings: Settings) -> date:
             with engine.connect(wiring.database_url(settings, start=False), autocommit=True) as connection:
                 return first_month(connection)
         except (engine.DatabaseUnavailable, EmbeddedError, psycopg.Error):
-            return None  # once it answers, the sensor sees that older days are there
+            return None  # a sensor notices the earlier days once it answers
 
     return begin_of(settings, asked)
 
 
 @contextmanager
 def opened(settings: Settings, *, works: bool = True) -> Iterator[PipelineMemory]:
-    """The memory of ``settings``, closed at the end; reconciled before anybody who ``works`` asks what is due. For
-    whoever only looks nothing is written or migrated. Raises DatabaseUnavailable, EmbeddedError or SettingsError.
+    """The memory of ``settings``, closed at the end. ``works`` migrates and reconciles first; without it nothing is
+    written. Raises DatabaseUnavailable, EmbeddedError or SettingsError.
     """
     from pkg_pipeline import wiring
 

@@ -1,4 +1,4 @@
-"""Some rows of what an asset wrote, as metadata of its materialisation: ids, counts, moments, states."""
+"""Some rows of what an asset wrote, as materialisation metadata: ids, counts, times, states."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 
 
 def preview(memory: PipelineMemory, asset: str, partition: str | None = None) -> dict[str, dg.MetadataValue]:
-    """``preview`` as a table in Markdown; nothing where there are no rows."""
+    """A Markdown table under ``preview``; empty where there are no rows."""
     rows = memory.preview(asset, partition)
     if not rows:
         return {}

@@ -1,7 +1,5 @@
-"""Runs of the command line stand in the timeline of Dagster's pages.
-
-The timeline shows a run under the code location that it is said to come from; one that is executed inside a process of
-ours says none. There is no public way to say it: hence two imports of private modules, under the pin of the release.
+"""Gives runs of the command line the code location under which Dagster's timeline shows them. There is no public way,
+hence two private imports, covered by the pinned release.
 """
 
 from __future__ import annotations
@@ -13,11 +11,11 @@ from dagster._core.definitions.repository_definition import SINGLETON_REPOSITORY
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
 
 LOCATION = "pkg_pipeline"
-"""The name of the code location in every workspace that this program writes."""
+"""The name of the code location in every workspace this program writes."""
 
 
 def say_origin(instance: dg.DagsterInstance) -> None:
-    """From now on every run that is made with this ``instance`` comes from our code location."""
+    """From now on runs created by ``instance`` have our code location as their origin."""
     repository = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin(LOCATION), SINGLETON_REPOSITORY_NAME)
     create: Any = instance.create_run_for_job
 

@@ -1,1 +1,1 @@
-"""One file per asset group; every body fits one screen."""
+"""One file per asset group."""

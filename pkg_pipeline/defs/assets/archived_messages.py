@@ -1,6 +1,5 @@
-"""``archived_messages``: one month a partition, that in which the interactions began (P24–P26). SQL alone, no model.
-
-A month may be worked off many times: what is young or has no summary yet waits, and is its pending.
+"""``archived_messages``: one partition per month in which interactions began (P24–P26). SQL alone. A month may be
+worked off several times; what is too young or not yet summarised counts as pending.
 """
 
 from collections.abc import Iterator
@@ -22,12 +21,10 @@ if TYPE_CHECKING:
 NAME = "archived_messages"
 
 WORK = ("rows", "interactions", "pending")
-"""Numbers of a partition in which something was done, tried or left."""
+"""Metadata that is above zero where a partition had work done, tried or left."""
 
 
 def build(partitions: dg.MonthlyPartitionsDefinition) -> dg.AssetsDefinition:
-    """The asset over ``partitions``."""
-
     @marking_asset(
         name=NAME,
         deps=[dg.AssetDep("interaction_summaries", partition_mapping=dg.TimeWindowPartitionMapping())],
@@ -54,7 +51,7 @@ def build(partitions: dg.MonthlyPartitionsDefinition) -> dg.AssetsDefinition:
 
 
 def metadata(report: "MonthReport") -> dict[str, int | float]:
-    """Flat numbers, which the UI plots per partition."""
+    """Metadata of a partition, as numbers that the UI can plot."""
     return {
         "rows": report.messages,
         "interactions": report.interactions,

@@ -1,7 +1,4 @@
-"""``entity_relationship_profiles``: one week a partition, named by its Sunday, as of its end (P20–P23).
-
-As with summaries a materialised week means attempted, and a run that ends in the middle keeps the weeks it finished.
-"""
+"""``entity_relationship_profiles``: one partition per week, named by its Sunday, as of the week's end (P20–P23)."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -25,11 +22,11 @@ if TYPE_CHECKING:
 NAME = "entity_relationship_profiles"
 
 WORK = ("rows", "pending", "failed", "quarantined", "deferred", "calls")
-"""Numbers of a partition in which something was done, tried or left."""
+"""Metadata that is above zero where a partition had work done, tried or left."""
 
 
 def build(partitions: dg.WeeklyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
-    """The asset over ``partitions``; ``code_version`` names prompt and offline model, whose change makes it stale."""
+    """``code_version`` names prompt and offline model: when it changes, partitions are shown as stale."""
 
     @marking_asset(
         name=NAME,
@@ -60,7 +57,7 @@ def build(partitions: dg.WeeklyPartitionsDefinition, *, code_version: str) -> dg
 
 
 def metadata(report: "WeekReport") -> dict[str, int | float]:
-    """Flat numbers, which the UI plots per partition."""
+    """Metadata of a partition, as numbers that the UI can plot."""
     return {
         "rows": report.profiled + report.carried_over,
         "persons": report.persons,

@@ -1,7 +1,5 @@
-"""``interaction_summaries``: one day a partition, attempted day by day. A materialised day means attempted: what is
-left is in its metadata and in the check.
-
-How a day is marked when it is done is ``partition_marks.py``'s.
+"""``interaction_summaries``: one partition per day. A materialised day means attempted; what is left is in its metadata
+and its check.
 """
 
 from collections.abc import Iterator
@@ -23,11 +21,11 @@ if TYPE_CHECKING:
 NAME = "interaction_summaries"
 
 WORK = ("rows", "updated", "carried", "lost", "pending", "failed", "quarantined", "deferred", "calls")
-"""Numbers of a partition in which something was done, tried or left."""
+"""Metadata that is above zero where a partition had work done, tried or left."""
 
 
 def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
-    """The asset over ``partitions``; ``code_version`` names prompt and offline model, whose change makes it stale."""
+    """``code_version`` names prompt and offline model: when it changes, partitions are shown as stale."""
 
     @marking_asset(
         name=NAME,
@@ -58,7 +56,7 @@ def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.
 
 
 def metadata(report: "DayReport") -> dict[str, int | float]:
-    """Flat numbers, which the UI plots per partition."""
+    """Metadata of a partition, as numbers that the UI can plot."""
     return {
         "rows": report.summarized,
         "summarized": report.summarized,

@@ -1,4 +1,4 @@
-"""``interactions``: touched chats are cut into interactions anew, silent ones completed. The rules are the stage's."""
+"""``interactions``: cuts touched chats into interactions anew and completes silent ones."""
 
 import time
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def interactions(
         report = memory.build_interactions()
         left = len(memory.partitions.due(NAME, now=memory.clock.now()))
     if report.messages and context.instance.get_latest_materialization_event(dg.AssetKey(MESSAGES)) is None:
-        # they came by the API, which tells Dagster nothing: without an event of theirs what is above here seems missing
+        # messages from the API are unknown to Dagster: without an event of theirs the upstream asset would look missing
         context.log_event(dg.AssetMaterialization(MESSAGES, metadata={"rows": report.messages}))
     elsewhere = memory.unreported(NAME)
     numbers = {
@@ -47,7 +47,7 @@ def interactions(
         },
         check_results=[checks.none_left(NAME, checks.PENDING, left), *checks.verified(context, memory, NAME)],
     )
-    memory.drop_reported(elsewhere)  # they are an event of this run by now
+    memory.drop_reported(elsewhere)  # they are part of this run's event now
 
 
 def build() -> dg.AssetsDefinition:

@@ -1,7 +1,5 @@
-"""``build_marts``: brings every mart up to date by one command of dbt, in ``run``, each morning and by hand.
-
-A job of one op, without ``dagster_dbt``: models with days and models with weeks are one build here, and three runs as
-assets. What was built is told to Dagster all the same, key by key.
+"""``build_marts``: one dbt build over all models, in ``run``, each morning and by hand. One op without ``dagster_dbt``,
+because as assets daily and weekly models would need three runs; each key is reported to Dagster as a materialisation.
 """
 
 from collections.abc import Iterator

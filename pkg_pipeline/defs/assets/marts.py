@@ -1,8 +1,4 @@
-"""The dbt models as Dagster assets (B13), by how they are built: whole, by day, by week. One command over the project
-each, for whoever materialises them by hand; ``mart_job`` keeps all of them up to date.
-
-Imports ``dagster_dbt``, which takes seconds.
-"""
+"""The dbt models as Dagster assets (B13): whole, by day and by week. Imports ``dagster_dbt``, which takes seconds."""
 
 import json
 import tempfile
@@ -21,14 +17,14 @@ from pkg_pipeline.wiring.marts import variables
 
 Partitions = dg.DailyPartitionsDefinition | dg.WeeklyPartitionsDefinition
 
-# several tables of the memory stand for the one asset whose stage writes them
+# several source tables belong to one asset
 TRANSLATOR = DagsterDbtTranslator(DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True))
 
 
 def build(
     target: Path, *, daily: dg.DailyPartitionsDefinition, weekly: dg.WeeklyPartitionsDefinition
 ) -> list[dg.AssetsDefinition]:
-    """All models and their tests (as asset checks) of the manifest that lies in ``target``."""
+    """All models of the manifest in ``target``, with their tests as asset checks."""
     project = DbtProject(project_dir=PROJECT, target_path=target, profiles_dir=PROJECT)
     with without_beta_warnings():
         return [_whole(project), _ranged(project, "by_day", daily), _ranged(project, "by_week", weekly)]
@@ -63,7 +59,7 @@ def _ranged(project: DbtProject, kind: str, partitions: Partitions) -> dg.Assets
         keys = context.partition_key_range
         is_first = keys.start == partitions.get_first_partition_key()
         outdated = memory.marts.outdated(kind)
-        # what lies before the first key belongs to it
+        # rows before the first key belong to it
         chosen = variables(memory.settings, first="-infinity" if is_first else keys.start, last=keys.end)
         yield from _built(context, dbt, memory, chosen)
         taken = {key: count for key, count in outdated.items() if (is_first or keys.start <= key) and key <= keys.end}
@@ -76,8 +72,8 @@ def _built(
     context: dg.AssetExecutionContext, dbt: DbtCliResource, memory: PipelineMemory, chosen: Mapping[str, Any]
 ) -> Iterator[Any]:
     publication.require(context.instance, "the marts")
-    # the profile reads its place and password from the environment; nothing of it is written to a file
+    # dbt's profile reads address and password from the environment; they are not written to a file
     with building(memory.database_url), tempfile.TemporaryDirectory() as folder:
-        # dbt's artifacts of a run go aside: the project may lie where nothing can be written
+        # dbt writes its artifacts outside the project, which may be read-only
         command = ["build", "--vars", json.dumps(dict(chosen))]
         yield from dbt.cli(command, context=context, target_path=Path(folder)).stream()

@@ -1,5 +1,5 @@
-"""``memory_chunks``: what recall searches, one day a partition like the summaries (L7). A materialised day means
-attempted: vectors that an embedder could not give are pending, their words are found meanwhile.
+"""``memory_chunks``: the index of recall, one partition per day (L7). A materialised day means attempted: texts that
+could not be embedded are pending and are found by their words until then.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 NAME = "memory_chunks"
 DAYS_PER_RUN = 10
-"""Of a backfill: an embedder may take minutes over a day."""
+"""Of a backfill: embedding a day may take minutes."""
 
 WORK = ("rows", "embedded", "refused", "removed", "pending")
-"""Numbers of a partition in which something was done, tried or left."""
+"""Metadata that is above zero where a partition had work done, tried or left."""
 
 
 def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.AssetsDefinition:
-    """The asset over ``partitions``; ``code_version`` names the rules of indexing, whose change makes it stale."""
+    """``code_version`` names the rules of indexing: when it changes, partitions are shown as stale."""
 
     @marking_asset(
         name=NAME,
@@ -56,7 +56,7 @@ def build(partitions: dg.DailyPartitionsDefinition, *, code_version: str) -> dg.
 
 
 def metadata(report: "DayReport") -> dict[str, int | float]:
-    """Flat numbers, which the UI plots per partition."""
+    """Metadata of a partition, as numbers that the UI can plot."""
     return {
         "rows": report.chunks - report.kept,
         "interactions": report.interactions,

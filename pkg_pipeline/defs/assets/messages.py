@@ -1,7 +1,4 @@
-"""``messages``: what lies in the inbox goes into the memory. How a file is read, written and moved is not here.
-
-Imports that were made by the command line are counted with those of the next run: they are what is materialised, too.
-"""
+"""``messages``: imports what lies in the inbox. Imports by the command line are counted with those of the next run."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +42,7 @@ def messages(
             checks.none_left(NAME, checks.FAILED, failed),
         ],
     )
-    memory.drop_reported(elsewhere)  # it is an event of this run by now
+    memory.drop_reported(elsewhere)  # they are part of this run's event now
 
 
 def _totals(imports: Sequence[Mapping[str, Any]]) -> dict[str, int]:

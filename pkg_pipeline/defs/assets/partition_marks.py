@@ -1,7 +1,5 @@
-"""Assets that attempt their partitions one by one and mark each when it is done.
-
-They declare their output as not required: a run that ends in the middle keeps the partitions it finished. What a
-partition's numbers are, and what is checked, is each asset's.
+"""Assets that materialise their partitions one by one. Their output is not required, so a run that ends early keeps the
+partitions it finished.
 """
 
 import warnings
@@ -20,7 +18,7 @@ from pkg_pipeline.defs.preview import preview
 Report = TypeVar("Report")
 
 BACKFILL_TAG = "dagster/backfill"
-"""On the runs of a backfill that somebody launched on the pages."""
+"""Tag on the runs of a backfill launched on Dagster's pages."""
 
 DAGSTER_BACKFILL_TAG = "dagster/backfill"
 """On the runs of a backfill that Dagster's pages launched."""
@@ -28,7 +26,7 @@ DAGSTER_BACKFILL_TAG = "dagster/backfill"
 
 @contextmanager
 def without_beta_warnings() -> Iterator[None]:
-    """Backfill policies have been marked beta for years; that they are used here is a decision, no news for users."""
+    """Silences Dagster's warning that backfill policies are beta."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
         yield
@@ -44,8 +42,8 @@ def marking_asset(
     counted: Sequence[str],
     code_version: str | None = None,
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Decorates the body of an asset over ``partitions``. ``keys_per_run`` splits a backfill, None makes it one run;
-    ``counted`` names the checks the asset counts itself, beside which stands all that is verified of it.
+    """Decorator of the body of an asset over ``partitions``. ``keys_per_run`` splits a backfill, None makes it one run;
+    ``counted`` names the checks that the asset computes itself.
     """
 
     def made(body: Callable[..., Any]) -> dg.AssetsDefinition:
@@ -70,9 +68,9 @@ def marking_asset(
 class Marks(Generic[Report]):
     """Called with the report of each finished partition: logs its materialisation and keeps the report.
 
-    A run over partitions that somebody named may find nothing to do in one, all of its numbers ``work`` being zero: if
-    it was materialised before, it keeps what was said of it then, and its place in the plots. A backfill of Dagster's
-    is told that again: it counts a partition without a materialisation of its own as failed.
+    If all numbers named by ``work`` are zero and the partition is already materialised, nothing new is logged, so that
+    its last numbers stay. A backfill of Dagster's pages gets those last numbers again, because it counts a partition
+    without an event as failed.
     """
 
     def __init__(
@@ -88,7 +86,7 @@ class Marks(Generic[Report]):
         self.reports: list[Report] = []
         self._context, self._asset = context, asset
         self._key, self._numbers, self._work = key, numbers, work
-        # Dagster adds the code version only to what it emits itself; without it the UI could not tell stale partitions
+        # Dagster adds the code version only to events it emits itself; the UI needs it to show stale partitions
         self._tags = None if code_version is None else {"dagster/code_version": code_version}
 
     def __call__(self, report: Report) -> None:
@@ -99,20 +97,20 @@ class Marks(Generic[Report]):
             self._context.log.info(f"nothing to do in {key}")
             if BACKFILL_TAG not in self._context.run.tags:
                 return
-            numbers = self._said(key)  # a backfill of the pages takes a partition without an event for a failed one
+            numbers = self._said(key)  # a backfill of the pages counts a partition without an event as failed
         else:
             numbers |= preview(self._context.resources.memory, self._asset, key)
         self._context.log_event(dg.AssetMaterialization(self._asset, partition=key, metadata=numbers, tags=self._tags))
 
     def _said_of(self, key: str) -> Mapping[str, Any]:
-        """What the last materialisation of a partition that has one said."""
+        """Metadata of the partition's last materialisation."""
         wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(self._asset), asset_partitions=[key])
         (record,) = self._context.instance.fetch_materializations(wanted, limit=1).records
         return record.asset_materialization.metadata if record.asset_materialization else {}
 
     @cached_property
     def _marked(self) -> set[str]:
-        """Partitions that have a mark already; none of a run over what is due, which is told apart by its marks."""
+        """Partitions that are already materialised; empty for a run over due work, which has its own marks."""
         if wants_only_due(self._context.run.tags):
             return set()
         return self._context.instance.get_materialized_partitions(dg.AssetKey(self._asset))
@@ -124,5 +122,5 @@ class Marks(Generic[Report]):
         return dict(record.asset_materialization.metadata)
 
     def total(self, count: Callable[[Report], int]) -> int:
-        """The sum of a count over the finished partitions."""
+        """Sum of ``count`` over the reports."""
         return sum(map(count, self.reports))

@@ -1,6 +1,5 @@
-"""``session_summaries``: folds of live sessions (H, W). Without partitions: a session is due by its own counters.
-
-The stage takes what is due; a run that is killed loses the fold under way and nothing else.
+"""``session_summaries``: folds of live sessions (H, W). Unpartitioned: each session is due by its own counters. A
+killed run loses only the fold under way.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ NAME = "session_summaries"
 
 
 def build(*, code_version: str) -> dg.AssetsDefinition:
-    """The asset; ``code_version`` names prompts and offline model, whose change makes it stale."""
+    """``code_version`` names prompts and offline model: when it changes, the asset is shown as stale."""
 
     @dg.asset(
         name=NAME,
@@ -50,7 +49,7 @@ def build(*, code_version: str) -> dg.AssetsDefinition:
 
 
 def metadata(report: "FoldReport") -> dict[str, int | float]:
-    """Flat numbers, which the UI plots."""
+    """Metadata of a run, as numbers that the UI can plot."""
     return {
         "rows": report.folds + report.refolds,
         "sessions": report.sessions,

@@ -1,1 +1,1 @@
-"""Schedules and sensors: what makes a run begin, and what is held off."""
+"""Schedules and sensors: what starts runs, and what holds them off."""

@@ -1,6 +1,5 @@
-"""``requested_backfills``: what somebody asked for (P31, B5) becomes runs of the backfill lane, a few at a time.
-
-Which interactions those are stands in the database since the request; here are only days, batches and run keys.
+"""``requested_backfills``: starts runs of the backfill lane for requested backfills (P31, B5), a few per tick. The
+chosen interactions are in the database.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ def _held(backfill_id: UUID, resume_at: datetime | None, running: Sequence[str])
 
 
 def _requests(backfill_id: UUID, days: Sequence[str], *, room: int, asked: int) -> list[dg.RunRequest]:
-    """A run a batch of days. Its key holds the number of runs asked for so far, which the cursor keeps: a tick that is
-    evaluated again asks for the same runs, a later one for others, whatever the first have left.
+    """One run request per batch of days. The run key holds the number of runs requested so far (the cursor): a repeated
+    tick requests the same runs, a later one new ones.
     """
     found: list[dg.RunRequest] = []
     for batch in list(batches(days, key=str))[: max(room, 0)]:

@@ -1,5 +1,5 @@
-"""Whether there is work and in which partitions, told by a few index lookups. Without Dagster: nothing due must cost
-nothing.
+"""Whether there is work and in which partitions, by a few index lookups. Does not import Dagster, so that a check costs
+little.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from pkg_pipeline.stages.partitions import DuePartition
 
 
 def has_work(memory: PipelineMemory, asset: str) -> bool:
-    """Whether a run of ``asset`` would find something to do now."""
+    """Whether a run of ``asset`` would find work now."""
     hop = HOP[asset]
     return hop.has_work(memory) or (hop.grain is not None and bool(due_partitions(memory, asset, limit=1)))
 
 
 def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = None) -> list[DuePartition]:
-    """Partitions of ``asset`` that need work now, ascending. Of weeks and months only those that are over.
-
-    Weeks and months have neither version nor attempt: their stages tell what is due, and a run key is not needed.
+    """Partitions of ``asset`` that need work now, ascending; weeks and months only once they are over, without version
+    or attempt.
     """
     due = HOP[asset].due
     if due is None:
@@ -33,14 +32,12 @@ def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = No
 
 
 def there(due: Sequence[DuePartition], start: date) -> list[DuePartition]:
-    """Those that definitions with partitions from ``start`` on have; older ones come with the next load."""
+    """Those at or after ``start``; older ones exist once the definitions are reloaded."""
     return [one for one in due if one.key >= GRAIN_OF[one.asset].begin(start).isoformat()]
 
 
 def wanted(memory: PipelineMemory, asset: str, keys: Sequence[str], tags: Mapping[str, str]) -> list[str]:
-    """What a run over ``keys`` is to work off: all of them, or by its tags only what is due among them, or what its
-    backfill has left there.
-    """
+    """The keys a run works off: all of them, or by its tags only those that are due or left by its backfill."""
     if (backfill_id := scope_of(tags).backfill_id) is not None:
         memory.backfills.settle(backfill_id)
         return [key for key in memory.backfills.ready_days(backfill_id) if keys[0] <= key <= keys[-1]]
@@ -51,17 +48,15 @@ def wanted(memory: PipelineMemory, asset: str, keys: Sequence[str], tags: Mappin
 
 def _existing(memory: PipelineMemory, asset: str, keys: list[date]) -> list[str]:
     settings = memory.settings
-    today = datetime.now(settings.zone).date()  # which partitions there are follows the real time, as Dagster has it
+    today = datetime.now(settings.zone).date()  # which partitions exist follows the real time, as in Dagster
     return existing(keys, GRAIN_OF[asset], start=memory.partitions_start, today=today)
 
 
 def open_backfills(memory: PipelineMemory) -> list[UUID]:
-    """Backfills that something is left of, oldest request first; not those that rest until a cap or the service lets
-    them go on.
-    """
+    """Ids of backfills with work left, oldest first, without those that rest because of a cap or the service."""
     return [found for found, resume_at in memory.backfills.open() if resume_at is None]
 
 
 def is_resting(memory: PipelineMemory, backfill_id: UUID) -> bool:
-    """Whether a cap or the service has stopped it."""
+    """Whether a cap or the service has stopped it for now."""
     return any(found == backfill_id and resume_at is not None for found, resume_at in memory.backfills.open())

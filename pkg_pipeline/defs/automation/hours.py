@@ -1,6 +1,5 @@
-"""The hours at which things run, in ``PKG_TIMEZONE``, and whether a week's or a month's hour has come. Without Dagster.
-
-Sensors look every half minute: they take up what the clock's run left over, and are not to come before it.
+"""Cron hours in ``PKG_TIMEZONE``, and whether the hour of a week or month has come: sensors do not start work before
+the schedule does. Does not import Dagster.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ FOLDS = "30 2 * * *"
 """H7, ``scheduled``: before the night's summaries."""
 
 CHUNKS = "30 3 * * *"
-"""After the night's summaries; what they finish later the sensor takes up."""
+"""After the night's summaries; what they finish later is taken up by the sensor."""
 
 WEEKLY = "0 4 * * 0"
 """P20."""
@@ -30,19 +29,17 @@ _WEEKLY_HOUR, _MONTHLY_HOUR = time(4), time(5)
 
 
 def week_has_come(sunday: date, *, now: datetime, zone: ZoneInfo) -> bool:
-    """Whether the Sunday 04:00 after the week that began on ``sunday`` is over: its profiles rest on the summaries of
-    the night, so nobody makes them at midnight.
-    """
+    """Whether Sunday 04:00 after the week beginning on ``sunday`` has passed: the summaries of the night are made."""
     return _moment(sunday + timedelta(days=7), _WEEKLY_HOUR, zone) <= now
 
 
 def last_monthly(*, now: datetime, zone: ZoneInfo) -> datetime:
-    """The last first of a month, 05:00, in UTC."""
+    """The last first of a month, 05:00, as UTC."""
     first = now.astimezone(zone).date().replace(day=1)
     found = _moment(first, _MONTHLY_HOUR, zone)
     return found if found <= now else _moment((first - timedelta(days=1)).replace(day=1), _MONTHLY_HOUR, zone)
 
 
 def _moment(day: date, hour: time, zone: ZoneInfo) -> datetime:
-    """An hour that the change of clocks leaves out is the moment of the change; of one that comes twice, the first."""
+    """An hour skipped by the change of clocks becomes the moment of the change; of a repeated one the first counts."""
     return datetime.combine(day, hour, tzinfo=zone).astimezone(UTC)

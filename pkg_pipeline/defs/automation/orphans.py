@@ -1,7 +1,7 @@
-"""Runs whose process is gone without a word: a killed command, a machine switched off. They must not look alive.
+"""Marks runs as failed whose process is gone: a killed command, a machine switched off.
 
-A run in this process carries the process in a tag. Runs that the code server started have none; they die with it. The
-daemon starts a killed run once more, by the code server: such a run inherits the tag and not the process.
+A run of the command line carries its process in a tag. Runs of the code server have none and end with it. When the
+daemon retries a killed run, the new one inherits the tag although another process runs it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STARTED = (
 
 
 def process_tag() -> str:
-    """``host:pid:start``; the start tells a process from a later one under the same number."""
+    """``host:pid:start``; the start time tells it from a later process with the same pid."""
     return f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.0f}"
 
 
@@ -47,8 +47,8 @@ def _own_process(tags: Mapping[str, str]) -> str | None:
 
 
 def settle(instance: dg.DagsterInstance, *, code_server_is_gone: bool, processes_are_gone: bool = False) -> int:
-    """Mark orphans as failed; returns how many. ``code_server_is_gone`` includes the runs that it had started,
-    ``processes_are_gone`` those of all processes and what was queued: the runs are those of another time and place.
+    """Marks orphans as failed; returns how many. ``code_server_is_gone`` includes the runs it had started,
+    ``processes_are_gone`` all others and what was queued.
     """
     settled = 0
     queued = (dg.DagsterRunStatus.QUEUED,) if processes_are_gone else ()

@@ -1,7 +1,5 @@
-"""Old runs of Dagster are deleted each morning; nothing else prunes its event log.
-
-Deleting a run takes its materialisations along, so the run that made a partition what it is stays, however old it is:
-else the partition would look missing. What is queued or running is never touched.
+"""Deletes Dagster's old runs each morning. The run with a partition's newest materialisation stays, or the partition
+would look missing; queued and running ones stay.
 """
 
 import time
@@ -18,7 +16,7 @@ SCHEDULE = "purge_runs_at_seven"
 HOUR = "0 7 * * *"
 PAGE_RUNS = 200
 MOST_DELETED = 2_000
-"""In one go; the next morning goes on. A run takes some hundredths of a second."""
+"""Per call; the next morning goes on. Deleting a run takes some hundredths of a second."""
 
 FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
@@ -29,8 +27,6 @@ Wall = Callable[[], float]
 
 
 def build_job(settings: Settings, *, wall: Wall = time.time) -> dg.JobDefinition:
-    """A job of one op, without assets."""
-
     @dg.op(name="delete_old_runs", description="Delete finished runs that are old and made no partition what it is.")
     def delete_old_runs(context: dg.OpExecutionContext) -> None:
         deleted, kept = purge(context.instance, before=wall() - settings.purge_runs_after_days * 86_400)
@@ -39,7 +35,7 @@ def build_job(settings: Settings, *, wall: Wall = time.time) -> dg.JobDefinition
 
     @dg.op(name="reconcile_memory", description="Bring marks into line with settings and program, also in quiet times.")
     def reconcile_memory(memory: dg.ResourceParam[PipelineMemory]) -> None:
-        del memory  # opening it for a run has done it
+        del memory  # opening it for the run has done it
 
     @dg.job(
         name=JOB,
@@ -65,7 +61,7 @@ def build_schedule(settings: Settings) -> dg.ScheduleDefinition:
 
 
 def purge(instance: dg.DagsterInstance, *, before: float, most: int = MOST_DELETED) -> tuple[int, int]:
-    """Deletes what ended before that moment (unix seconds), oldest first; gives how many, and how many were kept."""
+    """Deletes runs that ended before ``before`` (unix seconds), oldest first; returns how many went and stayed."""
     needed = _Needed(instance)
     doomed: list[str] = []
     kept = 0
@@ -82,7 +78,7 @@ def purge(instance: dg.DagsterInstance, *, before: float, most: int = MOST_DELET
 
 
 def _ended(instance: dg.DagsterInstance, before: float) -> Iterator[str]:
-    """Ids of finished runs, oldest first, page by page; nothing may be deleted while this is read."""
+    """Ids of finished runs, oldest first, in pages; nothing may be deleted while this is read."""
     old = dg.RunsFilter(statuses=FINISHED, updated_before=datetime.fromtimestamp(before, UTC))
     cursor: str | None = None
     while records := instance.get_run_records(old, limit=PAGE_RUNS, cursor=cursor, ascending=True):
@@ -99,7 +95,7 @@ class _Needed:
         self._checked_by: dict[dg.AssetCheckKey, str | None] = {}
 
     def holds(self, run_id: str) -> bool:
-        """Whether deleting the run would make something look older than it is, or missing."""
+        """Whether deleting the run would make a partition, asset or check look older or missing."""
         for record in self._instance.get_records_for_run(run_id, of_type=HOLDING).records:
             event = record.event_log_entry.dagster_event
             if event is None:

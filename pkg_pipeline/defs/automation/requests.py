@@ -1,7 +1,4 @@
-"""From what is due to run requests: batches, run keys, what is already under way, and when to hold off.
-
-Schedules and sensors ask here; nothing here reads a table itself or does the work.
-"""
+"""From due partitions to run requests: batches, run keys, what is already running, and when to wait."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from pkg_pipeline.stages.partitions import DuePartition
 from pkg_pipeline.stages.ports import Lane
 
 RUNS_PER_TICK = 4
-"""More than this waits for the next tick, so that a first import does not fill the queue."""
+"""The rest waits for the next tick, so that a first import does not fill the queue."""
 
 IN_FLIGHT = (
     dg.DagsterRunStatus.QUEUED,
@@ -35,26 +32,25 @@ LONGEST_PAUSE_SECONDS = 3600.0
 REMEMBERED_RUNS = 8
 
 MOST_MATERIALIZATIONS = 1_000
-"""Looked at for months: eighty years, once each."""
+"""Materialisations of months that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Streak:
-    """How often in a row the newest runs of a job ended badly, and when the last of them ended (unix seconds)."""
+    """How many of a job's newest runs failed in a row, and when the last of them ended (unix seconds)."""
 
     failures: int
     ended_at: float
 
     @property
     def pause_until(self) -> float:
-        """A failing run is asked for again, but ever more rarely: 1, 2, 4 … minutes, at most an hour."""
+        """Unix seconds until which no run is requested: 1, 2, 4 … minutes after the last failure, at most an hour."""
         if self.failures == 0:
             return 0.0
         return self.ended_at + min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** (self.failures - 1))
 
 
 def streak(instance: dg.DagsterInstance, job: str) -> Streak:
-    """Looks at the newest few finished runs of ``job``."""
     bad = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
     finished = dg.RunsFilter(job_name=job, statuses=[*bad, dg.DagsterRunStatus.SUCCESS])
     records = instance.get_run_records(finished, limit=REMEMBERED_RUNS)
@@ -67,9 +63,7 @@ def streak(instance: dg.DagsterInstance, job: str) -> Streak:
 
 
 def under_way(instance: dg.DagsterInstance, asset: str, job: str) -> list[Mapping[str, str]]:
-    """Tags of every queued or running run that makes ``asset``, whoever started it. Not those that work for a backfill
-    on what it chose: the rest of their days is nobody's.
-    """
+    """Tags of every queued or running run of ``asset``, whoever started it, except runs of a backfill's own choice."""
     runs = instance.get_runs(dg.RunsFilter(statuses=list(IN_FLIGHT)))
     key = dg.AssetKey(asset)
     mine = (run.tags for run in runs if run.job_name == job or key in (run.asset_selection or ()))
@@ -77,20 +71,19 @@ def under_way(instance: dg.DagsterInstance, asset: str, job: str) -> list[Mappin
 
 
 def backfills_under_way(instance: dg.DagsterInstance) -> list[str]:
-    """The backfill of each queued or running run that works for one."""
+    """Backfill ids of the queued and running runs."""
     runs = instance.get_runs(dg.RunsFilter(statuses=list(IN_FLIGHT)))
     return [run.tags[BACKFILL_TAG] for run in runs if BACKFILL_TAG in run.tags and not orphans.is_dead(run.tags)]
 
 
 def not_under_way(due: Iterable[DuePartition], running: Iterable[Mapping[str, str]]) -> list[DuePartition]:
-    """Due partitions that no queued or running run covers."""
     spans = [span for tags in running if (span := range_of(tags)) is not None]
     return [one for one in due if not any(first <= one.key <= last for first, last in spans)]
 
 
 def wait_for_summaries(instance: dg.DagsterInstance) -> str | None:
-    """Why profiles wait: what the night's summaries are about to say belongs into them. Live runs are few and end by
-    their cap, so this never takes long; a backfill may take days and is not waited for: it makes the weeks due again.
+    """Why profiles wait: live runs of summaries are still working. Backfills are not waited for, as they make the weeks
+    due again.
     """
     running = under_way(instance, SUMMARIES.asset, SUMMARIES.job)
     live = [tags for tags in running if lane_of(tags) == "live"]
@@ -98,7 +91,7 @@ def wait_for_summaries(instance: dg.DagsterInstance) -> str | None:
 
 
 def materialized_since(instance: dg.DagsterInstance, due: Sequence[DuePartition], since: datetime) -> set[str]:
-    """Those of the partitions' keys that some run has worked off since."""
+    """Keys of those partitions that were materialised since."""
     if not due:
         return set()
     wanted = dg.AssetRecordsFilter(
@@ -111,10 +104,10 @@ def materialized_since(instance: dg.DagsterInstance, due: Sequence[DuePartition]
 
 
 def run_key(batch: Sequence[DuePartition], failures: int) -> str:
-    """partition:version:attempt, for a range of its ends and maxima.
+    """partition:version:attempt; for a range its ends and maxima.
 
-    Dagster never runs a key twice. A run that died before it could record its attempt would therefore be lost:
-    the number of failures in a row makes the key another one.
+    Dagster never runs a key twice. The number of failures is part of the key, so that a run that died before it
+    recorded its attempt is requested again.
     """
     first, last = batch[0].key, batch[-1].key
     span = first if first == last else f"{first}...{last}"
@@ -125,8 +118,8 @@ def run_key(batch: Sequence[DuePartition], failures: int) -> str:
 def for_partitions(
     due: Sequence[DuePartition], *, lane: Lane, failures: int | None = 0, limit: int | None = None
 ) -> list[dg.RunRequest]:
-    """Run requests over batches of the due partitions of an asset, oldest first; each run passes over what is not due
-    in its range. ``failures`` in a row are part of the run keys; None leaves the keys out.
+    """Run requests over batches of due partitions, oldest first; a run skips what is not due in its range. ``failures``
+    in a row become part of the run keys; None leaves the keys out.
     """
     found: list[dg.RunRequest] = []
     if not due:
@@ -146,4 +139,4 @@ def describe(keys: Sequence[str], grain: Grain = DAY) -> str:
 
 
 Wall = Callable[[], float]
-"""Unix seconds. Pauses follow the real time, whatever ``PKG_NOW`` says about the memory's."""
+"""Unix seconds. Pauses follow the real time, not ``PKG_NOW``."""

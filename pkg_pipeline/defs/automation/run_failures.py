@@ -1,8 +1,5 @@
-"""A failed run is told to whoever asked for it: a JSON document to ``failure_webhook``. Without one there is no sensor.
-
-The cursor is the place in Dagster's event log up to which everything was told or given up, and what is still to be
-tried: a receiver that is away for some minutes loses nothing. What is told is the kind of failure in one line of ours,
-never the text of an unknown exception; the address is a secret and stands in no log and no tick.
+"""Posts failed runs as JSON to ``failure_webhook``. The cursor is the place in Dagster's event log, with the failures
+still to be delivered. Only our own error texts are sent; the address is a secret and never logged.
 """
 
 from __future__ import annotations
@@ -25,26 +22,25 @@ NAME = "run_failures"
 TICK_SECONDS = 30
 FAILURES_A_TICK = 20
 POSTS_A_TICK = 5
-"""A receiver that answers nothing costs a tick this often the time to wait, well under the minute a tick may take."""
+"""Each unanswered post costs its timeout, and a tick may take a minute."""
 
 WAIT_SECONDS = 5.0
 MOST_TRIES = 5
-"""A tick each; after the last one the failure is given up, and said so once."""
+"""One per tick; then the failure is given up with one line in the log."""
 
 MOST_ERROR_CHARS = 500
 LINK_VARIABLE = "PKG_DAGSTER_LINK"
 OUR_ERRORS = frozenset(
     ("DatabaseUnavailable", "EmbeddedError", "SettingsError", "LlmMisconfigured", "Failure", "ImportFailed")
 )
-"""Their messages are written to be read; any other kind is told by its name alone."""
+"""Their messages are safe to show; of other errors only the class name is sent."""
 
 
 class NotDelivered(Exception):
-    """The receiver did not take it; the words name no address."""
+    """The receiver did not accept the document; the message does not hold the address."""
 
 
 def build(settings: Settings) -> list[dg.SensorDefinition]:
-    """The sensor, where there is somebody to tell."""
     if settings.failure_webhook is None:
         return []
     return [_sensor(settings.failure_webhook.get_secret_value())]
@@ -81,7 +77,7 @@ def _sensor(address: str) -> dg.SensorDefinition:
                 told += _tell(instance, run_id, address)
             except NotDelivered as error:
                 if tries < MOST_TRIES:
-                    waiting[run_id] = tries  # behind the others
+                    waiting[run_id] = tries  # tried again after the others
                 else:
                     context.log.error(f"the failure of run {run_id} was not delivered: {error}; it is given up")
         return _result(seen, waiting, f"{told} failed runs told, {len(waiting)} still to be told")
@@ -94,7 +90,7 @@ def _result(seen: int, waiting: Mapping[str, int], reason: str) -> dg.SensorResu
 
 
 def _tell(instance: dg.DagsterInstance, run_id: str, address: str) -> bool:
-    """Raises NotDelivered. False for a run that was deleted meanwhile."""
+    """Posts one failure. False for a run that was deleted meanwhile. Raises NotDelivered."""
     document = describe(instance, run_id)
     if document is not None:
         post(address, document)
@@ -102,7 +98,7 @@ def _tell(instance: dg.DagsterInstance, run_id: str, address: str) -> bool:
 
 
 def describe(instance: dg.DagsterInstance, run_id: str) -> dict[str, Any] | None:
-    """The document that is posted; None where there is no such run any more."""
+    """The document that is posted; None if the run no longer exists."""
     record = instance.get_run_record_by_id(run_id)
     if record is None:
         return None
@@ -121,7 +117,7 @@ def describe(instance: dg.DagsterInstance, run_id: str) -> dict[str, Any] | None
 
 
 def error_of(instance: dg.DagsterInstance, run_id: str) -> str:
-    """One line: our own words where there are some, else the kind of the innermost error."""
+    """One line: our own message if there is one, else the class of the innermost error."""
     kinds = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
     for entry in instance.all_logs(run_id, of_type=kinds):
         event = entry.dagster_event
@@ -159,7 +155,7 @@ def post(address: str, document: Mapping[str, Any]) -> None:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirected POST would arrive as a GET without its document: it counts as not delivered."""
+    """A redirected POST would become a GET without the document, so it counts as not delivered."""
 
     def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> None:  # noqa: ARG002
         return None

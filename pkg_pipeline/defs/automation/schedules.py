@@ -1,8 +1,8 @@
-"""What runs by the clock, in ``PKG_TIMEZONE``: 02:30 the live sessions (H7), 03:00 the days that are due (P12), Sunday
-04:00 the weeks (P20), on the first 05:00 the months (P24), 06:00 the marts.
+"""Schedules in ``PKG_TIMEZONE``: 02:30 sessions (H7), 03:00 due days (P12), Sunday 04:00 weeks (P20), the first 05:00
+months (P24), 06:00 marts.
 
-An hour that a change of clocks leaves out is kept by the first moment after it; one that comes twice fires once. A tick
-that finds its forerunner at work says so and leaves the rest to the sensors, which look every half minute.
+An hour skipped by the change of clocks fires at the next moment, a repeated one once. While the last run is still
+working nothing is requested; the sensors take up the rest.
 """
 
 from datetime import date
@@ -27,7 +27,7 @@ def build(*, timezone: str, start: date) -> list[Any]:
 
 
 def _at_its_hour(kind: Partitioned, timezone: str, start: date) -> dg.ScheduleDefinition:
-    """All due partitions that no run covers, in the live lane, or why none is asked for."""
+    """Requests all due partitions that no run covers, in the live lane, or says why not."""
 
     @dg.schedule(
         name=kind.clock.name,
@@ -68,7 +68,7 @@ def _sessions(timezone: str) -> dg.ScheduleDefinition:
     ) -> dg.RunRequest | dg.SkipReason:
         if not memory.unfolded_sessions(limit=1):
             return dg.SkipReason("no session has enough to fold")
-        # a run of the sensor that is under way hinders nothing: each session has one worker at a time
+        # a running run of the sensor is no hindrance: each session is locked by one worker
         return dg.RunRequest(tags={LANE_TAG: "live", SCHEDULED_TAG: "true"})
 
     return sessions_half_past_two

@@ -1,8 +1,6 @@
-"""What runs because something is there: files in the inbox, touched or silent chats, and, of each asset that
-``partitioned.py`` declares, days, weeks or months to do.
-
-A sensor reads, decides and says why; it never does the work. It asks for at most a few runs a tick and for nothing
-that is queued or running. Which work there is, is a table: no cursor over timestamps, which would skip rows.
+"""Sensors for files in the inbox, touched or silent chats, and the due days, weeks and months of ``partitioned.py``.
+They only read and request runs, a few per tick; due work is read from tables, not by a cursor over timestamps, which
+could skip rows.
 """
 
 import json
@@ -24,10 +22,10 @@ from pkg_pipeline.settings import Settings
 TICK_SECONDS = 30
 INBOX_TICK_SECONDS = 15
 INBOX_SETTLE_SECONDS = 5.0
-"""Beside it a drop must look the same at two ticks: a copy that pauses is not taken half."""
+"""A drop must also look the same at two ticks, so that a copy under way is not imported half."""
 
 COUNTED_SESSIONS = 1_000
-"""A tick counts due sessions up to so many."""
+"""A tick counts due sessions up to this number."""
 
 RUNNING = dg.DefaultSensorStatus.RUNNING
 
@@ -95,7 +93,7 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
             return dg.SkipReason(why)
         also = f", {len(elsewhere)} imports from the command line" if elsewhere else ""
         reason = f"{len(due)} chats touched, {silent} interactions silent{also}"
-        # no run key: what is due is read at each tick, and two runs with the same marks may both be needed
+        # no run key: what is due is read at each tick, and two runs over the same marks may both be needed
         return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: reason})
 
     return touched_chats
@@ -118,14 +116,14 @@ def _sessions(wall: requests.Wall) -> dg.SensorDefinition:
         if why := _hold_off(context.instance, FOLDS.asset, FOLDS.job, wall):
             return dg.SkipReason(why)
         more = "at least " if due == COUNTED_SESSIONS else ""
-        # no run key, as with touched chats: a run takes whatever is due when it looks
+        # no run key, as with touched chats: a run takes what is due when it starts
         return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: f"{more}{due} sessions due"})
 
     return due_sessions
 
 
 def _due(kind: Partitioned, start: date, wall: requests.Wall) -> dg.SensorDefinition:
-    """Due partitions that no run covers, within the runs of a tick, or why none is asked for."""
+    """Requests due partitions that no run covers, up to the limit per tick, or says why not."""
 
     @dg.sensor(
         name=kind.sensor.name,
@@ -156,7 +154,7 @@ def _due(kind: Partitioned, start: date, wall: requests.Wall) -> dg.SensorDefini
 
 
 def _hold_off(instance: dg.DagsterInstance, asset: str, job: str, wall: requests.Wall) -> str | None:
-    """Why an unpartitioned asset is not to be asked for now."""
+    """Why no run of an unpartitioned asset is requested now."""
     if requests.under_way(instance, asset, job):
         return f"a run of {asset} is already under way"
     return _pause(instance, job, wall)
@@ -171,7 +169,7 @@ def _pause(instance: dg.DagsterInstance, job: str, wall: requests.Wall) -> str |
 
 
 def _short(key: str) -> str:
-    """Run keys are tags, which are indexed: many long file names are hashed."""
+    """Hash of a long text: run keys are indexed tags."""
     import hashlib
 
     return key if len(key) <= 200 else hashlib.sha256(key.encode()).hexdigest()

@@ -1,7 +1,5 @@
-"""What a failing check stops. A summary is published by its own transaction after the gate; what is made out of
-summaries is published only while the blocking checks of the summaries pass: profiles, the archive, the marts.
-
-The verdict is the last one in Dagster's tables, whoever runs: schedule, sensor, backfill, command or button.
+"""Which failing checks stop what is made from summaries: profiles, the archive, the marts. The newest verdict in
+Dagster's tables counts, however it came about.
 """
 
 from __future__ import annotations
@@ -12,17 +10,17 @@ from datetime import date
 import dagster as dg
 
 BLOCKING: Mapping[str, tuple[str, ...]] = {"interaction_summaries": ("grounding", "lost_items")}
-"""Asset → its checks without which nothing is made out of it."""
+"""Asset → its checks that must not fail."""
 
 FIRST_DAY, LAST_DAY = "first_day", "last_day"
 
 _DECIDED = ("SUCCEEDED", "FAILED")
 _LOOKED_AT = 50
-"""A check that is planned, or whose run died, is no verdict: the one before it counts."""
+"""Evaluations to look at: a planned check, or one whose run died, has no verdict."""
 
 
 def blocked(instance: dg.DagsterInstance) -> str | None:
-    """Why nothing may be made out of summaries now, or None. A check that never ran blocks nothing."""
+    """Why nothing may be made from summaries now, or None. A check that never ran blocks nothing."""
     for asset, names in BLOCKING.items():
         for name in names:
             found = _last(instance, asset, name)
@@ -33,14 +31,14 @@ def blocked(instance: dg.DagsterInstance) -> str | None:
 
 
 def require(instance: dg.DagsterInstance, doing: str) -> None:
-    """Raises ``dg.Failure`` with the reason while a blocking check fails; it is not tried again by itself."""
+    """Raises ``dg.Failure`` without retries while a blocking check fails."""
     if (why := blocked(instance)) is not None:
         raise dg.Failure(description=f"{doing} are held back: {why}", allow_retries=False)
 
 
 def wrong_days(instance: dg.DagsterInstance, asset: str, name: str) -> tuple[date, date] | None:
-    """First and last day of what failed when a blocking check was run last. They are looked at again by every run until
-    they pass: a verdict is not forgotten because the next run worked elsewhere.
+    """First and last day that a blocking check found wrong when it last ran; every run verifies them again until they
+    pass.
     """
     if name not in BLOCKING.get(asset, ()):
         return None
@@ -52,7 +50,7 @@ def wrong_days(instance: dg.DagsterInstance, asset: str, name: str) -> tuple[dat
 
 
 def _last(instance: dg.DagsterInstance, asset: str, name: str) -> dg.AssetCheckEvaluation | None:
-    """The newest evaluation; a check that is planned or died is no verdict."""
+    """The newest evaluation that has a verdict."""
     key = dg.AssetCheckKey(dg.AssetKey(asset), name)
     records = instance.event_log_storage.get_asset_check_execution_history(key, limit=_LOOKED_AT)
     return next((one.evaluation for one in records if one.status.value in _DECIDED), None)

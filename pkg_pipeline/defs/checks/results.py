@@ -1,9 +1,5 @@
-"""Asset checks. What an attempt left undone is a warning, since a materialised partition only means attempted. Whether
-what is stored may be relied on is looked at when the attempt is over; where wrong data would be published the check
-blocks (``publication.py``). What is counted is the stage's.
-
-They are specs of the assets and no steps of their own: an asset that marks its partitions itself yields no output, and
-Dagster passes over a step that waits for one.
+"""Asset checks: what an attempt left undone is a WARN; wrong data blocks publication (``publication.py``). They are
+specs of the assets, because Dagster skips a check step whose asset yields no output.
 """
 
 from collections.abc import Iterator
@@ -37,7 +33,7 @@ SAID = {
 
 
 def specs(asset: str, *names: str) -> list[dg.AssetCheckSpec]:
-    """What the asset counts itself, by ``names``, and all that is verified of it."""
+    """Checks that the asset counts itself (``names``) and all that are verified."""
     counted = {
         PENDING: "Nothing that could be worked off is left: pending = 0.",
         FAILED: "Nothing had to be given up: failed = 0.",
@@ -53,7 +49,7 @@ def specs(asset: str, *names: str) -> list[dg.AssetCheckSpec]:
 
 
 def none_left(asset: str, name: str, count: int, **numbers: float) -> dg.AssetCheckResult:
-    """Passed at zero; else a WARN with the number in its metadata, which the UI plots."""
+    """Passes at zero; else a WARN with the number in its metadata."""
     return dg.AssetCheckResult(
         asset_key=dg.AssetKey(asset),
         check_name=name,
@@ -64,7 +60,7 @@ def none_left(asset: str, name: str, count: int, **numbers: float) -> dg.AssetCh
 
 
 def verified(context: dg.AssetExecutionContext, memory: PipelineMemory, asset: str) -> Iterator[dg.AssetCheckResult]:
-    """The asset's checks over the run's partitions, and what failed before wherever it was."""
+    """Results of the asset's checks over the run's partitions and over what failed before."""
     with translated(f"the checks of {asset}"):
         for verdict in memory.verify(asset, CHECKS[asset], _span(context)):
             again = publication.wrong_days(context.instance, asset, verdict.name)
@@ -73,7 +69,7 @@ def verified(context: dg.AssetExecutionContext, memory: PipelineMemory, asset: s
 
 
 def result(asset: str, verdict: Verdict) -> dg.AssetCheckResult:
-    """A verdict in Dagster's words: numbers, ids, days; never a text."""
+    """A verdict as Dagster's result: numbers, ids and days, never a text."""
     severity = dg.AssetCheckSeverity.ERROR if verdict.is_error else dg.AssetCheckSeverity.WARN
     found: dict[str, int | float | str] = {**verdict.numbers}
     if verdict.examples:
@@ -91,7 +87,7 @@ def result(asset: str, verdict: Verdict) -> dg.AssetCheckResult:
 
 
 def _span(context: dg.AssetExecutionContext) -> tuple[date, date] | None:
-    """First and last partition of the run; None for an asset without partitions."""
+    """First and last partition of the run; None for an unpartitioned asset."""
     if not context.has_partition_key_range:
         return None
     span = context.partition_key_range
