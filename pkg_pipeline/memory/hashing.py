@@ -1,4 +1,4 @@
-"""Hashes, derived ids and keys: what makes a rerun write the same rows (B8, B10)."""
+"""Hashes, derived ids and keys; equal input gives equal rows (B8, B10)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from uuid import UUID, uuid5
 
 NAMESPACE: Final = UUID("6f1d3c0e-58a7-5a0b-9d44-2c7c0b6a51f3")
-"""The one namespace of every derived id. Changing it renames every row of every database: never do."""
+"""Namespace of every derived id. Never change it: all ids would change."""
 
 
 class MessageKey(NamedTuple):
@@ -22,15 +22,14 @@ class MessageKey(NamedTuple):
 
 
 def content_hash(text: str) -> str:
-    """sha256 (64 hex digits) of the text's UTF-8 bytes; a lone surrogate is hashed too instead of raising."""
+    """sha256 (64 hex digits) of the text's UTF-8 bytes; lone surrogates are allowed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def input_hash(pairs: Iterable[tuple[str | int, str]], *context: str) -> str:
     """sha256 over (message id, content hash) in the order given, then over ``context`` (H8, B8).
 
-    Every part is written with its length before it, so that no two different inputs share their bytes. An id may be
-    the bigint or the external id; the caller must stay with one of them.
+    Parts are length-prefixed. Ids are bigint or external ids, the same kind in every call of a caller.
     """
     digest = hashlib.sha256()
     for message_id, text_hash in pairs:
@@ -51,41 +50,38 @@ def chat_id(source: str, external_id: str) -> UUID:
 
 
 def interaction_id(chat_key: str, first_external_id: str) -> UUID:
-    """Id of the interaction whose earliest message is ``first_external_id`` in the chat ``chat_key``."""
+    """Id of the interaction whose earliest message in the chat ``chat_key`` is ``first_external_id``."""
     return _derived("interaction", chat_key, first_external_id)
 
 
 def summary_id(
     interaction_id: UUID, input_hash: str, *, prompt_version: str, model: str, parent_id: UUID | None
 ) -> UUID:
-    """Id of a summary. It includes the parent's, so that edits A → B → A make a chain and no cycle (P29)."""
+    """Id of a summary; includes the parent's, so that edits A → B → A make a chain and no cycle (P29)."""
     parent = "" if parent_id is None else str(parent_id)
     return _derived("summary", str(interaction_id), input_hash, prompt_version, model, parent)
 
 
 def fold_id(session_id: UUID, to_message_id: int, input_hash: str, *, model: str, parent_id: UUID | None) -> UUID:
-    """Id of a fold of a session. It includes the parent's, like a summary's, and the end of its range: two stretches
-    of which nothing is left have the same input.
-    """
+    """Id of a fold of a session. Includes its parent and the end of its range: two empty ranges have the same input."""
     parent = "" if parent_id is None else str(parent_id)
     return _derived("fold", str(session_id), str(to_message_id), input_hash, model, parent)
 
 
 def profile_id(entity_id: UUID, week: str) -> UUID:
-    """Id of the profile of one entity in the week that begins on the Sunday ``week`` (ISO), whatever it says."""
+    """Id of an entity's profile for the week that begins on the Sunday ``week`` (ISO)."""
     return _derived("profile", str(entity_id), week)
 
 
 def item_id(owner_id: UUID, kind: str, *parts: str) -> UUID:
-    """Id of something extracted (decision, action item, fact) from ``owner_id``, by what it says and rests on (P17).
+    """Id of an extracted item (decision, action item, fact) by its words and evidence (P17).
 
-    ``owner_id`` is the interaction for items that must keep their id over revisions of its summary (P28).
+    ``owner_id``: the interaction for items that keep their id over revisions of its summary (P28).
     """
     return _derived("item", str(owner_id), kind, *parts)
 
 
 def question_id(question: str) -> UUID:
-    """Id of a question that somebody asked the memory, made of its words."""
     return _derived("question", content_hash(question))
 
 
@@ -95,17 +91,14 @@ def chunk_id(scope: str, message_keys: Iterable[str], content: str) -> UUID:
 
 
 def chat_key(source: str, external_id: str) -> str:
-    """``source:external-id``, the name of a chat on the command line and in ids.
-
-    Raises ``ValueError`` for an empty part or a source with a colon, which would make the key ambiguous.
-    """
+    """``source:external-id``, the public name of a chat. ``ValueError``: an empty part, or a colon in the source."""
     if not source or not external_id or ":" in source:
         raise ValueError(f"not a chat: source {source!r}, external id {external_id!r}")
     return f"{source}:{external_id}"
 
 
 def parse_chat_key(key: str) -> tuple[str, str]:
-    """``(source, external_id)`` of a chat key; everything after the first colon is the external id. ``ValueError``."""
+    """``(source, external_id)`` of a chat key, split at the first colon. ``ValueError``."""
     source, colon, external_id = key.partition(":")
     if not colon or not source or not external_id:
         raise ValueError(f"not a chat key (source:external-id): {key!r}")
@@ -113,10 +106,7 @@ def parse_chat_key(key: str) -> tuple[str, str]:
 
 
 def key_spellings(key: str) -> tuple[tuple[str, str], ...]:
-    """``(source, external_id)`` of a chat's or identity's key as it stands, then with its percent-encoding undone.
-
-    None for what is no such key. Both may exist, so whoever looks takes the first that does.
-    """
+    """``(source, external_id)`` of a chat or identity key as given, then percent-decoded; empty for no key."""
     try:
         source, external_id = parse_chat_key(key)
     except ValueError:
@@ -125,7 +115,7 @@ def key_spellings(key: str) -> tuple[tuple[str, str], ...]:
 
 
 def chat_id_of(given: str) -> UUID:
-    """The id of a chat that somebody names by its id or its key. ``ValueError`` for neither."""
+    """The id of a chat given by id or key. ``ValueError`` for neither."""
     try:
         return UUID(given)
     except ValueError:
@@ -133,17 +123,14 @@ def chat_id_of(given: str) -> UUID:
 
 
 def message_key(source: str, chat_external_id: str, message_external_id: str) -> str:
-    """``source:chat-external-id/message-external-id``, each part percent-encoded: the ids in every answer.
-
-    Raises ``ValueError`` for an empty part.
-    """
+    """``source:chat-external-id/message-external-id``, each part percent-encoded. ``ValueError``: an empty part."""
     if not (source and chat_external_id and message_external_id):
         raise ValueError(f"not a message: {source!r}, {chat_external_id!r}, {message_external_id!r}")
     return f"{_encoded(source)}:{_encoded(chat_external_id)}/{_encoded(message_external_id)}"
 
 
 def parse_message_key(key: str) -> MessageKey:
-    """The three decoded parts of a message key. ``ValueError`` where the key has another form."""
+    """The three decoded parts of a message key. ``ValueError``: not a message key."""
     head, slash, message = key.partition("/")
     source, colon, chat = head.partition(":")
     if not (slash and colon and source and chat and message) or "/" in message or ":" in chat or ":" in message:
@@ -152,7 +139,7 @@ def parse_message_key(key: str) -> MessageKey:
 
 
 def parse_typed_message_key(key: str) -> MessageKey:
-    """A message key as a person has it, its parts percent-encoded or not. ``ValueError`` where it has another form."""
+    """As ``parse_message_key``, also for parts that are not percent-encoded. ``ValueError``."""
     try:
         return parse_message_key(key)
     except ValueError:
@@ -163,7 +150,7 @@ def parse_typed_message_key(key: str) -> MessageKey:
 
 
 def _derived(kind: str, *parts: str) -> UUID:
-    # Python 3.11's uuid5 takes only str; latin-1 is the one decoding that keeps every byte apart from every other.
+    # Python 3.11's uuid5 takes only str; latin-1 is the one decoding that keeps every byte distinct
     return uuid5(NAMESPACE, _framed(kind, *parts).decode("latin-1"))
 
 

@@ -1,7 +1,4 @@
-"""From what was read to the block that is served (P1–P4, P6, P8, P10, P33): what each tier asks for, in order.
-
-No I/O; whoever calls brings a token count.
-"""
+"""Assembles a context block from the rows read (P1–P4, P6, P8, P10, P33)."""
 
 from __future__ import annotations
 
@@ -31,17 +28,17 @@ from pkg_pipeline.memory.text.phrases import phrases
 CountMany = Callable[[Sequence[str]], list[int]]
 
 LARGEST_PART_OF_TIER = 2
-"""Where not everything fits, one line may take a second of its tier's share; the rest of it is cut off."""
+"""A single line may take at most 1/2 of its tier's share where not everything fits; the rest is cut off."""
 
 SMALLEST_CUT_TOKENS = 24
-"""No line is cut below this: a date, a name and three words help nobody."""
+"""Lines are not cut below this many tokens."""
 
 IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 
 
 @dataclass(slots=True)
 class _Wish:
-    """The lines of one tier in the order in which it wants them, with their sizes."""
+    """The lines of one tier in order of preference, with their token counts."""
 
     tier: Tier
     share: int
@@ -50,7 +47,7 @@ class _Wish:
 
 
 def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Block:
-    """The block of at most ``rules.max_tokens`` tokens. Deterministic: same rows and rules, same bytes.
+    """The block of at most ``rules.max_tokens`` tokens; the same rows and rules give the same bytes.
 
     ``count_many`` counts printed lines, newline included. The caller counts the finished text once more (P6).
     """
@@ -80,9 +77,6 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
     return _block(head, head_tokens, wishes, filled, left_out, rules)
 
 
-# ── what each tier asks for ──────────────────────────────────────────────────────────────────
-
-
 def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
     language = rows.entity.language or detect(
         [message.text for message in rows.hot] or [summary.text for summary in rows.summaries] or [rows.entity.name]
@@ -94,7 +88,7 @@ def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
 def _lines(
     rows: ContextRows, rules: BlockRules, renderer: LineRenderer, left_out: list[LeftOut], count_many: CountMany
 ) -> dict[Tier, list[Line]]:
-    """Every line that could be printed, per tier, in order of preference; what is withheld goes to ``left_out``."""
+    """Printable lines per tier, in order of preference; withheld ones are added to ``left_out``."""
     decisions = _served(rows.decisions, left_out)
     open_items = _served(rows.open_items, left_out)
     lines: dict[Tier, list[Line]] = {
@@ -103,12 +97,12 @@ def _lines(
         "warm": _warm(rows, rules, decisions, open_items, renderer, left_out),
         "cold": _cold(rows, rules, decisions, open_items, renderer),
     }
-    # a fact is worded otherwise there, and is the same statement
+    # facts are worded differently there, but state the same
     says = {(line.kind, line.id): line.key for line in lines["permanent"]}
     found = relevant_lines(rows.relevant, renderer, count_many)
     lines["relevant"] = [replace(line, says=says.get((line.kind, line.id), line.says)) for line in found]
     worded = {line.id for tier in lines.values() for line in tier}
-    # lesser decisions of conversations beyond the limit stand under no heading, but must not vanish
+    # minor decisions of conversations beyond the limit have no heading, but must not be lost
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in decisions if str(item.id) not in worded]
     return lines
 
@@ -135,7 +129,7 @@ def _permanent(
 
 
 def _hot(rows: ContextRows, rules: BlockRules, renderer: LineRenderer, left_out: list[LeftOut]) -> list[Line]:
-    """The newest messages first; they are printed the other way round (P1, P10)."""
+    """The newest messages first; they are printed in order of time (P1, P10)."""
     lines: list[Line] = []
     left_out += [LeftOut("message", message.id, "limit") for message in rows.hot[rules.hot_limit :]]
     for order, message in enumerate(rows.hot[: rules.hot_limit]):
@@ -184,10 +178,7 @@ def _cold(
     open_items: list[KnownItem],
     renderer: LineRenderer,
 ) -> list[Line]:
-    """P3: the relationship; open items of any age, overdue first; milestones; older decisions, important ones first.
-
-    Milestones are printed under the relationship, but wanted less than what is open.
-    """
+    """P3: the relationship; open items, overdue first; milestones (lower preference); older decisions by importance."""
     about = [] if rows.profile is None else [renderer.profile(rows.profile, place=(-1, 0))]
     lines = [line for line in about if line is not None]
     headings = renderer.under("open", renderer.words.open_items)
@@ -201,7 +192,7 @@ def _cold(
 
 
 def _milestones(rows: ContextRows, renderer: LineRenderer) -> list[Line]:
-    """High ones first, then the newest. One that only repeats a decision is left to that decision's own line."""
+    """By importance, then newest. Milestones that repeat a decision are left out."""
     if rows.profile is None:
         return []
     said = [_bare(item.description) for item in rows.decisions]
@@ -215,15 +206,11 @@ def _milestones(rows: ContextRows, renderer: LineRenderer) -> list[Line]:
 
 
 def _bare(text: str) -> str:
-    """A text for comparison; a title may have been cut short."""
     return one_line(text).casefold().rstrip(" .…。")
 
 
-# ── sizes ────────────────────────────────────────────────────────────────────────────────────
-
-
 def _head(renderer: LineRenderer, rules: BlockRules, count: Callable[[str], int]) -> list[str]:
-    """The two head lines; with a budget too small for them the name alone, cut to fit, or nothing."""
+    """The two head lines; cut to fit, or empty, where the budget is too small for them."""
     head = renderer.head()
     if count(head[0]) + count(head[1]) <= rules.max_tokens:
         return head
@@ -249,7 +236,7 @@ def _all_fit(requests: list[budget.Request], total: int) -> bool:
 
 
 def _cut_long_lines(wishes: list[_Wish], total: int, count: Callable[[str], int]) -> dict[str, tuple[Line, int]]:
-    """Shorten lines that alone would eat their tier; gives the originals by key."""
+    """Shorten lines that exceed their part of the tier; returns the originals by key."""
     originals: dict[str, tuple[Line, int]] = {}
     for wish, part in zip(wishes, budget.scaled([wish.share for wish in wishes], total=total), strict=True):
         limit = max(part // LARGEST_PART_OF_TIER, SMALLEST_CUT_TOKENS)
@@ -291,9 +278,6 @@ def _give_back(
 
 def _marked_short(line: Line, text: str) -> Line:
     return replace(line, text=text, marks=with_mark(line.marks, "shortened"))
-
-
-# ── print ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _block(

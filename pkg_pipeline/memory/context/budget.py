@@ -1,10 +1,7 @@
-"""Who gets how many tokens of a context block (P6), as arithmetic over sizes. No text, no counting of tokens here.
+"""Token allotment of a context block (P6), as arithmetic over sizes.
 
-A tier asks for units in the order in which it wants them; each costs its own tokens plus those of the headings above
-it that are not printed yet. ``allot`` fills shares like connected vessels: a tier that asks for less than its share
-gives the rest to the others in proportion to theirs. ``fill`` then takes units first-fit within each allotment and, at
-the end, spends what is left over on whatever still fits, in the order of the tiers. So the sum never exceeds the
-budget, everything is in when everything fits, and nothing stays out that the remainder could hold.
+A unit costs its own tokens plus those of its headings that are not printed yet. ``allot`` divides the budget among
+tiers; ``fill`` takes units first-fit, then spends the rest in order of tiers.
 """
 
 from __future__ import annotations
@@ -13,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MOST_REFILLS = 3
-"""Each one only gives a later tier more of what earlier ones could not hold; more than two were never needed."""
+"""Rounds of refilling; more than two were never needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One printable line. ``key`` names what it says: the same key is never printed twice, whichever tier asks first.
+    """One printable line; a ``key`` is printed once, by the first tier that asks.
 
-    ``headings`` are the headings it stands under, outermost first, as indices into ``Request.headings``.
+    ``headings``: indices into ``Request.headings``, outermost first.
     """
 
     key: str
@@ -30,14 +27,14 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one tier asks for. ``units`` in order of preference; ``headings`` are token counts of its titles."""
+    """What one tier asks for: ``units`` in order of preference, ``headings`` as token counts."""
 
     share: int
     units: tuple[Unit, ...]
     headings: tuple[int, ...] = ()
 
     def demand(self, taken: frozenset[str] | set[str] = frozenset()) -> int:
-        """Tokens of everything asked for, without units whose key is in ``taken`` and with the headings they need."""
+        """Tokens of all units whose key is not in ``taken``, with the headings they need."""
         wanted = [unit for unit in self.units if unit.key not in taken]
         needed = {heading for unit in wanted for heading in unit.headings}
         return sum(unit.tokens for unit in wanted) + sum(self.headings[heading] for heading in needed)
@@ -53,7 +50,7 @@ class Filled:
 
 
 def scaled(shares: Sequence[int], *, total: int) -> list[int]:
-    """``shares`` scaled to ``total`` (P6); rounding down loses less than one token a share, given to the first ones."""
+    """``shares`` scaled to ``total`` (P6), rounded down; the remainder goes to the first ones."""
     weight = sum(shares)
     if weight <= 0 or total <= 0:
         return [0] * len(shares)
@@ -66,9 +63,7 @@ def scaled(shares: Sequence[int], *, total: int) -> list[int]:
 def allot(shares: Sequence[int], demands: Sequence[int], *, total: int) -> list[int]:
     """Tokens for each tier: at most its demand, together at most ``total``.
 
-    A tier whose demand is below its part of what is left is satisfied first; the rest is shared again among the
-    others in proportion to their shares, until all of them want more than their part. A tier with share 0 gets what
-    nobody with a share wants, in order.
+    What a tier does not need is shared among the others in proportion to their shares; a share of 0 gets only the rest.
     """
     granted = [0] * len(shares)
     open_tiers = [index for index, share in enumerate(shares) if share > 0 and demands[index] > 0]
@@ -92,10 +87,9 @@ def allot(shares: Sequence[int], demands: Sequence[int], *, total: int) -> list[
 
 
 def fill(requests: Sequence[Request], *, total: int) -> list[Filled]:
-    """Which units are printed within ``total`` tokens. Deterministic; the order of ``requests`` is their precedence.
+    """Which units are printed within ``total`` tokens. Deterministic; earlier ``requests`` take precedence.
 
-    A tier may ask for what an earlier one asked for too and could not hold: then it is filled again, with the tokens
-    for that counted as its own.
+    A tier may also take units that an earlier one asked for and had no room for.
     """
     wanted = demands(requests)
     filled = _filled(requests, wanted, total=total)
@@ -109,7 +103,7 @@ def fill(requests: Sequence[Request], *, total: int) -> list[Filled]:
 
 
 def demands(requests: Sequence[Request], filled: Sequence[Filled] | None = None) -> list[int]:
-    """What each tier asks for beyond what an earlier one says already: all it asks for, or what it holds of that."""
+    """Tokens each tier asks for beyond earlier tiers: of all units, or of those they hold where ``filled`` is given."""
     said: set[str] = set()
     demands: list[int] = []
     for index, request in enumerate(requests):
@@ -120,7 +114,6 @@ def demands(requests: Sequence[Request], filled: Sequence[Filled] | None = None)
 
 
 def _filled(requests: Sequence[Request], wanted: Sequence[int], *, total: int) -> list[Filled]:
-    """First-fit within each tier's allotment, then what is left over on whatever still fits."""
     filled = [Filled() for _ in requests]
     allotted = allot([request.share for request in requests], wanted, total=total)
     printed: set[str] = set()
@@ -135,16 +128,13 @@ def _filled(requests: Sequence[Request], wanted: Sequence[int], *, total: int) -
 
 
 def _take(request: Request, result: Filled, printed: set[str], *, limit: int) -> None:
-    """Add to ``result`` every unit that still fits into ``limit`` tokens of this tier, in order of preference.
-
-    Once more from the start after a pass that printed a heading: what was too dear with its heading may fit without.
-    """
+    """Add every unit that still fits into ``limit`` tokens, repeated while a pass prints a heading."""
     while _pass(request, result, printed, limit=limit):
         pass
 
 
 def _pass(request: Request, result: Filled, printed: set[str], *, limit: int) -> bool:
-    """One first-fit pass; whether it printed a heading."""
+    """One first-fit pass; returns whether it printed a heading."""
     headings = len(result.headings)
     for index, unit in enumerate(request.units):
         if unit.key in printed:

@@ -1,7 +1,4 @@
-"""What a context is made from and what it is (section 2 of the specification). Data only: no rule, no I/O.
-
-``message_ids`` are keys ``source:chat/message`` everywhere (``hashing.message_key``). Times are aware and in UTC.
-"""
+"""Records of a context: what is read and what is served. ``message_ids`` are ``hashing.message_key``; times are UTC."""
 
 from __future__ import annotations
 
@@ -17,21 +14,18 @@ from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Owner, Tier
 
 TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
-"""The fixed order of sections, of precedence, and of passing on what is left."""
+"""The fixed order of sections and of precedence."""
 
 ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
 Reason = Literal["budget", "limit", "withheld", "shortened", "more"]
 Mark = Literal["unsummarised", "stale", "shortened", "overdue"]
 
 
-# ── what was read ────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class ContextEntity:
-    """Whose context it is, with the figures of the relationship as of the moment asked for.
+    """The person a context is about, with the figures of the relationship at that moment.
 
-    ``hypothetical_tokens``: what all messages of the entity until then would have cost (P8, T3).
+    ``hypothetical_tokens``: the size of all their messages until then (P8, T3).
     """
 
     id: UUID
@@ -49,7 +43,7 @@ class ContextEntity:
 
 @dataclass(frozen=True, slots=True)
 class HeardMessage:
-    """One message with the text it had as of then. ``is_cut``: the text was longer than what was read of it."""
+    """One message with its text at that moment; ``is_cut``: only a part of the text was read."""
 
     id: str
     chat: ContextChat
@@ -73,7 +67,9 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """A decision or an open action item. ``at`` is the end of its interaction. ``is_withheld``: P29."""
+    """A decision or an open action item. ``at``: end of its interaction. ``is_withheld``: rests on a deleted message
+    (P29).
+    """
 
     id: UUID
     kind: Literal["decision", "action_item"]
@@ -105,7 +101,7 @@ class PastSummary:
 
 @dataclass(frozen=True, slots=True)
 class Unsummarised:
-    """An interaction older than the hot days without a summary that may be served, by its messages (P33)."""
+    """An interaction older than the hot days without a summary that may be served (P33)."""
 
     interaction_id: UUID
     chat: ContextChat
@@ -116,7 +112,7 @@ class Unsummarised:
 
 @dataclass(frozen=True, slots=True)
 class KnownMilestone:
-    """A turning point of a profile. ``message_ids`` are some of what it rests on."""
+    """A milestone of a profile; ``message_ids`` are some of its evidence."""
 
     id: str
     day: date
@@ -127,9 +123,9 @@ class KnownMilestone:
 
 @dataclass(frozen=True, slots=True)
 class KnownProfile:
-    """The newest profile whose week had ended by then (P3, P9). ``as_of`` is that week's end.
+    """The newest profile whose week had ended by then (P3, P9); ``as_of`` is that week's end.
 
-    ``is_stale``: a message was edited since (P29). ``message_ids`` are those its key decisions rest on, at most 60.
+    ``is_stale``: a message was edited since (P29). ``message_ids``: evidence of its key decisions, at most 60.
     """
 
     id: UUID
@@ -144,11 +140,9 @@ class KnownProfile:
 
 @dataclass(frozen=True, slots=True)
 class ContextRows:
-    """Everything one read brought, newest first in every list but ``open_items`` (due soonest first, undated last).
+    """The rows of one read, newest first; ``open_items`` by due date, undated last.
 
-    ``relevant`` is what a task hint brought, best first; empty without one (P5).
-    ``left_out`` names what the read itself did not bring: withheld summaries, a withheld profile,
-    and the first one beyond each limit.
+    ``relevant``: recalled for a task hint, best first (P5). ``left_out``: rows withheld or beyond a limit.
     """
 
     entity: ContextEntity
@@ -163,12 +157,9 @@ class ContextRows:
     left_out: tuple[LeftOut, ...] = ()
 
 
-# ── what is served ───────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something known and not printed, or not in full. ``id`` is None only in the entry that counts the rest."""
+    """Something known and not printed in full. ``id`` None: the entry that counts the rest."""
 
     kind: str
     id: str | None
@@ -190,7 +181,7 @@ class BlockItem:
 
 @dataclass(frozen=True, slots=True)
 class BlockTier:
-    """One tier as printed. ``tokens`` include its headings, in ``permanent`` also the block's head."""
+    """One printed tier. ``tokens`` include its headings, in ``permanent`` also the block's head."""
 
     tier: Tier
     tokens: int
@@ -199,7 +190,7 @@ class BlockTier:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The finished text. ``tokens`` is the sum of the tiers and equals the count of ``text``."""
+    """The finished text; ``tokens`` is the sum of the tiers and the count of ``text``."""
 
     text: str
     tokens: int
@@ -209,7 +200,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BlockRules:
-    """The settings an assembly follows (P1–P4, P6) and the moment it speaks of."""
+    """The settings of an assembly (P1–P4, P6) and its moment."""
 
     as_of: datetime
     zone: ZoneInfo

@@ -1,7 +1,4 @@
-"""Which lines a context prints for a task hint (P5): the best of what recall found, each thing said once and shortest.
-
-The same statement may be found as the message that made it, as a decision and inside a summary.
-"""
+"""Which recalled lines a context prints for a task hint (P5), without repeating a statement."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from pkg_pipeline.memory.text.phrases import clock
 CountMany = Callable[[Sequence[str]], list[int]]
 
 AS_GOOD = 0.8
-"""A shorter telling may stand for a longer one if it answers the hint at least this well."""
+"""A shorter text may stand for a longer one if its score is at least this share of the other's."""
 
 _KINDS: dict[str, ItemKind] = {
     "message": "message",
@@ -31,7 +28,7 @@ _KINDS: dict[str, ItemKind] = {
 
 
 def relevant_lines(ranked: Sequence[Ranked], renderer: LineRenderer, count_many: CountMany) -> list[Line]:
-    """In order of preference; printed in order of time. One passage a message, nothing twice."""
+    """Lines in order of preference: one passage a message, no statement twice."""
     worded = [(entry, _line(entry.candidate, renderer)) for entry in ranked]
     kept = [(entry, line) for entry, line in worded if line is not None]
     tokens = count_many([bullet(line.text) for _, line in kept])
@@ -44,7 +41,7 @@ def relevant_lines(ranked: Sequence[Ranked], renderer: LineRenderer, count_many:
 
 
 def _shortest(ranked: Sequence[Ranked], tokens: Sequence[int]) -> list[bool]:
-    """Of a derived text and the messages it rests on, whichever says it in fewer tokens."""
+    """Marks, among a derived text and its messages, whichever needs fewer tokens."""
     told = [True] * len(ranked)
     place: dict[str, int] = {}
     for index, entry in enumerate(ranked):

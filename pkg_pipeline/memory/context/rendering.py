@@ -1,7 +1,4 @@
-"""Each kind of thing a context prints, as a line under its headings, in one language.
-
-A line carries its place in print order and its key: the same key in two tiers is the same statement, printed once.
-"""
+"""Renders each kind of context item as a line under its headings, in one language (P1–P4, P21)."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ Place = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item as it would be printed. ``headings`` outermost first, each with a key and its text."""
+    """One printable item. ``headings`` outermost first, each with a key and its text."""
 
     kind: ItemKind
     id: str
@@ -45,16 +42,15 @@ class Line:
 
     @property
     def key(self) -> str:
-        """What it says: two lines of one key would repeat each other."""
+        """The statement of the line: lines with the same key are printed once."""
         return self.says or f"{self.kind}:{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class LineRenderer:
-    """The lines of one context: its words, its rules, whom it is about.
+    """The lines of one context: its words, rules and person.
 
-    A group is always named beside who spoke; a dialog only where there are several, on different services
-    (``names_dialogs``): the usual case stays readable.
+    Groups are always named beside the speaker; dialogs only where there are several services (``names_dialogs``).
     """
 
     rules: BlockRules
@@ -98,10 +94,7 @@ class LineRenderer:
             parts.append(words.no_contact)
         return [f"# {named(entity.name) or words.unknown}\n", f"- {' · '.join(parts)}\n"]
 
-    # ── messages ──────────────────────────────────────────────────────────────────────────────
-
     def hot(self, message: HeardMessage, *, order: int) -> Line | None:
-        """A message under its day (P1). None where it has no text to print."""
         sent = self.local(message.sent_at)
         title = self.words.hot.format(days=f"{self.rules.hot_days:g}")
         headings = (
@@ -113,7 +106,7 @@ class LineRenderer:
         return self._message(message, when=clock(sent), chat=chat, place=(order,), headings=headings)
 
     def excerpt(self, message: HeardMessage, within: Unsummarised, *, place: Place) -> Line | None:
-        """A message that stands in for the summary its interaction has not yet got (P33)."""
+        """A message printed instead of a summary that does not exist yet (P33)."""
         sent = self.local(message.sent_at)
         same_day = sent.date() == self.local(within.started_at).date()
         when = clock(sent) if same_day else f"{self.day(sent.date())} {clock(sent)}"
@@ -143,11 +136,9 @@ class LineRenderer:
         return Line("message", message.id, line, message.sent_at, (message.id,), place, headings, marks)
 
     def chat(self, chat: ContextChat) -> str:
-        """What a reader calls the chat: a group by its title, a dialog by its service."""
+        """A group's title, or a dialog's service name."""
         title = named(chat.title or "")
         return title if title and chat.kind != "direct" else source_name(chat.source)
-
-    # ── summaries and what was extracted from them ────────────────────────────────────────────
 
     def summary(self, summary: PastSummary, *, place: Place) -> Line | None:
         """The summary of one conversation (P2), marked where it is stale."""
@@ -160,7 +151,7 @@ class LineRenderer:
         )
 
     def within(self, summary: PastSummary) -> tuple[tuple[str, str], ...]:
-        """The headings of a summarised conversation, for its summary and all that came out of it."""
+        """The headings of a summarised conversation, for its summary and items."""
         note = self.words.stale if summary.is_stale else ""
         return self._conversation(summary.started_at, summary.chat, str(summary.interaction_id), note)
 
@@ -173,22 +164,20 @@ class LineRenderer:
         return (("warm", f"## {self.words.warm}\n"), (f"warm {key}", title))
 
     def fact(self, fact: KnownFact, *, order: int) -> Line:
-        """A confirmed fact (P4)."""
         name = named(self.words.fact_name(fact.fact_type))
         text = f"{name}{self.words.colon}{one_line(fact.value)}"
         headings = (("permanent", f"## {self.words.permanent}\n"),)
-        # learnt twice is one fact: the newest is asked first
+        # equal facts learnt twice share a key; the newest comes first
         says = f"fact:{text}".casefold()
         return Line("fact", str(fact.id), text, fact.at, fact.message_ids, (order,), headings, says=says)
 
     def decision(self, item: KnownItem, *, place: Place, headings: tuple[tuple[str, str], ...]) -> Line:
-        """A decision with its date."""
         decided = self.day(item.decided_on or self.local(item.at).date())
         text = f"{self.words.decided}{self.bracket(decided)}{self.words.colon}{one_line(item.description)}"
         return Line("decision", str(item.id), text, item.at, item.message_ids, place, headings)
 
     def action(self, item: KnownItem, *, place: Place, headings: tuple[tuple[str, str], ...]) -> Line:
-        """An open action item: who, until when, and whether that day has passed (P3)."""
+        """An open action item: owner, due date, whether overdue (P3)."""
         late = is_overdue(item, self.rules.today)
         due = ""
         if item.due_date:
@@ -199,7 +188,7 @@ class LineRenderer:
         return Line("action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
 
     def profile(self, profile: KnownProfile, *, place: Place) -> Line | None:
-        """What the relationship is, how often one talks, and its summary (P3); marked where it is stale."""
+        """Relationship type, frequency and summary (P3); marked where stale."""
         summary = one_line(profile.summary)
         if not summary:
             return None
@@ -211,7 +200,6 @@ class LineRenderer:
         return Line("profile", str(profile.id), text, profile.as_of, profile.message_ids, place, headings, marks)
 
     def milestone(self, one: KnownMilestone, profile: KnownProfile, *, place: Place) -> Line | None:
-        """A turning point with its day (P21)."""
         title = one_line(one.title)
         if not title:
             return None
@@ -222,7 +210,7 @@ class LineRenderer:
         return Line("milestone", one.id, text, at, one.message_ids, place, headings, marks)
 
     def relationship(self, profile: KnownProfile) -> tuple[tuple[str, str], ...]:
-        """The heading of a profile: as of which day, and whether it is being renewed."""
+        """The heading of a profile: its date, and whether it is being renewed."""
         last = self.local(profile.as_of - timedelta(microseconds=1)).date()
         title = self.words.relationship.format(date=self.day(last))
         note = self.bracket(self.words.stale) if profile.is_stale else ""
@@ -234,7 +222,7 @@ class LineRenderer:
 
 
 def with_mark(marks: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
-    """``marks`` with ``mark`` among them, once."""
+    """``marks`` with ``mark`` added once."""
     return marks if mark in marks else (*marks, mark)
 
 

@@ -1,5 +1,4 @@
-"""What all gates share: evidence and quotes, foreign content, orders to the model, the verdict on one item (B9, B15).
+"""Answer validation shared by all gates (B9, B15): evidence, foreign content, instructions, single items.
 
-``checker`` prepares one conversation; candidates and results are in ``records``.
-The gate of a noun stands beside the noun: ``summary.gate``, ``session.fold_gate``, ``profile.gate``, ``recall``.
+The gates themselves: ``summary.gate``, ``session.fold_gate``, ``profile.gate``, ``recall.rewrite_gate``.
 """

@@ -1,6 +1,6 @@
-"""What an answer may not bring in: links, numbers, names, keys and markup that the conversation does not hold (B9).
+"""Content that an answer brings in and its conversation lacks: links, numbers, names, keys, markup (B9).
 
-Each check answers with a short reason that quotes nothing, or None.
+Reasons quote nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import sentences, stems
 
 LONG_NUMBER_DIGITS = 4
-"""Shorter numbers may be counted by the model ("three questions"); longer ones are amounts, phones, ids."""
+"""Shorter numbers may be counts made by the model ("three questions")."""
 
 YEARS = range(1900, 2101)
 MAX_DAY = 31
 ROUND_DIGITS = 2
-"""A round number of so many leading digits may be one said in words, where the talk has a word such as "млн"."""
+"""A round number of so many leading digits may be spelled out in the source ("млн")."""
 
 _TLD = (
     "com|net|org|info|biz|io|ai|app|dev|co|me|ru|su|by|ua|kz|cn|de|uk|fr|es|it|pl|eu|us|tv|cc|xyz|top|site|online|shop"
@@ -36,7 +36,7 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.UNICODE)
 _HANDLE = re.compile(r"(?<!\w)@[A-Za-z]\w{2,}")
 _MARKUP = re.compile(r"</?[A-Za-z!][^<>]*>|!?\[[^\]]*\]\([^)]*\)|```")
 FENCE_SHAPE = re.compile(r"<<<|>>>|\"(?:n|speaker|important|is_me)\"\s*:|^\s*\[\d+\]\s*(?:\[!\]\s*)?\{", re.MULTILINE)
-"""How the prompt's own lines look; an answer that repeats them is an echo, not a summary."""
+"""The form of the prompt's own lines: an answer that repeats them is an echo."""
 
 _DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
 _NUMBER = re.compile(r"\d(?:[\d\s.,'’()-]{0,3}\d)*")
@@ -67,7 +67,7 @@ _CREDENTIAL_TYPE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the conversation holds: computed once for an answer. ``text`` and links are case folded without spaces."""
+    """The content of a conversation, computed once. ``text`` and links are case-folded without spaces."""
 
     text: str
     digit_runs: tuple[str, ...]
@@ -78,7 +78,7 @@ class Known:
 
 
 def known(source: SummaryInput) -> Known:
-    """What may occur in an answer about ``source``: its texts and the names of those who took part."""
+    """What may occur in an answer about ``source``: texts and participants' names."""
     names = [person.name for person in source.participants]
     names += [person.organization for person in source.participants if person.organization]
     texts = [*(_compat(message.text) for message in source.messages), *(_compat(name) for name in names)]
@@ -95,12 +95,12 @@ def known(source: SummaryInput) -> Known:
 
 
 def known_stems(messages: Iterable[SourceMessage]) -> frozenset[str]:
-    """What a part of the conversation talks about."""
+    """Stems of the words of these messages."""
     return stems("\n".join(message.text for message in messages))
 
 
 def foreign(text: str, held: Known) -> str | None:
-    """Why ``text`` may not be published: the first thing in it that the conversation does not hold, by kind."""
+    """Why ``text`` may not be published, by the kind of the first foreign content, or None."""
     shown = _compat(text)
     if FENCE_SHAPE.search(text):
         return "repeats the form of the prompt"
@@ -119,7 +119,7 @@ def foreign(text: str, held: Known) -> str | None:
 
 
 def unsaid_number(text: str, held: Known) -> bool:
-    """Whether an item holds a number that nobody said, too large to be counted; stricter than ``foreign``."""
+    """Whether an item holds a number absent from the source and too large for a count; stricter than ``foreign``."""
     if held.has_magnitude:
         return False
     numbers = ["".join(re.findall(r"\d", number)) for number in _numbers(_DATE_OR_TIME.sub(" ", _compat(text)))]
@@ -130,7 +130,7 @@ def unsaid_number(text: str, held: Known) -> bool:
 
 
 def is_credential(fact_type: str, value: str) -> bool:
-    """Whether a fact is a password, key or code: such things are not kept as facts, wherever they come from."""
+    """Whether a fact is a password, key or code; such facts are never kept."""
     return _CREDENTIAL.search(value) is not None or _CREDENTIAL_TYPE.search(fact_type) is not None
 
 
@@ -140,7 +140,7 @@ def digits(text: str) -> str:
 
 
 def _compat(text: str) -> str:
-    """Compatibility forms, no invisibles, and every script's digits as 0-9."""
+    """Compatibility forms (NFKC), no invisible characters, all digits as 0-9."""
     if text.isascii():
         return text
     shown: list[str] = []
@@ -192,7 +192,7 @@ def _is_known_number(number: str, held: Known) -> bool:
 
 
 def _name_stems(text: str) -> list[str]:
-    """Stems of capitalised words inside sentences; at a sentence's start, or after a bullet, a capital says nothing."""
+    """Stems of capitalised words, except at the start of a sentence or bullet."""
     found: list[str] = []
     for sentence in sentences(text):
         for match in _CAPITALISED.finditer(sentence):

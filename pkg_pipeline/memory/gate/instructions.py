@@ -1,7 +1,6 @@
-"""Recognising text that gives orders to the model that reads it (B15), by ``languages/*/orders.toml``.
+"""Detects text that gives orders to a model (B15), by the patterns of ``languages/*/orders.toml``.
 
-A list of patterns is no proof against injection, and none is promised: it is one of the gate's nets, beside the quotes,
-the numbers and the names. It errs on the side of flagging, since what is flagged is only not *rested upon*.
+Heuristic and no proof against injection; false positives only cost an item its evidence.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import plain
 
 SPLIT_OVER_MESSAGES = 3
-"""An order may be spread over this many messages in a row."""
+"""An order may be split over this many consecutive messages."""
 
 WEAK_SIGNS_NEEDED = 2
 
 _GAP: Final = r".{0,60}"
 _SHORT: Final = frozenset(("ai", "ia", "ki", "bot"))
-"""Words for a reader that stand inside too many other words."""
+"""Names for a model that occur inside too many other words."""
 _READER_ALONE: Final = re.compile(r"(?<![a-z])(?:ais?|ia|ki|bot)(?![a-z])|\bии\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What orders are recognised by: ``strong`` ones by themselves, of ``weak`` ones it takes two.
+    """Patterns of orders: one ``strong`` or two ``weak`` ones.
 
-    One of ``triggers`` stands in whatever a pattern finds: looking for those first is far faster than the patterns.
+    ``triggers``: every match contains one of them; they are searched first for speed.
     """
 
     strong: tuple[re.Pattern[str], ...]
@@ -42,7 +41,7 @@ class Signs:
 
 @cache
 def signs(*languages: str) -> Signs:
-    """The signs of these languages; of all that have some where none is named."""
+    """The signs of these languages; of all languages without an argument."""
     strong: list[str] = []
     weak: list[str] = []
     triggers: set[str] = set()
@@ -67,9 +66,9 @@ def _any(words: str) -> str:
 
 
 def _made_of(order: Mapping[str, Any]) -> Iterator[str]:
-    """The patterns of a language that has only words: what is to be ignored, who is spoken to, where is written.
+    """The patterns made of a language's word lists.
 
-    Chinese characters and kana have no edges of words; Turkish and Japanese name the place before the verb.
+    Chinese and kana have no word boundaries; Turkish and Japanese put the place before the verb.
     """
     edge, end = (r"\b", r"\w{0,4}") if order.get("has_edges", True) else ("", "")
     ignore, instructions, output, write = (
@@ -94,7 +93,7 @@ def _made_of(order: Mapping[str, Any]) -> Iterator[str]:
 
 
 def gives_orders(text: str) -> bool:
-    """Whether the text speaks to the model that reads it rather than to a person."""
+    """Whether the text addresses a model rather than a person."""
     return _gives_orders(plain(text))
 
 
@@ -108,14 +107,14 @@ def _gives_orders(looked_at: str) -> bool:
 
 
 def may_give_orders(looked_at: str) -> bool:
-    """Whether any pattern can find anything in this plain text; most texts hold none of the words."""
+    """Whether this plain text holds a trigger; most hold none."""
     return any(trigger in looked_at for trigger in signs().triggers) or _READER_ALONE.search(looked_at) is not None
 
 
 def ordering_numbers(messages: Sequence[SourceMessage]) -> frozenset[int]:
-    """The numbers of the messages that give orders, alone or joined with the next ones of the same sender.
+    """The numbers of messages that give orders, alone or joined with the sender's next ones.
 
-    What the same sender says right after an order that was split, or that ends in a colon, belongs to it.
+    Includes what the same sender says right after a split order or one that ends in a colon.
     """
     alone = {message.number for message in messages if gives_orders(message.text)}
     split: set[int] = set()

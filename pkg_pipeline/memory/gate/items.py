@@ -1,7 +1,6 @@
-"""The gate's verdict on one item of an answer: its evidence, quote, dates, owner and words (P13, P17, P34).
+"""Validation of single items: evidence, quote, dates, owner, words (P13, P17, P34).
 
-Each function gives the published record or None, and leaves its reasons in the ``DropLog``. Whole answers are judged
-in ``gate.py``.
+Each function returns the published record or None, with reasons in the ``DropLog``.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from pkg_pipeline.memory.records import (
 from pkg_pipeline.memory.text.normalise import comparable, word_count
 
 MAX_TYPE_WORDS = 5
-"""Of a fact: "home delivery address" is a type."""
+"""Of a fact's type: "home delivery address"."""
 
 LATEST_DUE = timedelta(days=366 * 30)
-"""A due date beyond this is a misreading."""
+"""Later due dates are misreadings."""
 
 _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _PHONE_DIGITS = 5
 
 
 def check_decision(item: CandidateDecision, part: str, checker: Checker, log: DropLog) -> DecisionItem | None:
-    """P13, P17. A date that is missing, unreadable or after the conversation becomes that of the quoted evidence."""
+    """P13, P17. A date that is missing, unreadable or after the conversation becomes that of the evidence."""
     evidence = checker.evidence(item.numbers, item.quote)
     if isinstance(evidence, str):
         return log.note(part, evidence)
@@ -86,7 +85,7 @@ def check_action_item(item: CandidateActionItem, part: str, checker: Checker, lo
 
 
 def check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -> FactCandidate | None:
-    """P13, P17. The value has to stand in the cited messages; passwords, keys and codes are never kept."""
+    """P13, P17. The value must occur in the cited messages; credentials are never kept."""
     evidence = checker.evidence(item.numbers, item.quote)
     if isinstance(evidence, str):
         return log.note(part, evidence)
@@ -118,7 +117,7 @@ def check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -
 
 
 def _type_reason(fact_type: str, evidence: Evidence, checker: Checker) -> str | None:
-    """A type names a kind of value; what tells a story has no place there."""
+    """Why a fact's type is not the name of a kind of value, or None."""
     if word_count(fact_type) > MAX_TYPE_WORDS:
         return f"its type has more than {MAX_TYPE_WORDS} words"
     others = [message.text for message in checker.source.messages if message not in evidence.messages]
@@ -139,7 +138,7 @@ def parse_date(text: str | None) -> date | None:
 
 
 def owner_of(item: CandidateActionItem, source: SummaryInput) -> tuple[Owner, UUID | None] | str:
-    """Who has to do it (P34), or why that is unknown. Without a self, ``both`` is ``them``: owners are entities."""
+    """Owner of an action item (P34), or why it is unknown. Without a self, ``both`` is ``them``."""
     named: Person | None = None
     if item.owner_name is not None and item.owner_name.strip():
         named = find_person(item.owner_name, source.participants)
@@ -157,7 +156,7 @@ def owner_of(item: CandidateActionItem, source: SummaryInput) -> tuple[Owner, UU
 
 
 def find_person(name: str, participants: Sequence[Person]) -> Person | None:
-    """The participant of that name: the whole name, or a part of it that fits exactly one."""
+    """The participant of that name, in full or by a part that is unique."""
     wanted = comparable(name)
     exact = [person for person in participants if comparable(person.name) == wanted]
     if len(exact) == 1:
@@ -185,7 +184,7 @@ def _due_date(item: CandidateActionItem, part: str, checker: Checker, log: DropL
 
 
 def _closed_at(item: CandidateActionItem, evidence: Evidence, checker: Checker) -> date | None:
-    """When it was done: inside the conversation, else the day of its last evidence; None while open."""
+    """The date of completion within the conversation, else of the last evidence; None while open."""
     if item.status == "open":
         return None
     closed = parse_date(item.closed_at)
@@ -193,7 +192,7 @@ def _closed_at(item: CandidateActionItem, evidence: Evidence, checker: Checker) 
 
 
 def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
-    """The source's own spelling of a fact's value; phones and account numbers may differ in their spacing."""
+    """The source's spelling of a fact's value; spacing may differ in phones and account numbers."""
     for message in evidence.messages:
         span = checker.folded(message).find(value)
         if span is not None:

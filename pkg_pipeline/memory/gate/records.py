@@ -1,8 +1,4 @@
-"""What goes into the gate and what comes out of it (B9). Data only.
-
-``Candidate…`` are an answer's words, not believed yet: messages are cited by number, dates are strings. A prompt's
-file turns its answer model into them; the gate turns them into the published records of ``records.py``.
-"""
+"""Input and result of answer validation (B9). ``Candidate…``: an unvalidated answer, messages cited by number."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ KnownState = Literal["kept", "changed", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class CandidateDecision:
-    """A decision as answered. ``date`` should be an ISO date; ``numbers`` are those of the prompt."""
+    """A decision as answered; ``date`` should be ISO, ``numbers`` are the prompt's message numbers."""
 
     description: str
     date: str
@@ -44,7 +40,7 @@ class CandidateActionItem:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFact:
-    """A fact as answered. ``about`` should be a participant's name."""
+    """A fact as answered; ``about`` should be a participant's name."""
 
     fact_type: str
     value: str
@@ -69,7 +65,7 @@ class CandidateSummary:
 
 @dataclass(frozen=True, slots=True)
 class CandidateKnown:
-    """What an update's answer says of one known item, by its short id. Empty fields change nothing."""
+    """An update's answer about one known item, by short id; empty fields change nothing."""
 
     ref: str
     state: KnownState
@@ -83,7 +79,7 @@ class CandidateKnown:
 
 @dataclass(frozen=True, slots=True)
 class CandidateUpdate:
-    """A whole answer to an update (P27): the known items one by one, and ``summary`` with what is new in it."""
+    """An answer to an update (P27): known items one by one, ``summary`` with what is new."""
 
     known: tuple[CandidateKnown, ...]
     summary: CandidateSummary
@@ -92,12 +88,11 @@ class CandidateUpdate:
 Content = TypeVar("Content")
 
 
-@dataclass(frozen=True)  # with slots a generic record cannot be made by its alias
+@dataclass(frozen=True)  # a generic record with slots cannot be made by its alias
 class Gated(Generic[Content]):
-    """Either ``content`` may be published, or ``quarantine_reason`` says why nothing may.
+    """``content`` to publish, or ``quarantine_reason``.
 
-    ``dropped`` names what was taken out or corrected on the way, by its place in the answer. Reasons hold none of the
-    answer's words, so that they may go into logs, metadata and the next prompt.
+    ``dropped`` names removals and corrections by their place. Reasons hold no words of the answer: safe for logs.
     """
 
     content: Content | None

@@ -1,7 +1,6 @@
-"""Languages as data: a folder each with words, patterns and phrases as TOML; ``common`` holds in every language.
+"""Languages as data: a folder each of TOML files, read on first use and cached; ``common`` applies to all.
 
-The files are part of the package, read at first use and kept: rules stay functions of their arguments. A language is
-its folder and its code in ``records.Language``; of a folder with ``orders.toml`` alone only orders are recognised.
+A language is its folder and its code in ``records.Language``; a folder with only ``orders.toml`` adds orders.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _EACH_OF: Final = re.compile(r"<\*([A-Z][A-Z_]*)>")
 
 @cache
 def table(language: str, name: str, room: str = "memory") -> Mapping[str, Any]:
-    """The file ``name`` of a language, or of what all have in common, in a room of the package; empty without one."""
-    import tomllib  # only who needs a table pays for the parser
+    """The file ``name`` of a language or of ``common`` in a room of the package; empty without one."""
+    import tomllib  # imported here: only some callers need the parser
 
     path = FOLDER.parents[1] / room / "languages" / language / f"{name}.toml"
     return tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
@@ -33,7 +32,7 @@ def table(language: str, name: str, room: str = "memory") -> Mapping[str, Any]:
 
 @cache
 def folders(name: str) -> tuple[str, ...]:
-    """Everything that has a file ``name``: languages that are told apart and, for orders, others."""
+    """All folders that have a file ``name``."""
     return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{name}.toml")))
 
 
@@ -46,14 +45,14 @@ def entries(name: str, key: str) -> Iterator[tuple[str, Any]]:
 
 @cache
 def word_set(name: str, key: str) -> frozenset[str]:
-    """The words of all languages that stand, apart by blanks, under ``key`` of their files ``name``."""
+    """The blank-separated words under ``key`` of the files ``name`` of all languages."""
     return frozenset(word for _, text in entries(name, key) for word in text.split())
 
 
 def patterns(language: str, name: str, sources: Iterable[str]) -> list[str]:
     """``sources`` with ``<NAME>`` replaced by the ``[words]`` of the language or the common ones.
 
-    ``<*NAME>``, the name of a list, makes a pattern of each of its words. Raises ``KeyError`` for an unknown name.
+    ``<*NAME>`` expands to one pattern per word. ``KeyError``: unknown name.
     """
     vocabulary = {**table(COMMON, name).get("words", {}), **table(language, name).get("words", {})}
 

@@ -1,7 +1,4 @@
-"""Which messages of a group belong to whom (P34): those that name an entity, and the neighbours of what belongs.
-
-Who wrote and who is answered stands in the messages.
-"""
+"""Which messages of a group belong to whom (P34): those that name an entity, and their neighbours."""
 
 from __future__ import annotations
 
@@ -20,10 +17,10 @@ from pkg_pipeline.memory.text.name_forms import inflections, is_also_a_word
 NEIGHBOURS: Final = 1
 """P34: messages on each side that belong with one."""
 SHORTEST_FIRST_NAME: Final = 3
-"""Letters a first name must have to count alone; shorter ones are too often something else."""
+"""Letters a first name needs to match alone."""
 SHORTEST_HAN_NAME: Final = 2
 
-_SEPARATOR = "\0"  # neither a word character nor a space: no name crosses it
+_SEPARATOR = "\0"  # neither a word character nor a space, so that no name spans it
 _TOKEN = re.compile(r"(?<!\w)@\w+|\w+")
 _HAN_NAME = re.compile(rf"[{HAN}·]{{2,}}")
 
@@ -32,7 +29,7 @@ E = TypeVar("E", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class _Names(Generic[E]):
-    """Name forms made ready: by first word (with the words that must follow), and Han names by substring."""
+    """Name forms indexed by first word; Han names by substring."""
 
     by_word: dict[str, list[tuple[tuple[frozenset[str], ...], bool, E]]]
     by_han: dict[str, tuple[E, ...]]
@@ -40,10 +37,9 @@ class _Names(Generic[E]):
 
 
 def named_in(texts: Sequence[str], names: Mapping[E, Sequence[str]]) -> dict[E, NDArray[np.int64]]:
-    """For every entity the sorted indexes of the texts that name it: whole words, in any case and Russian case ending.
+    """For every entity the sorted indexes of the texts that name it: whole words, any case and Russian case ending.
 
-    A form that starts with ``@`` matches that mention only; a Chinese name matches inside a text, and its given name
-    of two characters alone if nobody else has it.
+    ``@`` forms match mentions only; Chinese names match as substrings, unique two-character given names alone too.
     """
     ready = _prepared(names)
     joined = _SEPARATOR.join(texts)
@@ -74,7 +70,7 @@ def with_neighbours(indexes: Sequence[int], count: int, neighbours: int = NEIGHB
 def _word_hits(joined: str, names: _Names[E]) -> Iterator[tuple[E, int]]:
     for token in _TOKEN.finditer(joined):
         word = token[0]
-        # "@Маша" is a mention of an account or a name with an at sign in front: both are looked up.
+        # "@Маша" may be an account or a name: both are looked up
         for spelled, at in ((word, token.start()), *(((word[1:], token.start() + 1),) if word[0] == "@" else ())):
             for rest, needs_capital, entity in names.by_word.get(_folded(spelled), ()):
                 if (not needs_capital or spelled[0].isupper()) and _follows(joined, token.end(), rest):
@@ -103,7 +99,7 @@ def _prepared(names: Mapping[E, Sequence[str]]) -> _Names[E]:
             elif _HAN_NAME.fullmatch(form):
                 by_han.setdefault(form, {}).setdefault(entity)
             elif len(words := [_folded(word) for word in _TOKEN.findall(form)]) > 1:
-                # Surname first is as common as first name first.
+                # surnames may come first
                 for ordered in (words, words[::-1]) if len(words) == 2 else (words,):
                     first, *rest = [frozenset(inflections(word)) for word in ordered]
                     for word in first:
@@ -114,14 +110,14 @@ def _prepared(names: Mapping[E, Sequence[str]]) -> _Names[E]:
     for name, owners in given.items():
         if len(owners) == 1:
             by_han.setdefault(name, {}).update(owners)
-    # The longest first, so that 王小明 is not taken for 小明's namesake 王小.
+    # longest first, so that 王小明 is not matched as 王小
     ordered_han = sorted(by_han, key=lambda name: (-len(name), name))
     pattern = re.compile("|".join(map(re.escape, ordered_han))) if ordered_han else None
     return _Names(by_word, {name: tuple(owners) for name, owners in by_han.items()}, pattern)
 
 
 def _single_words(names: Mapping[E, Sequence[str]]) -> dict[str, dict[E, None]]:
-    """Every inflected form of what may stand alone, one-word names and first names, with those who own it."""
+    """Every inflected form of one-word names and first names, with the entities that have it."""
     owners: dict[str, dict[E, None]] = {}
     for entity, forms in names.items():
         for form in forms:
@@ -136,7 +132,7 @@ def _single_words(names: Mapping[E, Sequence[str]]) -> dict[str, dict[E, None]]:
 
 
 def _given_han_names(names: Mapping[E, Sequence[str]]) -> dict[str, dict[E, None]]:
-    """小明 of 王小明: two characters behind a surname of one."""
+    """Two-character given names of three-character names."""
     owners: dict[str, dict[E, None]] = {}
     whole = Counter(form for forms in names.values() for form in set(forms))
     for entity, forms in names.items():

@@ -1,7 +1,6 @@
-"""Content blocks of a message: their form, their plain text, which tool calls and results they hold. Pure rules.
+"""Content blocks of a message in Anthropic's form: validation, plain text, tool calls and results.
 
-The form is Anthropic's: ``text``, ``thinking``, ``redacted_thinking``, ``tool_use``, ``tool_result``. Blocks of other
-types (images, documents) are kept as they came.
+Blocks of other types (images, documents) are kept unchanged.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ _NEEDED: Final[Mapping[str, tuple[tuple[str, type], ...]]] = {
 
 
 MOST_INLINE_CHARS: Final = 2_000
-"""A longer text in a block of another type is data (base64)."""
+"""A longer string in a block of another type is data (base64)."""
 
 
 class WrongPart(ValueError):
-    """A block is not of its form; the message says which and why."""
+    """A block is malformed; the message says which and why."""
 
 
 def checked_parts(parts: Sequence[Any]) -> list[Part]:
-    """The blocks of a message. Raises ``WrongPart`` with the number of the first that is wrong."""
+    """The blocks of a message. ``WrongPart`` with the number of the first malformed one."""
     found: list[Part] = []
     for number, part in enumerate(parts):
         if not isinstance(part, dict):
@@ -60,7 +59,7 @@ def _is_result(content: object) -> bool:
 
 
 def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
-    """What the blocks say: texts and results of tools, a line each. Thinking and tool calls say nothing to anybody."""
+    """Text and tool results, one a line; without thinking and tool calls."""
     said: list[str] = []
     for part in parts:
         if part.get("type") == "text":
@@ -71,7 +70,7 @@ def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
 
 
 def result_text(part: Mapping[str, Any]) -> str:
-    """The words of a ``tool_result`` block."""
+    """The text of a ``tool_result`` block."""
     content = part.get("content")
     if isinstance(content, str):
         return content
@@ -80,7 +79,7 @@ def result_text(part: Mapping[str, Any]) -> str:
 
 
 def prompt_text(text: str, parts: Iterable[Mapping[str, Any]] | None) -> str:
-    """What a message takes in a prompt, for counting its tokens: every word of every block."""
+    """The words of a message in a prompt, for counting tokens: all blocks."""
     if parts is None:
         return text
     said: list[str] = []
@@ -100,7 +99,7 @@ def prompt_text(text: str, parts: Iterable[Mapping[str, Any]] | None) -> str:
 
 
 def _without_data(value: Any) -> Any:
-    """A block without the bytes of its picture or document: no model counts those letter by letter."""
+    """A block without the bytes of its image or document."""
     if isinstance(value, dict):
         return {name: _without_data(one) for name, one in cast("Part", value).items()}
     if isinstance(value, list):
@@ -109,10 +108,8 @@ def _without_data(value: Any) -> Any:
 
 
 def call_ids(parts: Iterable[Mapping[str, Any]] | None) -> tuple[str, ...]:
-    """Ids of the tool calls in a message, in order."""
     return tuple(str(part["id"]) for part in parts or () if part.get("type") == "tool_use")
 
 
 def result_ids(parts: Iterable[Mapping[str, Any]] | None) -> tuple[str, ...]:
-    """Ids of the calls whose results a message holds, in order."""
     return tuple(str(part["tool_use_id"]) for part in parts or () if part.get("type") == "tool_result")

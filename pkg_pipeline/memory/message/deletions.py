@@ -1,6 +1,6 @@
-"""Which messages of a chat are gone at their source: an older export has them and a newer one lacks them.
+"""Messages deleted at their source: an older export has them and a newer one lacks them.
 
-A pure function of all exports of the chat that were ever imported, so that their order makes no difference (B10).
+A pure function of all exports of the chat, whatever their order of import (B10).
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from typing import Final, Literal
 from uuid import UUID
 
 Verdict = Literal["open", "accepted", "kept"]
-"""What a person said of what an export lacks: nothing; that it is deleted; that it stays."""
+"""A person's decision on missing messages."""
 
 FEW: Final = 20
 FEW_SHARE: Final = 0.05
 MOST_SHARE: Final = 0.5
-"""An export may unasked take out ``FEW`` messages of a chat or ``FEW_SHARE`` of those in its span, whichever is more,
-but never more than ``MOST_SHARE``: a chat of four that lost three was rather exported in another way."""
+"""Without confirmation an export may delete ``FEW`` messages or ``FEW_SHARE`` of its span, whichever is more, at most
+``MOST_SHARE``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownExport:
-    """One chat in one export. ``evidence_at`` is the latest moment that the whole file tells of.
+    """One chat in one export. ``evidence_at``: the latest moment in the whole file.
 
-    ``first`` and ``last`` are the numbers of its first and last message, ``missing`` the messages in between that are
-    known from elsewhere, ``known`` how many are known there in all. ``is_whole``: it shows every message of its span.
-    ``owner`` is whose export it is, where that is known.
+    ``first``, ``last``: numbers of its first and last message; ``missing``: known messages between them that it lacks;
+    ``known``: how many are known there. ``is_whole``: it shows every message of its span. ``owner``: whose export it
+    is.
     """
 
     id: UUID
@@ -41,13 +42,13 @@ class KnownExport:
     missing: frozenset[int] = frozenset()
 
     def has(self, number: int) -> bool:
-        """Whether the message is in it, as far as anybody can tell of one that is known from some export."""
+        """Whether the export has the message, as far as known."""
         return self.first <= number <= self.last and number not in self.missing
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An export that would take out too many: how many, of how many in its span."""
+    """An export that would delete too many: how many, of how many in its span."""
 
     export: UUID
     missing: int
@@ -56,23 +57,21 @@ class Held:
 
 @dataclass(slots=True)
 class Deletions:
-    """The numbers of messages that are gone, and what waits for a person's word."""
+    """Numbers of deleted messages, and what waits for confirmation."""
 
     gone: set[int] = field(default_factory=set[int])
     held: list[Held] = field(default_factory=list[Held])
 
 
 def allowance(known: int) -> float:
-    """How many of ``known`` messages in its span an export may take out without being asked for."""
+    """How many of ``known`` messages an export may delete without confirmation."""
     return min(max(FEW, FEW_SHARE * known), MOST_SHARE * known)
 
 
 def find_deletions(exports: Sequence[KnownExport]) -> Deletions:
-    """What is gone after all these exports of one chat.
+    """What is deleted after all exports of one chat, applied by ``evidence_at``.
 
-    They are gone through by what they tell of, oldest first. One that has a message which an older one took out brings
-    it back; one that lacks a message which an older one, or one of the same moment, has, takes it out: between two
-    exports that know of the same latest moment nothing was said, so that what differs was deleted.
+    An export that has a message restores it; one that lacks a message of an older or equally old export deletes it.
     """
     found = Deletions()
     ordered = sorted(exports, key=lambda export: (export.evidence_at, export.id.int))
@@ -96,7 +95,7 @@ def find_deletions(exports: Sequence[KnownExport]) -> Deletions:
 
 
 def _is_known_from(number: int, exports: Sequence[KnownExport], lacking: KnownExport) -> bool:
-    """Another export of the same account has it: what an account never saw is not missing in its export."""
+    """Whether another export of the same account has it; a message no such export has does not count as missing."""
     return any(
         export.has(number) and (export.owner is None or lacking.owner is None or export.owner == lacking.owner)
         for export in exports

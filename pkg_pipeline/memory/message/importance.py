@@ -1,13 +1,8 @@
-r"""How important a message is (P15), and why it may be kept for ever (P16).
+r"""Message importance (P15), and why a message is kept for good (P16), by ``languages/*/importance.toml``.
 
-The patterns and their examples are ``languages/*/importance.toml``. A pattern is tried where a word, a number or a
-symbol begins (no word boundary in front), on lower-cased text with ``е`` for ``ё``, ``'`` for ``’`` and spaces for line
-ends. It begins with letters, a symbol or ``\d`` after look-behinds: its first characters, up to four, find its places.
-No ``.``, ``\S``, ``\W``, ``[^…]``, ``^``, ``$``, no unbounded repetition: a match stays in its message.
-
-A batch is lower-cased and joined with NUL, which no pattern can match, so no match leaves its message. NumPy finds the
-few places where a word, number or symbol starts with the first characters of some pattern; only there the rule's
-regular expressions are tried. A message scores the same alone and in any batch.
+Patterns run on lower-cased text with ``е`` for ``ё``, ``'`` for ``’``, spaces for line ends, at the start of a word,
+number or symbol. Each begins with letters, a symbol or ``\d`` after look-behinds and has no ``.``, ``\S``, ``\W``,
+``[^…]``, ``^``, ``$`` or unbounded repetition: a batch is joined with NUL and no match may cross it.
 """
 
 from __future__ import annotations
@@ -25,24 +20,24 @@ from pkg_pipeline.memory.languages import LANGUAGES, patterns, table
 from pkg_pipeline.memory.records import Language, Score
 
 IMPORTANT_FROM: Final = 0.5
-"""P16: a message with this score or more is kept in the summary."""
+"""P16: messages with this score or more are kept in the summary."""
 MARKED_ABOVE: Final = 0.5
-"""P13: a message with a higher score is marked ``[!]`` in the prompt."""
+"""P13: messages above this score are marked ``[!]`` in the prompt."""
 
 DATE, AMOUNT, AGREEMENT, DEADLINE = "has_date", "has_amount", "has_agreement", "has_deadline"
 LONG_MESSAGE, QUESTION = "long_message", "question"
 WEIGHTS: Final = {DATE: 0.3, AMOUNT: 0.3, AGREEMENT: 0.4, DEADLINE: 0.3, LONG_MESSAGE: 0.2, QUESTION: 0.1}
-"""P15, in the order in which a rule gives the reason; a question gives none."""
+"""P15, in order of precedence as the reason; a question gives none."""
 LONGER_THAN_CHARACTERS: Final = 300
 QUESTION_LONGER_THAN_CHARACTERS: Final = 50
 QUESTION_MARKS: Final = "?？"
 REASONS: Final[tuple[str | None, ...]] = (None, *(name for name in WEIGHTS if name != QUESTION))
-"""What the codes in ``Scores.reasons`` mean; 0 is none."""
+"""Meaning of the codes in ``Scores.reasons``; 0 is none."""
 
 ImportantReason = Literal["decision", "agreement", "deadline", "important_info"]
 
 _SEPARATOR = "\0"
-_BATCH_CHARACTERS: Final = 200_000  # keeps the arrays of a batch within the cache; has no influence on the result
+_BATCH_CHARACTERS: Final = 200_000  # keeps the arrays of a batch within the cache; does not affect the result
 _PATTERN_RULES: Final = (DATE, AMOUNT, AGREEMENT, DEADLINE)
 _BIT: Final = {name: 1 << position for position, name in enumerate(WEIGHTS)}
 _DIGITS: Final = "0123456789０１２３４５６７８９"
@@ -54,7 +49,7 @@ _MULTIPLIER: Final = np.uint32(40_503)  # odd; spreads neighbouring letters over
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One rule in one language: ``fires`` fire by this row alone, ``silent`` by no row of the rule."""
+    """One rule in one language: texts this row ``fires`` on, texts on which the whole rule is ``silent``."""
 
     patterns: tuple[str, ...]
     fires: tuple[str, ...]
@@ -63,7 +58,6 @@ class Row:
 
 @cache
 def rows() -> dict[tuple[str, Language], Row]:
-    """The table of all languages, by rule and language."""
     found: dict[tuple[str, Language], Row] = {}
     for language in LANGUAGES:
         for rule, row in table(language, "importance").items():
@@ -88,7 +82,7 @@ class Scores:
         return len(self.values)
 
     def __getitem__(self, index: int) -> Score:
-        # Through the shortest decimal: 0.7, not 0.699999988…
+        # via the shortest decimal: 0.7, not 0.699999988…
         return Score(float(str(self.values[index])), REASONS[int(self.reasons[index])])
 
     def __iter__(self) -> Iterator[Score]:
@@ -96,7 +90,7 @@ class Scores:
 
 
 def score(text: str) -> Score:
-    """The importance of one message (P15). The same as its row in any batch; use ``score_many`` for more than one."""
+    """The importance of one message (P15), as in any batch; ``score_many`` is faster for several."""
     return score_many((text,))[0]
 
 
@@ -119,7 +113,7 @@ def score_many(texts: Sequence[str]) -> Scores:
 
 
 def important_reason(reason: str | None) -> ImportantReason:
-    """P16: under which reason an important message is kept; what the LLM chose without a rule is a decision."""
+    """P16: why an important message is kept; what the LLM chose without a rule is a decision."""
     return _KEPT_AS.get(reason or "", "decision")
 
 
@@ -133,7 +127,7 @@ _KEPT_AS: Final[dict[str, ImportantReason]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """The table made ready: patterns by rule and first character, and the places worth trying by their beginning."""
+    """The compiled table: patterns by rule and first character, and hashes of their beginnings."""
 
     patterns: dict[str, dict[str, re.Pattern[str]]]
     kinds: NDArray[np.uint8]  # code point → _OTHER, _LETTER, _DIGIT or _IDEOGRAPH
@@ -161,7 +155,7 @@ def _machine() -> _Machine:
 
 
 def _any_of(alternatives: Sequence[str]) -> str:
-    """One expression for all of them, with look-behinds that several share tried once."""
+    """One expression of all alternatives, shared look-behinds factored out."""
     by_prefix: dict[str, list[str]] = {}
     for alternative in alternatives:
         prefix = _LOOKBEHINDS.match(alternative)
@@ -176,10 +170,7 @@ _BEGINS_WITH_DIGIT = re.compile(r"(?:\(\?!\d[^()]*\))?(?:\(\?:)*(?:\\d|\[?[0-9])
 
 
 def head(alternative: str) -> str:
-    """The up to four characters that every match begins with; "" where it begins with a digit.
-
-    Raises ``ValueError`` for an alternative that is not written as the table demands.
-    """
+    """The first characters (up to four) of every match; "" for a digit. ``ValueError``: an invalid pattern."""
     rest = _LOOKBEHINDS.sub("", alternative, count=1)
     if _BEGINS_WITH_DIGIT.match(rest):
         return ""
@@ -204,7 +195,6 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 def _hashed(codes: Sequence[NDArray[np.uint32]] | NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Hash of each column of ``codes`` (characters, places); collisions only cost time."""
     hashed = codes[0]
     for row in codes[1:]:
         hashed = hashed * _MULTIPLIER + row
@@ -212,9 +202,8 @@ def _hashed(codes: Sequence[NDArray[np.uint32]] | NDArray[np.uint32]) -> NDArray
 
 
 def _fired(texts: Sequence[str]) -> NDArray[np.uint8]:
-    """The bits of the pattern rules that fire in each text."""
     lowered = [text.lower() for text in texts]
-    # Joined before these replacements only because they keep every length.
+    # joined first: these replacements keep lengths
     joined = _SEPARATOR.join(lowered).replace("ё", "е").replace("’", "'").replace("\n", " ").replace("\xa0", " ")
     ends = np.cumsum(np.fromiter(map(len, lowered), dtype=np.int64, count=len(texts)) + 1)
     machine = _machine()
@@ -222,17 +211,17 @@ def _fired(texts: Sequence[str]) -> NDArray[np.uint8]:
     masks = np.zeros(len(texts), dtype=np.uint8)
     for name, by_first in machine.patterns.items():
         places = positions[(bits & _BIT[name]) != 0].tolist()
-        # A hash may take a place for another: then there is no pattern, or one that does not match.
+        # after a hash collision no pattern matches
         hits = [at for at in places if (pattern := by_first.get(joined[at])) and pattern.match(joined, at)]
         masks[np.searchsorted(ends, hits, side="right")] |= _BIT[name]
     return masks
 
 
 def _candidates(joined: str, machine: _Machine) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
-    """Where something starts as some pattern does: positions in ``joined``, and the bits of the rules to try there."""
-    # Padded so that every position has one neighbour before it and a whole head behind.
+    """Positions in ``joined`` where a pattern may start, and the bits of the rules to try there."""
+    # padded: one neighbour before each position, a whole head after it
     padded = f"{_SEPARATOR}{joined}{_SEPARATOR * _HEAD}".encode("utf-32-le", "surrogatepass")
-    codes = np.minimum(np.frombuffer(padded, dtype="<u4"), np.uint32(_PLANE - 1))  # no pattern is beyond the plane
+    codes = np.minimum(np.frombuffer(padded, dtype="<u4"), np.uint32(_PLANE - 1))  # no pattern is beyond the BMP
     first, second = codes[1 : len(joined) + 1], codes[2 : len(joined) + 2]
     worth = machine.opening[_hashed((first, second))] | (machine.heads[0][first] != 0)
     positions = np.flatnonzero(worth)
@@ -248,7 +237,6 @@ def _candidates(joined: str, machine: _Machine) -> tuple[NDArray[np.intp], NDArr
 
 @cache
 def _verdicts() -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Value and reason code for every combination of fired rules."""
     values, reasons = np.zeros(1 << len(_BIT), np.float32), np.zeros(1 << len(_BIT), np.uint8)
     for mask in range(len(values)):
         fired = [name for name, bit in _BIT.items() if mask & bit]

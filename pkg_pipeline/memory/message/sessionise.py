@@ -1,7 +1,4 @@
-"""From messages to interactions: where a silence ends one (P11). What a late message changes follows from that alone.
-
-A silence exactly as long as the gap does not split, one microsecond more does.
-"""
+"""Splits messages into interactions at silences longer than the gap (P11); one of exactly the gap does not split."""
 
 from __future__ import annotations
 
@@ -14,15 +11,14 @@ T = TypeVar("T")
 
 
 def is_completed(ended_at: datetime, now: datetime, gap: timedelta) -> bool:
-    """Whether the silence since the last message is longer than the gap, so that no message of now could join."""
+    """Whether the silence since the last message is longer than the gap."""
     return now - ended_at > gap
 
 
 def stretches(messages: Iterable[T], *, sent_at: Callable[[T], datetime], gap: timedelta) -> Iterator[Iterator[T]]:
-    """The messages of one interaction after the other, in the order given, which must be that of time.
+    """The messages of one interaction after the other, in order of time. ``ValueError``: times go back.
 
-    Lazy on both levels: a stretch is read while the next is asked for, so that even the longest is never held. As with
-    ``itertools.groupby`` a stretch is gone once the next was asked for. ``ValueError`` for times that go back.
+    Lazy like ``itertools.groupby``: a stretch is gone once the next was asked for.
     """
     number = 0
     last: datetime | None = None

@@ -1,11 +1,8 @@
-"""Where a conversation may be cut: complete turns, and tool calls that stay with their results (H4, L4, L6). Pure.
+"""Where a conversation may be cut: complete turns, tool calls with their results (H4, L4, L6).
 
-A turn begins where the user speaks; a message that only brings results of tools does not begin one. It is complete
-when the assistant has answered and none of the turn's tool calls still waits.
-
-Nothing holds a session for ever. A call without a result counts as settled once a later turn of the user has been
-answered, or once ``MOST_WAITING`` messages of user and assistant have come after it. A message of the user that nobody
-answers is let go when so many newer ones stand unanswered too: there, nobody waits for an answer.
+A turn begins with a user message that is not only tool results; it is complete when the assistant has answered and no
+tool call is pending. Calls count as settled after a later answered turn or ``MOST_WAITING`` messages, unanswered user
+messages after as many newer ones.
 """
 
 from __future__ import annotations
@@ -16,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 MOST_WAITING = 12
-"""As many messages as are at hand without touching history (H16)."""
+"""As many messages as are read without history (H16)."""
 
 _NEVER = 2**62
 
 
 class Said(Protocol):
-    """What is asked of a message here; ``SessionMessage`` is one. One whose ``kind`` is "service" says nothing."""
+    """A message as needed here, such as ``SessionMessage``; ``kind`` "service" is ignored."""
 
     @property
     def role(self) -> str | None: ...
@@ -31,16 +28,15 @@ class Said(Protocol):
 
 
 def groups(messages: Sequence[Said]) -> list[tuple[int, int]]:
-    """Half-open ranges of indices, in order and without a gap, none of which may be cut.
+    """Half-open index ranges, in order and contiguous, that must not be cut.
 
-    A message with tool calls goes with all their results and with everything between; any other message is alone, and
-    so is a result without its call and a call without results.
+    A message with tool calls is grouped with all their results and everything between; others are single.
     """
     return _calls(messages).joined
 
 
 def live_turn(messages: Sequence[Said]) -> int:
-    """Index of the user's last message, unless it has been answered; ``len(messages)`` when none waits."""
+    """Index of the user's last message if unanswered, else ``len(messages)``."""
     last = next((at for at in reversed(range(len(messages))) if _is_user(messages[at])), None)
     if last is None or _turns(messages, _calls(messages)).answered_user >= last:
         return len(messages)
@@ -48,16 +44,16 @@ def live_turn(messages: Sequence[Said]) -> int:
 
 
 def begins_turn(messages: Sequence[Said], at: int) -> bool:
-    """Whether the user begins to speak in message ``at``: one who goes on speaking does not begin."""
+    """Whether the user begins a turn with message ``at``, rather than continuing one."""
     return _is_user(messages[at]) and not (at and _is_user(messages[at - 1]))
 
 
 def cutoff(messages: Sequence[Said], *, keep_tail: int, is_turn_based: bool | None = None) -> int:
     """How many messages from the front may be folded; 0 for none. ``messages`` are those after the HWM, in order.
 
-    With ``keep_tail`` (of messages, service entries not counted) all before the tail, else up to the last complete
-    turn, or all of them where nobody takes turns. ``is_turn_based`` None: they do when a message has the role of user,
-    assistant or tool. Never inside a tool call and its results, nor behind a call that still waits for one.
+    With ``keep_tail`` (messages without service entries) all before the tail, else up to the last complete turn, or all
+    where there are no turns. ``is_turn_based`` None: decided by the roles present. Never cuts within a tool call and
+    its results, nor after a pending call.
     """
     calls = _calls(messages)
     turns = _turns(messages, calls)
@@ -73,9 +69,7 @@ def cutoff(messages: Sequence[Said], *, keep_tail: int, is_turn_based: bool | No
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """``ends``: by the index of a message, the exclusive end of what must stay with it; ``joined``: ranges of that.
-    ``waiting``: indices of messages with a call that has no result.
-    """
+    """``ends``: message index → exclusive end of its group; ``joined``: ranges; ``waiting``: pending calls."""
 
     ends: list[int]
     joined: list[tuple[int, int]]
@@ -84,9 +78,8 @@ class _Calls:
 
 @dataclass(frozen=True, slots=True)
 class _Turns:
-    """``ends``: exclusive ends of complete turns. ``answered_user``: the last message of the user with an answer.
-    ``given_up``: how many messages lie before those whose answer is still awaited. ``blocked``: the first call that
-    waits for its result.
+    """``ends``: exclusive ends of complete turns. ``answered_user``: last answered user message. ``given_up``: messages
+    before those still awaiting an answer. ``blocked``: first pending call.
     """
 
     ends: list[int]
@@ -96,7 +89,7 @@ class _Turns:
 
 
 def _calls(messages: Sequence[Said]) -> _Calls:
-    """A result belongs to the latest call of its id. Ids may be used again; then no result of the earlier comes."""
+    """A result belongs to the latest call of its id; ids may be reused."""
     ends = [at + 1 for at in range(len(messages))]
     callers: dict[str, int] = {}
     open_calls: dict[str, int] = {}
@@ -151,7 +144,7 @@ def _turns(messages: Sequence[Said], calls: _Calls) -> _Turns:
 
 
 def _lost(actors: Sequence[str], waiting: frozenset[int]) -> frozenset[int]:
-    """Calls after which so much was said that no result is awaited any more."""
+    """Calls followed by so many messages that no result is expected."""
     said_after = 0
     lost: set[int] = set()
     for at in reversed(range(len(actors))):
@@ -162,7 +155,7 @@ def _lost(actors: Sequence[str], waiting: frozenset[int]) -> frozenset[int]:
 
 
 def _actor(message: Said) -> Literal["user", "assistant", "tool", "aside"]:
-    """Who acts. A person without a role speaks like a user; results of tools may come under the user's role."""
+    """Who acts. No role counts as user; tool results may come under the user's role."""
     if getattr(message, "kind", "message") == "service" or message.role == "system":
         return "aside"
     if message.role in ("assistant", "tool"):
@@ -176,7 +169,7 @@ def _is_user(message: Said) -> bool:
 
 
 def _uncut(end: int, calls: _Calls, turns: _Turns) -> int:
-    """The last place up to ``end`` that is neither behind a call that waits nor inside a group."""
+    """The last place up to ``end`` that is neither after a pending call nor inside a group."""
     end = min(end, turns.blocked)
     start, stop = calls.joined[bisect_left(calls.joined, (end, 0)) - 1] if end else (0, 0)
     return start if end < stop else end
