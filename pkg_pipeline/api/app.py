@@ -1,4 +1,4 @@
-"""The HTTP application out of its ports, and how it is served. Which adapters are behind the ports: wiring.py."""
+"""Builds the HTTP application from its ports, and serves it. Adapters are chosen in ``wiring``."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ Lists are `{items, next}`; `next` is the `cursor` of the page behind. Errors are
 
 
 class CannotServe(Exception):
-    """The address cannot be served; one sentence says why and what to do."""
+    """The address cannot be served; the message says why and what to do."""
 
 
 def create_app(deps: ApiDependencies) -> FastAPI:
-    """The application. It opens and closes nothing: its ports belong to who made them."""
+    """The application; it neither opens nor closes its ports."""
     app = FastAPI(
         title="pkg_pipeline",
         version=program_version(),
         description=DESCRIPTION,
-        docs_url=None,  # its own page fetches scripts from elsewhere
+        docs_url=None,  # FastAPI's own page loads scripts from elsewhere
         redoc_url=None,
         separate_input_output_schemas=False,
         dependencies=[Depends(known_parameters)],
@@ -56,7 +56,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     if deps.sessions is not None:
         app.include_router(session_routes(deps.sessions))
     pages.install(app)
-    # what is added later stands further out: guard, clock of answers, failures, token, length of bodies
+    # a layer added later is further out: guard, answer times, failures, token, body length
     app.add_middleware(EncodedKeys)
     app.add_middleware(BodyLimits)
     app.add_middleware(Admission, tokens=deps.tokens)
@@ -72,7 +72,7 @@ def create_app(deps: ApiDependencies) -> FastAPI:
 
 
 def check_address(host: str, *, has_tokens: bool) -> None:
-    """Raises CannotServe for an address others can reach while nobody has to show a token."""
+    """Raises CannotServe for an address that others can reach while no token is required."""
     if not has_tokens and not is_loopback(host):
         raise CannotServe(
             f"{host} can be reached from other machines and no token protects the memory:"
@@ -87,11 +87,8 @@ def serve(
     port: int,
     on_ready: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, then finish what is being answered. Raises CannotServe.
-
-    Whether ``host`` may be served is for ``check_address`` to say.
-
-    ``on_ready`` hears the address once it is bound (port 0 picks a free one).
+    """Serves until SIGINT or SIGTERM, then finishes open answers. ``on_ready`` gets the address once it is bound (port
+    0 picks a free one); ``check_address`` is the caller's. Raises CannotServe.
     """
     listening = _listen(host, port)
     with listening:
@@ -111,7 +108,7 @@ def serve(
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Bound here rather than by the server, so that a taken port is a sentence and not a stack of log lines."""
+    """Binds here instead of in the server, so that a taken port is one sentence and not a stack trace."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)

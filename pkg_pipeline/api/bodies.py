@@ -1,4 +1,4 @@
-"""How much of a body is read: a limit by route while it comes, and one on all bodies held at the same time."""
+"""Limits on request bodies: by route while one is read, and over all bodies held at once."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pkg_pipeline.api.problems import RETRY_SECONDS, problem
 
 MOST_BYTES = 64 * 1024
-"""Of a body of options."""
+"""For a body of options."""
 
 MOST_APPENDED_BYTES = 16 * 1024 * 1024
-"""Of one with the messages of a session."""
+"""For messages of a session."""
 
 MOST_HELD_BYTES = 64 * 1024 * 1024
-"""Of all bodies that are being read or worked on; beyond it callers are asked to come back."""
+"""For all bodies being read or processed; above it the answer is 503."""
 
 
 def most_bytes(method: str, path: str) -> int:
-    """The longest body that is read for a request."""
     takes_messages = method == "POST" and path.startswith("/v1/sessions/") and path.endswith("/messages")
     return MOST_APPENDED_BYTES if takes_messages else MOST_BYTES
 
 
 class BodyLimits:
-    """Ends a request with 413 as soon as its body is known to be too long, told or not, and with 503 beyond what all
-    may hold together.
+    """Answers 413 as soon as a body is known to be too long (by its header or as it arrives), and 503 above the limit
+    over all bodies.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -33,7 +32,6 @@ class BodyLimits:
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,7 +1,5 @@
-"""Connections that cannot be held for nothing: a head in time and of bounded size, a body at a least speed, an answer
-that is taken, and no more of them than there are file descriptors for.
-
-The server's own protocol waits for ever for the rest of a head. What a request may bring is ``bodies.py``.
+"""Limits on connections: time and size of a request's head, least speed of a body, time for a client to take an answer,
+number of connections. The server's own protocol waits for ever for the rest of a head.
 """
 
 from __future__ import annotations
@@ -19,23 +17,23 @@ MOST_CONNECTIONS = 1_024
 
 
 def most_connections() -> int:
-    """How many are kept at a time: half of the descriptors, the rest is for the database and files."""
+    """Half of the file descriptors; the rest is for the database and files."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(MOST_CONNECTIONS, soft // 2) if soft > 0 else MOST_CONNECTIONS
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """One connection. The numbers are for one request; tests set smaller ones."""
+    """One connection. The numbers hold per request; tests set smaller ones."""
 
     head_seconds = 10.0
     most_head_bytes = 64 * 1024
     body_seconds = 10.0
-    """Without anything of a body arriving; what arrives buys time at ``body_bytes_per_second``."""
+    """Without any arriving byte; received bytes extend it at ``body_bytes_per_second``."""
     body_bytes_per_second = 8 * 1024
     refused_body_seconds = 5.0
-    """For the rest of a body that was answered already, so that its sender sees the answer."""
+    """For the rest of a body that was refused, so that its sender sees the answer."""
     answer_seconds = 60.0
-    """For a client to take what has piled up for it."""
+    """For a client to take what is buffered for it."""
     most_connections: int | None = None
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -51,7 +49,7 @@ class BoundedConnection(HttpToolsProtocol):
     # ── the connection ────────────────────────────────────────────────────────────────────────
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Takes the place of the one that waits longest where there is no other; refused where all are at work."""
+        """When full, replaces the connection that has waited longest; refused if all are being served."""
         most = most_connections() if self.most_connections is None else self.most_connections
         is_room = len(self.connections) < most or self._makes_room()
         super().connection_made(transport)
@@ -120,7 +118,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().on_response_complete()
 
     def _expect(self, seconds: float) -> None:
-        """What is awaited now has so many seconds from here."""
+        """Sets the timeout of what is awaited now."""
         self._due = self.loop.time() + seconds
         if self._alarm is not None and self._alarm.when() > self._due:
             self._alarm.cancel()
@@ -133,7 +131,7 @@ class BoundedConnection(HttpToolsProtocol):
         if self._due is None or self.transport.is_closing():
             return
         now = self.loop.time()
-        if self.flow.read_paused:  # it is we who do not read
+        if self.flow.read_paused:  # we are the side that does not read
             self._due = now + self.body_seconds
         if self._due > now:
             self._alarm = self.loop.call_at(self._due, self._look)
@@ -164,13 +162,13 @@ class BoundedConnection(HttpToolsProtocol):
         self._refuse(400, "this is no HTTP request that can be read")
 
     def _refuse(self, status: int, detail: str) -> None:
-        """Answer from here, since no request has come as far as the application, and close."""
+        """Answers before the application has seen a request, and closes."""
         self._due = None
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
             if self.cycle.response_started or not self._is_in_body:
-                self.transport.abort()  # an answer is on its way: another would be read as part of it
+                self.transport.abort()  # an answer is being sent: another would be read as part of it
                 return
         body = orjson.dumps(document(status, detail))
         head = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"

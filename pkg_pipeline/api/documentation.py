@@ -1,4 +1,4 @@
-"""The OpenAPI description: what every route has in common is added here, once, rather than at each of them."""
+"""OpenAPI description: adds what all routes have in common."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _METHODS = {"get", "put", "post", "delete", "patch"}
 
 
 def install(app: FastAPI) -> None:
-    """Complete what FastAPI derives from the routes."""
     make = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -50,12 +49,12 @@ def _complete_operation(operation: dict[str, Any], *, method: str, path: str) ->
         statuses.append(413)
     common: dict[str, Any] = {str(status): said for status, said in answers(*statuses).items()}
     if "application/problem+json" not in responses.get("422", {}).get("content", {}):
-        responses.pop("422", None)  # FastAPI's own shape; a route may word this one itself
+        responses.pop("422", None)  # FastAPI's own schema; a route may word this one itself
     operation["responses"] = dict(sorted({**common, **responses}.items()))
 
 
 def _complete_schemas(schemas: dict[str, Any]) -> None:
-    """The problem that errors refer to, and the examples of ``examples.json`` by the name of their model."""
+    """Adds the problem schema, and the examples of ``examples.json`` by model name."""
     schemas["Problem"] = models.Problem.model_json_schema()
     for name, example in orjson.loads(Path(__file__).with_name("examples.json").read_bytes()).items():
         if name in schemas:

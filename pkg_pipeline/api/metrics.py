@@ -1,6 +1,5 @@
-"""Prometheus metrics of one server: figures read when they are asked for, and how long its answers took.
-
-The registry is the application's own: two applications in one process know nothing of each other.
+"""Prometheus metrics of one server: figures read on request, and answer times. Each application has
+its own registry.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ FIGURES = {
     "archived_messages": "Messages whose text lies in the archive.",
     "days_behind": "Days that stand as they were counted last, since too many changed at once.",
 }
-"""The numbers of ``stats``, each a gauge of its name."""
+"""Numbers of ``stats`` → help text of the gauge."""
 
 _CALL = ("lane", "task", "model", "outcome")
 
 
 class Metrics:
-    """``render`` gives the page; ``latency`` is fed by ``Latencies``. ``receipts_lost`` counts since the start."""
+    """``render`` gives the page; ``Latencies`` feeds ``latency``. ``receipts_lost`` counts since the start."""
 
     def __init__(
         self,
@@ -72,20 +71,19 @@ class Metrics:
         self.registry.register(_DiskCollector(disk))
 
     def render(self, accept: str) -> tuple[bytes, str]:
-        """The page in the format that ``accept`` asks for, and its content type. Raises StoreUnavailable."""
+        """The page and content type in the format that ``accept`` asks for. Raises StoreUnavailable."""
         encode, content_type = choose_encoder(accept)
         return encode(self.registry), content_type
 
 
 class Latencies:
-    """Middleware that feeds the histogram by route, not by path: names and ids never become labels."""
+    """Middleware: answer times by route, not by path, so that names and ids do not become labels."""
 
     def __init__(self, app: ASGIApp, histogram: Histogram) -> None:
         self._app = app
         self._histogram = histogram
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -195,7 +193,7 @@ def _budgets(found: Statistics) -> Iterator[Metric]:
 
 
 def _calls(ledger: Iterable[LedgerFigures]) -> Iterator[Metric]:
-    """Totals of the ledger. An answer that the gate refuses later stays ``answered``: a counter must not fall."""
+    """Ledger totals. An answer refused later by the gate stays ``answered``: a counter must not fall."""
     sums: dict[tuple[str, ...], list[float]] = {}
     refused: list[tuple[tuple[str, ...], float]] = []
     for one in ledger:

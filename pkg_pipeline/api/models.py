@@ -1,4 +1,4 @@
-"""The answers as OpenAPI documents them. Routes render JSON themselves; a test holds them to these models."""
+"""Answers for OpenAPI. Routes render JSON themselves; a test compares it with these models."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What a person sees in a browser: ``/`` says what this is, ``/docs`` is the reference. Nothing comes from elsewhere.
-
-The reference is Swagger UI with the files of the package ``fastapi-offline``. No page holds a word of the memory.
+"""The pages ``/`` and ``/docs`` (Swagger UI with the files of ``fastapi-offline``). Nothing is loaded from elsewhere;
+no page shows data of the memory.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ curl with it.</p>
 
 
 def install(app: FastAPI) -> None:
-    """The pages of ``app``, which need no token."""
+    """Adds the pages, which need no token."""
     home = _HOME.format(title=html.escape(app.title), version=html.escape(app.version), style=_STYLE)
     reference = bytes(
         get_swagger_ui_html(
@@ -60,7 +59,7 @@ def install(app: FastAPI) -> None:
     policies = {
         "/": f"{_STRICT}; img-src 'self'; style-src {_hash(_STYLE)}",
         "/docs": f"{_STRICT}; connect-src 'self'; img-src 'self' data:; script-src 'self' {scripts};"
-        " style-src 'self' 'unsafe-inline'",  # Swagger UI writes styles into its elements
+        " style-src 'self' 'unsafe-inline'",  # Swagger UI writes inline styles
     }
 
     @app.get("/", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""What several routes take, read in one way. Raises BadRequest with the parameter at fault; asks nothing of a store."""
+"""Parameters shared by routes. Raises BadRequest naming the parameter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MaxTokens = Annotated[int | None, Query(ge=1, le=MOST_TOKENS, description="Large
 
 
 def _day(given: object) -> object:
-    """Else 20250101 would be so many seconds of 1970."""
+    """Otherwise 20250101 would be read as seconds since 1970."""
     if isinstance(given, date) or (isinstance(given, str) and _DAY.fullmatch(given)):
         return given
     raise ValueError("a day is YYYY-MM-DD")
@@ -36,9 +36,8 @@ Day = Annotated[date, BeforeValidator(_day)]
 
 
 async def known_parameters(request: Request) -> None:
-    """A dependency of every route: what a caller asks for and no route knows is an error, not silently left out.
-
-    So is a parameter that is given twice where one is taken. Raises RequestValidationError with all of them.
+    """Dependency of every route: unknown or repeated parameters are errors. Raises RequestValidationError with all of
+    them.
     """
     taken = {one.alias: one for one in _query_parameters(request.scope["route"].dependant)}
     wrong: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents. What happened and what to do; never internals, never conversation text."""
+"""Errors as RFC 9457 problem documents: what happened and what to do, without internals or conversation text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MEANINGS = {
 
 
 class BadPart(BadRequest):
-    """Something wrong in another ``place`` of a request than its query: ``path`` or ``body``."""
+    """An error in the ``path`` or ``body`` (``place``) of a request."""
 
     def __init__(self, place: str, field: str, message: str) -> None:
         super().__init__(field, message)
@@ -57,13 +57,12 @@ def problem(
     headers: dict[str, str] | None = None,
     **more: Any,
 ) -> Response:
-    """The answer with a problem document. ``kind`` names problems that a program may want to tell apart."""
+    """The answer with a problem document. ``kind`` lets programs tell problems apart."""
     body = document(status, detail, kind=kind, **more)
     return Response(orjson.dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
 def document(status: int, detail: str, *, kind: str | None = None, **more: Any) -> dict[str, Any]:
-    """The problem document itself."""
     return {
         "type": "about:blank" if kind is None else f"urn:pkg-pipeline:problem:{kind}",
         "title": HTTPStatus(status).phrase,
@@ -74,14 +73,14 @@ def document(status: int, detail: str, *, kind: str | None = None, **more: Any) 
 
 
 def answers(*statuses: int, **said: str) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route documents; ``said`` (``s503="…"``) words one differently."""
+    """The problems a route documents; ``said`` (``s503="…"``) replaces the text of one."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     words = {**MEANINGS, **{int(key[1:]): value for key, value in said.items()}}
     return {status: {"description": words[status], "content": content} for status in statuses}
 
 
 def install(app: FastAPI) -> None:
-    """Every error of ``app`` as a problem document."""
+    """Makes every error of ``app`` a problem document."""
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(BadRequest, _bad_request)
@@ -124,13 +123,13 @@ def _http(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.url.path} does not take {request.method}"
         return problem(405, detail, headers={"Allow": ", ".join(_methods(request))})
-    if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's word for JSON too deep for its parser
+    if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's error for JSON that is nested too deep
         return problem(422, "the body cannot be read as JSON", kind="invalid-request", errors=[])
     return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 
 def _methods(request: Request) -> list[str]:
-    """What the path takes, over all of its routes: the framework tells of the first only."""
+    """Methods over all routes of the path; the framework gives only the first."""
     described = request.app.openapi()["paths"].items()
     found = {
         method.upper()
@@ -138,7 +137,7 @@ def _methods(request: Request) -> list[str]:
         if compile_path(path)[0].match(request.scope["path"])
         for method in operations
     }
-    return sorted(found) or ["GET"]  # pages are not described
+    return sorted(found) or ["GET"]  # pages are not in OpenAPI
 
 
 def _unknown(_: Request, error: Exception) -> Response:
@@ -162,13 +161,13 @@ def _unavailable(_: Request, error: Exception) -> Response:
 
 
 def _unreachable(_: Request, error: Exception) -> Response:
-    del error  # what the database says may quote what it was sent
+    del error  # database errors may quote what was sent
     detail = "the database does not answer; nothing was written"
     return problem(503, detail, kind="database-unavailable", headers={"Retry-After": RETRY_SECONDS})
 
 
 def _database(request: Request, error: Exception) -> Response:
-    """Away or ending, or its tables are being changed; anything else is a fault of the program."""
+    """503 if the database is away, ending or being migrated; else a 500."""
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         return _unreachable(request, error)
     assert isinstance(error, psycopg.Error)
@@ -184,16 +183,14 @@ def _no_session(_: Request, error: Exception) -> Response:
 
 
 class Failures:
-    """Outermost layer: what nobody expected becomes a 500 without a word of why; the log gets the place in the code.
-
-    The error's own message stays out of the log too, since a database quotes the row that it refused.
+    """Outermost layer: an unexpected exception becomes a 500 without details. The log gets the place in the code, not
+    the message, since database errors quote rows.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""``/v1/recall``: questions about all that is stored. Parses, asks the stage, renders."""
+"""``/v1/recall``: questions about all that is stored."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ class Recall(Answer):
 
 
 def recall_routes(parts: RecallParts, *, entities: PostgresReadStore, clock: Clock) -> APIRouter:
-    """The one route."""
     router = APIRouter(prefix="/v1", tags=["memory"])
 
     @router.get(

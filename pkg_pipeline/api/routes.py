@@ -1,6 +1,5 @@
-"""The reading routes: each parses, asks a stage, renders. No rule, no SQL.
-
-Handlers are plain functions: the server runs them on its threads, where waiting for the database holds nobody up.
+"""The reading routes. Handlers are plain functions, which the server runs on its threads, so that waiting for the
+database blocks no other request.
 """
 
 from __future__ import annotations
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDependencies:
-    """What the routes work with. ``receipts`` None switches them off; ``tokens`` empty means loopback only;
-    ``is_own_host`` knows the names under which this server may be asked. Without
-    ``monitoring`` there are no figures to ask for, without ``backfills`` none can be requested, without ``recall`` no
-    questions, without ``sessions`` no live sessions, without ``relevant`` a context's hint changes nothing.
+    """Ports of the routes. ``receipts`` None switches them off; empty ``tokens`` allow loopback only; ``is_own_host``
+    knows this server's names. Optional parts that are None leave out their routes, and without ``relevant`` a context's
+    hint changes nothing.
     """
 
     reads: PostgresReadStore
@@ -69,7 +67,6 @@ def _json(body: Mapping[str, Any]) -> Response:
 
 
 def reading_routes(deps: ApiDependencies) -> APIRouter:
-    """Everything under ``/v1`` that reads."""
     router = APIRouter(prefix="/v1", tags=["memory"], responses=answers(503))
 
     @router.get("/entities", summary="List entities by name", response_model=models.EntityList)
@@ -165,7 +162,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
 
 
 def health_routes(deps: ApiDependencies) -> APIRouter:
-    """For whoever watches the server; needs no token and tells nothing about anybody."""
+    """For monitoring: needs no token and shows no data."""
     router = APIRouter(tags=["server"])
 
     @router.get("/health", summary="Whether reads work", response_model=models.Health, responses=answers(503))

@@ -1,6 +1,5 @@
-"""Who may ask: bearer tokens with scopes, decided before a body is read.
-
-Tokens come as ``name:scope:hash``, the hash being sha256 of the secret: the setting holds nothing that opens anything.
+"""Bearer tokens with scopes, checked before a body is read. ``PKG_API_TOKENS`` holds ``name:scope:hash`` with the
+sha256 of the secret, so that the setting does not reveal it.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from pkg_pipeline.api.problems import problem
 
 TokenScope = Literal["read", "write", "admin"]
 RANK: dict[TokenScope, int] = {"read": 0, "write": 1, "admin": 2}
-"""A wider scope may do what a narrower one may."""
+"""A scope includes those of lower rank."""
 
 OPEN_PATHS = frozenset({"/", "/docs", "/openapi.json", "/health", *ASSETS})
-"""Read without a token: nothing there comes from the memory."""
+"""Read without a token; they show no data of the memory."""
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _WRITING = frozenset({"POST", "PUT", "PATCH"})
@@ -32,7 +31,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class TokensWrong(ValueError):
-    """PKG_API_TOKENS cannot be read; the message says which entry and what it should be."""
+    """PKG_API_TOKENS is invalid; the message names the entry and the right form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class ApiToken:
 
 
 def parse_tokens(text: str) -> tuple[ApiToken, ...]:
-    """The tokens of ``PKG_API_TOKENS``, separated by commas. Raises TokensWrong."""
+    """The comma-separated tokens of ``PKG_API_TOKENS``. Raises TokensWrong."""
     tokens: list[ApiToken] = []
     for number, entry in enumerate(filter(None, (part.strip() for part in text.split(","))), start=1):
         match entry.split(":"):
@@ -60,16 +59,15 @@ def parse_tokens(text: str) -> tuple[ApiToken, ...]:
 
 
 def scope_needed(method: str, path: str) -> TokenScope | None:
-    """What a token must allow for a request; None where nothing of the memory is told. Every new route is covered."""
+    """The scope a request needs; None for pages without data. Unknown routes need one too."""
     if method in _READING:
         return None if path in OPEN_PATHS else "read"
     return "write" if method in _WRITING else "admin"
 
 
 class Admission:
-    """Lets callers with a sufficient token pass, decided from the head: nothing of a body has been read.
-
-    Without any ``tokens`` everybody passes, which is for loopback only.
+    """Refuses requests without a sufficient token before their body is read. Without ``tokens`` everybody passes, which
+    is for loopback only.
     """
 
     def __init__(self, app: ASGIApp, *, tokens: tuple[ApiToken, ...]) -> None:
@@ -77,7 +75,6 @@ class Admission:
         self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         refused = self._refusal(scope) if scope["type"] == "http" and self._tokens else None
         await (refused or self._app)(scope, receive, send)
 
@@ -89,7 +86,7 @@ class Admission:
         if secret is None:
             return problem(401, "a bearer token is needed", headers={"WWW-Authenticate": "Bearer"})
         digest = hashlib.sha256(secret).hexdigest()
-        # every token is compared, so that the time tells nothing about which one was near
+        # all tokens are compared, so that timing reveals none
         known = [token for token in self._tokens if compare_digest(token.digest, digest)]
         if not known:
             headers = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
@@ -101,13 +98,13 @@ class Admission:
 
 
 async def json_only(content_type: Annotated[str, Header(include_in_schema=False)] = "") -> None:
-    """A dependency of every route that writes: a page elsewhere can make a browser send anything but JSON unasked."""
+    """Dependency of every writing route: other sites can make a browser send anything but JSON without a preflight."""
     if content_type.partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "the body must be JSON: send Content-Type: application/json")
 
 
 def refused_by_guard(refused: Refusal) -> Response:
-    """What the guard against pages of other origins answers here."""
+    """The problem document for a request refused by the origin guard."""
     return problem(refused.status, refused.detail, kind=refused.kind)
 
 

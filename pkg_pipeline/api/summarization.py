@@ -1,6 +1,5 @@
-"""``POST /v1/summarization/backfill`` (P31): writes a request down, or tells what it would take. No work is done here.
-
-The routes under the same path that only read are in ``monitoring.py``.
+"""``POST /v1/summarization/backfill`` (P31): records a request or forecasts it; the pipeline's sensor does the work.
+Reading routes under this path are in ``monitoring/routes.py``.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ BACKFILL = "0d9f2c51-64a5-4d0e-9a0b-2b7a4b1f1c10"
 
 
 class BackfillDesk(Protocol):
-    """Where requests are handed in. Raises StoreUnavailable, LlmMisconfigured."""
+    """Takes requests. Raises StoreUnavailable, LlmMisconfigured."""
 
     def request(self, **given: Any) -> BackfillRequest:
-        """With the age and limit in force where none is given. Raises BackfillWrong."""
+        """Without an age or limit the settings' are used. Raises BackfillWrong."""
         ...
 
     def foretell(self, request: BackfillRequest) -> Forecast: ...
@@ -77,7 +76,6 @@ class BackfillAnswer(BaseModel):
 
 
 def summarization_routes(desk: BackfillDesk) -> APIRouter:
-    """What asks for work."""
     router = APIRouter(
         prefix="/v1/summarization",
         dependencies=[Depends(json_only)],

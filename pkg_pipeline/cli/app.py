@@ -1,7 +1,5 @@
-"""The program's entry: every command by name, and what a failure looks like.
-
-A command's module is imported when the command is used: the web framework and Dagster take longer to load than most
-commands take to run. What can go wrong is looked up only when something did.
+"""Entry of the program: the table of commands and the handling of failures. A command's module is imported when the
+command is used, because the web framework and Dagster take long to load.
 """
 
 from __future__ import annotations
@@ -15,19 +13,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer._click.shell_completion import CompletionItem  # where a group of commands takes it from
+from typer._click.shell_completion import CompletionItem  # Typer's groups import it from here
 from typer.core import TyperGroup
 
 from pkg_pipeline.adapters.interruption import INTERRUPTION
 from pkg_pipeline.cli.terminal import FAILED, CommandFailed, let_readers_leave, notes, without_controls
 
 PRIVATE = 0o077
-"""The umask: what the program writes is for this user alone."""
+"""Umask: files are readable by this user alone."""
 
 PROGRAM = "pkg-pipeline"
 
 CONNECTION_LOST = ("08", "57P")
-"""SQLSTATEs with which a server ends a connection, or lets nobody in: killed, restarted, still starting."""
+"""SQLSTATE classes of a server that ends a connection or accepts none: killed, restarted, starting."""
 
 COMMANDS = {
     "demo": ("demo", "demo", "The whole way on the bundled conversations: no key, no network."),
@@ -61,11 +59,11 @@ COMMANDS = {
     "restore": ("operate", "restore", "Replace the memory by a backup."),
     "uninstall": ("operate", "uninstall", "Remove everything the program keeps."),
 }
-"""Name → module in this package, function or group in it, what the list of commands says."""
+"""Name → module in this package, function or Typer group in it, line in the list of commands."""
 
 
 class _Commands(TyperGroup):
-    """Commands by name, each loaded when it is used; the list is made of the table alone."""
+    """Loads a command when it is used; the list of commands needs only the table."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         del ctx
@@ -80,7 +78,7 @@ class _Commands(TyperGroup):
         return _as_command(cmd_name, found)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Commands out of the table: a key press must not load them all."""
+        """Completes from the table, without loading the commands."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [
@@ -142,25 +140,25 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; exit code 0 done, 1 it failed, 2 wrong usage, 128 + N ended by signal N."""
+    """Runs a command; exit code 0 done, 1 failed, 2 wrong usage, 128 + N ended by signal N."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     INTERRUPTION.watch(_leave_servers)
     let_readers_leave()
     os.umask(PRIVATE)
-    # a command makes large tables and ends: looking through them for garbage took a fifth of its time
+    # a command builds large tables and ends: garbage collection took a fifth of its time
     gc.set_threshold(100_000, 20, 20)
-    # pydantic looks through every installed package for plugins, and none is meant for this program
+    # pydantic searches all installed packages for plugins; this program needs none
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # matplotlib keeps its list of fonts there, not in a folder of the user's that nobody would clear away
+    # matplotlib's font cache goes there, not into a folder of the user that nothing would remove
     fonts = Path(os.environ.get("PKG_HOME") or "~/.local/share/pkg-pipeline", "cache", "matplotlib")
     os.environ.setdefault("MPLCONFIGDIR", os.path.expanduser(fonts))  # noqa: PTH111 - "~nobody" is no error here
-    # numpy's library starts a thread for every core as it is loaded, which costs as much as a question; the model of
-    # the vectors, the one heavy user, is set to one thread anyway
+    # numpy's library starts a thread per core when loaded, which costs as much as a query; the embedding model,
+    # its one heavy user, is set to one thread anyway
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         build_app()(given, prog_name=PROGRAM)
     except (Exception, KeyboardInterrupt) as error:
-        if INTERRUPTION.number is not None:  # whatever it broke on its way out
+        if INTERRUPTION.number is not None:  # whatever exception ended it
             INTERRUPTION.exit()
         said = explained(error)
         if said is None:
@@ -176,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def explained(error: BaseException) -> str | None:
-    """The one line for a failure that a person can do something about; None for a fault of the program."""
+    """One line for a failure the user can act on; None for a fault of the program."""
     import psycopg
     import psycopg_pool
 
@@ -204,12 +202,12 @@ def explained(error: BaseException) -> str | None:
 
 
 def _lost_database(error: BaseException | None) -> BaseException | None:
-    """The driver's error that ``error`` is or came of: Dagster and SQLAlchemy wrap it several times over."""
+    """The driver's error in the chain of causes of ``error``; Dagster and SQLAlchemy wrap it."""
     kinds = ("OperationalError", "InterfaceError", "StoreUnavailable", "DagsterPostgresException")
     while error is not None:
-        state = str(getattr(error, "sqlstate", None))  # the server's own word has a class of its own for each state
+        state = str(getattr(error, "sqlstate", None))  # the driver has a class for each SQLSTATE
         if type(error).__name__ in kinds or state.startswith(CONNECTION_LOST):
-            original = getattr(error, "orig", None)  # SQLAlchemy's own words hold the statement
+            original = getattr(error, "orig", None)  # SQLAlchemy's message holds the statement
             return original if isinstance(original, BaseException) else error
         error = error.__cause__ or error.__context__
     return None

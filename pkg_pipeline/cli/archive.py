@@ -1,4 +1,4 @@
-"""The archive from the command line: what it holds and waits for, texts back, space back to the disk."""
+"""``pkg-pipeline archive``: what the archive holds, restoring texts, giving space back to the disk."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def restore(
     with memory_in_force() as memory, working("restoring", as_json=json):
         try:
             if chat is not None:
-                with suppress(ChatUnknown):  # what is not there is said in the words of a restore
+                with suppress(ChatUnknown):  # a missing target is reported in the words of a restore
                     scope = RestoreScope(chat=find_chat(memory.reads, as_text(chat)))
             report = memory.archive.restore(scope)
         except (NothingThere, ChatAmbiguous) as error:

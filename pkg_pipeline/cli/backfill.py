@@ -1,7 +1,4 @@
-"""``pkg-pipeline backfill``: what it would cost, then the work, here, through Dagster; afterwards what it did cost.
-
-Which interactions are chosen and when they are done is the stage's; here are options, progress and tables.
-"""
+"""``pkg-pipeline backfill``: forecast, the runs in this process through Dagster, and what they cost."""
 
 from __future__ import annotations
 
@@ -173,17 +170,17 @@ def _list(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
     show(answer, as_json=as_json, human=human)
 
 
-# ── the work ──────────────────────────────────────────────────────────────────────────────────
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Work:
-    """Runs in this process. Dagster is loaded by the first of them."""
+    """Runs in this process; Dagster is loaded by the first."""
 
     def __init__(self, memory: Memory, runs: Any, pipeline: Any) -> None:
         self._memory, self._runs, self._pipeline = memory, runs, pipeline
 
     def prepare(self) -> None:
-        """What was imported last is cut into interactions first: it may belong to what is chosen."""
+        """Cuts new messages into interactions first, since a backfill may choose them."""
         from pkg_pipeline.defs.automation.due import has_work
         from pkg_pipeline.wiring import reconcile
 
@@ -192,7 +189,7 @@ class _Work:
             self._runs.asset("interactions")
 
     def off(self, asked: Backfill, *, as_json: bool) -> list[RunRow]:
-        """All of it that can be done now."""
+        """Works off all that can be done now."""
         from pkg_pipeline.defs import local_runs as here
 
         rows: list[RunRow] = []
@@ -225,7 +222,7 @@ def _end(rows: Sequence[RunRow]) -> None:
         raise typer.Exit(FAILED)
 
 
-# ── what people see ───────────────────────────────────────────────────────────────────────────
+# ── output ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _print_forecast(screen: Console, forecast: Forecast, memory: Memory) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.compare.wiring import CompareWork
 
 SHOWN_TURNS = 24
-"""Rows of the table for people; the document and the page have all turns."""
+"""Rows of the printed table; document and page hold all turns."""
 
 NAME_CHARACTERS = 60
 NO_PLOT = "a plot needs matplotlib: pip install 'pkg-pipeline[plots]'"
@@ -105,7 +105,7 @@ def _progress(as_json: bool) -> AbstractContextManager[OnPart]:
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """What keeps a control run from being made, in one line."""
+    """Turns reasons why a control run is impossible into one line."""
     try:
         yield
     except (NothingToCompare, SessionUnknown, OutOfBudget) as error:
@@ -127,7 +127,7 @@ def _priced(model: str | None) -> None:
 
 
 def _conversation(work: CompareWork, given: str, chat: str | None) -> Conversation:
-    """A file where there is one of that name, else what the memory holds."""
+    """From the file of that name, or else from the memory."""
     from pkg_pipeline.adapters.exports.containers import UnreadableExport
     from pkg_pipeline.compare.wiring import chosen
 
@@ -158,11 +158,11 @@ def _question(foretold: Compared) -> str:
     )
 
 
-# ── what is left behind and what is seen ──────────────────────────────────────────────────────────
+# ── files and output ──────────────────────────────────────────────────────────────────────────────
 
 
 def _written(compared: Compared, document: dict[str, Any], folder: Path) -> dict[str, str]:
-    """The plot as a picture and as a page; their paths."""
+    """Writes the plot as PNG and as HTML; returns their paths."""
     from pkg_pipeline.compare import plots
 
     rows = document["turns"]
@@ -192,12 +192,14 @@ def _written(compared: Compared, document: dict[str, Any], folder: Path) -> dict
 
 
 def file_name(key: str) -> str:
-    """A conversation's key as a part of a file's name, in any script, nothing that a shell or a system minds."""
+    """A conversation's key as part of a file name: letters of any script stay, characters unsafe in
+    a shell or path go.
+    """
     return re.sub(r"[^\w.-]+", "-", key).strip("-.")[:NAME_CHARACTERS] or "conversation"
 
 
 def print_compared(screen: Console, compared: Compared, document: dict[str, Any]) -> None:
-    """The outcome, then some of the turns: the first, the last, and the one from which it pays."""
+    """Prints the outcome, then some turns: the first, the last, and the one from which compression pays."""
     turns = compared.turns
     headers = ("turn", "prompt", "uncompressed", "answer", "folds", "USD so far", "uncompressed")
     shown = table(*headers, numbers=slice(None))

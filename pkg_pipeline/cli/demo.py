@@ -1,6 +1,5 @@
-"""``pkg-pipeline demo``: the whole way on the bundled conversations, in a home of its own, offline.
-
-The demo's clock is pinned when it first runs, so that a second run finds everything done and shows the same.
+"""``pkg-pipeline demo``: the pipeline over the bundled conversations, offline, in its own home. Its clock is pinned at
+the first run, so that a second run shows the same.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ def demo(
 
 
 def _settings(asked: Settings, home: Path) -> Settings:
-    """The demo's own settings: whatever is configured, it pays nothing and touches no other memory."""
+    """The demo's own settings: offline models and a home of its own, whatever is configured."""
     clock = home / CLOCK_FILE
     if clock.exists():
         now = datetime.fromisoformat(clock.read_text(encoding="utf-8").strip())
@@ -91,7 +90,7 @@ def _settings(asked: Settings, home: Path) -> Settings:
         clock.write_text(now.isoformat() + "\n", encoding="utf-8")
     own = home / "pkg.toml"
     if not own.exists():
-        # later commands on this home must find the zone in which its days are cut, and pay nothing either
+        # later commands on this home need its time zone and must not pay either
         own.write_text(f'timezone = "{account.TIMEZONE}"\nllm = "offline"\n', encoding="utf-8")
     return asked.model_copy(
         update={"home": home, "now": now, "database_url": None, "llm": "offline", "timezone": account.TIMEZONE}
@@ -99,7 +98,7 @@ def _settings(asked: Settings, home: Path) -> Settings:
 
 
 def _exports(home: Path, settings: Settings) -> list[Path]:
-    """The export files of the bundled account, written once; a folder stands for the files in it."""
+    """Export files of the bundled account, written once."""
     folder = home / EXPORTS_FOLDER
     if not folder.exists():
         assert settings.now is not None

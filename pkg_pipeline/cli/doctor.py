@@ -1,4 +1,4 @@
-"""``pkg-pipeline doctor``: what is in force, where it came from, and what is wrong."""
+"""``pkg-pipeline doctor``: settings in force, their origin, and what is wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PACKAGES = ("dagster", "psycopg", "anthropic", "tiktoken")
 
 @dataclass(slots=True)
 class Findings:
-    """What was seen; ``problems`` need somebody, ``remarks`` do not."""
+    """``problems`` need action, ``remarks`` do not."""
 
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     problems: list[str] = field(default_factory=list[str])
@@ -68,7 +68,7 @@ def _value(settings: Settings, name: str, origin: str) -> dict[str, Any]:
 
 
 def _without_login(address: str) -> str:
-    """An address may carry a password; it is not for the screen."""
+    """Removes a password from the address."""
     return _LOGIN.sub("//***@", address)
 
 
@@ -132,7 +132,7 @@ def _look_at_database(settings: Settings, findings: Findings) -> None:
 
 
 def _look_at_zone(settings: Settings, connection: engine.Connection, findings: Findings) -> None:
-    """Days are cut in the zone that the memory was made with."""
+    """The zone of the settings must be the one the memory was made with."""
     made = connection.execute("SELECT to_regclass('installation') IS NOT NULL").fetchone()
     if not (made and made[0]):
         return

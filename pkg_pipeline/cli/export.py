@@ -78,7 +78,7 @@ def export(
 
 
 def _checked(table: str, given: str | None, out: Path | None, asked: list[str]) -> str:
-    """The format. Wrong usage is told before anything is opened."""
+    """The format. Reports wrong usage before anything is opened."""
     one_of(table, tables(), "TABLE")
     allowed = (*tables()[table].filters, *(("query", "top-k") if table == "recall" else ()))
     for name in asked:
@@ -111,7 +111,7 @@ def _written(table: str, found: Generator[list[Row]], form: str, out: Path | Non
     from pkg_pipeline.frames.export import ParquetMissing, private_file, write_parquet, write_text
 
     if out is None:
-        is_seen = sys.stdout.isatty()  # what others said must not command a terminal
+        is_seen = sys.stdout.isatty()  # conversation text may hold control sequences of terminals
 
         def write(text: str) -> None:
             sys.stdout.write(without_controls(text) if is_seen else text)

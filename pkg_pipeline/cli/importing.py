@@ -1,4 +1,4 @@
-"""``pkg-pipeline import``: files in, interactions made, what summarising would cost said before anything is paid."""
+"""``pkg-pipeline import``: imports files, cuts interactions, prints what summarising would cost."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def import_all(
     missing: Verdict = "open",
     as_json: bool,
 ) -> tuple[ImportReport, list[str]]:
-    """Every path in turn, one report over all; a path that fails does not hold up the others."""
+    """Imports all paths into one report; a failing path does not stop the others."""
     whole, problems = ImportReport(), list[str]()
     for path in paths:
         try:
@@ -105,7 +105,7 @@ def import_all(
 
 
 def _import_one(take: Callable[..., ImportReport], self_rule: str | None, *, as_json: bool) -> ImportReport:
-    """With questions, where somebody is there to answer: who is who, and whether so much was deleted."""
+    """Imports one path; on a terminal asks who the user is and whether a large deletion is right."""
     can_ask = not as_json and sys.stdin.isatty()
     try:
         report = take(self_rule=self_rule)
@@ -149,7 +149,7 @@ def _ask_who(unknown: SelfUnknown) -> str:
     try:
         chosen = IntPrompt.ask("Number", console=screen, choices=numbers, show_choices=False)
     except EOFError:
-        raise unknown from None  # no answer; the line says how to give it on the command line
+        raise unknown from None  # no answer: the line names the command's option for it
     return "none" if chosen == 0 else shown[chosen - 1][0]
 
 
@@ -167,7 +167,6 @@ def _add(whole: ImportReport, part: ImportReport) -> None:
 
 
 def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> None:
-    """The report for people."""
     counts: IngestCounts = report.counts
     rows = table()
     people = counted(len(report.entities), "person", "people")
@@ -195,7 +194,7 @@ def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> N
 
 
 def estimate_line(estimate: Estimate, *, hint: bool = False) -> str:
-    """What summarising would take now, and how much of it comes later, in words; with a ``hint`` what does it."""
+    """What summarising would cost now and later, in one line; with ``hint`` also the command that does it."""
     later = f"{counted(estimate.later, 'interaction')} later, once old enough"
     if not estimate.interactions:
         return f"nothing is due now, {later}" if estimate.later else "nothing"

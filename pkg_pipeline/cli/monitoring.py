@@ -1,4 +1,4 @@
-"""``stats`` and ``queue``: how the memory is doing and what waits (P30–P32). Both ask a stage and print."""
+"""``pkg-pipeline stats`` and ``pkg-pipeline queue`` (P30–P32)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pkg_pipeline.stages.monitoring.stage import Statistics, statistics
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
 
 FIRST_ROWS = 5
-"""Of each list, where no list is asked for."""
+"""Of each list, if no single list is asked for."""
 
 COLUMNS = {
     "waiting": ("interaction_id", "chat", "ended_at", "due_at", "attempts", "reason"),

@@ -1,4 +1,4 @@
-"""Commands that keep the house: init, db, backup, restore, uninstall."""
+"""Commands for the memory as a whole: init, db, backup, restore, uninstall."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def start(json: JsonFlag = False) -> None:
     """Start the embedded server and let it run until `db stop`."""
     settings = _embedded_only()
     embedded.keep(settings.database_folder, kept=True)
-    with embedded.running(settings.database_folder) as url:  # as a user, so that no other one stops it meanwhile
+    with embedded.running(
+        settings.database_folder
+    ) as url:  # counts as a user of the server, so that no other process stops it meanwhile
         pass
     show({"running": True, "url": url}, as_json=json, human=lambda screen: screen.print(f"running: {url}"))
 
@@ -164,7 +166,7 @@ def restore(
 
     settings, origins = load_with_origins()
     try:
-        backups.check(file)  # before any question, and before a server is made for it
+        backups.check(file)  # before any question and before a server is created for it
         given = carried_settings.carried(backups.kept(file))
         carried_settings.refuse_other_zone(given, settings, origins)
         with database(settings) as url:
@@ -183,7 +185,7 @@ def restore(
 
 
 def _end_unfinished_runs(settings: Settings, url: str) -> None:
-    """Runs that were under way when the backup was made, maybe on another machine, would seem to go on for ever."""
+    """Ends runs that were unfinished at the time of the backup: they would look as if they were running."""
     from pkg_pipeline.adapters import dagster_home
     from pkg_pipeline.adapters.postgres import backup as backups
 

@@ -1,4 +1,4 @@
-"""How far long work is: bars on a terminal, a line now and then where nobody watches; always on standard error."""
+"""Progress on standard error: bars on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from pkg_pipeline.cli.terminal import notes, plain
 
 SECONDS_BETWEEN_LINES = 10.0
 SHORT_SECONDS = 2.0
-"""What is over by then needs no bar."""
+"""Shorter work needs no bar."""
 
 OnPart = Callable[[str, int, int], object]
-"""Hears what is worked on, how much of it is done, and how much there is."""
+"""Gets the name of the work, how much is done, and how much there is."""
 
 
 @contextmanager
 def showing(
     *, as_json: bool, starting: str = "", after_seconds: float = 0.0, lines: bool = True, in_bytes: bool = False
 ) -> Iterator[OnPart]:
-    """Bars with what is left of each kind of work, on a terminal, once ``after_seconds`` have passed; ``starting`` is
-    said until the first is known. With ``as_json`` there are none. Elsewhere, a log for instance, a line is printed
-    every ten seconds, unless ``lines`` is off.
+    """Bars on a terminal, once ``after_seconds`` have passed; ``starting`` is shown until the first is known. None with
+    ``as_json``. Without a terminal a line is printed every ten seconds, unless ``lines`` is off.
     """
     screen = notes()
     if as_json or not screen.is_terminal:
@@ -63,7 +62,7 @@ def showing(
 
 
 class Lines:
-    """Prints how far it is whenever so many seconds have passed since it began, or since the last line."""
+    """Prints a line after so many seconds without one."""
 
     def __init__(self, screen: Console, *, now: Callable[[], float] = time.monotonic) -> None:
         self._screen, self._now = screen, now

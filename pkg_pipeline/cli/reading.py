@@ -1,4 +1,4 @@
-"""Commands that read: entities, summaries, context. Each asks a stage and prints; none writes memory."""
+"""Commands that read: entities, summaries, context."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def context(
 
 
 def found_entity(memory: Memory, asked: str) -> ListedEntity:
-    """The entity of an id or name; the one line of a failure lists what it could have been."""
+    """The entity of an id or name; the error lists candidates."""
     try:
         return find_entity(memory.reads, asked)
     except (EntityUnknown, EntityAmbiguous) as error:
@@ -122,13 +122,13 @@ def nothing_imported() -> str:
 
 
 def say_if_empty(memory: Memory, *, found: object) -> None:
-    """A remark beside an answer in which nothing was ``found``, where the reason is that nothing was imported."""
+    """Notes that nothing was imported, if nothing was ``found`` for that reason."""
     if not found and memory.reads.is_empty():
         notes().print(f"note: {nothing_imported()}", markup=False)
 
 
 def found_chat(memory: Memory, asked: str, *, option: str, must_exist: bool = False) -> tuple[str, str]:
-    """(source, external id) of the chat that is named. One that is not there ends the command if it ``must_exist``."""
+    """(source, external id) of the named chat; with ``must_exist`` an unknown one ends the command."""
     asked = as_text(asked)
     try:
         return find_chat(memory.reads, asked)
@@ -145,7 +145,7 @@ def found_chat(memory: Memory, asked: str, *, option: str, must_exist: bool = Fa
 
 
 def print_context(screen: Console, answer: EntityContext) -> None:
-    """The block as a model gets it, then what it cost and what it left out."""
+    """The text as a model gets it, then its size and what was left out."""
     screen.print(without_controls(answer.block.text), markup=False, end="")
     screen.rule(style="dim")
     shape = answer.to_json()
@@ -194,7 +194,6 @@ def _print_summaries(screen: Console, items: tuple[dict[str, Any], ...], followi
 
 
 def day_of(given: str | None, option: str) -> date | None:
-    """A day as given on the command line."""
     if given is None:
         return None
     try:
@@ -204,7 +203,7 @@ def day_of(given: str | None, option: str) -> date | None:
 
 
 def moment_of(given: str, settings: Settings) -> datetime:
-    """An ISO time as given on the command line; without an offset it is local."""
+    """An ISO time of the command line; local without an offset."""
     try:
         moment = datetime.fromisoformat(given)
     except ValueError as error:

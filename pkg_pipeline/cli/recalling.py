@@ -57,7 +57,7 @@ def recall(
 
 
 def print_recall(screen: Console, answer: RecallResult) -> None:
-    """The block as a model gets it, then how it was found."""
+    """The text as a model gets it, then how it was found."""
     if not answer.block.lines:
         screen.print("nothing found")
     screen.print(without_controls(answer.block.text), markup=False, end="")

@@ -1,4 +1,4 @@
-"""``pkg-pipeline reembed``: another model for the vectors, beside the one in use. Options, progress and words only."""
+"""``pkg-pipeline reembed``: computes the vectors of another model beside those in use."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _list(memory: Memory, *, as_json: bool) -> None:
     show({"items": [asdict(one) for one in found]}, as_json=as_json, human=lambda screen: _print_sizes(screen, found))
 
 
-# ── what people see ───────────────────────────────────────────────────────────────────────────
+# ── output ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _print_report(screen: Console, report: ReembedReport) -> None:

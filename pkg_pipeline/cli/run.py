@@ -1,4 +1,4 @@
-"""``pkg-pipeline run``: all that is due now, or a range of partitions, through Dagster, in this process."""
+"""``pkg-pipeline run``: what is due now, or a range of partitions, through Dagster in this process."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 SUMMARIES = "interaction_summaries"
 SETTLE_POLL_SECONDS = 0.25
 LONGEST_SETTLE_SECONDS = 5.0
-"""A file copied in just before the command is waited for; one that is still growing is left to the next run."""
+"""Waits this long for a file that was just copied in; one still growing is left to the next run."""
 
 SHOWN_ROWS = 40
 SHOWN_AS_COLUMNS = ("pending", "failed")
-"""Checks whose numbers the table shows anyway."""
+"""Checks whose numbers are columns of the table."""
 
 
 def run(
@@ -73,7 +73,7 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What was worked off: attempted partitions, interactions that still wait, wall seconds, checks that fail."""
+    """Attempted partitions, interactions still waiting, wall seconds, failing checks."""
 
     rows: list[RunRow]
     waiting: int
@@ -86,7 +86,6 @@ class RunSummary:
         return sum(row.status != "done" or (row.asset == "messages" and row.failed > 0) for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
-        """The shape of ``run --json``."""
         return {
             "runs": [asdict(row) for row in self.rows],
             "failed": self.failed,
@@ -95,7 +94,6 @@ class RunSummary:
         }
 
     def line(self) -> str:
-        """One line for people."""
         if not self.rows:
             return "Nothing is due." if not self.waiting else f"Nothing is due now; {_left(self.waiting)}."
         total = sum(row.rows for row in self.rows if row.asset == SUMMARIES)
@@ -113,9 +111,7 @@ def work_off(
     on_part: OnPart = lambda *_: None,
     verbose: bool = False,
 ) -> RunSummary:
-    """Run what is due through Dagster in this process, or the partitions ``keys`` of the one asset given, if it gives
-    any; nothing due starts nothing.
-    """
+    """Runs what is due in this process through Dagster, or the partitions that ``keys`` gives for one asset."""
     rows: list[RunRow] = []
     checks: Sequence[CheckRow] = ()
 
@@ -141,7 +137,7 @@ def _execute(
     *,
     verbose: bool,
 ) -> Sequence[CheckRow]:
-    """Dagster is loaded here and not before: it takes seconds. Returns the checks that fail."""
+    """Loads Dagster, which takes seconds. Returns the failing checks."""
     from pkg_pipeline.adapters import dagster_home
     from pkg_pipeline.defs import local_runs as here
 
@@ -155,7 +151,7 @@ def _execute(
 
 
 def _assets(only: str | None, *, has_keys: bool) -> tuple[str, ...]:
-    """What is run: all assets, or one. Days alone are those of the summaries."""
+    """All assets, or one; ``--partition`` and ``--from`` alone mean the summaries."""
     if only is None:
         return (SUMMARIES,) if has_keys else ASSETS
     if only not in ASSETS:
@@ -165,7 +161,7 @@ def _assets(only: str | None, *, has_keys: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """First days of the partitions that were named; ``hint`` is the option that named them."""
+    """First days of the named partitions; ``hint`` is the option that named them."""
 
     grain: Grain
     keys: Sequence[date]
@@ -207,8 +203,8 @@ def _range(grain: Grain, first: date, last: date) -> _Asked:
 
 
 def _there(memory: PipelineMemory, asked: _Asked) -> list[str]:
-    """Keys of what was asked for, all of which has to exist: weeks and months do once they are over. Of a range that
-    begins before the memory does, the rest.
+    """Keys of what was asked for. Partitions must exist (weeks and months: once over); days before the memory's first
+    are cut off a range.
     """
     settings, start, grain = memory.settings, memory.partitions_start, asked.grain
     today = datetime.now(settings.zone).date()
@@ -228,7 +224,7 @@ def _day(text: str, *, hint: str) -> date:
 
 
 def _let_settle(inbox: Inbox) -> None:
-    """Wait for what was put into the inbox a moment ago, as far as it comes to rest soon."""
+    """Waits for recent files in the inbox, for a few seconds at most."""
     deadline = time.monotonic() + LONGEST_SETTLE_SECONDS
     while len(inbox.ready()) < len(inbox.drops()) and time.monotonic() < deadline:
         time.sleep(SETTLE_POLL_SECONDS)

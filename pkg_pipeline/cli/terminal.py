@@ -1,6 +1,5 @@
-"""How commands speak: one JSON document for programs, tables for people, one clear line for a failure.
-
-Rich and the settings are loaded by what needs them: ``--help`` needs neither.
+"""Output of commands: one JSON document for programs, tables for people, one line for a failure. Rich and the settings
+are loaded only where needed.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ YesFlag = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 DEMO_FOLDER = "demo"
-"""The demo's own home, within the home in force."""
+"""The demo's home, inside the home in force."""
 
 COLUMNS_WITHOUT_TERMINAL = 160
-"""Nobody sees where a line of a file ends; eighty columns would only cut names."""
+"""Output to a file has no width; eighty columns would cut names."""
 
 _CONTROLS = {
     code: "\N{REPLACEMENT CHARACTER}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
@@ -40,16 +39,16 @@ _CONTROLS = {
 
 
 class CommandFailed(Exception):
-    """A command cannot do what was asked; the message is the one line that the person sees."""
+    """A command cannot do what was asked; the message is the line the user sees."""
 
 
 def console() -> Console:
-    """For people: standard output, colours and width as the terminal has them."""
+    """Standard output for people, with the terminal's colours and width."""
     return _console(stderr=False)
 
 
 def notes() -> Console:
-    """Progress and remarks: standard error, so that standard output stays what was asked for."""
+    """Standard error, for progress and remarks."""
     return _console(stderr=True)
 
 
@@ -63,26 +62,25 @@ def _console(*, stderr: bool) -> Console:
 
 
 def plain(text: object) -> str:
-    """Words of others between words of ours: no markup in them is obeyed, no control sequence reaches a terminal."""
+    """Text of others for our output: markup is escaped, control sequences removed."""
     from rich.markup import escape
 
     return escape(without_controls(text))
 
 
 def as_text(typed: str) -> str:
-    """What was typed, bytes that are no UTF-8 as question marks: neither JSON nor the database takes them."""
+    """Typed text with invalid UTF-8 replaced: neither JSON nor the database takes it."""
     return typed.encode("utf-8", "replace").decode()
 
 
 def without_controls(text: object) -> str:
-    """``text`` with line ends and tabs as its only control characters, and nothing that turns a line around."""
+    """``text`` without control characters other than line ends and tabs, and without marks that reverse a line."""
     from pkg_pipeline.memory.text.cleaning import without_direction
 
     return without_direction(str(text)).translate(_CONTROLS)
 
 
 def show(answer: Any, *, as_json: bool, human: Callable[[Console], None]) -> None:
-    """Print ``answer`` for programs or for people."""
     if as_json:
         import orjson
 
@@ -92,9 +90,8 @@ def show(answer: Any, *, as_json: bool, human: Callable[[Console], None]) -> Non
 
 
 def own_command(*, home: Path | None = None) -> str:
-    """How this program is called from the folder in which it was, for lines that are to be copied.
-
-    With PKG_HOME where a shell would else reach another home: another ``home`` than the one it comes to by itself.
+    """How this program is called from the current folder, for lines to copy. Adds PKG_HOME if ``home`` is not the
+    default.
     """
     beside = Path(sys.executable).with_name("pkg-pipeline")
     on_path = shutil.which("pkg-pipeline")
@@ -108,14 +105,16 @@ def own_command(*, home: Path | None = None) -> str:
 
 
 def settings_in_force() -> Settings:
-    """The settings. Raises SettingsError, whose line ends the command."""
+    """Raises SettingsError, whose line ends the command."""
     from pkg_pipeline.settings import load
 
     return load()
 
 
 def confirm(question: str, *, yes: bool, as_json: bool, details: Iterable[object] = ()) -> None:
-    """Go on only with consent to ``details``. Raises CommandFailed where nobody can be asked, typer.Abort for a no."""
+    """Continues only with consent to ``details``. Raises CommandFailed where nobody can be asked,
+    typer.Abort for a no.
+    """
     if yes:
         return
     if as_json or not sys.stdin.isatty():
@@ -127,7 +126,7 @@ def confirm(question: str, *, yes: bool, as_json: bool, details: Iterable[object
 
 @contextmanager
 def memory_in_force(settings: Settings | None = None) -> Iterator[Memory]:
-    """The memory of ``settings``, or of those in force. What a stage says of a wrong request is wrong usage here."""
+    """The memory of ``settings``, or of those in force. Errors of a request become wrong usage."""
     from pkg_pipeline.stages.reads.paging import BadCursor
     from pkg_pipeline.stages.reads.stores import BadRequest
     from pkg_pipeline.wiring import open_memory
@@ -143,13 +142,13 @@ def memory_in_force(settings: Settings | None = None) -> Iterator[Memory]:
 
 
 def one_of(given: str | None, allowed: Iterable[str], option: str) -> None:
-    """Raises the wrong usage of an option that is none of what it may be."""
+    """Raises wrong usage for a value that is not allowed."""
     if given is not None and given not in allowed:
         raise typer.BadParameter(f"{given!r} is none of {', '.join(allowed)}", param_hint=option)
 
 
 def table(*headers: str, numbers: slice = slice(0)) -> Table:
-    """A plain table; the columns ``numbers`` are set to the right. Without headers it has two columns, names first."""
+    """A plain table; the columns in ``numbers`` are right-aligned. Without headers it has two columns, names first."""
     from rich.table import Table
 
     made = Table(*headers, box=None, show_header=bool(headers), padding=(0, 2, 0, 0))
@@ -159,14 +158,14 @@ def table(*headers: str, numbers: slice = slice(0)) -> Table:
 
 
 def say_if_more(screen: Console, cursor: str | None) -> None:
-    """How to come to the next page."""
+    """How to get the next page."""
     if cursor is not None:
         screen.print(f"there is more: --cursor {cursor}", markup=False)
 
 
 @contextmanager
 def working(words: str, *, as_json: bool) -> Iterator[None]:
-    """A sign of life on a terminal, for what takes its time."""
+    """A spinner on a terminal."""
     screen = notes()
     if as_json or not screen.is_terminal:
         yield
@@ -181,13 +180,13 @@ def counted(number: float, one: str, many: str | None = None) -> str:
 
 
 def let_readers_leave() -> None:
-    """A reader of standard output who leaves ends the command without a word; a remark that nobody reads is lost."""
+    """A reader that closes standard output ends the command silently; unread remarks are dropped."""
     sys.stdout = cast(TextIO, _Unread(sys.stdout, ends=True))
     sys.stderr = cast(TextIO, _Unread(sys.stderr, ends=False))
 
 
 class _Unread:
-    """A text stream; after its reader has left everything goes nowhere."""
+    """A text stream that writes nowhere once its reader has left."""
 
     def __init__(self, stream: TextIO, *, ends: bool) -> None:
         self._stream, self._ends = stream, ends

@@ -1,4 +1,4 @@
-"""The answers of the monitoring routes as OpenAPI documents them; a test holds what is served to these models."""
+"""Answers of the monitoring routes for OpenAPI; a test compares them with what is served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/v1/summarization/…`` and ``/metrics``: how the memory is doing (P30–P32). Each asks a stage and renders."""
+"""``/v1/summarization/…`` and ``/metrics`` (P30–P32)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_ROWS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPorts:
-    """What these routes work with. ``receipts_lost`` counts since the server started."""
+    """Ports of these routes. ``receipts_lost`` counts since the server started."""
 
     store: PostgresMonitoringStore
     params: MonitoringParams
@@ -38,7 +38,6 @@ def _json(body: Mapping[str, Any]) -> Response:
 
 
 def monitoring_routes(ports: MonitoringPorts, metrics: Metrics, *, clock: Clock) -> APIRouter:
-    """All of them."""
     router = APIRouter(tags=["monitoring"], responses=answers(503))
 
     @router.get("/v1/summarization/stats", summary="How the memory is doing", response_model=models.Stats)

@@ -1,6 +1,5 @@
-"""What the routes of sessions read of a request: the key in its path, a body of many messages.
-
-Here bytes become a list of objects. What a message must have, and what becomes of it, is ``stages/sessions/stage``.
+"""Parsing of session requests: the key in the path, a body of messages as a list of objects. Messages are validated by
+``stages/sessions``.
 """
 
 from __future__ import annotations
@@ -19,19 +18,18 @@ from pkg_pipeline.memory.hashing import chat_id_of
 PREFIX = "/v1/sessions/"
 MOST_MESSAGES = 1_000
 MOST_CONTAINERS = 250_000
-"""Brackets in one body: each is an object of a hundred bytes and more once it is read."""
+"""Brackets in one body; each becomes an object of a hundred bytes or more."""
 
 
 class EncodedKeys:
-    """Keeps the key of a session percent-encoded in the path, as it was sent: decoded, one with ``/`` in it would be
-    several parts of a path, and ``a/window`` the window of ``a``. ``session_named`` decodes it.
+    """Keeps a session's key percent-encoded in the path, because a decoded ``/`` would split it: ``a/window`` would be
+    the window of ``a``. ``session_named`` decodes it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] == "http" and scope["path"].startswith(PREFIX):
             sent: bytes | None = scope.get("raw_path")
             path = quote(scope["path"]) if sent is None else sent.decode("latin-1").partition("?")[0]
@@ -40,7 +38,7 @@ class EncodedKeys:
 
 
 def session_named(encoded: str) -> str:
-    """The id or key that a path names. Raises ``BadPart``."""
+    """The id or key in a path. Raises ``BadPart``."""
     try:
         found = unquote_to_bytes(encoded).decode()
     except UnicodeDecodeError:
@@ -53,12 +51,12 @@ def session_named(encoded: str) -> str:
 
 
 async def raw_body(request: Request) -> bytes:
-    """The body as it came; how long it may be is the business of ``BodyLimits``."""
+    """The body as sent; ``BodyLimits`` checks its length."""
     return await request.body()
 
 
 def message_list(body: bytes) -> list[Any]:
-    """The messages of ``{"messages": […]}`` or of a bare list, whatever they are. Raises ``BadPart``."""
+    """The messages of ``{"messages": […]}`` or of a bare list, not validated. Raises ``BadPart``."""
     if body.count(b"{") + body.count(b"[") > MOST_CONTAINERS:
         raise BadPart("body", "", f"the body has more than {MOST_CONTAINERS:,} brackets; send it in several requests")
     try:

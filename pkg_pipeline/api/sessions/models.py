@@ -1,7 +1,5 @@
-"""The bodies and answers of the session routes as OpenAPI documents them; a test holds what is served to these models.
-
-Messages of a request are not parsed by these models: there may be a thousand of them, and one that is wrong must not
-cost the others. See ``stages/sessions/stage``.
+"""Bodies and answers of the session routes for OpenAPI; a test compares them with what is served. Messages of a request
+are not parsed by them: a wrong one among a thousand must not reject the others.
 """
 
 from __future__ import annotations

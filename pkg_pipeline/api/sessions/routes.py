@@ -1,7 +1,5 @@
-"""``/v1/sessions``: live sessions over HTTP. Each route parses, asks ``Sessions``, renders. No rule, no SQL.
-
-Handlers are plain functions on the server's threads. The messages of a request are read as they came, without a model
-of each: an agent sends its turns here all day long.
+"""``/v1/sessions``. Handlers are plain functions on the server's threads; messages are read without a pydantic model
+each, for speed.
 """
 
 from __future__ import annotations
@@ -44,7 +42,6 @@ def _json(body: Mapping[str, Any], status: int = 200) -> Response:
 
 
 def session_routes(sessions: SessionWork) -> APIRouter:
-    """All of them."""
     router = APIRouter(tags=["sessions"])
     router.include_router(_reading(sessions))
     router.include_router(_writing(sessions))

@@ -1,1 +1,1 @@
-"""Long-running programs: dev, serve, Dagster's pages, one service of a deployment."""
+"""Long-running programs: dev, serve, Dagster's pages, services of a deployment."""

@@ -1,4 +1,4 @@
-"""Who may call the API that this machine serves: tokens of the settings, or one of its own that is made once."""
+"""Who may call the API: tokens of the settings, or a token of this machine that is made once."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pkg_pipeline.cli.terminal import CommandFailed
 from pkg_pipeline.settings import Settings
 
 NOBODY_IS_ASKED = "none"
-"""``PKG_API_TOKENS=none``: every program of this machine may call."""
+"""``PKG_API_TOKENS=none``: any program on this machine may call."""
 
 OWN_TOKEN = "this-machine"
 
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """``own_secret`` is that of the token made here; None where the settings name others, or none."""
+    """``own_secret`` belongs to the token made here; None if the settings name tokens, or none."""
 
     tokens: tuple[ApiToken, ...]
     own_secret: str | None
 
 
 def has_tokens(settings: Settings) -> bool:
-    """Whether the settings name tokens: only then may other machines reach the API."""
+    """Whether the settings name tokens; only then may other machines reach the API."""
     return _given(settings) not in ("", NOBODY_IS_ASKED)
 
 
 def callers_of(settings: Settings) -> Callers:
-    """The tokens in force; its own is made on first use. Raises CommandFailed."""
+    """The tokens in force; this machine's own is made on first use. Raises CommandFailed."""
     given = _given(settings)
     if given == NOBODY_IS_ASKED:
         return Callers((), None)
@@ -42,12 +42,12 @@ def callers_of(settings: Settings) -> Callers:
         raise CommandFailed(f"PKG_API_TOKENS: {error}") from error
     except TokenUnusable as error:
         raise CommandFailed(str(error)) from error
-    # whoever can read the file can do anything with the memory without it
+    # whoever can read this file can read the memory without it
     return Callers((ApiToken(OWN_TOKEN, "admin", hashlib.sha256(secret.encode()).hexdigest()),), secret)
 
 
 def curl_line(address: str, secret: str) -> str:
-    """How a person asks the API, to be pasted into a shell."""
+    """A curl command to paste into a shell."""
     return f'curl -H "Authorization: Bearer {secret}" {address}/v1/entities'
 
 

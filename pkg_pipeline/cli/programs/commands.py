@@ -1,6 +1,5 @@
-"""The long-running programs and how each is started: code server, webserver, daemon, API, the local model.
-
-Command lines hold no secret; what a program must know is in its environment, and each gets only what it needs.
+"""How each program is started: code server, webserver, daemon, API, fake LLM. No secret is on a command line; each gets
+only the environment it needs.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from pkg_pipeline.cli.programs.supervise import Probe, Program, http_answers, so
 MODULE = "pkg_pipeline.definitions"
 PAGES_TOKEN = "PKG_DAGSTER_TOKEN"
 SECRETS = ("DATABASE_URL", "ANTHROPIC_API_KEY", "PKG_API_TOKENS", PAGES_TOKEN)
-"""Dagster's webserver and daemon need none of these: they see the instance and ask the code server."""
+"""Not passed to Dagster's webserver and daemon, which use the instance and the code server."""
 
 LOADED = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name } } } }"
 _COMMAND_LINE = "from pkg_pipeline.cli.app import main; main()"
 
 
 def code_server(socket: Path, environment: Mapping[str, str]) -> Program:
-    """Loads the definitions for webserver, daemon and runs, anew when it is asked to, on a socket that only this user
-    can open.
+    """Loads the definitions for webserver, daemon and runs, and reloads them on request; listens on a unix socket that
+    only this user can open.
     """
     told = {**environment, CODE_SERVER_VARIABLE: str(socket)}
     command = [*reloading_server(), "--socket", str(socket), "--log-level", "warning"]
@@ -37,9 +36,7 @@ def code_server(socket: Path, environment: Mapping[str, str]) -> Program:
 
 
 def reloading_server() -> list[str]:
-    """The command of a code server that has the definitions in a process of their own, which it can replace: runs that
-    the old one started go on.
-    """
+    """Command of a code server that keeps the definitions in a replaceable process; runs of the old one go on."""
     return [
         sys.executable,
         "-m",
@@ -53,7 +50,7 @@ def reloading_server() -> list[str]:
 
 
 def workspace(folder: Path, socket: Path) -> Path:
-    """The workspace file that leads webserver and daemon to the code server."""
+    """Writes the workspace file with which webserver and daemon find the code server."""
     file = folder / "workspace.yaml"
     file.write_text(
         f"load_from:\n  - grpc_server:\n      socket: {socket}\n      location_name: pkg_pipeline\n", encoding="utf-8"
@@ -62,10 +59,10 @@ def workspace(folder: Path, socket: Path) -> Path:
 
 
 def webserver(file: Path, port: int, token: str, environment: Mapping[str, str]) -> Program:
-    """Dagster's pages behind our gate; the address opens them once for the browser that follows it."""
+    """Dagster's pages behind our token gate; the address holds the token for the browser."""
     command = [sys.executable, "-m", "pkg_pipeline.cli.programs.pages", "--workspace", str(file), "--port", str(port)]
     address = f"http://127.0.0.1:{port}"
-    # the pages answer before the definitions are there: what counts is that the asset graph can be shown
+    # the pages answer before the definitions are loaded: ready is when the asset graph can be shown
     asked = Request(
         f"{address}/graphql",
         json.dumps({"query": LOADED}).encode(),
@@ -110,7 +107,7 @@ def _listens(port: int) -> Probe:
 
 
 def _beats(url: str) -> Probe:
-    """The daemon has written a heartbeat since the probe was made."""
+    """Ready once the daemon has written a heartbeat after the probe was made."""
     since: list[object] = []
 
     def probe() -> bool:

@@ -1,4 +1,4 @@
-"""``pkg-pipeline dev``: database, Dagster's UI and daemon, the API; one Ctrl-C ends all."""
+"""``pkg-pipeline dev``: database, Dagster's UI and daemon, and the API, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def dev(
 ) -> None:
     """Start everything and keep it running until Ctrl-C."""
     screen = console()
-    INTERRUPTION.is_bounded = False  # the group of programs has bounds of its own
+    INTERRUPTION.is_bounded = False  # the group of programs has its own timeouts
     settings = _with_a_memory(settings_in_force(), screen)
     with _only_one(settings.home), _runtime_folder() as folder, supervised(settings.home / "logs") as group:
         ui = free_port(
@@ -60,14 +60,14 @@ def dev(
                 _say_all(screen, settings, chosen)
                 group.wait()
                 screen.print("stopping …")
-                group.end()  # before the database goes
+                group.end()  # before the database is stopped
         except Stopped:
             screen.print("stopping …")
     screen.print("stopped.")
 
 
 def _with_a_memory(settings: Settings, screen: Console) -> Settings:
-    """The settings, or those of the demo where there is nothing to show but the demo's memory."""
+    """The settings, or the demo's if only the demo's memory has data."""
     demo = settings.home / DEMO_FOLDER
     if settings.database_url is not None or embedded.is_initialised(settings.database_folder):
         return settings
@@ -82,7 +82,7 @@ def _with_a_memory(settings: Settings, screen: Console) -> Settings:
 
 
 def _prepare(settings: Settings, url: str) -> None:
-    """Dagster's tables, and an end for runs that an earlier ``dev`` left behind when it was killed."""
+    """Creates Dagster's tables and ends runs left by a killed ``dev``."""
     from pkg_pipeline.defs.automation import orphans
 
     with dagster_home.prepared(settings.dagster_home, url) as instance:
@@ -134,13 +134,15 @@ def _say_all(screen: Console, settings: Settings, chosen: list[Program]) -> None
         lines.append(f"model    {addresses['fake-llm']} (local, made-up answers)")
     settings.inbox.mkdir(parents=True, exist_ok=True)
     for line in lines:
-        screen.print(line, markup=False, soft_wrap=True)  # an address is for a click or a copy: never cut in two
+        screen.print(
+            line, markup=False, soft_wrap=True
+        )  # an address is for clicking or copying and must not be wrapped
     screen.print("Ctrl-C ends all.")
 
 
 @contextmanager
 def _only_one(home: Path) -> Iterator[None]:
-    """Two on one home would run every schedule twice. The kernel frees the lock of a process that was killed."""
+    """Locks the home: two programs would run every schedule twice. The kernel frees a killed process's lock."""
     home.mkdir(parents=True, exist_ok=True)
     holder = home / "dev.pid"
     lock = fasteners.InterProcessLock(home / "dev.lock")
@@ -157,7 +159,7 @@ def _only_one(home: Path) -> Iterator[None]:
 
 @contextmanager
 def _runtime_folder() -> Iterator[Path]:
-    """A short path of this user's own: a socket's may have about a hundred characters."""
+    """A short private path: a socket's path may have about a hundred characters."""
     folder = Path(tempfile.mkdtemp(prefix="pkgdev-"))
     try:
         yield folder

@@ -1,8 +1,7 @@
-"""Dagster's pages behind our gate: ``python -m pkg_pipeline.cli.programs.pages --port 3000 --workspace FILE``.
+"""Dagster's pages behind our token gate: ``python -m pkg_pipeline.cli.programs.pages --port 3000 --workspace FILE``.
 
-Dagster's own web application runs inside this process, so that no port of its own is open. The token and the names of
-a proxy are settings; Dagster's home and storage are in the environment. Two imports are of Dagster's private modules:
-it has no public way to open a workspace for its own web application.
+Dagster's web application runs in this process, so that it opens no port of its own. Two imports are private, because
+Dagster has no public way to open a workspace for its web application.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from pkg_pipeline.settings import SettingsError
 
 POLL_MILLISECONDS = 2_000
 SHUTDOWN_SECONDS = 5
-"""How long an answer may take that had begun; pages that stay open hold a WebSocket each."""
+"""Time for unfinished answers; each open page holds a WebSocket."""
 
 
 def main() -> int:
-    """Serve until SIGINT or SIGTERM."""
+    """Serves until SIGINT or SIGTERM."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
@@ -57,7 +56,7 @@ def main() -> int:
 
 @contextmanager
 def _pages(given: argparse.Namespace) -> Iterator[ASGIApp]:
-    """Dagster's web application over the instance of the environment and the code server that was ``given``."""
+    """Dagster's web application over the instance of the environment and the given code server."""
     from dagster import DagsterInstance
     from dagster._core.workspace.context import WorkspaceProcessContext
     from dagster._core.workspace.load_target import GrpcServerTarget, WorkspaceFileTarget

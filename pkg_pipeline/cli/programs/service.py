@@ -1,7 +1,5 @@
-"""One long-running program of a deployment: ``python -m pkg_pipeline.cli.programs.service code|webserver|daemon|api``.
-
-For containers, where each program has its own: sets what it needs in the environment and becomes it. ``dev`` runs them
-all at once.
+"""One program of a deployment: ``python -m pkg_pipeline.cli.programs.service init|code|webserver|daemon|api``. For
+containers: sets the environment and executes the program.
 """
 
 from __future__ import annotations
@@ -22,13 +20,13 @@ from pkg_pipeline.settings import Settings, SettingsError
 CODE_PORT = 4000
 CODE_PORT_VARIABLE = "PKG_CODE_PORT"
 CODE_HOST_VARIABLE = "PKG_CODE_HOST"
-"""Where webserver and daemon find the code server; in docker-compose.yml the service's name."""
+"""Host of the code server; in docker-compose.yml the service's name."""
 
 SERVICES = ("init", "code", "webserver", "daemon", "api")
 
 
 def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """What to execute for ``service``, and its environment. The database must be one by ``DATABASE_URL``."""
+    """Command and environment of ``service``. The database must be given by ``DATABASE_URL``."""
     if settings.database_url is None:
         raise SettingsError("DATABASE_URL: a deployment of several programs needs a PostgreSQL server of its own")
     url = wiring.database_url(settings, start=False)
@@ -55,7 +53,7 @@ def command(service: str, settings: Settings, environ: Mapping[str, str]) -> tup
 
 
 def initialise(settings: Settings) -> None:
-    """Migrate the memory and Dagster's tables, once, before the programs start."""
+    """Migrates the memory and Dagster's tables before the programs start."""
     with (
         wiring.open_memory(settings) as memory,
         dagster_home.prepared(settings.dagster_home, memory.url),
@@ -64,7 +62,7 @@ def initialise(settings: Settings) -> None:
 
 
 def settle_orphans(settings: Settings) -> None:
-    """Runs are children of the code server: those of the one before this have nobody left to end them."""
+    """Ends runs of an earlier code server: their processes went with it."""
     from pkg_pipeline.defs.automation import orphans
 
     with dagster_home.instance(settings.dagster_home, wiring.database_url(settings, start=False)) as instance:
@@ -72,7 +70,7 @@ def settle_orphans(settings: Settings) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Become the named program; returns only after ``init`` or when something is wrong."""
+    """Becomes the named program; returns only after ``init`` or on an error."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     os.umask(PRIVATE)
     if len(given) != 1 or given[0] not in SERVICES:

@@ -1,4 +1,4 @@
-"""``pkg-pipeline serve``: the API. What reads has connections that cannot write."""
+"""``pkg-pipeline serve``: the API. Its reads use read-only connections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pkg_pipeline.wiring.recall import recall_parts, relevant_by, warm_up
 from pkg_pipeline.wiring.summaries import ReachableBackfills
 
 READ_CONNECTIONS = 16
-"""At most this many answers are read at the same time; the server's threads wait for one another beyond it."""
+"""Answers that are read at the same time; further threads of the server wait."""
 
 
 def serve(
@@ -39,7 +39,7 @@ def serve(
     """Serve the API until Ctrl-C. Without PKG_API_TOKENS it makes a token of this machine's own and prints it."""
     settings = settings_in_force()
     bound = host or settings.api_host
-    INTERRUPTION.is_bounded = False  # what is being answered is answered, within the server's own bounds
+    INTERRUPTION.is_bounded = False  # answers under way are finished, within the server's own timeouts
     try:
         check_address(bound, has_tokens=not no_token and has_tokens(settings))
         callers = Callers((), None) if no_token else callers_of(settings)
@@ -50,9 +50,9 @@ def serve(
         receipts = BackgroundReceiptSink(PostgresReceiptSink(memory.connections)) if settings.receipts else None
         store = PostgresReadStore(reads, zone=settings.zone)
         questions = recall_parts(settings, reads, memory.counter, rewriting=memory.rewriting)
-        memory.monitoring.recount()  # what changed while nobody counted, so that no reader has to
+        memory.monitoring.recount()  # counts what changed while nothing ran, so that no read has to
         try:
-            memory.counter.count("warm")  # the vocabulary is loaded before the first answer, not during it
+            memory.counter.count("warm")  # loads the vocabulary before the first answer
             warm_up(questions, reads)
             sessions = closing.enter_context(memory.serving_sessions(reads=reads, recall=questions))
             serve_app(
@@ -83,14 +83,14 @@ def serve(
                 on_ready=lambda address: _say_address(address, callers),
             )
         except KeyboardInterrupt:
-            pass  # the server has answered what it had begun and says so by raising the signal again
+            pass  # the server has finished its answers and raises the signal again
         except CannotServe as error:
             raise CommandFailed(str(error)) from error
         finally:
             if receipts is not None:
                 receipts.close()
             reads.close()
-    if INTERRUPTION.number not in (None, signal.SIGINT):  # Ctrl-C is how one ends it; another signal is told
+    if INTERRUPTION.number not in (None, signal.SIGINT):  # Ctrl-C is the normal end; another signal is reported
         raise typer.Exit(BY_SIGNAL + INTERRUPTION.number)
 
 

@@ -1,7 +1,5 @@
-"""Several programs run as one: started in order, waited for, ended together, nothing left behind.
-
-Which programs is the caller's business. Each runs in a process group of its own, so that Ctrl-C reaches this process
-alone, which then ends every group: politely, then firmly.
+"""Runs several programs as one: started together, waited for, ended together. Each has its own process group, so that
+Ctrl-C reaches only this process, which then ends every group.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from pkg_pipeline.cli.terminal import CommandFailed
 
 POLL_SECONDS = 0.1
 POLITE_SECONDS = 15.0
-"""Dagster's programs end their threads within a few seconds of a SIGINT."""
+"""Before SIGKILL. Dagster's programs end within a few seconds of a SIGINT."""
 FIRM_SECONDS = 5.0
 PR_SET_PDEATHSIG = 1
 
@@ -36,7 +34,7 @@ Probe = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One child. ``ready`` tells when it answers; ``address`` is what to print then, if anything."""
+    """A child process. ``ready`` tells when it answers; ``address`` is printed then."""
 
     name: str
     command: Sequence[str]
@@ -47,7 +45,7 @@ class Program:
 
 
 class Stopped(Exception):
-    """SIGINT, SIGTERM or SIGHUP came."""
+    """SIGINT, SIGTERM or SIGHUP was received."""
 
 
 class Group:
@@ -59,7 +57,7 @@ class Group:
         self.stop = threading.Event()
 
     def start(self, programs: Sequence[Program], on_ready: Callable[[Program], None]) -> None:
-        """Start all at once and wait until each answers. Raises CommandFailed when one ends or takes too long."""
+        """Starts all and waits until each answers. Raises CommandFailed if one ends or takes too long."""
         for program in programs:
             self._running.append((program, self._spawn(program)))
         waiting = list(programs)
@@ -75,14 +73,14 @@ class Group:
             self._pause()
 
     def wait(self) -> None:
-        """Until a signal comes (returns) or a program ends by itself (raises CommandFailed)."""
+        """Returns on a signal; raises CommandFailed when a program ends by itself."""
         with contextlib.suppress(Stopped):
             while True:
                 self._raise_if_ended()
                 self._pause()
 
     def end(self) -> None:
-        """End every group and wait for it; safe to call twice."""
+        """Ends every group and waits for it; safe to call twice."""
         steps = ((signal.SIGINT, POLITE_SECONDS), (signal.SIGTERM, FIRM_SECONDS), (signal.SIGKILL, FIRM_SECONDS))
         for number, seconds in steps:
             alive = [child for _, child in self._running if _group_lives(child)]
@@ -126,7 +124,7 @@ class Group:
 
 @contextmanager
 def supervised(log_folder: Path) -> Iterator[Group]:
-    """A group that ends with the block, however it is left; signals only set its ``stop``."""
+    """A group that ends with the block; signals set its ``stop``."""
     log_folder.mkdir(parents=True, exist_ok=True)
     group = Group(log_folder)
 
@@ -134,7 +132,7 @@ def supervised(log_folder: Path) -> Iterator[Group]:
         del number, frame
         group.stop.set()
 
-    # handlers of our own also undo a SIGINT that a background job inherits as ignored
+    # our handlers also undo the SIG_IGN that a background job inherits for SIGINT
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield group
@@ -148,7 +146,7 @@ def supervised(log_folder: Path) -> Iterator[Group]:
 
 
 def http_answers(asked: str | Request, *, holding: str = "") -> Probe:
-    """``asked``, by GET where it is an address, brings a 200 and ``holding`` in its body; no proxy is used."""
+    """Ready once a GET of ``asked`` gives a 200 with ``holding`` in its body; without proxy."""
 
     def probe() -> bool:
         try:
@@ -161,7 +159,7 @@ def http_answers(asked: str | Request, *, holding: str = "") -> Probe:
 
 
 def socket_answers(path: Path) -> Probe:
-    """Something listens on a unix socket."""
+    """Ready once something listens on the unix socket."""
 
     def probe() -> bool:
         with socket.socket(socket.AF_UNIX) as client:
@@ -172,10 +170,10 @@ def socket_answers(path: Path) -> Probe:
 
 
 def free_port(host: str, port: int, *, option: str) -> int:
-    """``port``, or for 0 any free one. Raises CommandFailed when another program has it."""
+    """``port``, or for 0 a free one. Raises CommandFailed if another program has it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do; a port in TIME_WAIT is free
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: a port in TIME_WAIT counts as free
         try:
             probe.bind((host, port))
         except OSError as error:
@@ -191,13 +189,13 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def _end_with_parent() -> None:
-    """In the child, before exec: the kernel ends it when this process is killed and can no longer do so."""
+    """In the child, before exec: the kernel ends it when this process is killed."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _group_lives(child: subprocess.Popen[bytes]) -> bool:
-    """Whether any process of the group is left, the child or what it started."""
+    """Whether any process of the group is running."""
     child.poll()
     try:
         os.killpg(child.pid, 0)

@@ -1,4 +1,4 @@
-"""``pkg-pipeline sessions``: chats that are followed while they run."""
+"""``pkg-pipeline sessions``: live sessions."""
 
 from __future__ import annotations
 

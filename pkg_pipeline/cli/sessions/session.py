@@ -1,4 +1,4 @@
-"""``pkg-pipeline session …``: add messages to a live session, say what happened, fold it, change it, look at it."""
+"""``pkg-pipeline session …``: append messages, report an event, fold, change, show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pkg_pipeline.stages.sessions.parsing import NothingRead
 from pkg_pipeline.wiring.sessions import SessionWork
 
 BATCH_MESSAGES = 1_000
-"""Go in together, in one transaction."""
+"""Messages per transaction."""
 
 LONGEST_LINE_BYTES = 16 * 1024 * 1024
 SHOWN_REJECTIONS, REPORTED_REJECTIONS = 10, 1_000
@@ -119,7 +119,7 @@ def _lines_of(file: Path | None) -> Iterator[Iterator[tuple[str, Any]]]:
 
 
 def _messages(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
-    """(place, JSON value) of every line that is not blank. What is no JSON stays bytes, which no message is."""
+    """(line number, JSON value) of each non-blank line. Invalid JSON stays bytes, which are rejected as a message."""
     number = 0
     while line := stream.readline(LONGEST_LINE_BYTES):
         number += 1
@@ -134,7 +134,7 @@ def _messages(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def _appended(sessions: SessionWork, session: str, lines: Iterator[tuple[str, Any]]) -> dict[str, Any]:
-    """One answer over all batches: those before a failure stay, and the same lines again change nothing twice."""
+    """One answer over all batches: those before a failure stay, and repeating the lines changes nothing."""
     counts: dict[str, int] = dict.fromkeys(_COUNTS, 0)
     rejected, rejected_count = list[dict[str, str]](), 0
     answer: dict[str, Any] | None = None
@@ -162,7 +162,7 @@ def _refused(where: str, reason: object) -> dict[str, str]:
     return {"where": where, "reason": str(reason)}
 
 
-# ── for people ────────────────────────────────────────────────────────────────────────────────
+# ── output ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _print_appended(screen: Console, answer: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""``pkg-pipeline threads``: threads of LangGraph agents in the database of their saver."""
+"""``pkg-pipeline threads``: threads of LangGraph agents in the database of their checkpointer."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def delete(
 ) -> None:
     """A thread out of LangGraph's tables and every trace of it out of the memory. There is no way back."""
     with _opened(url) as work:
-        work.source.list()  # before anybody is asked: the database must be there
+        work.source.list()  # before any question: the database must exist
         confirm(f"Delete the thread {name!r} for good?", yes=yes, as_json=json)
         was_there, report = work.delete(name)
         if not was_there and not any(report.to_json().values()):
@@ -109,7 +109,7 @@ def delete(
 
 @contextmanager
 def _opened(url: str | None) -> Iterator[ThreadWork]:
-    """Threads over a memory. The address and the extra are looked at first: no server is started in vain."""
+    """Threads over a memory. Checks address and extra before a server is started."""
     from pkg_pipeline.wiring.threads import open_threads
 
     settings = settings_in_force()

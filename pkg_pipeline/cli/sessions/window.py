@@ -1,4 +1,4 @@
-"""``pkg-pipeline window``: the next prompt of a session, as a model would get it. Asks a stage and prints."""
+"""``pkg-pipeline window``: the next prompt of a session as a model gets it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def window(
 
 
 def print_window(screen: Console, answer: Mapping[str, Any]) -> None:
-    """What the budget went to, then each message with its role and the beginning of what it says."""
+    """Prints the budget, then each message with its role and beginning."""
     tiers = table("tier", "tokens", "messages", numbers=slice(1, None))
     for tier in answer["tiers"]:
         tiers.add_row(tier["tier"], f"{tier['tokens']:,}", f"{len(tier['messages']):,}")

@@ -1,4 +1,4 @@
-"""What the session commands share: the session that is named, the choices of an option, messages for people."""
+"""Shared by the session commands: the named session, choices of options, messages for people."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ SHOWN_CHARACTERS = 120
 
 @contextmanager
 def session_named(session: str, *, makes: bool = False) -> Iterator[tuple[SessionWork, str]]:
-    """The sessions of the memory in force, and the key of the session: of one that is there, or as it was given.
-
-    That ``session`` is no name, or not there, ends the command as it should. Where an unknown key ``makes`` a session,
-    a person's key is one too and never leads to the chat with that person.
+    """The sessions of the memory in force, and the key of an existing session or the key as given. A bad or unknown
+    name ends the command. With ``makes`` an unknown key is a new session, also if it is a person's key.
     """
     given = as_text(session)
     try:
@@ -38,7 +36,7 @@ def session_named(session: str, *, makes: bool = False) -> Iterator[tuple[Sessio
                 is_meant = not makes or known in key_spellings(given) or ":" not in given
                 found = chat_key(*known) if is_meant else given
             except ChatUnknown:
-                found = given  # made by it, or refused with the words of a session
+                found = given  # created by this command, or refused as a session
             except ChatAmbiguous as error:
                 raise CommandFailed(str(error)) from error
             yield memory.sessions, found
@@ -47,12 +45,11 @@ def session_named(session: str, *, makes: bool = False) -> Iterator[tuple[Sessio
 
 
 def minute(moment: str | None) -> str:
-    """A moment of an answer for people."""
     return "" if moment is None else moment[:16].replace("T", " ")
 
 
 def print_state(screen: Console, state: Mapping[str, Any]) -> None:
-    """One session: how it is folded and served, what it holds, when it is looked at next."""
+    """Prints one session: its policy, what it holds, when it is checked next."""
     rows = table()
     rows.add_row("session", plain(state["session"]) + (f" ({plain(state['label'])})" if state["label"] else ""))
     rows.add_row("id", str(state["id"]))
@@ -74,7 +71,7 @@ def print_state(screen: Console, state: Mapping[str, Any]) -> None:
 
 
 def print_messages(screen: Console, messages: Sequence[Mapping[str, Any]]) -> None:
-    """Each with its role, or who said it, and the beginning of what it says."""
+    """Prints each with its role or sender and the beginning of its text."""
     rows = table()
     for message in messages:
         rows.add_row(plain(speaker(message)), plain(beginning(message)))
@@ -82,12 +79,12 @@ def print_messages(screen: Console, messages: Sequence[Mapping[str, Any]]) -> No
 
 
 def speaker(message: Mapping[str, Any]) -> str:
-    """Who says a message, in whichever form."""
+    """Role or sender of a message in any format."""
     return str(message.get("role") or message.get("sender_name") or message.get("sender") or message.get("type") or "")
 
 
 def beginning(message: Mapping[str, Any]) -> str:
-    """One line of what a message says in whichever form; calls of tools and their results are named."""
+    """One line of a message in any format; tool calls and results are named."""
     said = " ".join(" ".join(_pieces(message)).split())
     return said if len(said) <= SHOWN_CHARACTERS else said[: SHOWN_CHARACTERS - 1] + "…"
 
