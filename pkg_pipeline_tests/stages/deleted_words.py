@@ -126,6 +126,15 @@ def delete(url: str, home: Path, *, now: str = "2025-03-01T12:00:00+00:00") -> N
         memory.sessions.append(SESSION, [("", said)])
 
 
+ROWS_OF_TABLES = {"live_summaries", "standing_folds"}
+"""Views for statements: rows as their tables have them, with the words that are withheld until they are blanked."""
+
+
+def shown_by_views(url: str) -> set[int]:
+    """How many rows of the views that are read by people hold the text."""
+    return {count for name, count in texts(url, schema="pkg", kind="VIEW").items() if name not in ROWS_OF_TABLES}
+
+
 def texts(url: str, *, schema: str, kind: str) -> dict[str, int]:
     """How many rows of each relation of a schema hold the text; ``kind``: VIEW or BASE TABLE."""
     with psycopg.connect(url) as connection:

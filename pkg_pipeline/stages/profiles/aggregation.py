@@ -1,7 +1,7 @@
 """What is counted of one relationship, as frames over one typed read (P20–P22): totals, gaps, weeks, response times.
 
-pandas is allowed in this room: a person of ten thousand interactions is columns, not ten thousand records. It is loaded
-by whoever makes profiles or asks for these frames.
+pandas is allowed in this room: a person of ten thousand interactions is columns, not ten thousand records. It takes a
+second to load, so only counting loads it.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pandas as pd
 
 from pkg_pipeline.memory.profile import rules
 from pkg_pipeline.stages.profiles.stores import Extent
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOMENT: Final = "datetime64[us, UTC]"
 TALKS: Final = {
@@ -32,6 +34,8 @@ SPOKEN: Final = {"interaction_id": "object", "sent_at": MOMENT, "is_self": "bool
 
 def framed(rows: Sequence[Sequence[Any]], columns: dict[str, str]) -> pd.DataFrame:
     """Rows whose values are in the order of ``columns``, which gives the dtypes."""
+    import pandas as pd
+
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
     return pd.DataFrame({
         name: pd.Series(pd.to_datetime(list(given), utc=True) if dtype == MOMENT else list(given), dtype=dtype)
@@ -92,6 +96,8 @@ def response_minutes(spoken: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Median minutes until each side answers the other within one interaction, by the week of the answer: ``them``,
     ``me``. Counted from the last message of one side to the first of the other.
     """
+    import pandas as pd
+
     before = spoken.groupby("interaction_id", sort=False)[["sent_at", "is_self"]].shift()
     answers = before["sent_at"].notna() & (before["is_self"] != spoken["is_self"])
     minutes = (spoken["sent_at"] - before["sent_at"])[answers].dt.total_seconds() / 60
@@ -103,6 +109,8 @@ def response_minutes(spoken: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 def _sundays(moments: pd.Series, zone: ZoneInfo) -> pd.Series:
     """The local day on which the week of each begins."""
+    import pandas as pd
+
     local = moments.dt.tz_convert(zone).dt.tz_localize(None).dt.normalize()
     days = (local.dt.day_of_week + 1) % 7  # of the week that are over
     return local - days * pd.Timedelta(days=1)

@@ -10,7 +10,7 @@ COMMENT ON VIEW eligible_chats IS
     'P34: chats that are summarised, searched and told of: none that is mass, no channel unless its export or a person gave it a category.';
 
 CREATE VIEW live_summaries AS SELECT * FROM interaction_summaries WHERE status IN ('completed', 'dirty');
-COMMENT ON VIEW live_summaries IS 'The one summary of an interaction that is served; dirty ones wait to be made anew.';
+COMMENT ON VIEW live_summaries IS 'The one summary of an interaction that is served, as its table has it: where dirty_reason is deleted, its words are shown nowhere.';
 
 CREATE VIEW live_messages AS SELECT * FROM messages WHERE kind = 'message' AND deleted_at IS NULL;
 COMMENT ON VIEW live_messages IS 'What is said: no service entries, nothing that was deleted at its source.';
@@ -19,7 +19,7 @@ CREATE VIEW live_texts AS SELECT * FROM message_texts WHERE kind = 'message' AND
 COMMENT ON VIEW live_texts IS 'live_messages with their words, wherever those are kept.';
 
 CREATE VIEW standing_folds AS SELECT * FROM session_summaries WHERE status <> 'superseded';
-COMMENT ON VIEW standing_folds IS 'Folds that no later one replaced, dirty ones among them.';
+COMMENT ON VIEW standing_folds IS 'Folds that no later one replaced, as their table has them: where dirty_reason is deleted, their words are shown nowhere.';
 
 CREATE VIEW held_leases AS SELECT * FROM leases WHERE expires_at > clock_timestamp();
 COMMENT ON VIEW held_leases IS 'Leases in force.';
