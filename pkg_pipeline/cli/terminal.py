@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
+from typer._click.globals import get_current_context  # of the command that is running
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -137,8 +138,9 @@ def memory_in_force(settings: Settings | None = None) -> Iterator[Memory]:
         except BadCursor as error:
             raise typer.BadParameter(str(error), param_hint="--cursor") from error
         except BadRequest as error:
-            name = error.field if error.field == "query" else f"--{error.field.replace('_', '-')}"
-            raise typer.BadParameter(str(error), param_hint=name) from error
+            option = f"--{error.field.replace('_', '-')}"
+            options = {name for one in get_current_context().command.params for name in one.opts}
+            raise typer.BadParameter(str(error), param_hint=option if option in options else error.field) from error
 
 
 def one_of(given: str | None, allowed: Iterable[str], option: str) -> None:

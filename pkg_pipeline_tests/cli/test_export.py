@@ -55,7 +55,7 @@ def test_all_forms_hold_the_same_rows_in_the_same_order(told: Program, table: st
     rows, lines = in_csv(text), in_lines(told.ok("export", table, "--format", "jsonl").out)
     assert text.splitlines()[0].split(",") == names, "the head is there without a row, too"
     assert len(rows) == len(lines)
-    assert bool(rows) == (table in {"summaries", "decisions", "action_items", "messages", "costs"})
+    assert bool(rows) == (table in {"summaries", "decisions", "action_items", "activity", "messages", "costs"})
     for row, one in zip(rows, lines, strict=True):
         assert list(one) == names
         for name, value in one.items():

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import orjson
-import pandas as pd
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -26,6 +25,9 @@ from pkg_pipeline.stages.profiles.stores import (
     ProfilePrompt,
     Words,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SQL = Statements("profiles")
 
@@ -109,7 +111,8 @@ def _moments(week: Week) -> dict[str, Any]:
 def _talks(rows: Sequence[Any]) -> pd.DataFrame:
     talks = aggregation.framed(rows, aggregation.TALKS)
     points = ",".join(given or "null" for given in talks["key_points"])
-    return talks.assign(key_points=pd.Series(orjson.loads(f"[{points}]"), dtype=object))
+    talks["key_points"] = orjson.loads(f"[{points}]")
+    return talks
 
 
 def _meaningful(connection: Connection, given: dict[str, Any], until: datetime) -> datetime | None:
