@@ -1,7 +1,4 @@
-"""The entry point for Dagster's tools: one lazy function. Nothing is read or connected when this is imported.
-
-When it is called the memory is asked once in which month it begins, if it answers.
-"""
+"""Entry point for Dagster's tools. Importing it reads nothing; the call asks the memory for its first month."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from pkg_pipeline.defs.build import build_definitions
 
 @dg.definitions
 def definitions() -> dg.Definitions:
-    """What ``dagster dev -m pkg_pipeline.definitions``, code servers and our own commands load."""
+    """Loaded by ``dagster dev -m pkg_pipeline.definitions``, code servers and our commands."""
     from pkg_pipeline import settings
     from pkg_pipeline.defs.pipeline_memory import begin_if_known
 

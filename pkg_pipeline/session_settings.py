@@ -1,4 +1,4 @@
-"""Settings of live sessions (H, W, T, L): a part of ``Settings`` of its own, with the checks over several of them."""
+"""Settings of live sessions (H, W, T, L), a part of ``Settings``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 
 class SessionSettings(BaseModel):
-    """Thresholds of folding and of the window, each with its row."""
+    """Thresholds of folding and of the window."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -60,7 +60,7 @@ class SessionSettings(BaseModel):
 
     @model_validator(mode="after")
     def _combinations(self) -> SessionSettings:
-        """W1, T2: what cannot work together is refused, by name."""
+        """W1, T2: rejects invalid combinations by name."""
         pairs = (
             ("fold_min_messages", "fold_max_messages"),
             ("fold_min_tokens", "fold_max_tokens"),

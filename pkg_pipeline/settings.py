@@ -1,7 +1,4 @@
-"""One frozen Settings: every threshold of the specification with its row, where each value came from.
-
-The environment and ``$PKG_HOME/pkg.toml`` are read in ``load()``, when called, never at import.
-"""
+"""Frozen ``Settings`` with the origin of each value; environment and ``$PKG_HOME/pkg.toml`` are read by ``load()``."""
 
 from __future__ import annotations
 
@@ -21,14 +18,11 @@ from pkg_pipeline.session_settings import SESSION_ENVIRONMENT, SessionSettings
 
 
 class SettingsError(Exception):
-    """A setting is wrong; the message says which, and what it may be."""
+    """An invalid setting: which, and what it may be."""
 
 
 class Settings(SessionSettings):
-    """Everything that can be set. Field names are the keys of ``pkg.toml``; ``ENVIRONMENT`` maps the variables.
-
-    Those of live sessions are in ``session_settings``.
-    """
+    """All settings. Field names are the keys of ``pkg.toml``; ``ENVIRONMENT`` maps variables."""
 
     # where
     home: Path
@@ -157,19 +151,19 @@ class Settings(SessionSettings):
 
     @property
     def embedder_kind(self) -> Literal["offline", "openai", "none"]:
-        """``auto`` takes the endpoint where embeddings have an address or a key of their own, else the offline one."""
+        """``auto`` is ``openai`` if an embedding address or key is set, else ``offline``."""
         if self.embedder == "auto":
             return "openai" if self.embedding_base_url or self.embedding_api_key else "offline"
         return self.embedder
 
     @property
     def embedding_url_in_force(self) -> str | None:
-        """L9: its own address, or the general one."""
+        """L9: own address, or the general one."""
         return self.embedding_base_url or self.api_base_url
 
     @property
     def embedding_key_in_force(self) -> SecretStr | None:
-        """L9: its own key, or the general one."""
+        """L9: own key, or the general one."""
         return self.embedding_api_key or self.api_key
 
     @property
@@ -178,7 +172,7 @@ class Settings(SessionSettings):
 
     @property
     def cache(self) -> Path:
-        """What may be deleted at any time: it is made anew when it is missed."""
+        """May be deleted at any time."""
         return self.home / "cache"
 
     @property
@@ -210,25 +204,24 @@ ENVIRONMENT: Mapping[str, str] = {
     "API_KEY": "api_key",
     "PKG_API_TOKENS": "api_tokens",
 }
-"""Variables with a name of their own (INTERFACES.md); every other field is ``PKG_`` + its name in capitals."""
+"""Variables with own names; all others are ``PKG_`` + the field in capitals."""
 
 
 OTHER_PREFIXES = ("PKG_DAGSTER_URL", "PKG_DAGSTER_LINK", "PKG_DBT_", "PKG_TEST_", "PKG_CODE_")
-"""Variables that the program hands to its own parts."""
+"""Variables used between parts of the program."""
 
 
 def variable_of(field: str) -> str:
-    """The environment variable of a field."""
     return next((name for name, target in ENVIRONMENT.items() if target == field), f"PKG_{field.upper()}")
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings in force: defaults, then ``pkg.toml``, then the environment. Raises SettingsError."""
+    """Defaults, then ``pkg.toml``, then the environment. Raises SettingsError."""
     return load_with_origins(environ)[0]
 
 
 def load_with_origins(environ: Mapping[str, str] | None = None) -> tuple[Settings, dict[str, str]]:
-    """The settings and, for each field, where its value came from (``doctor`` prints it)."""
+    """The settings, and field → origin of its value (for ``doctor``)."""
     environ = os.environ if environ is None else environ
     try:
         home = Path(environ.get("PKG_HOME") or Path.home() / ".local" / "share" / "pkg-pipeline").expanduser()
@@ -272,13 +265,13 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean X?)`` for a misspelt name, or nothing."""
+    """`` (did you mean X?)`` for a misspelt name, or ""."""
     found = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {found[0]}?)" if found else ""
 
 
 def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Variables that begin like ours and set nothing, each with what it may have been meant to be."""
+    """Variables with our prefix that set nothing, each with a suggestion."""
     environ = os.environ if environ is None else environ
     known = [variable_of(field) for field in Settings.model_fields]
     return [
@@ -292,7 +285,7 @@ def _one_line(error: ValidationError, origins: Mapping[str, str]) -> str:
     problems: list[str] = []
     for problem in error.errors(include_url=False, include_input=False):
         said = problem["msg"].removeprefix("Value error, ")
-        # a rule over several settings belongs to all that its words name
+        # a rule over several settings belongs to all named in its message
         fields = [str(problem["loc"][0])] if problem["loc"] else re.findall(r"\w+", said)
         places = [_place(field, origins[field]) for field in fields if field in origins]
         problems.append(f"{', '.join(places)}: {said}")
@@ -300,7 +293,7 @@ def _one_line(error: ValidationError, origins: Mapping[str, str]) -> str:
 
 
 def _place(field: str, origin: str) -> str:
-    """Where a person changes it: the variable, or the file with its key."""
+    """Where to change it: the variable, or the file with its key."""
     if origin == "default":
         return variable_of(field)
     return origin if origin == variable_of(field) else f"{field} in {origin}"

@@ -1,6 +1,5 @@
-"""The composition root: builds the adapters that the settings ask for and hands them to the stages.
-
-The only place where a stage meets its adapters. No rule, no SQL, no Dagster.
+"""Composition root: builds the adapters that the settings name and passes them to the stages. No rules, no SQL, no
+Dagster.
 """
 
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock

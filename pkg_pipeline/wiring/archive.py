@@ -1,4 +1,4 @@
-"""The archive's part of the composition root: the stage's ports and parameters from the settings in force."""
+"""Wiring of the archive."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class ArchiveWork:
-    """What ``Memory`` does with the archive."""
+    """The archive operations of ``Memory``."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
         self._store = PostgresArchiveStore(process.connections)
 
     def due_months(self) -> list[date]:
-        """First days of the months to archive or to drop now, oldest first."""
+        """First days of the months to archive or drop now, oldest first."""
         return archive.due_months(self._deps, self._params)
 
     def archive_months(
@@ -34,21 +34,21 @@ class ArchiveWork:
         run_id: str | None = None,
         on_month: Callable[[MonthReport], None] = lambda _: None,
     ) -> list[MonthReport]:
-        """Archive what is ready in each month and drop what is over its time. ``run_id``: nothing is paid for it."""
+        """Archive what is ready in each month and drop expired months."""
         del run_id
         return archive.archive_months(months, deps=self._deps, params=self._params, on_month=on_month)
 
     def blank_deleted(self) -> int:
-        """Blank the words of messages that were deleted at their source long enough ago; how many messages."""
+        """Blank messages deleted at their source long enough ago; returns how many."""
         after_days = self._process.settings.deleted_revision_retention_days
         return archive.blank_deleted(self._store, clock=self._process.clock, after_days=after_days)
 
     def status(self) -> ArchiveStatus:
-        """Every month the archive holds or waits for, and what the next run would do."""
+        """Every archived or waiting month, and what the next run would do."""
         return archive.status(self._deps, self._params)
 
     def restore(self, scope: RestoreScope) -> RestoreReport:
-        """Give texts back, byte for byte. Raises ``stages.archive.NothingThere``."""
+        """Restore texts unchanged. Raises ``stages.archive.NothingThere``."""
         after_days = self._process.settings.archive_after_days
         return archive.restore(scope, store=self._store, clock=self._process.clock, after_days=after_days)
 

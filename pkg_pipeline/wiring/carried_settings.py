@@ -1,6 +1,4 @@
-"""Settings that a backup carries, so that the memory goes on elsewhere as it was: those that somebody set, and the
-time zone. Not secrets, not what belongs to the machine, not which services are asked: those need keys of their own.
-"""
+"""Settings in a backup: those set explicitly, and the time zone; no secrets, paths or service names."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ STAYS = frozenset(
 
 
 def keep(url: str, settings: Settings, origins: Mapping[str, str]) -> None:
-    """Write them into the memory at ``url``, from where the backup takes them."""
+    """Store them in the memory at ``url``, for the backup."""
     chosen = {
         name: json.loads(json.dumps(value, default=str))
         for name in sorted(Settings.model_fields)
@@ -48,14 +46,14 @@ def keep(url: str, settings: Settings, origins: Mapping[str, str]) -> None:
 
 
 def carried(kept: Mapping[str, str]) -> dict[str, Any]:
-    """What a backup carries, of the rows of ``installation`` in it; one by an older program its time zone only."""
+    """The settings in a backup's ``installation`` rows; an old backup has only the time zone."""
     known = json.loads(kept.get(KEY, "{}"))
     found = {name: value for name, value in known.items() if name in Settings.model_fields and name not in STAYS}
     return {**found, **({TIMEZONE: kept[TIMEZONE]} if TIMEZONE in kept else {})}
 
 
 def refuse_other_zone(given: Mapping[str, Any], settings: Settings, origins: Mapping[str, str]) -> None:
-    """Raises SettingsError where somebody has set another time zone than the backup's."""
+    """Raises SettingsError if another time zone than the backup's is set explicitly."""
     zone = given.get(TIMEZONE, settings.timezone)
     if origins[TIMEZONE] != "default" and settings.timezone != zone:
         raise SettingsError(
@@ -65,7 +63,7 @@ def refuse_other_zone(given: Mapping[str, Any], settings: Settings, origins: Map
 
 
 def take_over(given: Mapping[str, Any], file: Path) -> list[str]:
-    """Write what nobody has set here into ``file`` (``pkg.toml``); returns the names."""
+    """Write settings not set here to ``file`` (``pkg.toml``); returns their names."""
     settings, origins = load_with_origins()
     new = {
         name: value for name, value in given.items() if origins[name] == "default" and _differs(settings, name, value)

@@ -1,4 +1,4 @@
-"""The chunks' part of the composition root: the store, the words' analyzer, the space in force and its embedder."""
+"""Wiring of chunks: store, term analyzer, active space and its embedder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS_ALONE = "words"
 
 
 class ChunkWork:
-    """What ``Memory`` does with chunks. No model is loaded before a text is embedded."""
+    """The chunk operations of ``Memory``. Models load with the first text."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -44,7 +44,7 @@ class ChunkWork:
     def build(
         self, days: tuple[date, date], *, on_day: Callable[[DayReport], None] = lambda _: None
     ) -> list[DayReport]:
-        """Chunks of what is outdated in the closed range of days; without a usable embedder their words alone."""
+        """Build outdated chunks in the closed range of days; terms only if no embedder is usable."""
         model, remark = self._model()
 
         def tell(report: DayReport) -> None:
@@ -54,7 +54,7 @@ class ChunkWork:
         return chunks.build_days(days, deps=self._deps(model), on_day=tell)
 
     def mark_outdated(self) -> bool:
-        """All days are due once more when the rules of indexing or the space became another; whether they did."""
+        """Mark all days if the indexing rules or the space changed; returns whether they did."""
         return self._store.mark_outdated(f"{INDEX_VERSION} {self._model()[0] or WORDS_ALONE}")
 
     def _deps(self, model: str | None) -> ChunkDeps:
@@ -73,9 +73,9 @@ class ChunkWork:
         )
 
     def _model(self) -> tuple[str | None, str | None]:
-        """The model whose vectors are made, if any, and a sentence where the settings name another one.
+        """(model to embed with, note if the settings name another).
 
-        Search never mixes spaces (B4): new chunks go into the space that is asked, whatever the settings prefer by now.
+        Spaces are never mixed (B4): new chunks go into the active space.
         """
         wanted = embedder_name(self._process.settings)
         if wanted is None or (active := self._spaces.active()) is None or active.model == wanted:
@@ -95,7 +95,7 @@ class ChunkWork:
 
 
 class Unusable:
-    """Stands for an embedder that the settings do not suffice for: its space waits, words go on."""
+    """An embedder that the settings do not suffice for: every call fails."""
 
     def __init__(self, model: str, why: str) -> None:
         self.model = model
@@ -111,13 +111,12 @@ OFFLINE = "offline"
 
 
 class ModelUnknown(Exception):
-    """A name that no embedder goes by; the message is a sentence."""
+    """No embedder has this name."""
 
 
 def space_named(given: str) -> str:
-    """The space that a person means: ``offline``, ``offline:NAME``, ``openai:NAME``, or a bare NAME of such a service.
-
-    Raises ModelUnknown.
+    """Full name of a space: ``offline``, ``offline:NAME``, ``openai:NAME``, or a bare NAME of that service. Raises
+    ModelUnknown.
     """
     name = given.strip()
     if name in (OFFLINE, OFFLINE_MODEL):
@@ -129,7 +128,7 @@ def space_named(given: str) -> str:
 
 
 class ReembedWork:
-    """What ``Memory`` does with spaces of vectors."""
+    """The operations of ``Memory`` on vector spaces."""
 
     def __init__(self, process: Process, *, embedder_of: Callable[[str], Embedder] | None = None) -> None:
         self._process = process
@@ -139,20 +138,19 @@ class ReembedWork:
         self._vectors = PostgresVectorStore(process.connections)
 
     def sizes(self) -> list[SpaceSize]:
-        """Every space with what it holds and lacks."""
         return self._spaces.sizes()
 
     def forecast(self, model: str) -> ReembedForecast:
-        """What ``run`` would have to do now; nothing is written and no model is asked."""
+        """What ``run`` would have to do; writes nothing, calls no model."""
         return reembed.forecast(model, spaces=self._spaces, counter=self._process.counter)
 
     def usd(self, model: str, tokens: int) -> float | None:
-        """The model in the wheel costs nothing; what a service takes for embeddings is not in the price table."""
+        """USD; 0 for the offline model, None for services (no embedding prices known)."""
         del tokens
         return 0.0 if model == OFFLINE_MODEL else None
 
     def run(self, model: str, *, drop_old: bool = False, on_progress: Progress = reembed.no_progress) -> ReembedReport:
-        """Fill, switch, drop. Raises ReembedStopped, ReembedBusy, SpaceLow, or at first SettingsError."""
+        """Fill, activate, drop. Raises ReembedStopped, ReembedBusy, SpaceLow, or at first SettingsError."""
         embedder = self._embedder_of(model)
         deps = ReembedDeps(
             spaces=self._spaces,
@@ -166,11 +164,11 @@ class ReembedWork:
         return reembed.reembed(model, deps=deps, drop_old=drop_old, on_progress=heard)
 
     def drop(self, model: str) -> int:
-        """Take a space away; how many vectors it had. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
+        """Drop a space; returns its number of vectors. Raises SpaceUnknown, SpaceMismatch, ReembedBusy."""
         return reembed.drop(model, spaces=self._spaces)
 
     def _fill(self, embedder: Embedder, space: Space, on_saved: Callable[[int], None]) -> Filled:
-        """One pass of the chunks stage over all days. Days stay marked for it: the space in force is its business."""
+        """One pass of the chunks stage over all days; their marks stay for the active space."""
         from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
         days = self._spaces.days()
@@ -194,7 +192,7 @@ class ReembedWork:
 
 
 class _NoMarks(PostgresPartitionStore):
-    """The store of partitions, left alone: what is filled beside the space in force ends nobody's marks."""
+    """Leaves the marks of the active space alone."""
 
     def begin(self, asset: str, keys: Sequence[str], *, now: datetime) -> Mapping[str, tuple[int, ...]]:
         del asset, keys, now
@@ -205,7 +203,7 @@ class _NoMarks(PostgresPartitionStore):
 
 
 class _Counted(PostgresVectorStore):
-    """Tells how many vectors were saved. Indexes wait until the space is full."""
+    """Reports the number of saved vectors; builds no index before the space is full."""
 
     def __init__(self, connections: ConnectionPool, on_saved: Callable[[int], None]) -> None:
         super().__init__(connections)

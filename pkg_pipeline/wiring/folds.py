@@ -1,4 +1,4 @@
-"""Folding live sessions over the adapters of a process."""
+"""Wiring of folds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def folding_stage(process: Process) -> Folding:
 
 
 def fold_rules(settings: SessionSettings) -> FoldRules:
-    """H2-H6, W1, T1, L2, L9 by the settings in force."""
+    """H2-H6, W1, T1, L2, L9 from the settings."""
     return FoldRules(
         min_messages=settings.fold_min_messages,
         min_tokens=settings.fold_min_tokens,

@@ -1,4 +1,4 @@
-"""Everything one process does with the memory: adapters are built when first asked for and handed to the stages."""
+"""``Memory``: all operations of one process; adapters are built on first use."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 
 APPEND_CONNECTIONS = 16
-"""At most so many requests are written at the same time; others wait for one of them."""
+"""Requests written at the same time; others wait."""
 
 
 class ImportFailed(Exception):
-    """Nothing was taken in; one line says why and what to do."""
+    """Nothing was imported; one line with the reason and remedy."""
 
 
 class Memory(Process):
-    """Everything one process does with the memory: the stages over what the process shares. Made by ``open_memory``."""
+    """All operations on one memory; made by ``open_memory``."""
 
     def import_path(
         self,
@@ -62,10 +62,10 @@ class Memory(Process):
         missing: Verdict = "open",
         on_progress: Callable[[ExportSource], None] | None = None,
     ) -> ImportReport:
-        """Take in a file, folder or zip. Raises ImportFailed, SelfUnknown, SpaceLow.
+        """Import a file, folder or zip. Raises ImportFailed, SelfUnknown, SpaceLow.
 
-        ``unknown_self_ok`` is for drops that nobody watches: then an export that does not say whose it is goes in
-        without an owner, and the report says so. ``missing`` is what the person says of messages that it lacks.
+        ``unknown_self_ok``: an export without a known owner is imported anyway, and reported. ``missing``: verdict on
+        messages it lacks.
         """
         from pkg_pipeline.adapters.exports.containers import UnreadableExport
         from pkg_pipeline.adapters.exports.detect import open_export
@@ -104,7 +104,7 @@ class Memory(Process):
         return report
 
     def build_interactions(self, chats: Collection[uuid.UUID] | None = None) -> InteractionsReport:
-        """Interactions of every touched chat, or of ``chats`` and a few more."""
+        """Build interactions of all changed chats, or of ``chats`` and a few more."""
         from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
         from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
         from pkg_pipeline.stages.interactions import stage as interactions
@@ -134,8 +134,8 @@ class Memory(Process):
         scope: Scope | None = None,
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
-        """What is due in the closed range of days, or what ``scope`` says of it; on a backfill's account what that
-        asked for. Raises LlmMisconfigured when every further call would fail, ``BackfillUnknown``.
+        """Summarise what is due in the closed range of days within ``scope``; a backfill's account implies its scope.
+        Raises LlmMisconfigured, ``BackfillUnknown``.
         """
         from pkg_pipeline.stages.summaries.stores import ALL_DUE
 
@@ -210,8 +210,8 @@ class Memory(Process):
     def serving_sessions(
         self, *, reads: ConnectionPool, recall: RecallParts, wait_seconds: float = POOL_WAIT_SECONDS
     ) -> Iterator[SessionWork]:
-        """For a server: windows are read over ``reads``, messages appended over connections of their own, for one of
-        which nobody waits longer than ``wait_seconds``, and what was served is recorded behind the answer.
+        """For a server: reads over ``reads``, appends over own connections (waiting at most ``wait_seconds``), receipts
+        written after the answer.
         """
         appending = engine.pool(self.url, size=APPEND_CONNECTIONS, is_checked=False, wait_seconds=wait_seconds)
         try:
@@ -221,7 +221,7 @@ class Memory(Process):
             appending.close()
 
     def session_work(self, *, appending: ConnectionPool | None = None) -> SessionWork:
-        """``appending``: unchecked connections for that alone, where many append all the time."""
+        """``appending``: unchecked connections reserved for appends."""
         from pkg_pipeline.wiring.sessions import SessionWork
 
         return SessionWork(
@@ -255,7 +255,7 @@ class Memory(Process):
 
     @cached_property
     def rewriting(self) -> RewritingWork | None:
-        """Other words for questions, one a process; None unless the settings want them."""
+        """Rephrasing of questions, one per process; None if switched off."""
         if not self.settings.recall_rewrite:
             return None
         from pkg_pipeline.wiring.rewriting import RewritingWork
@@ -272,7 +272,7 @@ class Memory(Process):
 
     @cached_property
     def reads(self) -> PostgresReadStore:
-        """Entities, summaries, contexts: nothing here can write memory."""
+        """Reads of entities, summaries and contexts."""
         from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
         return PostgresReadStore(self.connections, zone=self.settings.zone)
@@ -295,7 +295,7 @@ class Memory(Process):
 
 
 def context_settings(settings: Settings) -> ContextSettings:
-    """P1, P2 and P6 as the reads need them."""
+    """P1, P2 and P6 from the settings."""
     from pkg_pipeline.stages.reads.context import ContextSettings
 
     return ContextSettings(

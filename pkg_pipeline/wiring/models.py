@@ -1,6 +1,6 @@
-"""Language models and embedders: one table of providers, what a lane may spend, one embedder a vector space.
+"""Language models and embedders; SDKs are imported on use.
 
-A provider is an adapter, a row in ``PROVIDERS``, the settings it needs and its prices. SDKs load where they are asked.
+A provider is an adapter, a row in ``PROVIDERS``, its settings and prices.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OnAttempt = Callable[[LlmAttempt], None]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long one try may take, and how many there are; None: the adapter's own number."""
+    """Timeout of one try, and number of tries; None: the adapter's default."""
 
     timeout_seconds: float
     max_tries: int | None = None
@@ -32,10 +32,8 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """How one kind of language model is reached. ``model`` is its exact name, known without loading anything.
-
-    ``is_configured``: whether ``auto`` takes it. ``missing`` says in a line what the settings lack. ``endpoint`` is
-    where texts go, None where nothing leaves the machine. ``build`` may raise ``LlmMisconfigured``.
+    """One kind of language model. ``model`` is its exact name, ``is_configured`` whether ``auto`` takes it, ``missing``
+    what the settings lack, ``endpoint`` where texts are sent (None: nowhere). ``build`` may raise ``LlmMisconfigured``.
     """
 
     name: str
@@ -85,7 +83,7 @@ PROVIDERS = {
 
 
 def provider_of(settings: Settings) -> Provider:
-    """The one the settings name; ``auto`` takes the first that is configured, else the offline one."""
+    """The provider in the settings; ``auto`` takes the first configured one, else offline."""
     if settings.llm != "auto":
         return PROVIDERS[settings.llm]
     found = (one for one in PROVIDERS.values() if one.is_configured(settings))
@@ -95,7 +93,7 @@ def provider_of(settings: Settings) -> Provider:
 def language_model(
     settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience | None = None
 ) -> Llm:
-    """The model in force. Raises ``SettingsError`` for what the settings lack, ``LlmMisconfigured``."""
+    """The configured model. Raises ``SettingsError``, ``LlmMisconfigured``."""
     provider = provider_of(settings)
     if (missing := provider.missing(settings)) is not None:
         raise SettingsError(f"PKG_LLM: {provider.name} needs {missing}; set it, or PKG_LLM=offline")
@@ -109,11 +107,11 @@ CALLS: dict[str, tuple[Callable[[Settings], int], Period]] = {
     "session_compress": (lambda settings: settings.live_folds_per_day, "day"),
     "question_rewrite": (lambda settings: settings.recall_rewrites_per_day, "day"),
 }
-"""The live lane's caps of calls, by task (P12, P32)."""
+"""Task → call cap of the live lane (P12, P32)."""
 
 
 def caps(settings: Settings, task: str, lane: Lane) -> Caps:
-    """What one task may take on a lane: USD of a day over all tasks, and its own calls on the live lane."""
+    """Caps of one task on a lane: USD per day over all tasks, calls on the live lane."""
     if lane == "backfill":
         return Caps(settings.backfill_usd_per_day)
     calls, period = CALLS[task]
@@ -125,16 +123,15 @@ def caps_of(settings: Settings) -> Callable[[str, Lane], Caps]:
 
 
 def budget_store(settings: Settings, connections: ConnectionPool) -> PostgresBudgetStore:
-    """The one place that every paid call asks, with the rules in force."""
     return PostgresBudgetStore(connections, timezone=settings.timezone, unanswered_limit=settings.llm_unanswered_limit)
 
 
 OnUsage = Callable[[int | None, float], None]
-"""Told of every answered request: tokens (None where the service says nothing) and seconds."""
+"""Callback per answered request: (tokens or None, seconds)."""
 
 
 def embedder_name(settings: Settings) -> str | None:
-    """The vector space that the settings name, without loading anything; None without an embedder."""
+    """Name of the configured vector space; None without an embedder."""
     match settings.embedder_kind:
         case "offline":
             return OFFLINE_MODEL
@@ -147,9 +144,9 @@ def embedder_name(settings: Settings) -> str | None:
 def embedder_of(
     settings: Settings, *, on_usage: OnUsage | None = None, deadline_seconds: float | None = None
 ) -> Embedder | None:
-    """The embedder in force; None for ``none``. Raises SettingsError where ``openai`` has neither address nor key.
+    """The configured embedder; None for ``none``. Raises SettingsError for ``openai`` without address and key.
 
-    ``deadline_seconds`` bounds one call of a remote one; without it the adapter's own holds, which suits batches.
+    ``deadline_seconds`` limits one remote call; the default suits batches.
     """
     name = embedder_name(settings)
     return (
@@ -160,7 +157,7 @@ def embedder_of(
 def embedder_named(
     name: str, settings: Settings, *, on_usage: OnUsage | None = None, deadline_seconds: float | None = None
 ) -> Embedder:
-    """The embedder of one vector space, whatever the settings prefer (B4). Raises SettingsError."""
+    """The embedder of a named space (B4). Raises SettingsError."""
     if name == OFFLINE_MODEL:
         from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 

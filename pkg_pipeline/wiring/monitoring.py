@@ -1,4 +1,4 @@
-"""Monitoring's part of the composition root: what the figures are measured against, and who counts them."""
+"""Wiring of monitoring."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DAYS_BETWEEN_RECOUNTS = 10
 
 
 def monitoring_params(settings: Settings) -> MonitoringParams:
-    """P11, P12, P32 and what is in force (B5). Where nothing is paid there are no caps."""
+    """P11, P12, P32 and current versions (B5); no caps where nothing is paid."""
     provider = provider_of(settings)
     paid = provider.is_paid
     return MonitoringParams(
@@ -53,7 +53,7 @@ Report = TypeVar("Report")
 
 
 class MonitoringWork:
-    """What ``Memory`` does with figures."""
+    """The monitoring operations of ``Memory``."""
 
     def __init__(self, process: Process) -> None:
         self.params = monitoring_params(process.settings)
@@ -61,7 +61,7 @@ class MonitoringWork:
         self._keeper = PostgresStatisticsKeeper(process.connections, timezone=process.settings.timezone)
 
     def counting(self, on_day: Callable[[Report], None]) -> Callable[[Report], None]:
-        """``on_day``, with a recount every few days: a long run leaves its readers few days to count themselves."""
+        """``on_day`` with a recount every few days of a long run, so that readers count little."""
         days = 0
 
         def counted(report: Report) -> None:
@@ -74,12 +74,12 @@ class MonitoringWork:
         return counted
 
     def recount(self) -> int:
-        """Count what changed since the last recount; how many days. Readers are exact without it, but slower."""
+        """Recount days changed since the last recount; returns how many. Only speeds up readers."""
         return self._keeper.recount(minimum_messages=self.params.minimum_messages)
 
 
 def leave_unreported(process: Process, report: ImportReport, made: InteractionsReport) -> None:
-    """The numbers of one import, under the names that the assets use."""
+    """Store one import's numbers for the next run of the assets, by the names of their metadata."""
     work, counts = PostgresWorkStore(process.connections), report.counts
     taken = {
         "files": report.files,

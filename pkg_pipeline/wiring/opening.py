@@ -1,8 +1,4 @@
-"""From settings to an open memory: the clock, the server, the connections.
-
-Opening, migrating and reconciling are three things. Opening a memory at the newest revision asks one question and
-writes nothing.
-"""
+"""Opens a memory: clock, server, connections. Opening one at the newest revision writes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ POOL_CONNECTIONS = 6
 
 
 def clock_of(settings: Settings) -> Clock:
-    """The memory's clock. Raises SettingsError for a pinned time that has not come yet."""
+    """The memory's clock. Raises SettingsError for a pinned time in the future."""
     if settings.now is None:
         return SystemClock()
     if settings.now > datetime.now(UTC):
@@ -33,7 +29,7 @@ def clock_of(settings: Settings) -> Clock:
 
 
 def database_url(settings: Settings, *, start: bool = True) -> str:
-    """The libpq URL in force; the embedded server is started if need be."""
+    """The libpq URL; starts the embedded server if needed."""
     if settings.database_url is not None:
         return engine.libpq_url(settings.database_url.get_secret_value())
     return embedded.start(settings.database_folder) if start else embedded.dsn(settings.database_folder)
@@ -41,9 +37,8 @@ def database_url(settings: Settings, *, start: bool = True) -> str:
 
 @contextmanager
 def database(settings: Settings, *, stays: bool = False) -> Iterator[str]:
-    """The URL for as long as the caller needs the server; an embedded one ends with its last user.
-
-    For a caller who ``stays`` one that crashed is started again.
+    """The URL while the server is needed; an embedded server stops with its last user. ``stays``: restart a crashed
+    one.
     """
     if settings.database_url is not None:
         yield engine.libpq_url(settings.database_url.get_secret_value())
@@ -59,10 +54,10 @@ def database(settings: Settings, *, stays: bool = False) -> Iterator[str]:
 def open_memory(
     settings: Settings, *, connections: int = POOL_CONNECTIONS, stays: bool = False, migrates: bool = True
 ) -> Iterator[Memory]:
-    """The memory with at most so many ``connections``. ``stays``: for a long-running program. Tables that are not at
-    the newest revision are migrated first, or refused where the caller is not one who ``migrates``.
+    """The memory with at most ``connections``. ``stays``: for long-running programs. Raises DatabaseUnavailable,
+    EmbeddedError, SettingsError.
 
-    Raises DatabaseUnavailable, EmbeddedError or SettingsError with one line.
+    Tables of an older revision are migrated, or refused unless ``migrates``.
     """
     clock = clock_of(settings)
     home_files.make_private(settings.home)
@@ -76,7 +71,7 @@ def open_memory(
                 )
             found = migrate(url, settings)
         if found.timezone != settings.timezone:
-            # partitions are local days: another zone would file old interactions under other days
+            # partitions are local days of this zone
             raise SettingsError(
                 f"PKG_TIMEZONE: this memory was made with {found.timezone} and its days are cut there; set it back, "
                 f"or begin a new PKG_HOME with {settings.timezone}"
@@ -89,7 +84,7 @@ def open_memory(
 
 
 def migrate(url: str, settings: Settings) -> migrations.Installed:
-    """Bring the tables to the newest revision and fix the time zone of a new memory; what is installed then."""
+    """Migrate to the newest revision; stores the time zone of a new memory."""
     migrations.upgrade(url)
     with engine.connect(url, autocommit=True) as connection:
         connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
@@ -99,9 +94,8 @@ def migrate(url: str, settings: Settings) -> migrations.Installed:
 
 
 def reconcile(memory: Memory) -> None:
-    """Bring what is marked into line with the settings, the program and the time: what was given up under another
-    prompt or model is due again, the index too where its rules changed, backfills with nothing left end, words that
-    were deleted long enough ago go. Idempotent; for whoever is about to work, not for readers.
+    """Apply changed settings, program versions and time: revive what failed under another prompt or model, mark the
+    index if its rules changed, end finished backfills, blank deleted messages. Idempotent; for workers, not readers.
     """
     from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 

@@ -1,7 +1,4 @@
-"""What one process shares: settings, clock, connections, the token counter, the model, partitions, ledger and budget.
-
-It knows no stage. Adapters are built when first asked for: a command from the shell uses one or two of them.
-"""
+"""Shared parts of one process: settings, clock, connections, token counter, model, ledger; built on first use."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Process:
-    """Settings in, adapters out. ``close`` ends what was opened, the connections last."""
+    """Settings in, adapters out. ``close`` closes the connections last."""
 
     def __init__(self, settings: Settings, *, url: str, connections: ConnectionPool, clock: Clock) -> None:
         self.settings = settings
@@ -43,7 +40,7 @@ class Process:
         self.connections.close()
 
     def at_close(self, closer: Callable[[], None]) -> None:
-        """Called at the end, the last one given first."""
+        """Register for ``close``; last in, first out."""
         self._closers.append(closer)
 
     @cached_property
@@ -72,14 +69,14 @@ class Process:
 
     @property
     def provider(self) -> Provider:
-        """Whose model the settings ask for; nothing is loaded for it."""
+        """The configured provider; loads nothing."""
         from pkg_pipeline.wiring.models import provider_of
 
         return provider_of(self.settings)
 
     @cached_property
     def llm(self) -> Llm:
-        """The model that the settings name. Raises LlmMisconfigured or SettingsError."""
+        """The configured model. Raises LlmMisconfigured or SettingsError."""
         from pkg_pipeline.stages.llm.stores import recorder
         from pkg_pipeline.wiring.models import language_model
 
@@ -90,7 +87,6 @@ class Process:
 
     @property
     def access(self) -> LlmAccess:
-        """What every stage that asks a model is given; the model is loaded with the first run."""
         from pkg_pipeline.stages.llm.ask import LlmAccess
         from pkg_pipeline.stages.llm.leased_work import WorkRules
         from pkg_pipeline.wiring.models import caps_of
@@ -117,12 +113,12 @@ MEGABYTE = 1 << 20
 
 
 class SpaceLow(Exception):
-    """One line: how much is free, how much is asked for, what to do."""
+    """One line: free and required space, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Bytes that are free for this user on the disk of ``folder``, and the floor."""
+    """Free bytes on the disk of ``folder``, and the required minimum."""
 
     folder: Path
     free_bytes: int
@@ -134,7 +130,7 @@ class Space:
 
     @property
     def line(self) -> str:
-        """For people, where it is low."""
+        """Message if space is low."""
         return (
             f"only {self.free_bytes // MEGABYTE:,} MB are free on the disk of {self.folder}; imports and runs need"
             f" {self.minimum_bytes // MEGABYTE:,} MB: free some space, or set {variable_of('minimum_free_megabytes')}"
@@ -145,7 +141,7 @@ class Space:
 
 
 def space(settings: Settings) -> Space | None:
-    """How it is now; None for a database that is not on a disk of ours, or where the watch is off (a floor of 0)."""
+    """Current space; None if the database is not on this machine or the check is off (minimum 0)."""
     if settings.database_url is not None or not settings.minimum_free_megabytes:
         return None
     there = next(place for place in (settings.home, *settings.home.parents) if place.exists())
@@ -153,14 +149,13 @@ def space(settings: Settings) -> Space | None:
 
 
 def require_space(settings: Settings) -> None:
-    """Raises SpaceLow."""
     found = space(settings)
     if found is not None and found.is_low:
         raise SpaceLow(found.line)
 
 
 def while_there_is_space(settings: Settings, heard: Callable[..., Any] | None = None) -> Callable[..., None]:
-    """``heard``, and then whether the work may go on. Raises SpaceLow between two pieces of it."""
+    """A callback that calls ``heard``, then raises SpaceLow if space is low."""
 
     def hear(*told: Any) -> None:
         if heard is not None:

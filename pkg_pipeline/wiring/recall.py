@@ -1,4 +1,4 @@
-"""Recall with the adapters that the settings name. An embedder is loaded when a question first needs its space."""
+"""Wiring of recall; an embedder loads with the first question in its space."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 QUESTION_DEADLINE_SECONDS = 5.0
-"""A person waits: what a remote embedder has not answered by then is searched by keywords."""
+"""After this a slow remote embedder is given up for keywords."""
 
 
 class SpaceEmbedders:
-    """The embedder of each vector space that was asked for, built once. Safe to share between threads."""
+    """Space → embedder, each built once; thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -57,7 +57,7 @@ class SpaceEmbedders:
 def recall_parts(
     settings: Settings, connections: ConnectionPool, counter: TokenCounter, *, rewriting: RewritingWork | None = None
 ) -> RecallParts:
-    """What the read works with, over connections that need not be able to write."""
+    """Dependencies of recall; the connections may be read-only."""
     from pkg_pipeline.adapters.postgres.recall.store import PostgresRecallStore
     from pkg_pipeline.adapters.text.term_analyzer import SnowballTerms
 
@@ -72,9 +72,8 @@ def recall_parts(
 
 
 def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
-    """Load what the first question would wait for: the analyzer, and the local model of the active space.
-
-    A failure is logged only, since every answer says why it uses keywords. A remote embedder is not asked.
+    """Preload the analyzer and the local model of the active space. Failures are only logged; remote embedders are not
+    called.
     """
     from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 
@@ -89,7 +88,7 @@ def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
 
 
 def relevant_by(parts: RecallParts, *, max_tokens: int) -> Relevant:
-    """What a hint brings to a context: the stages do not know one another, this is where they meet."""
+    """Recall as the context's ``relevant`` port."""
 
     def relevant(request: ContextRequest) -> tuple[Ranked, ...]:
         assert request.hint is not None, "only a request with a hint asks"
@@ -111,7 +110,7 @@ def relevant_by(parts: RecallParts, *, max_tokens: int) -> Relevant:
 
 
 class RecallWork:
-    """``memory.recall``: questions about all that is stored."""
+    """``memory.recall``: questions about everything stored."""
 
     def __init__(self, process: Process, *, rewriting: RewritingWork | None) -> None:
         self._clock = process.clock
@@ -129,7 +128,7 @@ class RecallWork:
         max_tokens: int | None = None,
         as_of: datetime | None = None,
     ) -> RecallResult:
-        """What answers a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
+        """The answer to a question. Raises BadRequest, EntityUnknown, ChatUnknown."""
         request = RecallRequest(
             query=query,
             now=self._clock.now(),

@@ -1,4 +1,4 @@
-"""The rewrite's part of the composition root: a model that a read can wait for, its ledger, its share of the budget."""
+"""Wiring of question rewriting: a model with short timeout, its ledger and budget."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pkg_pipeline.stages.recall.rewriting import DEADLINE_SECONDS, OFFLINE, TASK
 from pkg_pipeline.wiring.models import Patience, budget_store, caps, language_model, provider_of
 
 LEAST_SHARE = 0.02
-"""A language of fewer messages is not asked for: one forwarded text would cost every question a phrasing."""
+"""Share of messages from which on a language is asked for."""
 
 
 class RewritingWork:
-    """Other words for questions, by the model of the settings. One a process; close it before its connections.
+    """Rephrases questions with the configured model; one per process, close it before its connections.
 
-    ``connections`` must be able to write the ledger and the budgets. Nothing is built before the first question.
+    ``connections`` write ledger and budgets. Built with the first question.
     """
 
     def __init__(self, settings: Settings, connections: ConnectionPool, counter: TokenCounter) -> None:
@@ -35,7 +35,7 @@ class RewritingWork:
         self._languages: tuple[date, tuple[Language, ...]] | None = None
 
     def rewritten(self, question: str, asked_at: datetime) -> Rewritten:
-        """``question`` first, then up to three other phrasings, or why there are none. Never raises (L10)."""
+        """``question``, then up to three phrasings, or why there are none. Never raises (L10)."""
         settings = self._settings
         if not provider_of(settings).is_paid:
             return Rewritten((question,), OFFLINE)
@@ -46,7 +46,7 @@ class RewritingWork:
         return rewritten(question, asked_at=asked_at, zone=settings.zone, ask=ask)
 
     def close(self) -> None:
-        """Waits for the calls under way, a few seconds at most."""
+        """Waits a few seconds for running calls."""
         with self._lock:
             if self._ask is not None:
                 self._ask.close()
@@ -54,7 +54,7 @@ class RewritingWork:
                 close()
 
     def _spoken(self, day: date) -> tuple[Language, ...]:
-        """The memory's languages, counted once a day: they are a part of what is replayed."""
+        """The memory's languages; cached per day because they are part of the replay key."""
         known = self._languages
         if known is None or known[0] != day:
             known = self._languages = (day, spoken_languages(self._connections, least_share=LEAST_SHARE))
@@ -64,7 +64,7 @@ class RewritingWork:
         with self._lock:
             if self._ask is None:
                 settings = self._settings
-                # asked once and given up soon: nobody waits for a second try of a better question
+                # short timeout, no retry: a read waits
                 once = Patience(DEADLINE_SECONDS, max_tries=1)
                 self._llm = language_model(settings, self._counter, recorder(self._ledger), once)
                 self._ask = Asker(

@@ -1,4 +1,4 @@
-"""Live sessions over the adapters and policies of the settings in force: ``memory.sessions``."""
+"""``memory.sessions``: wiring of live sessions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FOLD_FIGURES: Final = (
 
 
 class SessionWork(Sessions):
-    """The stage over the memory's stores, and what goes across stages: folding at once, windows, blanking."""
+    """``Sessions`` with folding, windows and blanking."""
 
     def __init__(
         self,
@@ -51,9 +51,7 @@ class SessionWork(Sessions):
         blank_deleted: Callable[[], object],
         appending: ConnectionPool | None = None,
     ) -> None:
-        """``appending``: unchecked connections for that alone, where many append all the time. The other stages are
-        built when they are first needed.
-        """
+        """``appending``: unchecked connections reserved for appends. Other stages are built on first use."""
         self._windows, self._folding, self._blank_deleted, self._unchecked = windows, folding, blank_deleted, appending
         settings = process.settings
         rules, has_embedder = fold_rules(settings), embedder_name(settings) is not None
@@ -74,13 +72,13 @@ class SessionWork(Sessions):
         )
 
     def append(self, session: str, given: Iterable[tuple[str, Any]]) -> AppendReport:
-        """As the stage says; words of messages that were deleted long enough ago are blanked (P29)."""
+        """As in ``Sessions``; also blanks messages deleted long enough ago (P29)."""
         given = list(given)
         try:
             report = super().append(session, given)
         except (psycopg.OperationalError, psycopg.InterfaceError, *engine.STALE_PLANS) as error:
-            # a restarted server leaves idle connections broken, and a migration their plans, which only using them
-            # tells: replace those, and once more, since what is there already is not doubled
+            # connections broken by a server restart, or plans by a migration, show only in use: replace them and
+            # repeat once; stored messages are not doubled
             if self._unchecked is None or isinstance(error, PoolTimeout):
                 raise
             self._unchecked.check()
@@ -90,7 +88,7 @@ class SessionWork(Sessions):
         return report
 
     def fold(self, session: str) -> dict[str, Any]:
-        """Fold what is complete and wait for it. Raises SessionUnknown, LlmMisconfigured."""
+        """Fold what is complete and wait. Raises SessionUnknown, LlmMisconfigured."""
         with _named(session) as session_id:
             self.ensure(str(session_id))
             try:
@@ -112,7 +110,7 @@ class SessionWork(Sessions):
 
 @contextmanager
 def _named(session: str) -> Iterator[UUID]:
-    """The id of a session; that there is none is said under the name it was asked by."""
+    """The session's id; errors name the session as given."""
     try:
         session_id = chat_id_of(session)
     except ValueError:

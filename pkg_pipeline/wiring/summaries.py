@@ -1,4 +1,4 @@
-"""Summaries, backfills and profiles over the adapters of a process."""
+"""Wiring of summaries, backfills and profiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pkg_pipeline.wiring.process import Process
 
 
 def due_after_seconds(settings: Settings) -> float:
-    """P12: due at the end plus the minimum age; nothing is complete before the gap has passed."""
+    """P12: minimum age after the end, at least the gap."""
     return max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600)
 
 
@@ -74,22 +74,20 @@ def profiles_stage(process: Process) -> Profiles:
 
 
 class ReachableBackfills:
-    """Requests for a server that goes on without its database: that it is away is ``StoreUnavailable`` as for reads."""
+    """For a server: a missing database raises ``StoreUnavailable``."""
 
     def __init__(self, backfills: Backfills) -> None:
         self._backfills = backfills
 
     def request(self, **given: Any) -> BackfillRequest:
-        """With the age and limit in force where none is given. Raises ``BackfillWrong``."""
+        """Default age and limit from the settings. Raises ``BackfillWrong``."""
         return self._backfills.request(**given)
 
     def foretell(self, request: BackfillRequest) -> Forecast:
-        """What it would take; nothing is written."""
         with _reaching():
             return self._backfills.foretell(request)
 
     def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
-        """Write the request down; the same request again is the open backfill."""
         with _reaching():
             return self._backfills.ask(request, requested_by=requested_by)
 

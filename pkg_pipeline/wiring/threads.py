@@ -1,4 +1,4 @@
-"""Threads of agents over a saver's database. LangGraph is an extra: it is loaded when threads are first asked for."""
+"""Agent threads from a LangGraph saver's database. LangGraph is an extra, imported on use."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ EXTRA = "LangGraph is not installed here; add the extra: pip install 'pkg-pipeli
 
 @dataclass(slots=True)
 class ThreadImport:
-    """What an import of threads did. ``passed_over``: (thread, reason) of those that could not be read."""
+    """``passed_over``: (thread, reason) of unreadable ones."""
 
     report: ImportReport = field(default_factory=ImportReport)
     passed_over: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -60,7 +60,7 @@ class ThreadImport:
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """The stages that threads go through, each built when it is first needed."""
+    """Stages that threads use, built on first use."""
 
     sessions: Callable[[], SessionWork]
     build: Callable[[Collection[UUID]], InteractionsReport]
@@ -84,7 +84,6 @@ class ThreadWork:
 
     @property
     def source(self) -> Threads:
-        """The saver's database by the address given or that of the settings."""
         if self._opened is None:
             given = self._process.settings.langgraph_url
             url = self._url or (None if given is None else given.get_secret_value())
@@ -92,7 +91,7 @@ class ThreadWork:
         return self._opened
 
     def list(self) -> list[dict[str, Any]]:
-        """L8: threads with label and last activity, latest first; what the memory has of each."""
+        """L8: threads with label, last activity and state in the memory, latest first."""
         labels = self._known.labels(SOURCE)
         found: list[dict[str, Any]] = []
         for one in self.source.list():
@@ -113,7 +112,7 @@ class ThreadWork:
         return [one.thread_id for one in self.source.list()]
 
     def take_in(self, thread_ids: Sequence[str], *, on_thread: Callable[[str], None] = lambda _: None) -> ThreadImport:
-        """Threads into the memory as sessions; one that cannot be read holds up no other."""
+        """Import threads as sessions; unreadable ones are skipped."""
         done = ThreadImport()
         for thread_id in thread_ids:
             on_thread(thread_id)
@@ -139,13 +138,13 @@ class ThreadWork:
         sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
 
     def build(self, report: ImportReport) -> tuple[InteractionsReport, Estimate]:
-        """Interactions of what came in, and what summarising it would take."""
+        """Interactions of the imported chats, and an estimate of their summaries."""
         made = self._across.build(report.chats)
         leave_unreported(self._process, report, made)
         return made, self._across.estimate()
 
     def prune(self, thread_id: str, *, dry_run: bool = False) -> PruneResult:
-        """L2 over one thread."""
+        """L2 for one thread."""
         settings = self._process.settings
         parts = PruneParts(
             threads=self.source,
@@ -159,11 +158,11 @@ class ThreadWork:
         return threads.prune(parts, thread_id, dry_run=dry_run)
 
     def covered(self, chat_id: UUID, message_ids: Sequence[str]) -> frozenset[str]:
-        """Those of the messages that a fold stands for."""
+        """Those of the messages covered by a fold."""
         return frozenset(message_ids) - self._known.coverage(chat_id, message_ids).missing
 
     def _fold(self, chat_id: UUID, by_hand: bool) -> str | None:
-        """Why no more was folded. A model that does not answer is a reason, not an end."""
+        """Why folding stopped, or None; a failing model is such a reason."""
         try:
             report = self._across.folding().fold_session(chat_id, trigger="manual" if by_hand else None)
         except (LlmError, SessionUnknown) as error:
@@ -178,17 +177,17 @@ class ThreadWork:
         return "; ".join(reasons) or ("some wait" if any(one.pending for one in reports) else None)
 
     def delete(self, thread_id: str) -> tuple[bool, ErasureReport]:
-        """L8: the thread's own tables, then every table of the memory; whether LangGraph had it, and what went."""
+        """L8: delete the thread in LangGraph and in the memory; (whether LangGraph had it, counts)."""
         was_there = self.source.delete(thread_id)
         return was_there, self.forget(thread_id)
 
     def forget(self, thread_id: str) -> ErasureReport:
-        """Every trace of it in the memory; the thread itself stays."""
+        """Delete the thread from the memory only."""
         return erasing.erase_chat(PostgresErasure(self._process.connections), threads.chat_of(thread_id))
 
 
 def open_threads(url: str | None) -> Threads:
-    """Raises SettingsError without an address or without the extra."""
+    """Raises SettingsError without an address or the extra."""
     if not url:
         raise SettingsError(
             "PKG_LANGGRAPH_URL: set it, or give --url, to the database that LangGraph's saver writes to"

@@ -1,4 +1,4 @@
-"""Windows of sessions with the adapters that the settings name: the read, its recall, the record of what was served."""
+"""Wiring of windows: read, recall, receipts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.wiring.process import Process
 
 LOOKED_AT = 15
-"""Recalled pieces that are looked at for some that the window does not hold anyway."""
+"""Pieces fetched, to drop those already in the window."""
 
 FLUSH_SECONDS = 1.0
 
@@ -58,7 +58,7 @@ def window_parts(
     recall: RecallParts | None = None,
     served: WindowSink | None = None,
 ) -> WindowParts:
-    """What the read works with, over connections that need not be able to write."""
+    """Dependencies of the read; the connections may be read-only."""
     return WindowParts(
         store=PostgresWindowStore(connections),
         counter=RememberedCounts(counter),
@@ -69,7 +69,7 @@ def window_parts(
 
 
 def recaller(parts: RecallParts, *, zone: ZoneInfo) -> Recaller:
-    """Recall within a session: the stages do not know one another, this is where they meet."""
+    """Recall within a session."""
 
     def recalled(question: RecallQuestion) -> Recalled:
         asked = RecallRequest(query=question.query, now=question.now, chat_id=question.session_id, top_k=LOOKED_AT)
@@ -86,7 +86,7 @@ def _piece(one: Candidate, zone: ZoneInfo) -> RecalledPiece:
 
 
 def price_of(model: str, input_tokens: int, output_tokens: int) -> float | None:
-    """USD by the price table, None for a model without a price."""
+    """USD by the price table; None for unknown models."""
     try:
         return prices.price(model, Usage(input_tokens, output_tokens))
     except LlmMisconfigured:
@@ -94,17 +94,17 @@ def price_of(model: str, input_tokens: int, output_tokens: int) -> float | None:
 
 
 class WindowWork:
-    """``memory.windows``: the next prompt of a session, what was reported of it, what a session is about."""
+    """``memory.windows``: next prompts, reported usage, topics."""
 
     def __init__(self, process: Process, *, recall: Callable[[], RecallParts], ensure: Callable[[str], object]) -> None:
-        """``recall`` gives the parts of recall when first asked, ``ensure`` makes a chat a session."""
+        """``recall`` builds its parts on first use; ``ensure`` makes a chat a session."""
         self._process, self._recall, self._ensure = process, recall, ensure
         self.records = PostgresServedWindows(process.connections, price=price_of)
         self._background: BackgroundSink[ServedWindow] | None = None
 
     @cached_property
     def parts(self) -> WindowParts:
-        """Over the memory's own connections; what was served is recorded at once, unless ``serving`` was called."""
+        """Over the memory's connections; receipts are written at once unless ``serving`` was called."""
         process = self._process
         served = self._background or self.records
         return window_parts(
@@ -112,26 +112,25 @@ class WindowWork:
         )
 
     def serving(self, reads: ConnectionPool, recall: RecallParts) -> WindowParts:
-        """For a server: reads over connections that cannot write, recording behind the answer. ``close`` ends it."""
+        """For a server: read-only connections, receipts written after the answer. ``close`` ends it."""
         self._background = BackgroundSink(self.records, name="served-windows")
         process = self._process
         self.parts = window_parts(process.settings, reads, process.counter, recall=recall, served=self._background)
         return self.parts
 
     def close(self) -> None:
-        """Write what is waiting to be recorded."""
+        """Write pending receipts."""
         if self._background is not None:
             self._background.close()
 
     @property
     def lost(self) -> int:
-        """Records of served windows that were not kept."""
+        """Number of receipts that could not be stored."""
         return self.records.lost if self._background is None else self._background.lost
 
     def window(self, session_id: UUID, **options: Unpack[WindowOptions]) -> WindowResult:
-        """The next prompt; a chat that nobody followed yet becomes a session by it.
-
-        Raises SessionUnknown, BadRequest, LiveTurnTooLong, StoreUnavailable.
+        """The next prompt; makes a chat a session if needed. Raises SessionUnknown, BadRequest, LiveTurnTooLong,
+        StoreUnavailable.
         """
         request = WindowRequest(session_id, self._process.clock.now(), **options)
         try:
@@ -149,7 +148,7 @@ class WindowWork:
         cost_usd: float | None = None,
         model: str | None = None,
     ) -> bool:
-        """What a model reported for the session's last window (T3, B12). Fails nobody."""
+        """Record usage for the session's last window (T3, B12). Never raises."""
         if self._background is not None:
             self._background.flush(FLUSH_SECONDS)  # the window may be waiting to be recorded itself
         return self.records.record_usage(
@@ -157,22 +156,21 @@ class WindowWork:
         )
 
     def reported(self, session_id: UUID, usage: Usage) -> None:
-        """The same for usage that came with an appended answer; the prompt's tokens from a cache are its tokens too."""
+        """The same for usage in an appended answer; cached prompt tokens count too."""
         prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         self.record_usage(session_id, input_tokens=prompt, output_tokens=usage.output_tokens)
 
 
 KEPT_SECONDS = 30.0
-"""Less than a sensor's tick away: what is made searchable meanwhile is found by the next question at the latest."""
+"""Shorter than a sensor's tick."""
 
 KEPT_QUESTIONS = 256
 
 
 class RememberedRecall:
-    """``Recaller`` that keeps answers for the calls that an agent makes about one question. Safe between threads.
+    """``Recaller`` with a cache for an agent's calls about one question; thread-safe.
 
-    Searched for again after ``KEPT_SECONDS``, after a warning, or when the folded part of the session changed: messages
-    that no fold covers are never recalled.
+    Not used after ``KEPT_SECONDS``, after a warning, or when the session's folds changed.
     """
 
     def __init__(self, recall: Recaller, *, monotonic: Callable[[], float] = time.monotonic) -> None:
