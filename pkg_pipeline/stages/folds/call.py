@@ -1,7 +1,4 @@
-"""What the model is asked of a live session: to fold a stretch of it (H13), to tell a running summary shorter (L3).
-
-The ladder of P19 is here: as usual, stricter, in halves merged by rule, error. No lease, no HWM, no publication.
-"""
+"""Model calls for folds (H13) and shorter running summaries (L3), on the ladder of P19: normal, strict, halves."""
 
 from __future__ import annotations
 
@@ -29,14 +26,14 @@ FOLD: Final[Question[FoldInput, FoldContent]] = Question(
 )
 
 Content = tuple[FoldContent, tuple[Quarantined, ...]]
-"""What passed, and what was taken out of it."""
+"""Valid content and quarantined items."""
 
 Compress = Callable[[str, int], str | None]
-"""A text and about how many tokens it should have → the shorter text, or None where no answer passed."""
+"""(text, target tokens) → shorter text, or None if no answer was valid."""
 
 
 def compression(counter: TokenCounter) -> Question[CompressInput, str]:
-    """The question for a shorter text; whether an answer is shorter is counted by ``counter``."""
+    """The question for a shorter text; its length is checked with ``counter``."""
     return Question(
         COMPRESS_TASK,
         compress_prompt,
@@ -45,9 +42,7 @@ def compression(counter: TokenCounter) -> Question[CompressInput, str]:
 
 
 def make_fold(source: FoldInput, *, asking: Asking, tally: Tally) -> Content:
-    """What stands for the stretch ``source``. Raises one of ``NOTHING_PASSED`` where the last rung gave nothing,
-    ``ValueError`` for a stretch without messages.
-    """
+    """The fold of ``source``. Raises one of ``NOTHING_PASSED``, ``ValueError`` without messages."""
     if not source.messages:
         raise ValueError("a fold needs a message")
     return retry_ladder(
@@ -57,7 +52,7 @@ def make_fold(source: FoldInput, *, asking: Asking, tally: Tally) -> Content:
 
 
 def compress(source: CompressInput, *, asking: Asking, tally: Tally) -> str:
-    """``source.text`` told shorter. Raises one of ``NOTHING_PASSED`` where the second try gave nothing too."""
+    """``source.text`` shortened. Raises one of ``NOTHING_PASSED`` after the second try."""
     question, subject = compression(asking.counter), Subject("session", source.session_id)
     try:
         return question.ask(source, subject=subject, asking=asking, tally=tally)[0]
@@ -66,7 +61,7 @@ def compress(source: CompressInput, *, asking: Asking, tally: Tally) -> str:
 
 
 def compressor(session_id: UUID, language: Language, *, asking: Asking, tally: Tally) -> Compress:
-    """``compress`` as ``memory.session.running_summary`` calls it: None instead of an error."""
+    """``compress`` that returns None instead of raising."""
 
     def shorter(text: str, target_tokens: int) -> str | None:
         source = CompressInput(session_id, language, text, asking.counter.count(text), target_tokens)
@@ -79,7 +74,7 @@ def compressor(session_id: UUID, language: Language, *, asking: Asking, tally: T
 
 
 def _in_halves(source: FoldInput, asking: Asking, tally: Tally, problem: str | None, last: Exception) -> Content:
-    """The last rung: a smaller window. What is still too long for the model is halved again."""
+    """The last rung; halves again what is too long."""
     smaller = halves(source.conversation)
     if len(smaller) < 2:
         raise last

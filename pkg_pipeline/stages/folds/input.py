@@ -1,7 +1,4 @@
-"""From a stretch of a session to what a model is shown of it (H12, H13): who spoke, what was said, what tools gave.
-
-Pure. Up to where the stretch goes is decided elsewhere; what the model answers is not looked at here.
-"""
+"""Messages of a session → input of the fold prompt (H12, H13). Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +21,13 @@ from pkg_pipeline.memory.text import language
 from pkg_pipeline.memory.text.marks import named
 
 UNNAMED = "unknown"
-"""A tool whose call is not in the stretch, or somebody without a name."""
+"""Unknown tool or sender."""
 
 
 def fold_input(
     session_id: UUID, chat_key: str, messages: Sequence[SessionMessage], *, earlier: Sequence[str], timezone: str
 ) -> FoldInput:
-    """All but the noise of ``messages``, which may be nothing. ``earlier`` are the last summaries, oldest first."""
+    """``messages`` without noise (may be empty); ``earlier``: last summaries, oldest first."""
     tools = _tool_names(messages)
     said = [piece for message in messages if not folding.is_noise(message) for piece in _said(message, tools)]
     numbered = [
@@ -52,11 +49,11 @@ def fold_input(
 
 
 Piece = tuple[SessionMessage, Person, str]
-"""A message, who says this part of it, the words."""
+"""A message, the speaker of this part, its text."""
 
 
 def _said(message: SessionMessage, tools: dict[str, str]) -> Iterator[Piece]:
-    """What somebody says in a message, and what it asks of a tool or brings from one, under the tool's name."""
+    """Text, tool calls and tool results of a message, under the tool's name."""
     speaker = _speaker(message)
     if message.parts is None:
         if message.role == "tool":
@@ -81,7 +78,7 @@ def _piece(message: SessionMessage, speaker: Person, text: str) -> Iterator[Piec
 
 
 def _speaker(message: SessionMessage) -> Person:
-    """Somebody whom the source does not name is one person a session, whose id is stored nowhere."""
+    """Unnamed senders are one person per session, with an id that is not stored."""
     name = message.sender_name or UNNAMED
     if name.casefold().startswith(TOOL_PREFIX.strip()):
         name = named(name)  # a tool's results are told under such names
@@ -90,7 +87,7 @@ def _speaker(message: SessionMessage) -> Person:
 
 
 def _tool_names(messages: Sequence[SessionMessage]) -> dict[str, str]:
-    """Tool by the id of its call, over all calls of the stretch."""
+    """Call id → tool name."""
     return {
         str(part["id"]): str(part["name"])
         for message in messages

@@ -1,7 +1,6 @@
-"""One claimed session: what is dirty is made anew, then the policy is asked, then it is folded step by step (H, W).
+"""One claimed session: refolds what is dirty, asks the policy, folds in steps (H, W).
 
-Which sessions are claimed, in what order, and the caps are ``stage``; how a row comes about is ``rows``. No
-transaction is open while a model answers: each step is read, made, and published in one transaction with the HWM.
+Each step is read, made, and published with the HWM in one transaction; none is open during a model call.
 """
 
 from __future__ import annotations
@@ -22,31 +21,26 @@ from pkg_pipeline.stages.llm.stores import Failure
 from pkg_pipeline.stages.ports import EmbedderError
 
 DRIFT_MESSAGES = 64
-"""The newest so many of those since the HWM are compared; policies fold long before there are more."""
+"""Newest messages since the HWM compared for drift."""
 
 TAIL_MESSAGES = 200
-"""Read from the end to find where the last complete turn ends; more, if it is not among them."""
+"""Read from the end to find the last complete turn; more if needed."""
 
 MOST_DOUBLINGS = 16
 MOST_REST_SECONDS = 3_600.0
-"""A session that fails again and again is tried once an hour."""
+"""Limit of the pause after repeated failures."""
 
 KEPT_EVENTS = ("handoff", "tool_done")
-"""They come before their turn is complete: then they wait for its end. Whoever asks by hand or by the clock is answered
-with what there is.
-"""
+"""They wait for the end of the turn; manual and scheduled ones fold what is complete."""
 
 
 class Lost(Exception):
-    """Another worker has the session by now: what it does counts."""
+    """The lease was lost to another worker."""
 
 
 @dataclass(slots=True, kw_only=True)
 class MadeFolds(Effort):
-    """What became of one session. ``is_deferred`` was put off, ``is_failed`` counts as an attempt.
-
-    ``warnings`` are for people and hold no words of the conversation.
-    """
+    """The result for one session. ``is_failed`` counts as an attempt. ``warnings`` hold no conversation text."""
 
     session_id: UUID
     folds: int = 0
@@ -58,14 +52,13 @@ class MadeFolds(Effort):
 
     @property
     def is_progress(self) -> bool:
-        """Something was published, so that another look may find more."""
+        """Something was published: look again."""
         return self.folds + self.refolds > 0
 
 
 def work_on(claimed: ClaimedSession, *, making: FoldMaking) -> MadeFolds:
-    """Whatever there is to do in one session. Raises ``LlmMisconfigured`` only.
-
-    All that is written gives the lease back with it, failures too; the caller releases the rest.
+    """All work on one session. Raises only ``LlmMisconfigured``. Every write releases the lease; the caller releases
+    the rest.
     """
     made = MadeFolds(session_id=claimed.session_id)
     session = _Session(claimed, making, made)
@@ -89,8 +82,6 @@ def work_on(claimed: ClaimedSession, *, making: FoldMaking) -> MadeFolds:
 
 
 class _Session:
-    """One session under its lease."""
-
     def __init__(self, claimed: ClaimedSession, making: FoldMaking, made: MadeFolds) -> None:
         self._claimed, self._making, self._made = claimed, making, made
         self._reads, self._writes = making.deps.reads, making.deps.writes
@@ -101,7 +92,7 @@ class _Session:
 
     @property
     def attempts(self) -> int:
-        """Failed ones in a row, as they are stored now."""
+        """Failed attempts in a row, as stored now."""
         view = self._reads.view(self._id)
         return min(view.attempts, MOST_DOUBLINGS) if view else 0
 
@@ -125,7 +116,7 @@ class _Session:
             self._ask(view)
 
     def _ask(self, view: SessionView) -> None:
-        """The policy's word, and what follows from it."""
+        """Asks the policy and acts on it."""
         state = view.state
         decision, is_of_drift = self._decide(view)
         self._made.reason = decision.reason
@@ -145,7 +136,7 @@ class _Session:
     # ── whether, and up to where ──────────────────────────────────────────────────────────────────
 
     def _decide(self, view: SessionView) -> tuple[FoldDecision, bool]:
-        """What the policy says, and whether the drift of topics was looked at for it."""
+        """(the policy's decision, whether topic drift was computed)."""
 
         def asked(distance: float | None) -> FoldDecision:
             return triggers.decide(
@@ -162,7 +153,7 @@ class _Session:
         return (asked(self._drift(view.state)), True) if decision.needs_drift else (decision, False)
 
     def _drift(self, state: SessionState) -> float:
-        """H4; an embedder that gives nothing is said and folds nothing (L10)."""
+        """H4; an embedder failure is a warning, not a fold (L10)."""
         messages = self._reads.tail(self._id, after_id=state.hwm_message_id, limit=DRIFT_MESSAGES)
         texts = [message.text for message in messages if message.text and not folding.is_noise(message)]
         try:
@@ -173,7 +164,7 @@ class _Session:
             return 0.0
 
     def _last_foldable(self, state: SessionState, decision: FoldDecision) -> int | None:
-        """The last message that may be folded, looked for from the end; None where none is."""
+        """The last message that may be folded; None if none."""
         limit = decision.keep_tail + TAIL_MESSAGES
         while True:
             tail = self._reads.tail(self._id, after_id=state.hwm_message_id, limit=limit)
@@ -187,7 +178,7 @@ class _Session:
     # ── step by step ──────────────────────────────────────────────────────────────────────────────
 
     def _fold(self, view: SessionView, to_id: int, trigger: FoldTrigger) -> None:
-        """From the HWM to ``to_id``; each step stands by itself."""
+        """Fold from the HWM to ``to_id`` in independent steps."""
         hwm, running = view.state.hwm_message_id, view.running
         is_last = False
         while not is_last:
@@ -205,9 +196,7 @@ class _Session:
             hwm = row.to_id
 
     def _step(self, hwm: int, to_id: int) -> tuple[list[SessionMessage], bool]:
-        """The messages of the next step, and whether nothing is left after them. Read in pages, so that a session of
-        any length takes the same memory; a page grows until a step ends in it.
-        """
+        """(messages of the next step, whether nothing is left); pages grow until a step ends in them."""
         params = self._making.deps
         limit = 2 * params.step_messages
         while True:
@@ -221,8 +210,8 @@ class _Session:
     # ── what is dirty ─────────────────────────────────────────────────────────────────────────────
 
     def _fold_anew(self, view: SessionView, dirty: DirtyFold) -> None:
-        """H15: the same range with what is there of it now, which may be nothing. The running summary is told anew with
-        the last of several.
+        """H15: the same range with its current messages, maybe none; the running summary is rebuilt with the last of
+        several.
         """
         messages = self._whole_range(dirty)
         is_last = view.state.dirty_folds <= 1
@@ -238,7 +227,7 @@ class _Session:
         self._made.refolds += 1
 
     def _whole_range(self, fold: DirtyFold) -> list[SessionMessage]:
-        """What was one step once: a few hundred messages at most, as a rule."""
+        """All messages of a dirty fold."""
         limit, after_id = 4 * self._making.deps.step_messages, fold.after_id
         found: list[SessionMessage] = []
         while True:
@@ -255,7 +244,7 @@ class _Session:
         return self._making.deps.clock.now()
 
     def _due(self, view: SessionView) -> Due:
-        """When to ask again, of the state as it will be stored. What is dirty is mended at once."""
+        """When to look again, from the state to be stored; now if something is dirty."""
         rules, now, has_embedder = self._rules, self._now, self._has_embedder
 
         def due(state: SessionState) -> datetime | None:
@@ -282,7 +271,7 @@ class _Session:
 
 
 def _unless_new(seen: SessionState, due_at: datetime | None, due: Due) -> Due:
-    """``due_at``, which is the answer to ``seen``; where something else stands there by then, the policy is asked."""
+    """``due_at`` if the state is still ``seen``, else what the policy says."""
 
     def at(state: SessionState) -> datetime | None:
         is_same = (

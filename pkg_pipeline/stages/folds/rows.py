@@ -1,7 +1,4 @@
-"""From a stretch of a session to the row that stands for it, and to the running summary with it (H13, H15, L3).
-
-A model is asked here, by ``call``; nothing is written. Which stretch it is, and what becomes of the row, is ``making``.
-"""
+"""Makes the row of a fold and the running summary with it (H13, H15, L3); asks the model, writes nothing."""
 
 from __future__ import annotations
 
@@ -30,24 +27,21 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.sessions.folds import PostgresFoldStore
 
 EARLIER_SUMMARIES = 3
-"""H13: so many of the last summaries stand before the stretch."""
+"""H13: last summaries shown before the messages."""
 
 RETOLD_FOLDS = 20
-"""A running summary that is made anew asks a model about the last so many folds; older ones are shortened by rule."""
+"""A rebuilt running summary asks the model about this many last folds; older ones are shortened by rule."""
 
 UNMADE = "none"
-"""Prompt and model of a fold over nothing but noise: nobody was asked."""
+"""Prompt and model of a fold of noise only."""
 
 NOTHING = FoldContent("", (), (), (), ())
-"""What such a fold says."""
+"""Content of such a fold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldDeps:
-    """The ports this stage works with, thresholds, the size of a step and of a running summary (L3).
-
-    ``embedder`` loads one when called; None where none is set up.
-    """
+    """Ports, thresholds and sizes of steps and running summary (L3). ``embedder`` loads on call; None without one."""
 
     reads: PostgresFoldReads
     writes: PostgresFoldStore
@@ -62,7 +56,7 @@ class FoldDeps:
 
 @dataclass(frozen=True, slots=True)
 class FoldMaking:
-    """What one run works with: whom it asks on whose account, and what load lies on the memory (H6)."""
+    """What one run works with: model, account, load (H6)."""
 
     deps: FoldDeps
     asking: Asking
@@ -73,7 +67,7 @@ class FoldMaking:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What one fold covers: ``messages`` of (``after_id``, ``to_id``]. ``parent`` is the fold that it stands for."""
+    """What one fold covers: ``messages`` of (``after_id``, ``to_id``]; ``parent`` is the fold it replaces."""
 
     messages: Sequence[SessionMessage]
     after_id: int
@@ -83,7 +77,7 @@ class Stretch:
 
 
 class FoldMaker:
-    """Asks for the words of one session's folds; ``effort`` sums up what that takes."""
+    """Makes one session's folds; ``effort`` has the totals."""
 
     def __init__(self, session_id: UUID, making: FoldMaking, effort: Effort) -> None:
         self._id, self._making, self._effort = session_id, making, effort
@@ -91,7 +85,7 @@ class FoldMaker:
         self.notes: list[str] = []
 
     def row(self, view: SessionView, stretch: Stretch) -> FoldRow:
-        """The fold over it. Only noise, or what stands folded already, asks nobody (H8, H12). Raises one of
+        """The fold of a stretch; no call for noise only, or unchanged content (H8, H12). Raises one of
         ``NOTHING_PASSED``.
         """
         began, spent = time.perf_counter(), self._effort.cost_usd
@@ -128,7 +122,7 @@ class FoldMaker:
         )
 
     def with_fold(self, running: Running, row: FoldRow) -> Running:
-        """L3: what all folds say, with the new one after it."""
+        """L3: the running summary with the new fold appended."""
         if not row.content.summary:
             return Running(running.text, running.tokens, row.id)
         told = running_summary.append(
@@ -141,7 +135,7 @@ class FoldMaker:
         return self._told(told, row.id)
 
     def rebuilt(self, view: SessionView, row: FoldRow | None) -> Running:
-        """What all folds say, told once more, with ``row`` in the place of the one that it stands for."""
+        """The running summary rebuilt from all folds, with ``row`` in place of its parent."""
         said = dict(self._deps.reads.summaries(self._id))
         if row is not None:
             said[row.to_id] = row.content.summary
@@ -184,17 +178,17 @@ class FoldMaker:
 
 
 def pairs(messages: Sequence[SessionMessage]) -> tuple[tuple[int, str], ...]:
-    """Ids with content hashes, as they were read."""
+    """(id, content hash) as read."""
     return tuple((message.id, message.content_hash) for message in messages)
 
 
 def is_unchanged(messages: Sequence[SessionMessage], fold: DirtyFold) -> bool:
-    """Whether a dirty fold was made from exactly this and nothing that is gone (H8)."""
+    """Whether a dirty fold was made from exactly these messages (H8)."""
     return not fold.rests_on_deleted and folding.window_hash(messages) == fold.input_hash
 
 
 def _said_at(messages: Sequence[SessionMessage], parent: DirtyFold | None) -> datetime:
-    """Event time of the last of them; of a range of which nothing is left, what it was."""
+    """Time of the last message; the parent's if none is left."""
     if messages:
         return messages[-1].sent_at
     assert parent is not None, "a step has a message"

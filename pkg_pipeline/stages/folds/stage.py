@@ -1,8 +1,4 @@
-"""Folding live sessions (H, W): due ones are claimed, the longest due first, and worked off one by one.
-
-Here: claims, leases, caps, load and reports. What is done in one session is ``making``; when a session becomes due is
-decided where messages are appended, by the same rules (``memory.session.triggers``).
-"""
+"""Folds due live sessions, longest due first (H, W): claims, caps, load and reports."""
 
 from __future__ import annotations
 
@@ -25,23 +21,23 @@ from pkg_pipeline.stages.sessions.records import SessionUnknown
 ASSET = "session_summaries"
 
 BUSY_SESSIONS = 100
-"""H6: more due sessions than this are a rising load."""
+"""H6: more due sessions are rising load."""
 
 RISING_SHARE = 0.5
-"""H6: from this share of the lane's cap on, its costs are rising."""
+"""H6: share of the lane's cap from which costs are rising."""
 
 MOST_COUNTED = 10_000
-"""Sessions that still wait are counted up to this many."""
+"""Limit of the count of waiting sessions."""
 
 LIVE = Billing("live")
 
 
 @dataclass(slots=True, kw_only=True)
 class FoldReport(AskedReport):
-    """What a run over sessions did; numbers only, so that it can become metadata.
+    """The result of a run; numbers for metadata.
 
-    ``sessions`` were looked at, which made ``folds`` and ``refolds`` over ``messages``. ``failed`` attempts of this run
-    are tried again; ``pending`` sessions are due still. ``busy``: another worker has the session that was asked for.
+    ``failed`` attempts are retried; ``pending`` sessions are still due; ``busy``: another worker holds the requested
+    session.
     """
 
     sessions: int = 0
@@ -66,25 +62,25 @@ class FoldReport(AskedReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folding:
-    """``spent_usd`` tells what a lane has spent today, open reservations included."""
+    """``spent_usd``: a lane's spending today, open reservations included."""
 
     deps: FoldDeps
     access: LlmAccess
     spent_usd: Callable[[Lane], float]
 
     def due(self, *, limit: int) -> int:
-        """How many sessions could be worked on now, counted up to ``limit``; no model is loaded for it."""
+        """Number of sessions that can be processed now, up to ``limit``; loads no model."""
         return self.deps.writes.due(self.deps.clock.now(), limit=limit)
 
     def unfolded(self, *, limit: int) -> int:
-        """How many sessions ``ask_all`` would ask for, counted up to ``limit``."""
+        """Number of sessions ``ask_all`` would request, up to ``limit``."""
         rules = self.deps.rules
         if not rules.summaries_enabled:
             return 0
         return self.deps.writes.unfolded(least_messages=rules.min_messages, limit=limit)
 
     def ask_all(self) -> int:
-        """H7, ``scheduled``: sessions with as many unfolded messages as the minimum are due now; how many."""
+        """H7, ``scheduled``: make sessions with the minimum of unfolded messages due; returns how many."""
         rules = self.deps.rules
         if not rules.summaries_enabled:
             return 0
@@ -97,11 +93,10 @@ class Folding:
         limit: int | None = None,
         on_session: Callable[[MadeFolds], None] = lambda _: None,
     ) -> FoldReport:
-        """Every due session, at most ``limit`` looks; ``on_session`` hears of each when done.
+        """Fold every due session, at most ``limit`` looks; ``on_session`` gets each result.
 
-        A session is looked at again as long as that makes progress, so that what came meanwhile is seen and a clock
-        that stands makes no circle. One session failing fails nobody else. Raises ``LlmMisconfigured`` when every
-        further call would fail alike; what was published by then stays.
+        A session is looked at again while that makes progress. A failed one fails no other. Raises
+        ``LlmMisconfigured``; published folds stay.
         """
         report, idle = FoldReport(), list[UUID]()
         making, work, writes, clock = self._making(billing), self.access.work, self.deps.writes, self.deps.clock
@@ -122,16 +117,17 @@ class Folding:
                 if not made.is_progress:
                     idle.append(made.session_id)
         if run.stop_reason is not None and run.rest_seconds > 0:
-            # what would be refused alike is not asked for at every tick
+            # not repeated at every tick while refused
             writes.rest(clock.now(), seconds=run.rest_seconds, reason=run.stop_reason)
         report.pending = writes.due(clock.now(), limit=MOST_COUNTED)
         return report
 
     def fold_session(self, session_id: UUID, *, trigger: SessionEvent | None = "manual") -> FoldReport:
-        """One session at once (H7), due or not, on the live lane; without ``trigger`` as its policy says.
+        """Fold one session now on the live lane (H7), due or not; without ``trigger`` by its policy. Raises
+        ``SessionUnknown``, ``LlmMisconfigured``.
 
-        Waits for nobody: while another worker has it, ``busy`` is 1, the reason says so, and it is looked at once more
-        when that one is done. Raises ``SessionUnknown``, ``LlmMisconfigured``.
+        Does not wait: if another worker holds it, ``busy`` is 1 with a reason, and that worker's end makes it due
+        again.
         """
         deps, work = self.deps, self.access.work
         if deps.reads.view(session_id) is None:
@@ -155,7 +151,7 @@ class Folding:
         return FoldMaking(self.deps, asking, shortening, self.load(billing.lane), self.access.work.backoff_seconds)
 
     def load(self, lane: Lane) -> Load:
-        """H6: whether the lane's costs of today or the number of due sessions are rising, and what says so."""
+        """H6: whether costs or number of due sessions are rising, and why."""
         cap = self.access.caps(TASK, lane).usd
         if self.access.llm().is_paid and cap > 0 and (spent := self.spent_usd(lane)) > RISING_SHARE * cap:
             return Load(is_rising=True, reason=f"{spent:.2f} USD of the {lane} lane's {cap:.2f} are spent today")

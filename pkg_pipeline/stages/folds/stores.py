@@ -1,7 +1,6 @@
-"""What folding live sessions needs from storage, as Protocols it owns, and the records that pass between them.
+"""Records of folding and its store.
 
-Everything here that writes does so in one transaction, under the lock of the chat, which appends and imports take too:
-what a function of the state says there still holds when it is written. No transaction is open while a model answers.
+Each write is one transaction under the chat's lock, which appends and imports take too.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from pkg_pipeline.memory.records import Language, Quarantined
 from pkg_pipeline.memory.session.records import FoldContent, FoldTrigger, SessionEvent, SessionState
 
 Due = Callable[[SessionState], datetime | None]
-"""When the policy is to be asked next, by the memory's clock; None: not before something comes."""
+"""State → when to ask the policy next (memory's clock); None: after the next message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedSession:
-    """One session under a lease. ``token`` is the fencing token that everything is written with."""
+    """One session under a lease; ``token`` is the fencing token."""
 
     session_id: UUID
     token: int
@@ -32,7 +31,7 @@ class ClaimedSession:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """L3: what all folds say together; ``fold_id`` is the last one in it."""
+    """L3: the running summary; ``fold_id`` is the last fold in it."""
 
     text: str
     tokens: int
@@ -41,7 +40,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session as a worker finds it. ``attempts`` failed in a row; ``running`` is as it was written last."""
+    """A session as read; ``attempts`` failed in a row."""
 
     state: SessionState
     chat_source: str
@@ -52,9 +51,8 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class DirtyFold:
-    """A fold over messages that were edited or deleted since (H15). It covers what came after ``after_id``.
-
-    ``rests_on_deleted``: over a deleted one, or made with words of one in view.
+    """A fold with edited or deleted messages (H15), covering what follows ``after_id``. ``rests_on_deleted``: covers a
+    deleted one, or used one as context.
     """
 
     id: UUID
@@ -68,10 +66,8 @@ class DirtyFold:
 
 @dataclass(frozen=True, slots=True)
 class FoldRow:
-    """One row of ``session_summaries`` as it is to stand, over (``after_id``, ``to_id``].
-
-    ``messages`` is all that it covers with the content hashes that were read; ``noise_ids`` no model was shown.
-    ``to_at`` is event time. ``names`` are those of the entities that facts are about.
+    """A row of ``session_summaries`` over (``after_id``, ``to_id``]. ``messages``: all covered, with content hashes;
+    ``noise_ids`` were not in the prompt. ``to_at``: event time. ``names``: of entities with facts.
     """
 
     id: UUID
@@ -99,7 +95,7 @@ class FoldRow:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a session is left: ``due`` says when the policy is asked next, unless something came meanwhile: then now."""
+    """How a session is left: ``due`` says when to ask the policy next; now if messages came meanwhile."""
 
     now: datetime
     due: Due
@@ -107,7 +103,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look that ended without a fold has answered. ``event`` is the one that was looked at and is over."""
+    """The result of a look without a fold; ``event`` was answered by it."""
 
     event: SessionEvent | None = None
     is_of_drift: bool = False

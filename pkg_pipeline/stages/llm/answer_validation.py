@@ -1,6 +1,6 @@
-"""Kinds of questions, whether an answer passes, and what becomes of a subject that got none that does (P19).
+"""Kinds of questions, validation of answers, the retry ladder, and failures (P19).
 
-No lease and no publication: those are the asker's. An answer that does not pass is never "no facts" (B9).
+An invalid answer never counts as "no facts" (B9).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ContentCo = TypeVar("ContentCo", covariant=True)
 
 
 class Prompt(Protocol):
-    """A versioned file of ``prompts``."""
+    """A versioned module of ``prompts``."""
 
     @property
     def VERSION(self) -> str: ...
@@ -46,7 +46,7 @@ class Prompt(Protocol):
 
 
 class Checked(Protocol[ContentCo]):
-    """What a gate says: either ``content`` may be published, or ``quarantine_reason`` tells why nothing may."""
+    """A gate's result: ``content`` to publish, or the ``quarantine_reason``."""
 
     @property
     def content(self) -> ContentCo | None: ...
@@ -57,7 +57,7 @@ class Checked(Protocol[ContentCo]):
 
 
 class NotPublishable(Exception):
-    """An answer came and did not pass; ``problem`` holds none of its words."""
+    """The answer is invalid; ``problem`` holds none of its text."""
 
     def __init__(self, problem: str, answer: str = "") -> None:
         super().__init__(problem)
@@ -66,14 +66,14 @@ class NotPublishable(Exception):
 
 
 NOTHING_PASSED = (LlmError, OutOfBudget, NotPublishable)
-"""All that asking raises; ``failure_of`` knows what each means."""
+"""All errors of asking; handled by ``failure_of``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[Source, Content]):
-    """One kind of question: its name in the ledger, its prompt, and the gate that an answer has to pass.
+    """A kind of question: its task in the ledger, prompt and gate.
 
-    ``check`` gets the answer's text and what was asked about. It may raise ``AnswerInvalid``.
+    ``check`` gets the answer's text and the source; it may raise ``AnswerInvalid``.
     """
 
     task: LlmTask
@@ -81,7 +81,7 @@ class Question(Generic[Source, Content]):
     check: Callable[[str, Source], Checked[Content]]
 
     def request(self, source: Source, *, subject: Subject, problem: str | None = None) -> LlmRequest:
-        """``problem``: what was wrong with the last answer; the prompt names it and insists on the form."""
+        """``problem``: what was wrong with the last answer, for the prompt."""
         prompt = self.prompt
         rendered = prompt.render(source) if problem is None else prompt.render(source, strict=True, problem=problem)
         return LlmRequest(
@@ -98,7 +98,7 @@ class Question(Generic[Source, Content]):
     def ask(
         self, source: Source, *, subject: Subject, asking: Asking, tally: Tally, problem: str | None = None
     ) -> tuple[Content, tuple[Quarantined, ...]]:
-        """What passed of the answer, and what was taken out of it. Raises one of ``NOTHING_PASSED``."""
+        """The valid content and the quarantined rest. Raises one of ``NOTHING_PASSED``."""
         text, request_hash = asking.answer(self.request(source, subject=subject, problem=problem), tally=tally)
         content, dropped, reason = self._checked(text, source)
         if content is None:
@@ -107,7 +107,7 @@ class Question(Generic[Source, Content]):
         return content, dropped
 
     def _checked(self, text: str, source: Source) -> tuple[Content | None, tuple[Quarantined, ...], str]:
-        """An answer that the checks themselves stumble over does not pass either: it stops nobody else."""
+        """An unexpected error in a check makes the answer invalid."""
         if "\\u0000" in text:
             return None, (), "the answer holds a character that cannot be stored"
         try:
@@ -122,10 +122,10 @@ class Question(Generic[Source, Content]):
 def retry_ladder(
     ask: Callable[[str | None], Content], *, smaller: Callable[[str | None, Exception], Content]
 ) -> Content:
-    """P19: as usual, stricter with what was wrong with the answer, then ``smaller``.
+    """P19: normal, strict with the problem of the last answer, then ``smaller``.
 
-    ``smaller`` gets that problem, None where no answer came, and what the last rung raised: to raise where there is
-    nothing smaller. A prompt that is too long is not asked again as it is.
+    ``smaller`` gets that problem (None: no answer) and the last error, to raise if it cannot go smaller. A prompt that
+    is too long is not repeated.
     """
     problem: str | None = None
     try:
@@ -142,7 +142,7 @@ def retry_ladder(
 
 
 class Past(Protocol):
-    """What was tried before this attempt."""
+    """Earlier tries."""
 
     @property
     def attempts(self) -> int: ...
@@ -159,7 +159,7 @@ def attempt(
     backoff_seconds: float,
     fail: Callable[[Failure], None],
 ) -> None:
-    """``make``, timed; where nothing passed, ``fail`` gets the reason. Raises ``LlmMisconfigured`` after that."""
+    """Runs ``make``, timed; on failure calls ``fail`` with the reason. Raises ``LlmMisconfigured`` afterwards."""
     started = time.perf_counter()
     try:
         make()
@@ -179,10 +179,10 @@ def attempt(
 def failure_of(
     error: Exception, *, run: Run, attempts: int, deferrals: int, backoff_seconds: float, tally: Tally
 ) -> Failure:
-    """What ``error``, one of ``NOTHING_PASSED``, is to the subject: put off, or an attempt that failed.
+    """The effect of ``error`` (one of ``NOTHING_PASSED``): deferral or failed attempt. Tells the run about service
+    trouble.
 
-    ``attempts`` and ``deferrals`` are those before this one; the backoff doubles with each attempt. The run is told of
-    a service that is away or misconfigured.
+    ``attempts`` and ``deferrals`` are earlier ones; the backoff doubles with each attempt.
     """
     said = str(error)
     if isinstance(error, OutOfBudget):
@@ -202,5 +202,5 @@ def failure_of(
 
 @cache
 def _schema(made: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Made once: pydantic needs milliseconds for it."""
+    """Cached: pydantic needs milliseconds."""
     return made()

@@ -1,6 +1,6 @@
-"""One question to the model, whatever it is about: replay, budget, call, ledger. What the words mean is the asker's.
+"""One question to the model: replay, budget, call, ledger.
 
-Every paid answer is in the ledger before anybody looks at it (B6); what was paid for before is not asked again (B8).
+Every paid answer is in the ledger before it is used (B6); nothing is paid twice (B8).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from pkg_pipeline.stages.ports import (
 )
 
 WORST_TOKENIZER = 2.0
-"""A model may count up to twice the tokens that we do (B12); window and budget are reckoned with that."""
+"""A model may count up to twice our tokens (B12); limits include that."""
 
 UNAVAILABLE_SECONDS = 60.0
 MOST_REST_SECONDS = 3_600.0
-"""Work rests 60 s × 2ⁿ after transport or quota trouble that named no time itself, at most an hour."""
+"""Limit of the pause of 60 s × 2ⁿ after transport or quota trouble."""
 
 MOST_OBEYED_SECONDS = 86_400.0
-"""A ``retry-after`` beyond a day is looked at again after a day."""
+"""Limit of an obeyed ``retry-after``."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What questions took so far. ``cost_usd`` is what the ledger says."""
+    """Totals of questions; ``cost_usd`` by the ledger."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -56,7 +56,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Whom to ask, and on whose account."""
+    """Model, ledger, counter and the run that pays."""
 
     llm: Llm
     ledger: LedgerStore
@@ -64,10 +64,7 @@ class Asking:
     run: Run
 
     def answer(self, request: LlmRequest, *, tally: Tally) -> tuple[str, str]:
-        """The model's words, and the hash they are kept under (``LedgerStore.refuse`` takes it when they do not pass).
-
-        Raises an ``LlmError``, or ``OutOfBudget`` before anything is sent.
-        """
+        """(answer, its hash for ``LedgerStore.refuse``). Raises an ``LlmError``, or ``OutOfBudget`` before sending."""
         llm, run, subject = self.llm, self.run, request.subject
         assert subject is not None, "every question of a stage is about something"
         request = replace(request, billing=run.billing)
@@ -80,8 +77,8 @@ class Asking:
         version, seconds = request.prompt_version, run.lease_seconds
         call = PlannedCall(subject, request_hash, request.task, llm.model, version, run.billing, seconds)
         for left in reversed(range(run.tries_unanswered)):
-            # Settled only where the outcome is in the ledger: whatever else ends the call leaves the reservation, which
-            # is booked in full when its lease ends.
+            # settled only if the outcome is in the ledger; otherwise the reservation is booked in full when its lease
+            # ends
             reservation = run.take(usd, call)
             try:
                 text = self._booked(request, request_hash, subject, tally)
@@ -98,7 +95,7 @@ class Asking:
         raise AssertionError("the last try returns or raises")
 
     def _booked(self, request: LlmRequest, request_hash: str, subject: Subject, tally: Tally) -> str:
-        """Asks; the answer is in the ledger before it is returned."""
+        """Calls the model; the answer is in the ledger before it returns."""
         reply = self.llm.complete(request)
         text = clean_text(reply.text)
         tally.count(reply.usage)
@@ -115,7 +112,7 @@ class Asking:
                 cost_usd=self.llm.price(reply.usage),
                 duration_seconds=reply.duration_seconds,
                 request_id=reply.request_id,
-                # an offline answer can be made again at no cost; a paid one is kept (B8)
+                # offline answers cost nothing to repeat; paid ones are kept (B8)
                 reply=text if self.llm.is_paid else None,
             )
         )
@@ -123,7 +120,7 @@ class Asking:
 
 
 def rest_after(error: LlmUnavailable, deferrals: int) -> float:
-    """Seconds until a question that was put off ``deferrals`` times already is asked again (P19)."""
+    """Seconds until a question deferred ``deferrals`` times is asked again (P19)."""
     asked = error.retry_after_seconds
     if asked is not None:
         return min(max(asked, 1.0), MOST_OBEYED_SECONDS)
@@ -131,8 +128,9 @@ def rest_after(error: LlmUnavailable, deferrals: int) -> float:
 
 
 def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
-    """The most that a question can cost: its prompt by the worst tokenizer, asked again for an answer cut at its
-    limit, with twice the room. Raises ``LlmTooLong`` before anything is sent for what cannot fit.
+    """Upper limit of a question's cost: prompt by the worst tokenizer, plus a retry with twice the answer room.
+
+    Raises ``LlmTooLong`` for what cannot fit.
     """
     limit = request.max_output_tokens
     tokens = prompt_tokens(request, counter)
@@ -142,26 +140,26 @@ def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
 
 
 def prompt_tokens(request: LlmRequest, counter: TokenCounter) -> int:
-    """The prompt and its schema by our own count."""
+    """Prompt and schema, in our own count."""
     schema = json.dumps(request.schema, sort_keys=True)
     return sum(counter.count(text) for text in (request.system, request.user, schema))
 
 
 def worst_usage(tokens: int, room: int) -> Usage:
-    """The most that one try with a prompt of ``tokens`` and an answer of at most ``room`` can use."""
+    """Upper limit of one try; ``room``: answer tokens."""
     return Usage(int(tokens * WORST_TOKENIZER), room, estimated=True)
 
 
 def hash_of(model: str, request: LlmRequest) -> str:
-    """What is asked, by content: the replay key, and the adapter's name for all tries of it."""
+    """Hash of the content of a request: replay key, and common key of its tries."""
     asked = [model, request.prompt_version, request.system, request.user, dict(request.schema)]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmAccess:
-    """What every stage that asks a model is given. ``llm`` loads the model when first called and may raise
-    ``LlmMisconfigured``; ``model`` is its name, known without that.
+    """What every stage that asks gets. ``llm`` loads the model on first call and may raise ``LlmMisconfigured``;
+    ``model`` is its name.
     """
 
     llm: Callable[[], Llm]
@@ -173,7 +171,7 @@ class LlmAccess:
     work: WorkRules
 
     def asking(self, task: str, billing: Billing) -> Asking:
-        """For one run on the account of ``billing``. What processes that are gone may have spent is booked first."""
+        """For one run paid by ``billing``; first books what dead processes may have spent."""
         self.budgets.settle_lost()
         caps = self.caps(task, billing.lane)
         run = Run(self.budgets, billing, caps, task=task, lease_seconds=self.work.lease_seconds)

@@ -1,7 +1,4 @@
-"""Works on what is claimed, in threads under one heartbeat, and gives back every lease whatever happens.
-
-What is claimed, in which order and what is done with it is the stage's.
-"""
+"""Processes claimed items in threads under one heartbeat, and always releases their leases."""
 
 from __future__ import annotations
 
@@ -17,15 +14,15 @@ from uuid import UUID
 from pkg_pipeline.stages.ports import LlmMisconfigured
 
 CLAIMED_AT_ONCE = 8
-"""Leases taken together, and twice the threads at least: few enough that a killed worker delays little."""
+"""Leases taken together, at least twice the threads; few, so that a killed worker delays little."""
 
 BEATS_A_LEASE = 3
-"""Two beats may fail before a lease runs out."""
+"""Two beats may fail before a lease ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkRules:
-    """P19, the lease, and how many are worked on at a time. ``holder`` says whose leases these are."""
+    """P19, lease length, concurrency; ``holder`` owns the leases."""
 
     holder: str
     attempt_limit: int = 3
@@ -52,16 +49,16 @@ Done = TypeVar("Done")
 
 
 class Leases(Protocol):
-    """A store of leases; what is no longer ours stays with its new holder."""
+    """A store of leases; a lost lease stays with its new holder."""
 
     def renew(self, claimed: Sequence[Leased], *, lease_seconds: float) -> None: ...
     def release(self, claimed: Sequence[Leased]) -> None: ...
 
 
 class Heartbeat:
-    """A thread that renews every held lease three times within its length. Context manager.
+    """A thread that renews held leases three times per length; context manager.
 
-    A beat that fails is no failure of the work: whether a lease was lost is decided when the result is saved.
+    A failed beat fails nothing: saving finds out whether a lease was lost.
     """
 
     def __init__(self, store: Leases, *, lease_seconds: float) -> None:
@@ -73,7 +70,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def hold(self, claimed: Iterable[Leased]) -> None:
-        """From now on these are renewed; the thread starts with the first of them."""
+        """Renew these from now on; starts the thread."""
         with self._lock:
             self._held.update({one.lease_id: one for one in claimed})
         if self._thread is None and self._held:
@@ -107,7 +104,7 @@ class Heartbeat:
 
 
 class Workers:
-    """A few at a time, under one heartbeat; made by ``workers``."""
+    """A thread pool under one heartbeat; made by ``workers``."""
 
     def __init__(self, store: Leases, heartbeat: Heartbeat, threads: ThreadPoolExecutor) -> None:
         self._store, self._heartbeat, self._threads = store, heartbeat, threads
@@ -119,7 +116,7 @@ class Workers:
         *,
         keeps_lease: Callable[[Done], bool] = lambda _: True,
     ) -> Iterator[tuple[Held, Done]]:
-        """``one`` batch after the other, until ``claim`` gives nothing more."""
+        """``batch`` after ``batch`` until ``claim`` returns nothing."""
         while claimed := claim():
             yield from zip(claimed, self.batch(claimed, make, keeps_lease=keeps_lease), strict=True)
 
@@ -130,8 +127,9 @@ class Workers:
         *,
         keeps_lease: Callable[[Done], bool] = lambda _: True,
     ) -> list[Done]:
-        """What ``make`` returns for each, in their order. A lease is given back where it raised and where
-        ``keeps_lease`` of its result: elsewhere saving did so. Raises its errors, ``LlmMisconfigured`` before others.
+        """Results of ``make``, in order. Raises its errors, ``LlmMisconfigured`` first.
+
+        Releases a lease on an error and where ``keeps_lease(result)``; otherwise saving released it.
         """
         left = {one.lease_id: one for one in claimed}
 
@@ -168,9 +166,8 @@ class Workers:
 
 @contextmanager
 def workers(store: Leases, rules: WorkRules) -> Generator[Workers]:
-    """Threads and heartbeat; both end with the context."""
     with ExitStack() as open_things:
         heartbeat = open_things.enter_context(Heartbeat(store, lease_seconds=rules.lease_seconds))
-        # in threads even one at a time: an interrupt reaches the main thread, which only waits
+        # threads even for one at a time: an interrupt reaches the main thread, which only waits
         threads = open_things.enter_context(ThreadPoolExecutor(max_workers=rules.concurrency))
         yield Workers(store, heartbeat, threads)

@@ -1,7 +1,4 @@
-"""What attempts report in numbers: of one subject that a model was asked about, and of a whole partition.
-
-Numbers and reasons only, so that they can become metadata. What they are counted over is each stage's.
-"""
+"""Reports of attempts, on one subject and on a partition: numbers and reasons only, for metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pkg_pipeline.stages.partitions import PartitionReport
 
 @dataclass(slots=True, kw_only=True)
 class Effort(Tally):
-    """What one subject took. ``source_tokens`` are of what was read, ``summary_tokens`` of the words made of it."""
+    """Effort on one subject; ``source_tokens`` read, ``summary_tokens`` written."""
 
     reason: str = ""
     source_tokens: int = 0
@@ -23,7 +20,7 @@ class Effort(Tally):
 
 @dataclass(slots=True, kw_only=True)
 class AskedReport(PartitionReport):
-    """Of a partition about which a model is asked. ``deferred`` and ``quarantined`` are of this attempt."""
+    """Report of a partition with model calls. ``deferred`` and ``quarantined``: in this attempt."""
 
     failed: int = 0
     quarantined: int = 0
@@ -40,7 +37,7 @@ class AskedReport(PartitionReport):
         return round(self.source_tokens / self.summary_tokens, 2) if self.summary_tokens else 0.0
 
     def add_effort(self, effort: Effort) -> None:
-        """Calls, tokens, cost, time and reason. What became of it, and its text, is the stage's to count."""
+        """Adds calls, tokens, cost, time and reason."""
         self.calls += effort.calls
         self.input_tokens += effort.input_tokens
         self.output_tokens += effort.output_tokens
@@ -49,6 +46,6 @@ class AskedReport(PartitionReport):
         self.add_reason(effort.reason)
 
     def add_text(self, effort: Effort) -> None:
-        """The size of what was made, and of what it was made of."""
+        """Adds the tokens of source and result."""
         self.source_tokens += effort.source_tokens
         self.summary_tokens += effort.summary_tokens

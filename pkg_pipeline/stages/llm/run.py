@@ -1,4 +1,4 @@
-"""What one run may still ask a model: its caps, and whether the model answers at all. Shared by the run's threads."""
+"""A run's caps and the model's availability, shared by its threads."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pkg_pipeline.stages.llm.stores import BudgetStore, Caps, PlannedCall, Refus
 from pkg_pipeline.stages.ports import Billing, Subject
 
 TROUBLE_LIMIT = 3
-"""So many questions in a row without an answer mean the service, not the interactions: the run stops asking."""
+"""Unanswered questions in a row after which the run stops asking."""
 
 
 class OutOfBudget(Exception):
-    """A cap of the day or week is reached: work stops, nothing fails (P32)."""
+    """A cap of the day or week is reached: work is deferred (P32)."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
@@ -20,10 +20,10 @@ class OutOfBudget(Exception):
 
 
 class Run:
-    """``billing`` pays for all of it, within ``caps``, from the budget of ``task``.
+    """Paid by ``billing`` within ``caps``, from the budget of ``task``. ``tries_unanswered``: tries of an unanswered
+    question, each with a reservation.
 
-    ``tries_unanswered``: a question whose answer broke off is asked so often in all, each time out of the budget.
-    ``stop_reason`` is set once nothing more is to be asked; ``rest_seconds`` is how long it stays so.
+    ``stop_reason`` is set once it stops asking, for ``rest_seconds``.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Run:
         return self.stop_reason is not None
 
     def take(self, usd: float, call: PlannedCall) -> Reservation:
-        """One call and the most it may cost, on this run's account. Raises ``OutOfBudget``."""
+        """Reserve one call. Raises ``OutOfBudget``."""
         found = self._budgets.reserve(task=self.task, usd=usd, caps=self._caps, call=call)
         if isinstance(found, Reservation):
             return found
@@ -58,7 +58,7 @@ class Run:
         raise OutOfBudget(found)
 
     def settle(self, reservation: Reservation, *, subject: Subject) -> float:
-        """USD that it did cost, by the ledger."""
+        """Actual USD, by the ledger."""
         return self._budgets.settle(reservation, lane=self.billing.lane, task=self.task, subject=subject)
 
     def answered(self) -> None:

@@ -1,4 +1,4 @@
-"""Ledger and budget: what was asked, answered and paid (B6, B8), and what may still be spent (P12, P32)."""
+"""Ledger and budget ports (B6, B8, P12, P32)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.ports import Billing, Lane, LlmAttempt, Subject
 
 Period = Literal["day", "week"]
-"""What a cap of calls is counted over: a local day, or a local week that begins on Sunday."""
+"""Of a call cap: a local day, or a local week from Sunday."""
 
 UNANSWERED_LIMIT = 5
-"""So many calls in a row without a whole answer, and the lane asks no more for a while."""
+"""Unanswered calls in a row after which a lane pauses."""
 
 UNANSWERED_REST_SECONDS = 3_600.0
-"""After that one more is tried, and the lane rests again if it brings nothing either."""
+"""Length of the pause; then one call is tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One attempted LLM call (B6), written in its own transaction before its result is used."""
+    """One try of a call (B6), written in its own transaction before its result is used."""
 
     subject: Subject
     billing: Billing
@@ -42,9 +42,8 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why nothing was published. ``counts`` is False for transport, quota and budget: they are no attempt (P19).
-
-    ``quarantined`` is the last answer that the gate refused, with its reason, for people to look at.
+    """Why nothing was published. ``counts`` False: transport, quota or budget, no attempt (P19). ``quarantined``: last
+    invalid answer with reason, for review.
     """
 
     error: str
@@ -56,7 +55,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """``usd`` of a day over all tasks of the lane; ``calls`` of one task in a ``period``, None: no cap (P12, P32)."""
+    """``usd`` per day over the lane's tasks; ``calls`` of one task per ``period``, None: no cap (P12, P32)."""
 
     usd: float
     calls: int | None = None
@@ -65,9 +64,8 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call about to be made, and for how long its asker is waited for: what the ledger is told of an asker that died.
-
-    ``task`` may be a part of the task whose budget pays (an update of a summary).
+    """A call to reserve; its lease is how long the caller is waited for. ``task`` may be part of the paying task (an
+    update of a summary).
     """
 
     subject: Subject
@@ -81,7 +79,7 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Money and one call taken from the budget of ``day``; it is settled there, whatever day it is by then."""
+    """Money and one call from the budget of ``day``, settled there."""
 
     id: UUID
     day: date
@@ -91,9 +89,8 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing was taken. ``retry_after_seconds`` is the time to the next budget day, or week where that is used up.
-
-    ``is_for_all`` is False where this one call alone costs more than a whole day's cap: others may still fit.
+    """A refused reservation. ``retry_after_seconds``: to the next budget day or week. ``is_for_all`` False: this call
+    alone exceeds the cap.
     """
 
     reason: str
@@ -102,39 +99,39 @@ class Refusal:
 
 
 class LedgerStore(Protocol):
-    """What was asked, answered and paid (B6, B8)."""
+    """Requests, answers and costs (B6, B8)."""
 
     def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
-        """An answer already paid for: (text, usage, stop reason) (B8)."""
+        """Paid answer: (text, usage, stop reason) (B8)."""
         ...
 
     def record(self, row: LedgerRow) -> None: ...
 
     def refuse(self, request_hash: str, *, reason: str) -> None:
-        """The answer kept under this hash did not pass: it is never replayed."""
+        """The answer of this hash is invalid: never replay it."""
         ...
 
 
 class BudgetStore(Protocol):
-    """One row a day, lane and task, taken atomically by every path (P12, P32). Days are the database clock's."""
+    """One row per day (database clock), lane and task, updated atomically (P12, P32)."""
 
     def reserve(self, *, task: str, usd: float, caps: Caps, call: PlannedCall) -> Reservation | Refusal:
-        """Take one call and the most it can cost, or say why not. Nothing is taken while the lane's last calls brought
-        no answer. A reservation that nobody settles is booked in full when its lease ends.
+        """Reserve one call at its maximal cost, or say why not; refused while the lane is paused. Unsettled
+        reservations are booked in full when the lease ends.
         """
         ...
 
     def settle(self, reservation: Reservation, *, lane: Lane, task: str, subject: Subject) -> float:
-        """Replace the reservation by what the ledger says was billed for the subject since; that sum in USD."""
+        """Replace the reservation by the ledger's cost for the subject since; returns it in USD."""
         ...
 
     def settle_lost(self) -> None:
-        """Books what processes that are gone may have spent, once their leases ended. As often as one likes."""
+        """Book what dead processes may have spent once their leases end. Repeatable."""
         ...
 
 
 def unanswered_reason(calls: int, lane: str) -> str:
-    """What a run, the queue and the statistics say of a lane that rests."""
+    """Message about a paused lane."""
     return (
         f"the last {calls} calls of the {lane} lane went out and brought no whole answer; each may have been charged"
         " and is booked at the most it can cost, so nothing more is asked for an hour"
@@ -142,7 +139,7 @@ def unanswered_reason(calls: int, lane: str) -> str:
 
 
 def recorder(ledger: LedgerStore) -> Callable[[LlmAttempt], None]:
-    """Writes down every try that brought no answer; the one that did is recorded with its answer by ``ask``."""
+    """Records tries without an answer; ``ask`` records the answered one."""
 
     def record(attempt: LlmAttempt) -> None:
         if attempt.outcome != "ok":

@@ -1,8 +1,4 @@
-"""What is counted of one relationship, as frames over one typed read (P20–P22): totals, gaps, weeks, response times.
-
-pandas is allowed in this room: a person of ten thousand interactions is columns, not ten thousand records. It takes a
-second to load, so only counting loads it.
-"""
+"""Counts of one relationship as data frames (P20–P22). pandas takes a second to load: import it in functions."""
 
 from __future__ import annotations
 
@@ -25,15 +21,16 @@ TALKS: Final = {
     "interaction_id": "object", "day": "object", "started_at": MOMENT, "ended_at": MOMENT, "messages": "int64",
     "language": "object", "summary_id": "object", "tokens": "Int64", "key_points": "object", "is_dirty": "boolean",
 }  # fmt: skip
-"""An interaction of the person, newest end first: ``messages`` are the person's own share of a group (P34). What begins
-with ``summary_id`` is missing where no summary goes in; ``key_points`` is a list."""
+"""An interaction, newest end first; ``messages`` are the person's share of a group (P34). From ``summary_id`` on
+missing without a summary; ``key_points`` is a list.
+"""
 
 SPOKEN: Final = {"interaction_id": "object", "sent_at": MOMENT, "is_self": "bool"}
-"""A message of a dialog, those of an interaction together and in their order."""
+"""A message of a direct chat, grouped by interaction, in order."""
 
 
 def framed(rows: Sequence[Sequence[Any]], columns: dict[str, str]) -> pd.DataFrame:
-    """Rows whose values are in the order of ``columns``, which gives the dtypes."""
+    """Rows with values in the order of ``columns`` (name → dtype)."""
     import pandas as pd
 
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
@@ -44,12 +41,12 @@ def framed(rows: Sequence[Sequence[Any]], columns: dict[str, str]) -> pd.DataFra
 
 
 def covered(talks: pd.DataFrame) -> pd.DataFrame:
-    """Those with a summary that goes in."""
+    """Those with a summary."""
     return talks[talks["summary_id"].notna()]
 
 
 def extent(talks: pd.DataFrame, last_meaningful_at: datetime | None) -> Extent:
-    """How much there was. ``talks`` must not be empty."""
+    """``talks`` must not be empty."""
     return Extent(
         interactions=len(talks),
         messages=int(talks["messages"].sum()),
@@ -61,17 +58,17 @@ def extent(talks: pd.DataFrame, last_meaningful_at: datetime | None) -> Extent:
 
 
 def mentions(talks: pd.DataFrame) -> Iterator[tuple[str, datetime]]:
-    """Each key point with the end of its interaction."""
+    """(key point, end of its interaction)."""
     points = talks["key_points"].to_numpy()
     ends = np.repeat(talks["ended_at"].dt.to_pydatetime().to_numpy(), [len(one) for one in points])
     return zip(chain.from_iterable(points), ends, strict=True)
 
 
 def weekly(talks: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Weeks with contact by their Sunday: what began in each, and how often there was contact up to then.
+    """Weeks with contact, by Sunday.
 
-    ``interactions``, ``messages``, ``longest_silence_days`` (before one of them), ``mean_gap_days`` between the starts
-    of consecutive interactions up to the week's end, ``frequency`` by it.
+    ``interactions``, ``messages``, ``longest_silence_days`` (before one of them), ``mean_gap_days`` between starts of
+    interactions up to the week's end, ``frequency``.
     """
     ordered = talks.sort_values(["started_at", "ended_at"], kind="stable")
     days = rules.DAY_SECONDS
@@ -93,8 +90,8 @@ def weekly(talks: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def response_minutes(spoken: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Median minutes until each side answers the other within one interaction, by the week of the answer: ``them``,
-    ``me``. Counted from the last message of one side to the first of the other.
+    """Median minutes until each side answers within one interaction, by week of the answer: ``them``, ``me``; from one
+    side's last message to the other's first.
     """
     import pandas as pd
 
@@ -108,7 +105,7 @@ def response_minutes(spoken: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def _sundays(moments: pd.Series, zone: ZoneInfo) -> pd.Series:
-    """The local day on which the week of each begins."""
+    """First local day of each moment's week."""
     import pandas as pd
 
     local = moments.dt.tz_convert(zone).dt.tz_localize(None).dt.normalize()

@@ -1,8 +1,7 @@
-"""From what is stored to what one profile is made from: the counted part of the row, and the input of its words.
+"""Stored data → counts of a profile row, and input of its text.
 
-The two are not the same. The row counts up to the week's end (P22); the words are made as of the newest summary that
-goes in. So a week in which nothing new was summarised has the input of the week before, and its words are carried over
-although the totals grew (P23); and a week built a year later has the very input that it had then.
+Counts reach to the week's end (P22), the text's input only to the newest summary: a week without new summaries has the
+previous input, and its text is carried over (P23).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One person in one week, ready to be worded. ``based_on`` and ``items`` are what the row rests on."""
+    """One person in one week; ``based_on`` and ``items`` are ids it uses."""
 
     aggregate: ProfileAggregate
     source: ProfileInput
@@ -44,7 +43,7 @@ class Prepared:
 def prepare(
     reads: PostgresProfileReads, entity: Person, week: Week, *, profile_id: UUID, zone: ZoneInfo
 ) -> Prepared | None:
-    """None where nothing is summarised by then."""
+    """None if nothing is summarised by then."""
     material = reads.material(entity.entity_id, week)
     if material is None:
         return None
@@ -61,7 +60,7 @@ def prepared_from(
     chosen: tuple[UUID, ...],
     zone: ZoneInfo,
 ) -> Prepared:
-    """Row and input out of what was read. Pure."""
+    """Pure."""
     topics = _topics(material, entity)
     dated, covered = _dated(material, texts, chosen), material.covered
     source = ProfileInput(
@@ -102,7 +101,7 @@ def _topics(material: Material, entity: Person) -> tuple[Topic, ...]:
 def _dated(
     material: Material, texts: Mapping[UUID, tuple[str, str | None]], chosen: tuple[UUID, ...]
 ) -> tuple[DatedSummary, ...]:
-    """Oldest first, numbered from 1. One that was erased meanwhile is left out."""
+    """Oldest first, numbered from 1; erased ones left out."""
     decided: dict[UUID, list[str]] = {}
     for decision in material.decisions:
         decided.setdefault(decision.interaction_id, []).append(decision.description)

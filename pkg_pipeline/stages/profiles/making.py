@@ -1,7 +1,7 @@
-"""One claimed profile: carried over where its input is known, else up the ladder of P19 and saved or recorded.
+"""One claimed profile: carried over if its input is known, else asked with the ladder of P19 (normal, strict, fewer
+summaries).
 
-The rungs are as usual, stricter, with fewer summaries. Who is claimed, and in what order, is ``stage``; what goes in is
-``input``. No transaction is open while a model answers, and no count comes from it.
+No transaction is open during a model call.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PROFILE: Final[Question[ProfileInput, ProfileContent]] = Question(
 
 
 class Outcome(Enum):
-    """What became of one person in one week. Only ``PROFILED`` took words from a model."""
+    """Only ``PROFILED`` called a model."""
 
     PROFILED = "profiled"
     CARRIED_OVER = "carried over"
@@ -57,7 +57,7 @@ class Outcome(Enum):
 
 @dataclass(slots=True)
 class MadeProfile(Effort):
-    """What became of one profile, and what it took. ``is_given_up``: not tried again before something changes."""
+    """The result for one profile. ``is_given_up``: not retried before something changes."""
 
     outcome: Outcome = Outcome.DEFERRED
     is_given_up: bool = False
@@ -68,7 +68,7 @@ class MadeProfile(Effort):
 
 
 def prompt_of(model: str) -> ProfilePrompt:
-    """What words are made with when ``model`` is asked today."""
+    """The current prompt for ``model``."""
     return ProfilePrompt(prompt.VERSION, model, prompt.SCHEMA_VERSION)
 
 
@@ -89,9 +89,8 @@ class ProfileMaker:
         return prompt_of(self.asking.llm.model)
 
     def make(self, claimed: ClaimedProfile) -> MadeProfile:
-        """The row of one person, or why there is none. Raises ``LlmMisconfigured`` only.
-
-        Whatever the outcome, saved rows and recorded attempts have given the lease back; the caller releases the rest.
+        """The row of one person, or why there is none. Raises only ``LlmMisconfigured``. Writes release the lease; the
+        caller releases the rest.
         """
         started, entity, week = time.perf_counter(), claimed.entity, self.week
         prepared = prepare(self.reads, entity, week, profile_id=claimed.profile_id, zone=self.zone)
@@ -117,7 +116,7 @@ class ProfileMaker:
     def _word(
         self, claimed: ClaimedProfile, prepared: Prepared, past: PastAttempt | None, made: MadeProfile, started: float
     ) -> None:
-        """Asks for the words and saves them, or records why there are none."""
+        """Asks for the text and saves it, or records why not."""
 
         def make() -> None:
             content, dropped = self._asked(prepared.source, made)
@@ -147,7 +146,7 @@ class ProfileMaker:
         attempt(make, run=self.asking.run, effort=made, past=past, backoff_seconds=backoff_seconds, fail=fail)
 
     def _asked(self, source: ProfileInput, made: MadeProfile) -> tuple[ProfileContent, tuple[Quarantined, ...]]:
-        """P19: as usual, stricter, with fewer summaries. Raises what the last rung raised."""
+        """P19: normal, strict, fewer summaries. Raises the last error."""
         subject = Subject("profile", source.profile_id)
 
         def ask(asked: ProfileInput, problem: str | None) -> tuple[ProfileContent, tuple[Quarantined, ...]]:
@@ -164,7 +163,7 @@ class ProfileMaker:
     def _save(
         self, claimed: ClaimedProfile, prepared: Prepared, words: Words, made: MadeProfile, outcome: Outcome
     ) -> None:
-        """The row. Words that stand there already and counts that did not change are no news."""
+        """Saves the row unless text and counts are unchanged."""
         row = ProfileRow(
             profile_id=claimed.profile_id,
             entity_id=claimed.entity.entity_id,

@@ -1,9 +1,7 @@
-"""The fourth hop: published summaries → one profile of each person a week (P20–P23), as of the week's end.
+"""The profiles hop: published summaries → one profile per person and week, as of the week's end (P20–P23).
 
-Here: which weeks are due, who of a week is worked on in what order, leases, caps and reports. One person is ``making``.
-As of means: interactions count and summaries go in by when they ended, never by when they were made, so that a week
-built a year later says what it would have said then. The versions of summaries served now are used: what was corrected,
-edited or deleted since is so in every week that is built again.
+Interactions and summaries count by when they ended, in the versions served now: a week built later equals one built in
+time, but for corrections and deletions.
 """
 
 from __future__ import annotations
@@ -35,11 +33,10 @@ ASSET = "entity_relationship_profiles"
 
 @dataclass(slots=True)
 class WeekReport(AskedReport):
-    """What an attempt at one week did; numbers only, so that it can become metadata.
+    """The result for one week; numbers for metadata.
 
-    ``persons`` = ``profiled`` + ``carried_over`` (words of an equal input, no call) + ``unchanged`` (the row stood like
-    that) + ``pending`` + ``failed``. ``source_tokens`` are of the summaries behind the rows, ``summary_tokens`` of
-    their words.
+    ``persons`` = ``profiled`` + ``carried_over`` (text of an equal input) + ``unchanged`` + ``pending`` + ``failed``.
+    ``source_tokens`` of the summaries, ``summary_tokens`` of the text.
     """
 
     week: date
@@ -63,7 +60,7 @@ class WeekReport(AskedReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profiles:
-    """P19, P20, P22 over the ports given."""
+    """P19, P20, P22."""
 
     reads: PostgresProfileReads
     writes: PostgresProfileStore
@@ -76,16 +73,16 @@ class Profiles:
     lag_days: float
 
     def week(self, sunday: date) -> Week:
-        """Raises ``ValueError`` for a day that is no Sunday."""
+        """Raises ``ValueError`` unless a Sunday."""
         return rules.week(sunday, self.zone, lag_days=self.lag_days, min_age_days=self.min_age_days)
 
     def revive(self) -> int:
-        """What was given up under another prompt or model is due again (P19); how many profiles."""
+        """Make due again what failed under another prompt or model (P19); returns how many."""
         return self.weeks.revive(prompt_of(self.access.model))
 
     def due_weeks(self) -> list[date]:
-        """Sundays of the weeks that need work now, ascending: the newest complete one if nobody attempted it yet, and
-        any with marks or leftovers that are due. A week that is not over is never among them. Nothing is written.
+        """Sundays of weeks with work, ascending: the newest complete one if never attempted, and those with due marks
+        or leftovers.
         """
         now = self.clock.now()
         newest = rules.newest_complete_week(now, self.zone)
@@ -102,12 +99,11 @@ class Profiles:
         retry_failed: bool = False,
         on_week: Callable[[WeekReport], None] = lambda _: None,
     ) -> list[WeekReport]:
-        """The profiles of each week; ``on_week`` hears of each when done. The live lane takes the newest week first,
-        since that is what is served when its cap bites; a backfill goes from the oldest on.
+        """Build each week's profiles; ``on_week`` gets each report. The live lane starts with the newest week, a
+        backfill with the oldest.
 
-        One person failing fails nobody else. Raises ``ValueError`` for a week that is not over or no week, and
-        ``LlmMisconfigured`` when every further call would fail alike; what was saved by then stays. A week that was
-        attempted, has neither marks nor leftovers and gives no other row is not written to.
+        A failed person fails no other. Raises ``ValueError`` for an incomplete or invalid week, ``LlmMisconfigured``;
+        saved profiles stay. An attempted week without marks, leftovers or changed rows is not written.
         """
         newest = rules.newest_complete_week(self.clock.now(), self.zone)
         chosen = [self.week(sunday) for sunday in sorted(set(weeks), reverse=billing.lane == "live")]
@@ -154,9 +150,7 @@ class Profiles:
         maker: ProfileMaker,
         hands: Workers,
     ) -> dict[UUID, UUID]:
-        """All persons of the week, the most important first; returns what is still pending, as profile id → entity
-        id.
-        """
+        """The week's persons, most important first; returns pending ones as profile id → entity id."""
         left: dict[UUID, UUID] = {}
         named = [(hashing.profile_id(person.entity_id, week.key), person) for person in persons]
         work = self.access.work
@@ -168,7 +162,7 @@ class Profiles:
                 if key not in mine:
                     report.add(MadeProfile(reason="another worker is at it"))
                     left[key] = person.entity_id
-            # not every outcome is written down: giving back once more what a row or an attempt gave back does nothing
+            # releasing a released lease does nothing
             for one, made in zip(claimed, hands.batch(claimed, maker.make), strict=True):
                 report.add(made)
                 if made.is_pending:

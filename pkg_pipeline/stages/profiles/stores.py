@@ -1,7 +1,4 @@
-"""What the profiles stage needs from storage, as Protocols it owns: who is due, what is known of them, what is kept.
-
-Budgets, ledger and partitions are in ``stores``; the rules over these records are in ``memory.profile``.
-"""
+"""Records between the profiles stage and its store."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProfilePrompt:
-    """What the words are made with besides their input: another one of these makes other words (B5)."""
+    """Prompt and model of the text; others make it stale (B5)."""
 
     version: str
     model: str
@@ -29,7 +26,7 @@ class ProfilePrompt:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedProfile:
-    """One person of one week under a lease. ``token`` is the fencing token the result is saved with."""
+    """One person in one week under a lease; ``token`` is the fencing token."""
 
     profile_id: UUID
     entity: Person
@@ -42,7 +39,7 @@ class ClaimedProfile:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much there was up to a moment; of interactions that ended by then, whether summarised or not."""
+    """Totals of interactions that ended up to a moment, summarised or not."""
 
     interactions: int
     messages: int
@@ -54,7 +51,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class MadeDecision:
-    """A decision of any importance in a covered interaction, with its day."""
+    """A decision in a covered interaction, with its day."""
 
     id: UUID
     interaction_id: UUID
@@ -69,9 +66,9 @@ class MadeDecision:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that one profile is made from, in one snapshot. ``at_end`` reaches to the week's end, ``at_newest`` to the
-    end of the newest covered interaction. ``covered`` has a row for each summary that goes in (``aggregation.TALKS``),
-    newest first, as decisions are; open items are by due date.
+    """Input of one profile, in one snapshot. ``at_end``: up to the week's end; ``at_newest``: up to the newest covered
+    interaction. ``covered``: a row per summary (``aggregation.TALKS``), newest first, as decisions; open items by due
+    date.
     """
 
     self_person: Person | None
@@ -85,7 +82,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The worded part of a row with what it took. ``is_own`` False: they stand in the row of another week."""
+    """The text of a row and its cost. ``is_own`` False: it is another week's."""
 
     content: ProfileContent
     quarantined: tuple[Quarantined, ...]
@@ -98,7 +95,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class PastAttempt:
-    """What was tried before with this very input, prompt and model (P19). ``is_due``: by the database's clock."""
+    """Earlier tries with this input, prompt and model (P19); ``is_due`` by the database clock."""
 
     attempts: int
     deferrals: int
@@ -108,7 +105,7 @@ class PastAttempt:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """One row as it is to stand. ``based_on`` and ``items`` are ids of the summaries and items it rests on."""
+    """A row to save; ``based_on`` and ``items`` are ids of the summaries and items it uses."""
 
     profile_id: UUID
     entity_id: UUID

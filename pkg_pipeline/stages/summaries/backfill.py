@@ -1,7 +1,6 @@
-"""Backfills (P31, B5): exactly which interactions, at what price, and when that is done. The work is the summaries'.
+"""Backfills (P31, B5): selection, price, progress.
 
-A request chooses its interactions once. From then on they are rows: whoever works on them, in whatever order and
-however often it is stopped, the backfill is done when none of them needs anything more.
+A request selects its interactions once, as rows; it is done when none of them needs work.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.summaries.backfills import PostgresBackfillStore
 
 MOST_INTERACTIONS = 1_000_000
-"""More than a person's whole history; a larger limit is a slip."""
+"""Larger limits are taken for mistakes."""
 
 
 class BackfillWrong(ValueError):
-    """The request makes no sense; ``field`` is the part that does not, in the words of the API."""
+    """Invalid request; ``field`` as in the API."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(problem)
@@ -38,12 +37,12 @@ class BackfillWrong(ValueError):
 
 
 class BackfillUnknown(LookupError):
-    """No backfill of that id."""
+    """No backfill of this id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What became of a request: the backfill, whether it is a new one; or only a forecast, where nothing fits it."""
+    """The backfill and whether it is new; only a forecast if nothing matches."""
 
     forecast: Forecast
     backfill: Backfill | None = None
@@ -52,8 +51,8 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class Backfills:
-    """Requests over the ``summaries`` stage. Age and limit hold where a request gives none; the cap is the lane's, a
-    day. Whatever takes an id raises ``BackfillUnknown``.
+    """Requests over the ``summaries`` stage; age and limit are defaults, the cap is the lane's per day. Methods with an
+    id raise ``BackfillUnknown``.
     """
 
     store: PostgresBackfillStore
@@ -62,7 +61,7 @@ class Backfills:
     older_than_days: float
     limit: int
     on_left: Callable[[UUID, int], object] = lambda _id, _left: None
-    """Hears how many interactions of a backfill are left, whenever days of it were worked off here."""
+    """Callback after days of a backfill were processed: (id, interactions left)."""
 
     def request(
         self,
@@ -80,12 +79,12 @@ class Backfills:
         return check(BackfillRequest(age, most, first_day, last_day, stale, failed))
 
     def foretell(self, request: BackfillRequest) -> Forecast:
-        """What it would take; nothing is written. Raises ``BackfillWrong``."""
+        """Estimate without writing. Raises ``BackfillWrong``."""
         return self._forecast(self._chosen(request))
 
     def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
-        """Write the request down with what it chose. The same request again is the open one, even where a look at it
-        shows that it is done: who repeats a command that was killed asks for nothing new. Raises ``BackfillWrong``.
+        """Store the request with its selection; an equal open request is returned instead, even if it proves done.
+        Raises ``BackfillWrong``.
         """
         check(request)
         if (found := self.store.same(request)) is not None:
@@ -105,18 +104,16 @@ class Backfills:
         return Asked(known.forecast, known, is_new)
 
     def scope_of(self, backfill_id: UUID) -> Scope:
-        """What a run on its account takes."""
+        """The scope of a run on its account."""
         request, _ = self._known(backfill_id)
         return Scope(retry_failed=request.failed, redo_stale=request.stale, backfill_id=backfill_id)
 
     def settle(self, backfill_id: UUID, *, days: tuple[date, date] | None = None) -> int:
-        """Tick off what needs nothing more; returns how many are left. One with nothing left ends."""
+        """Mark what needs no more work; returns how many are left, 0 ends the backfill."""
         return self.store.settle(backfill_id, eligibility=self._eligibility(backfill_id), days=days)
 
     def ready_days(self, backfill_id: UUID) -> list[str]:
-        """Keys of the days that can be worked on now, also those that somebody else has worked off since ``settle`` was
-        called last; none of a backfill that has ended.
-        """
+        """Keys of its days that can be processed or were processed by others since ``settle``; none if it has ended."""
         _, state = self._known(backfill_id)
         if state not in ("requested", "running"):
             return []
@@ -124,22 +121,22 @@ class Backfills:
         return [day.isoformat() for day in days]
 
     def open(self) -> Sequence[tuple[UUID, datetime | None]]:
-        """Open backfills, oldest first, each with the moment before which it rests, if that is to come."""
+        """Open backfills, oldest first, with the end of their pause if in the future."""
         return self.store.open_ids()
 
     def told(self, backfill_id: UUID) -> Backfill:
-        """Forecast, actual, what is left."""
+        """Forecast, actual, and what is left."""
         found = self.store.listed(limit=1, only=backfill_id)
         if not found:
             raise BackfillUnknown(f"there is no backfill {backfill_id}")
         return found[0]
 
     def stale_count(self) -> int:
-        """Served summaries that another prompt, model or schema made (B5)."""
+        """Served summaries of another prompt, model or schema (B5)."""
         return self.store.stale_count(eligibility=self.summaries.eligibility())
 
     def watched(self, backfill_id: UUID, on_day: Callable[[DayReport], None]) -> Callable[[DayReport], None]:
-        """``on_day`` for a run on a backfill's account: what is done is ticked off day by day, a stop written down."""
+        """``on_day`` that also records a backfill's progress per day, and a stop."""
         self.store.begin(backfill_id)
 
         def note(report: DayReport) -> None:

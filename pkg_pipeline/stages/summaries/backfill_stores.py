@@ -1,4 +1,4 @@
-"""The records of backfills, and the store of requests and what they chose."""
+"""Records of backfills."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ BackfillState = Literal["requested", "running", "done", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class BackfillRequest:
-    """What is asked for (P31, B5): interactions that ended at least so many days ago, oldest first, at most ``limit``.
+    """A selection (P31, B5): interactions that ended this many days ago, oldest first, at most ``limit``.
 
-    Without ``stale`` those that were never summarised or are dirty, with it those whose summary another prompt, model
-    or schema made. Given-up ones are left out, unless ``failed`` asks for them and nothing else. Days are those on
-    which an interaction began; both ends are included.
+    By default those never summarised or dirty, with ``stale`` those summarised by another prompt, model or schema, with
+    ``failed`` only given-up ones. Days are of the interaction's start, both included.
     """
 
     older_than_days: float
@@ -42,7 +41,6 @@ class BackfillRequest:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> BackfillRequest:
-        """What ``to_json`` wrote."""
         return cls(
             older_than_days=float(given["older_than_days"]),
             limit=int(given["limit"]),
@@ -55,9 +53,7 @@ class BackfillRequest:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a backfill will take. ``tokens`` in and out together; ``usd`` by today's prices; ``usd_per_day`` is the cap
-    of the backfill lane.
-    """
+    """``tokens`` in and out; ``usd`` by current prices; ``usd_per_day``: cap of the backfill lane."""
 
     interactions: int = 0
     messages: int = 0
@@ -69,7 +65,7 @@ class Forecast:
 
     @property
     def lasts_days(self) -> int | None:
-        """Budget days until it is done; None where the cap lets nothing through."""
+        """Budget days needed; None if the cap allows nothing."""
         if self.usd <= 0:
             return min(1, self.interactions)
         return math.ceil(self.usd / self.usd_per_day) if self.usd_per_day > 0 else None
@@ -79,13 +75,12 @@ class Forecast:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Forecast:
-        """What ``to_json`` wrote."""
         return cls(**{name: value for name, value in given.items() if name != "lasts_days"})
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Interactions by what became of them. ``dropped`` are those that are not there any more, or went on since."""
+    """Interactions by state. ``dropped``: gone or continued since."""
 
     summarized: int
     failed: int
@@ -95,7 +90,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """What a backfill took so far, by the ledger."""
+    """Used so far, by the ledger."""
 
     calls: int
     tokens: int
@@ -104,7 +99,7 @@ class Actual:
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """One request, what was foretold and what came of it. ``resume_at``: by the database's clock, not before."""
+    """Request, forecast and actual; ``resume_at``: database clock."""
 
     id: UUID
     state: BackfillState
@@ -123,7 +118,7 @@ class Backfill:
         return self.state in ("requested", "running")
 
     def to_json(self) -> dict[str, Any]:
-        """The shape of ``backfill --json`` and of the API."""
+        """The JSON of ``backfill --json`` and the API."""
         done = self.progress
         return {
             "id": str(self.id),
@@ -149,7 +144,7 @@ class Backfill:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One interaction that fits a request; ``prompts`` are those it takes (P18)."""
+    """A matching interaction; ``prompts`` it needs (P18)."""
 
     id: UUID
     day: date
@@ -159,7 +154,7 @@ class Chosen:
 
 
 def waiting_of(chosen: Sequence[Chosen]) -> Waiting:
-    """Their sums, for the price."""
+    """Their sums."""
     return Waiting(
         interactions=len(chosen),
         prompts=sum(one.prompts for one in chosen),

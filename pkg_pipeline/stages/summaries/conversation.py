@@ -1,7 +1,4 @@
-"""The messages of one claimed interaction, however many: a short one came with its claim, a long one is read in pages.
-
-Nothing here holds a long interaction whole. What is asked about it is ``summary_making``.
-"""
+"""The messages of one claimed interaction; long ones are read in pages."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
 LINE_TOKENS = 60
-"""Number, speaker, time and JSON around a message of the prompt, generously."""
+"""Upper estimate of number, speaker, time and JSON around a message."""
 
 CITED_AT_ONCE = 2_000
 
@@ -43,7 +40,7 @@ class Conversation:
 
     @property
     def read_ids(self) -> tuple[str, ...]:
-        """External ids of the messages that ``windows`` gave out so far."""
+        """External ids of the messages in ``windows`` so far."""
         return tuple(self._read)
 
     def hashes(self) -> Iterator[tuple[str, str]]:
@@ -53,7 +50,7 @@ class Conversation:
         return ((message.external_id, hashing.content_hash(message.text)) for message in self.source.messages)
 
     def messages_of(self, external_ids: Collection[str]) -> list[SourceMessage]:
-        """Those of ``external_ids`` that are said here, in order."""
+        """Those of ``external_ids`` in this interaction, in order."""
         if not self._claimed.is_long:
             wanted = frozenset(external_ids)
             return [message for message in self.source.messages if message.external_id in wanted]
@@ -63,7 +60,7 @@ class Conversation:
         return sorted(found, key=lambda message: (message.sent_at, len(message.external_id), message.external_id))
 
     def windows(self, *, most_messages: int, most_tokens: int) -> Iterator[SummaryInput]:
-        """The interaction in windows (P18), or as it is where it fits into one."""
+        """The interaction in windows (P18), whole if it fits."""
         claimed, source = self._claimed, self.source
         if not claimed.is_long:
             count = len(source.messages)

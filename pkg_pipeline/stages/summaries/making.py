@@ -1,7 +1,6 @@
-"""How the content of one interaction comes about: an update where few messages are new, else anew, whole or in windows.
+"""Makes the content of one summary: an update if few messages are new, else anew, whole or in windows.
 
-Every way ends alike: what was known before and still stands is in the content, or is named as lost (P28). Publication
-and failures are ``summarize``.
+Earlier items are kept, or named as lost (P28).
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
 TASK: Final[LlmTask] = "interaction_summary"
-"""The budget that pays for all three questions."""
+"""Pays for all three questions."""
 
 SUMMARY: Final[Question[SummaryInput, SummaryContent]] = Question(
     TASK, prompt, lambda text, source: check(prompt.to_candidate(prompt.parse(text)), source)
@@ -51,24 +50,24 @@ UPDATE: Final[Question[UpdateInput, SummaryContent]] = Question(
     update_prompt,
     lambda text, update: check_update(update_prompt.to_candidate(update_prompt.parse(text)), update),
 )
-"""The whole content after a few new messages (P27)."""
+"""Updates the content with a few new messages (P27)."""
 
 MERGE: Final[Question[MergeInput, SummaryContent]] = Question(
     "interaction_summary_merge",
     merge_prompt,
     lambda text, merge: check(merge_prompt.to_candidate(merge_prompt.parse(text)), merge.source),
 )
-"""One summary, without items, of the summaries of consecutive windows (P18)."""
+"""Merges the text of consecutive windows; items are merged by rule (P18)."""
 
 PROMPT_ROOM_TOKENS = 4_000
-"""Kept free in a window for instructions and schema."""
+"""Reserved for instructions and schema."""
 
 FEW_WINDOWS = 3
-"""So many windows' summaries are put side by side; more are told as one by a question of their own (P18)."""
+"""Up to this many window summaries are joined without a merge question (P18)."""
 
 Asked = TypeVar("Asked")
 Content = tuple[SummaryContent, tuple[Quarantined, ...]]
-"""What passed, and what was taken out of it."""
+"""Valid content and quarantined items."""
 
 
 class Outcome(Enum):
@@ -80,7 +79,7 @@ class Outcome(Enum):
 
 @dataclass(slots=True)
 class Made(Effort):
-    """What became of one interaction, and what it took."""
+    """The result for one interaction."""
 
     outcome: Outcome = Outcome.DEFERRED
     method: SummaryMethod = "whole"
@@ -91,7 +90,7 @@ class Made(Effort):
 
 @dataclass(frozen=True, slots=True)
 class MakingRules:
-    """P14, P18, P27: what one prompt and one update take at most, and from which confidence on a fact is confirmed."""
+    """P14, P18, P27: limits of a prompt and of an update, and the confidence of confirmed facts."""
 
     window_messages: int
     fact_confidence: float
@@ -99,12 +98,12 @@ class MakingRules:
 
 
 class Moved(Exception):
-    """There is nothing to ask about: the interactions hop is behind."""
+    """The messages changed since the interactions hop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """What may be published. ``reason`` says why it was made this way; ``message_ids`` are all it covers."""
+    """Publishable content; ``reason``: why it was made this way, ``message_ids``: all covered."""
 
     content: SummaryContent
     dropped: tuple[Quarantined, ...]
@@ -114,7 +113,7 @@ class Making:
 
 
 class SummaryMaker:
-    """One claimed interaction; ``made`` sums up what it takes."""
+    """For one claimed interaction; ``made`` has the totals."""
 
     def __init__(
         self, claimed: Claimed, store: PostgresSummaryStore, asking: Asking, rules: MakingRules, made: Made
@@ -124,7 +123,7 @@ class SummaryMaker:
         self._subject = Subject("interaction", claimed.source.interaction_id)
 
     def make(self) -> Making:
-        """Raises ``Moved``, ``OutOfBudget``, or whatever the last rung of the ladder raised."""
+        """Raises ``Moved``, ``OutOfBudget``, or the last error of the ladder."""
         if self._talk.is_empty:
             raise Moved("its messages are gone; its chat has to be looked at again")
         versions = Versions(CURRENT_VERSIONS, self._asking.llm.model, prompt.SCHEMA_VERSION)
@@ -138,7 +137,7 @@ class SummaryMaker:
         return self._anew(planned)
 
     def _updated(self, planned: Plan) -> Making | None:
-        """None where no answer passed or the update does not fit: then it is made anew."""
+        """None if no answer was valid or the update does not fit."""
         claimed, talk, made = self._claimed, self._talk, self._made
         assert claimed.known is not None, "an update is planned only where there is something to update"
         before = reconcile(claimed.adopted, claimed.known.content, self._texts(claimed.known.content, *claimed.adopted))
@@ -182,12 +181,12 @@ class SummaryMaker:
         )
 
     def _texts(self, *contents: SummaryContent) -> Mapping[str, str]:
-        """Today's texts of all that something in ``contents`` rests on."""
+        """Current texts of all messages cited in ``contents``."""
         ids = cited_message_ids(*contents)
         return {message.external_id: message.text for message in self._talk.messages_of(ids)} if ids else {}
 
     def _read(self) -> Content:
-        """All windows, each up its rungs, then as one (P18)."""
+        """All windows, each with the ladder, then merged (P18)."""
         window, most_messages = self._asking.llm.window_tokens, self._rules.window_messages
         most_tokens = int(window / WORST_TOKENIZER) - prompt.MAX_OUTPUT_TOKENS - PROMPT_ROOM_TOKENS
         parts: list[Part] = []
@@ -205,7 +204,7 @@ class SummaryMaker:
         return content, tuple(dropped)
 
     def _told(self, parts: Sequence[Part], merged: SummaryContent) -> Content:
-        """The text of many windows told as one, in steps where they are very many; by rule where no answer passes."""
+        """Merged text of many windows, in steps if very many; joined by rule if no answer is valid."""
         try:
             while len(parts) > 1:
                 parts = [self._tell(group) for group in in_groups(parts)]
@@ -223,7 +222,7 @@ class SummaryMaker:
         return Part(content, group[0].started_at, group[-1].ended_at)
 
     def _rungs(self, part: SummaryInput) -> Content:
-        """P19: as usual, stricter, in halves. Raises what the last rung raised."""
+        """P19: normal, strict, in halves. Raises the last error."""
         self._made.windows += 1
 
         def in_halves(problem: str | None, last: Exception) -> Content:
@@ -238,5 +237,5 @@ class SummaryMaker:
         return retry_ladder(lambda problem: self._ask(SUMMARY, part, problem), smaller=in_halves)
 
     def _ask(self, question: Question[Asked, SummaryContent], source: Asked, problem: str | None = None) -> Content:
-        """``problem`` is what was wrong with the last answer."""
+        """``problem``: what was wrong with the last answer."""
         return question.ask(source, subject=self._subject, asking=self._asking, tally=self._made, problem=problem)

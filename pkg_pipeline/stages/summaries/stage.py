@@ -1,7 +1,4 @@
-"""The third hop: due interactions → published summaries. Which days are worked on, in what order, and what is left.
-
-What counts as due is ``Eligibility``, one interaction is ``summarize``, how often something is tried again is P19.
-"""
+"""The summaries hop: due interactions → published summaries."""
 
 from __future__ import annotations
 
@@ -36,25 +33,22 @@ if TYPE_CHECKING:
 ASSET = "interaction_summaries"
 
 WORKED_TOGETHER = 32
-"""Sparse days are worked off together up to about this many interactions: threads stay busy, and among them those with
-the fewest attempts come first (P12)."""
+"""Days with few interactions are processed together up to about this many, fewest attempts first (P12)."""
 
 PROMPT_TOKENS = 2_200
-"""Instructions, participants and schema around the conversation, fitted on the 196 prompts of the demo account."""
+"""Around the conversation; fitted on the demo's 196 prompts."""
 
 MESSAGE_TOKENS = 45
-"""Number, speaker, time and JSON around each message of the prompt, and what a model's own tokenizer makes more of its
-text than ours, fitted likewise."""
+"""Around each message, and a model's higher token count; fitted likewise."""
 
 ANSWER_TOKENS = 300
-"""A usual answer: the local server's have 195, a talkative model's half as many again and more."""
+"""Of a usual answer: fake_llm has 195, a verbose model half as many again and more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What summarising all that is due would take: ``tokens`` in and out together, ``usd`` by today's prices.
-
-    ``later`` interactions are too young, or put off until another try; they are in none of the other figures.
+    """Estimate of all due work; ``tokens`` in and out, ``usd`` by current prices. ``later``: interactions too young or
+    deferred, in no other figure.
     """
 
     interactions: int
@@ -73,9 +67,7 @@ class Estimate:
 
 @dataclass(slots=True)
 class DayReport(AskedReport):
-    """What an attempt at one day did; numbers only, so that it can become metadata. ``rest_seconds``: a cap or the
-    service stopped it, and for so long it stays so.
-    """
+    """The result for one day; numbers for metadata. ``rest_seconds``: pause after a cap or service trouble."""
 
     day: date
     summarized: int = 0
@@ -99,9 +91,7 @@ class DayReport(AskedReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summaries:
-    """P11, P12, P18, P19 over the ports given. Summaries by the prompts ``also_current`` are no more stale than those
-    by ``prompt_version``.
-    """
+    """P11, P12, P18, P19. Prompts in ``also_current`` are as current as ``prompt_version``."""
 
     store: PostgresSummaryStore
     partitions: PartitionStore
@@ -116,7 +106,7 @@ class Summaries:
     schema_version: int = prompt.SCHEMA_VERSION
 
     def eligibility(self, scope: Scope = ALL_DUE) -> Eligibility:
-        """What a run may take now. A backfill chose its interactions by their age: they only have to be complete."""
+        """What a run may take now; a backfill's selection only has to be complete."""
         return Eligibility(
             now=self.clock.now(),
             due_after_seconds=self.due_after_seconds if scope.backfill_id is None else 0.0,
@@ -131,11 +121,11 @@ class Summaries:
         )
 
     def revive(self) -> int:
-        """What was given up under another prompt or model is due again (P19); how many interactions."""
+        """Make due again what failed under another prompt or model (P19); returns how many."""
         return self.store.revive(prompt_version=self.prompt_version, model=self.access.model)
 
     def estimate(self) -> Estimate:
-        """What summarising all that is due would take, before anything is paid."""
+        """Estimate of all due work; calls no model."""
         waiting = self.store.waiting(eligibility=self.eligibility(), window_messages=self.rules.window_messages)
         return estimate(self.access.llm(), waiting)
 
@@ -146,11 +136,10 @@ class Summaries:
         scope: Scope = ALL_DUE,
         on_day: Callable[[DayReport], None] = lambda _: None,
     ) -> list[DayReport]:
-        """Summarise what is due in each day of the closed range, oldest day first; ``on_day`` hears of each when done.
+        """Summarise what is due in the closed range of days, oldest first; ``on_day`` gets each report.
 
-        One interaction failing fails nothing else. Raises ``LlmMisconfigured`` when every further call would fail
-        alike; what was published by then stays, and the day can be run again. A day without marks, leftovers and work
-        is not written to. A backfill leaves the marks of its days: it looks at its own interactions only.
+        A failed interaction fails no other. Raises ``LlmMisconfigured``; published summaries stay and the day can be
+        repeated. Days without marks, leftovers or work are not written; backfills leave marks alone.
         """
         eligibility = self.eligibility(scope)
         self.revive()
@@ -193,14 +182,14 @@ class Summaries:
                 limit=self.access.work.claimed_at_once,
                 holder=self.access.work.holder,
                 lease_seconds=self.access.work.lease_seconds,
-                # what a run has dealt with it does not take again, whatever came of it: nothing spins
+                # nothing is claimed twice in a run
                 without=handled,
             )
             handled.extend(one.source.interaction_id for one in claimed)
             return claimed
 
         def make(one: Claimed) -> Made | None:
-            """None for what is given back untouched."""
+            """None for an interaction released untouched."""
             if asking.run.is_stopped:
                 return None
             return summarize_one(
@@ -224,14 +213,14 @@ class Summaries:
         marks: Mapping[str, tuple[int, ...]],
         before: Mapping[date, DayCounts],
     ) -> None:
-        """Writes down what each day left. Days that neither had marks nor leftovers nor work are passed over."""
+        """Record what each day left; skips days without marks, leftovers or work."""
         nothing, run = DayCounts(0, 0, 0, 0, None), asking.run
         for report in reports:
             report.failed = before.get(report.day, nothing).failed
         touched = [one for one in reports if one.day.isoformat() in marks or before.get(one.day, nothing).pending]
         if not touched:
             return
-        # the scope is this run's only: what failed again is failed, and what is stale is served, neither is pending
+        # without the run's scope: retried failures are failed, stale ones are served, neither is pending
         plain = replace(eligibility, due_after_seconds=self.due_after_seconds, scope=ALL_DUE)
         after = self.store.day_counts((touched[0].day, touched[-1].day), eligibility=plain)
         done: list[FinishedPartition] = []
@@ -243,26 +232,26 @@ class Summaries:
                 report.rest_seconds, report.stop_reason = run.rest_seconds, run.stop_reason
                 if left.resume_at is not None:
                     report.add_reason(run.stop_reason)
-                    # the backfill lane's cap keeps nobody else from the day
+                    # the backfill lane's cap does not pause the day for others
                     rest = 0.0 if eligibility.scope.backfill_id else run.rest_seconds
             done.append(FinishedPartition(key, marks.get(key, ()), left.pending, left.due_at, left.resume_at, rest))
         self.partitions.finish(ASSET, done)
 
 
 def estimate(llm: Llm, waiting: Waiting) -> Estimate:
-    """The price of summarising all that is due, before anything is asked."""
+    """Price of all due summaries."""
     tokens_in = waiting.prompts * PROMPT_TOKENS + waiting.messages * MESSAGE_TOKENS + waiting.message_tokens
     tokens_out = waiting.prompts * ANSWER_TOKENS
     usd = 0.0
     if waiting.prompts and llm.is_paid:
-        # by the prompt: a price may step up with a prompt's length
+        # per prompt: prices may depend on prompt length
         each = Usage(round(tokens_in / waiting.prompts), round(tokens_out / waiting.prompts))
         usd = llm.price(each) * waiting.prompts
     return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd, later=waiting.later)
 
 
 def _groups(days: Sequence[date], before: Mapping[date, DayCounts]) -> Iterator[list[date]]:
-    """Consecutive days that are worked off together."""
+    """Consecutive days processed together."""
     group: list[date] = []
     pending = 0
     for day in days:

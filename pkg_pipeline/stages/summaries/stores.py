@@ -1,4 +1,4 @@
-"""The records of the summaries stage, and the one store it works with."""
+"""Records between the summaries stage and its store."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ NOBODY = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a run takes besides, or of, what is due: given-up ones again, stale ones again (B5), or nothing but what one
-    backfill chose and has not done (P31).
-    """
+    """Widens or narrows a run: given-up ones, stale ones (B5), or one backfill's open selection (P31)."""
 
     retry_failed: bool = False
     redo_stale: bool = False
@@ -33,9 +31,11 @@ ALL_DUE = Scope()
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """What counts as due (P11, P12, P19). Age is reckoned from ``now``, the memory's clock; leases, ``retry_at`` and
-    budgets follow the database's. ``gap_seconds``: an interaction is complete when the silence is longer. A summary is
-    stale that none of ``current_versions``, ``model`` and ``schema_version`` made.
+    """What is due (P11, P12, P19). Ages use ``now``, the memory's clock; leases, ``retry_at`` and budgets the database
+    clock.
+
+    An interaction is complete after ``gap_seconds`` of silence; a summary is stale if made by none of
+    ``current_versions``, ``model`` and ``schema_version``.
     """
 
     now: datetime
@@ -52,11 +52,10 @@ class Eligibility:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """One interaction under a lease. ``token`` is the fencing token the result is saved with.
+    """One interaction under a lease; ``token`` is the fencing token.
 
-    ``attempts`` and ``deferrals`` are those of this very input, prompt and model. A long one comes without its
-    messages: they are read through ``PostgresSummaryStore``. ``known`` is the summary that stands, ``adopted``
-    are those that do not and whose items are still served here.
+    ``attempts`` and ``deferrals`` count for this input, prompt and model. Long interactions come without messages.
+    ``known``: the current summary; ``adopted``: superseded ones whose items are still served.
     """
 
     source: SummaryInput
@@ -86,9 +85,8 @@ SummaryMethod = Literal["whole", "windows", "update"]
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """What is published. ``source`` may lack the messages of a long interaction; ``message_ids`` are all of them.
-
-    ``cost_usd`` is this attempt's; of a paid model what earlier attempts paid and no row has is added (P14).
+    """A summary to publish; ``source`` may lack messages of a long interaction, ``message_ids`` has all. ``cost_usd``:
+    of this attempt; unrecorded costs of earlier ones are added (P14).
     """
 
     id: UUID
@@ -112,10 +110,7 @@ class SummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What has no current summary and is due: interactions, their prompts (P18), their messages and text tokens.
-
-    ``later``: interactions that become due without anybody doing anything.
-    """
+    """Due without a current summary: interactions, prompts (P18), messages, text tokens. ``later``: not yet due."""
 
     interactions: int
     prompts: int
@@ -126,8 +121,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class DayCounts:
-    """What is left in a day. Two clocks, never mixed: ``due_at`` is when something too young now comes of age, by the
-    memory's; ``resume_at`` when something put off, leased or just left can go on, by the database's.
+    """What is left in a day. ``due_at``: next one old enough (memory's clock); ``resume_at``: next deferred or leased
+    one (database clock).
     """
 
     summarized: int
@@ -140,9 +135,8 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True)
 class TooSmall:
-    """A summary that rests on what is said no more, of a conversation too small to be summarised again (P11, P29).
-
-    ``texts`` are today's texts of what its items rest on.
+    """A summary of deleted content in an interaction now below the minimum (P11, P29). ``texts``: current texts its
+    items cite.
     """
 
     summary_id: UUID

@@ -1,7 +1,4 @@
-"""One claimed interaction: made, then published, or recorded as failed or put off (P19); and what cannot be made again.
-
-Which interactions are claimed, and in what order, is ``stage``; how the content comes about is ``making``.
-"""
+"""One claimed interaction: published, failed or deferred (P19); supersedes summaries that cannot be made again."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
 CALLS_PER_WINDOW = 4
-"""The most answers that one attempt at one window asks for: as usual, stricter, and one for each half."""
+"""Answers per attempt at a window: normal, strict, two halves."""
 
 
 def summarize_one(
@@ -36,7 +33,7 @@ def summarize_one(
     rules: MakingRules,
     backoff_seconds: float,
 ) -> Made:
-    """Publish a summary of the claimed interaction, or record why not. Raises ``LlmMisconfigured`` only."""
+    """Publish a summary of the claimed interaction, or record why not. Raises only ``LlmMisconfigured``."""
     made, started = Made(), time.perf_counter()
 
     def fail(failure: Failure) -> None:
@@ -92,7 +89,7 @@ def _row(claimed: Claimed, making: Making, made: Made, asking: Asking) -> Summar
 
 
 def _printed(content: SummaryContent) -> list[str]:
-    """What a context may print of a summary: its compression is measured against this."""
+    """The text a context may show, for the compression ratio."""
     return [
         content.summary,
         *content.key_points,
@@ -102,10 +99,10 @@ def _printed(content: SummaryContent) -> list[str]:
 
 
 def supersede_too_small(days: tuple[date, date], *, store: PostgresSummaryStore, eligibility: Eligibility) -> int:
-    """Summaries that rest on what is said no more while too few messages are left to make them again (P11, P29).
+    """Supersede summaries of deleted content where too few messages are left to make them again (P11, P29); returns how
+    many.
 
-    They are superseded without a successor: of what they knew only that is served on whose messages still say it; the
-    rest is named in the row as lost. Returns how many went; a second look at the same days finds nothing.
+    Items whose messages remain are still served; the others are recorded as lost. Idempotent.
     """
     gone = 0
     for found in store.too_small(days, eligibility=eligibility):
