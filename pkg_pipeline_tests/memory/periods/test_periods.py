@@ -291,7 +291,10 @@ def test_a_hundred_kilobytes_take_linear_time(unit: str) -> None:
     small, large = (unit * (size // len(unit.encode())) for size in (12_500, 100_000))
     used: list[float] = []
     for text in (small, large):
-        began = time.process_time()
-        read(text)
-        used.append(time.process_time() - began)
+        rounds: list[float] = []
+        for _ in range(2):  # the better of two: another process may have taken the caches away
+            began = time.process_time()
+            read(text)
+            rounds.append(time.process_time() - began)
+        used.append(min(rounds))
     assert used[1] < max(0.4, 24 * used[0])  # eight times the text; a square would take 64 times
