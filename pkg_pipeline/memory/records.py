@@ -1,7 +1,4 @@
-"""The frozen records that travel between layers. Data only: no rule, no I/O.
-
-All times are timezone-aware UTC datetimes. ``*_tokens`` are counts by the configured tokenizer.
-"""
+"""The frozen records that travel between layers. Datetimes are UTC; ``*_tokens`` use the configured tokenizer."""
 
 from __future__ import annotations
 
@@ -21,17 +18,12 @@ Owner = Literal["self", "them", "both"]
 Tier = Literal["permanent", "relevant", "hot", "warm", "cold"]
 
 
-# ── what a parser of an export yields ──────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedChat:
-    """One chat as an export names it. ``source`` + ``external_id`` is its key for ever.
+    """One chat of an export, identified by ``source`` + ``external_id``.
 
-    ``category`` is None where neither
-    the export nor its kind decides it (P34: channels, bots, verification codes are ``mass``). ``peer_external_id`` is
-    the other account of a direct chat where the export names it: whoever else writes there is me. ``is_whole``: the
-    export shows every message of it between the first and the last (``memory.vanished``).
+    ``category``: None if undecided (P34: channels, bots, codes are ``mass``). ``peer_external_id``: the other account
+    of a direct chat. ``is_whole``: all messages between first and last are there.
     """
 
     source: str
@@ -47,11 +39,10 @@ class ParsedChat:
 
 @dataclass(frozen=True, slots=True)
 class ParsedMessage:
-    """One message as an export tells it, before cleaning, scoring and storing.
+    """One message of an export, before cleaning, scoring and storing.
 
-    ``sender_external_id`` is None where the export names nobody (service entries). ``is_self`` is None where the
-    export does not say whose words these are. ``where`` is the place in the file, for error reports: ``line 12``,
-    ``chats.list[3].messages[17]``. ``time_assumed`` marks a wall time whose zone had to be assumed.
+    ``sender_external_id``: None for service entries. ``is_self``: None if unknown. ``where``: place in the file, for
+    errors. ``time_assumed``: the time zone was assumed.
     """
 
     chat_external_id: str
@@ -76,7 +67,7 @@ class ParsedMessage:
 
 @dataclass(frozen=True, slots=True)
 class ParsedOwner:
-    """The account an export belongs to, where the file says so; yielded before its messages."""
+    """The account an export belongs to; yielded before its messages."""
 
     source: str
     external_id: str
@@ -85,10 +76,9 @@ class ParsedOwner:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """One piece of input that was not taken in; everything around it was.
+    """A rejected piece of input.
 
-    Of a message the chat and, where it could be read, its id are given. ``is_damage``: the file itself is broken or cut
-    off at this place, and nobody knows how much is missing.
+    ``is_damage``: the file is broken or truncated here, an unknown amount is missing.
     """
 
     where: str
@@ -99,10 +89,6 @@ class Rejected:
 
 
 ExportItem = ParsedOwner | ParsedChat | ParsedMessage | Rejected
-"""What a reader of exports yields."""
-
-
-# ── what the stages hand to the rules ─────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +101,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A participant as prompts and summaries speak of them. ``is_self`` marks the owner of this memory."""
+    """A participant; ``is_self`` marks the owner of this memory."""
 
     entity_id: UUID
     name: str
@@ -126,7 +112,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class ContextChat:
-    """Where something was said. ``label``-worthy: a group's title, a direct chat's source."""
+    """The chat of a message: a group's title or a direct chat's source."""
 
     source: str
     external_id: str
@@ -136,10 +122,7 @@ class ContextChat:
 
 @dataclass(frozen=True, slots=True)
 class SourceMessage:
-    """One message inside an interaction, as the summariser sees it.
-
-    ``number`` counts from 1 inside the prompt and is what the model cites; ``external_id`` is what is stored.
-    """
+    """One message of an interaction in a prompt; the model cites ``number``, from 1."""
 
     number: int
     external_id: str
@@ -152,10 +135,9 @@ class SourceMessage:
 
 @dataclass(frozen=True, slots=True)
 class SummaryInput:
-    """Everything one summary is made from: the interaction, who took part, the live messages in order.
+    """Everything one summary is made from, live messages in order.
 
-    ``language`` is that of the conversation and decides the prompt's language; ``timezone`` is an IANA name for the
-    words "today" and "tomorrow"; ``input_hash`` identifies the texts (B8).
+    ``language``: of the conversation and the prompt; ``timezone``: IANA; ``input_hash``: of the texts (B8).
     """
 
     interaction_id: UUID
@@ -179,7 +161,7 @@ class SummaryInput:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one LLM call as the API reports them; ``estimated`` where it reported none and we counted (T5)."""
+    """Tokens of one LLM call as reported by the API, or ``estimated`` by us (T5)."""
 
     input_tokens: int
     output_tokens: int
@@ -190,7 +172,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A part of an answer that the gate took out, with its reason (B9)."""
+    """A removed part of an answer, with its reason (B9)."""
 
     part: str
     reason: str
@@ -198,10 +180,9 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class DecisionItem:
-    """P13. ``message_ids`` are external ids inside the interaction's chat; ``quote`` is verbatim from one of them.
+    """P13. ``message_ids``: external ids in the interaction's chat; ``quote``: verbatim from one of them.
 
-    ``text_hashes`` say what those messages said when the item was published; ``is_carried`` marks what a later summary
-    did not say again and was kept from the one before (P28).
+    ``text_hashes``: of those messages at publication; ``is_carried``: kept from an earlier summary (P28).
     """
 
     id: UUID
@@ -216,10 +197,9 @@ class DecisionItem:
 
 @dataclass(frozen=True, slots=True)
 class ActionItem:
-    """P13, P34. ``owner_entity_id`` names who of ``them`` it is where that is known.
+    """P13, P34. ``owner_entity_id``: which of ``them``, if known.
 
-    What was closed by a later message names it: ``closed_by`` are those of ``message_ids`` that say it is done, with
-    ``closed_quote`` from one of them. Should they go, it is open again.
+    ``closed_by``: those of ``message_ids`` that say it is done, with ``closed_quote``; without them it is open again.
     """
 
     id: UUID
@@ -239,7 +219,7 @@ class ActionItem:
 
 @dataclass(frozen=True, slots=True)
 class FactCandidate:
-    """P13: something learnt about a participant, to be confirmed later (B2)."""
+    """P13: a fact about a participant, to be confirmed (B2)."""
 
     id: UUID
     fact_type: str
@@ -254,7 +234,7 @@ class FactCandidate:
 
 @dataclass(frozen=True, slots=True)
 class ImportantMessage:
-    """P16: a message whose text lives in the summary for ever."""
+    """P16: a message whose text is kept in the summary."""
 
     message_id: str
     content: str
@@ -264,7 +244,7 @@ class ImportantMessage:
 
 @dataclass(frozen=True, slots=True)
 class SummaryContent:
-    """P13 after the gate: what may be published."""
+    """P13 after validation."""
 
     summary: str
     key_points: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""From a form of words to local days: what "last Friday", "5 May" and "two weeks ago" are, seen from a moment."""
+"""Local days of a time expression ("last Friday", "5 May", "two weeks ago") relative to a moment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AGO_TOLERANCE: Final = {
     "quarter": timedelta(days=30),
     "year": timedelta(days=91),
 }
-"""How far from the counted moment "n units ago" may lie, on either side."""
+"""Tolerance of "n units ago" on either side."""
 _FEW_LEAST, _FEW_MOST = 2, 6
 _DAY: Final = timedelta(days=1)
 Said = dict[str, str | None]
@@ -29,7 +29,7 @@ Said = dict[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Local days [first, end), or moments. ``free``: the year was not said. ``closed``: a range already."""
+    """Local days [first, end), or moments. ``free``: no year was given. ``closed``: already a range."""
 
     first: date
     end: date
@@ -48,7 +48,7 @@ class Now:
         return self.at.astimezone(self.zone).date()
 
     def moment(self, day: date) -> datetime:
-        """The UTC moment at which a local day begins; a moment stays what it is."""
+        """The UTC moment at which a local day begins; moments are returned unchanged."""
         if isinstance(day, datetime):
             return day
         return datetime.combine(day, time(0), tzinfo=self.zone).astimezone(UTC)
@@ -68,9 +68,9 @@ def part_of(span: Span, words: str | None) -> Span:
 
 
 def between(a: Span, b: Span) -> Span | None:
-    """From the first to the second; a year said once is that of both. None where the second ends first."""
+    """From the first to the second; a year given once applies to both. None where the second ends first."""
     if isinstance(a.first, datetime) or isinstance(b.first, datetime):
-        return None  # a moment is no end of a range of days
+        return None  # a moment cannot end a range of days
     first: Span | None = a
     second: Span | None = b
     if a.free and not b.free:
@@ -87,7 +87,7 @@ def between(a: Span, b: Span) -> Span | None:
 
 
 def in_year(span: Span, year: int) -> Span | None:
-    """A span without a year, moved to one; None for a 29 February that is not."""
+    """A span without a year, moved to one; None for 29 February of a common year."""
     try:
         first = span.first.replace(year=year)
         if span.end - span.first == _DAY:
@@ -104,7 +104,7 @@ def _months_on(day: date, months: int) -> date:
 
 
 def _unit(today: date, unit: str, offset: int) -> Span:
-    """The calendar unit so many after this one."""
+    """The calendar unit ``offset`` after the current one."""
     if unit == "day":
         return Span(today + offset * _DAY, today + (offset + 1) * _DAY)
     if unit in ("week", "fortnight"):
@@ -124,7 +124,7 @@ def _back(now: Now, unit: str, count: int) -> date:
 
 
 def _latest(now: Now, build: Callable[[int], Span]) -> Span:
-    """The latest that has begun, of something that comes once a year (or, as 29 February, once in eight)."""
+    """The latest that has begun, of something yearly (29 February: every four or eight years)."""
     for year in range(now.today.year, now.today.year - 9, -1):
         try:
             span = build(year)
@@ -136,7 +136,7 @@ def _latest(now: Now, build: Callable[[int], Span]) -> Span:
 
 
 def _yearly(now: Now, said: Said, build: Callable[[int], Span], *, twin: bool = False) -> Span:
-    """In the year said, in "last year", or the latest."""
+    """In the year given, in "last year", or the latest."""
     if year := said.get("year"):
         return replace(build(int(year) + (2000 if len(year) == 2 else 0)), twin=twin)
     if which := said.get("ywhich"):
@@ -145,7 +145,7 @@ def _yearly(now: Now, said: Said, build: Callable[[int], Span], *, twin: bool = 
 
 
 def _nth(now: Now, which: int, build: Callable[[int], Span]) -> Span:
-    """Last: the latest that is over. This: the one of this year. Next: the first that has not begun."""
+    """Last: the latest that is over. This: this year's. Next: the first that has not begun."""
     year = now.today.year
     if which == 0:
         return build(year)
@@ -256,7 +256,7 @@ def _rolling(now: Now, said: Said) -> Span:
 
 
 def _weekday(now: Now, said: Said) -> Span:
-    """A bare or last Friday is the latest one, the last not today; this and next are those of the calendar week."""
+    """A bare or "last" weekday is the latest one, "last" not today; "this" and "next" refer to the calendar week."""
     number = value_of("weekdays", said["weekday"] or "")
     if week := said.get("week"):
         first = _unit(now.today, "week", value_of("which", week)).first + number * _DAY
@@ -287,7 +287,7 @@ def _day_word(now: Now, said: Said) -> Span:
 
 
 def _last_night(now: Now, _: Said) -> Span:
-    """From six in the evening to six in the morning."""
+    """From 18:00 to 06:00."""
     evening = datetime.combine(now.today - _DAY, time(18), tzinfo=now.zone)
     morning = datetime.combine(now.today, time(6), tzinfo=now.zone)
     return Span(evening.astimezone(UTC), morning.astimezone(UTC))
@@ -326,5 +326,5 @@ _RULES: Final[dict[str, Callable[[Now, Said], Span]]] = {
 
 
 def read_days(kind: str, now: Now, said: Said) -> Span:
-    """The days that the groups of a row mean; ``ValueError`` or ``OverflowError`` for a day that does not exist."""
+    """The days that a row's groups mean. ``ValueError``, ``OverflowError``: no such day."""
     return _RULES[kind](now, said)

@@ -1,4 +1,4 @@
-"""Whether a question asks for a time, and the events by which it orders itself: "before the vacation"."""
+"""Whether a question asks for a time, and the events it refers to ("before the vacation")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_HAN_LETTERS = 14
 
 @dataclass(frozen=True, slots=True)
 class EventRelation:
-    """What is asked lies before, after or during ``event``, the words ``question[text_start:text_end]``."""
+    """The answer lies before, after or during ``event``, at ``question[text_start:text_end]``."""
 
     direction: Direction
     event: str
@@ -28,7 +28,7 @@ class EventRelation:
 
 
 def asks_for_a_time(text: str) -> bool:
-    """Whether the question wants a time for its answer. "What did I eat when I was in Rome" does not."""
+    """Whether the question asks for a time; "What did I eat when I was in Rome" does not."""
     return any(
         expression(language, "events", "asks").search(text)
         or any(_is_asked(text, m, language) for m in expression(language, "events", "asks_opening").finditer(text))
@@ -37,7 +37,7 @@ def asks_for_a_time(text: str) -> bool:
 
 
 def _is_asked(text: str, m: re.Match[str], language: str) -> bool:
-    """Whether a "when" asks, rather than opens a clause."""
+    """Whether a "when" is interrogative."""
     is_clause = expression(language, "events", "clause").match(text, m.end()) is not None
     if "asks_behind" not in table(language, "periods")["events"]:
         return not is_clause
@@ -48,7 +48,7 @@ def _is_asked(text: str, m: re.Match[str], language: str) -> bool:
 
 
 def find_relations(text: str, taken: Sequence[tuple[int, int]]) -> tuple[EventRelation, ...]:
-    """The events named after "before", "во время" or ahead of 之后, in order; ``taken`` are the places of periods."""
+    """The events after "before", "во время" or ahead of 之后, in order; ``taken``: spans of periods."""
     places = sorted(taken)
     starts = [start for start, _ in places]
     found: list[EventRelation | None] = []
@@ -81,7 +81,7 @@ def _after_word(
         and not text[: m.start()][-40:].strip()
         and expression(language, "events", "clause").match(" " + text[m.end() : m.end() + 200])
     ):
-        return None  # "since I like tea, …" gives a reason
+        return None  # "since I like tea, …" is causal
     stop = m.end() + _MOST_EVENT_LETTERS
     index = bisect_right(starts, m.end())
     if index < len(starts):
@@ -126,7 +126,7 @@ def _before_word(
 
 
 def _when_clauses(text: str) -> list[EventRelation]:
-    """During "… when I was in Rome", in a question that does not ask for the time itself."""
+    """During "… when I was in Rome", unless the question asks for the time itself."""
     if asks_for_a_time(text):
         return []
     clauses = (m for one in LANGUAGES for m in expression(one, "events", "subordinate").finditer(text))

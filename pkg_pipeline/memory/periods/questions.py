@@ -1,10 +1,7 @@
-"""What time a question speaks of: the periods it names, whether it asks for one, and the events it orders itself by.
+"""Reads a question's periods, whether it asks for a time, and the events it refers to.
 
-The words are in ``words``, their calendar in ``days``, "before the vacation" in ``events``.
-
-A month or day without a year is the latest one that has begun at the moment of asking. "Ago" is meant roughly:
-``days.AGO_TOLERANCE`` is added on either side. The winter of a year is both winters that touch it. "Since" ends
-at the moment of asking, "before" begins at ``EARLIEST``; "after" something that is still to come holds for a year.
+Without a year the latest occurrence is meant. "Since" ends at the moment of asking, "before" begins at ``EARLIEST``,
+"after" something in the future covers a year; "ago" has a tolerance (``days.AGO_TOLERANCE``).
 """
 
 from __future__ import annotations
@@ -32,7 +29,6 @@ from pkg_pipeline.memory.periods.words import (
 
 EARLIEST: Final = datetime(1950, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC)
-"""No period reaches beyond these two."""
 _PREFIX_LETTERS: Final = 48
 _JOINT_LETTERS: Final = 24
 _BEFORE_A_MONTH: Final = frozenset({"in", "since", "after", "before", "by"})
@@ -40,7 +36,7 @@ _BEFORE_A_MONTH: Final = frozenset({"in", "since", "after", "before", "by"})
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A time that a question names: [start, end) in UTC, from its words ``question[text_start:text_end]``."""
+    """A period [start, end) in UTC, named by ``question[text_start:text_end]``."""
 
     start: datetime
     end: datetime
@@ -50,7 +46,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTime:
-    """What a question says of time. ``rest`` is the question without the words of its periods."""
+    """The times in a question; ``rest`` is the question without its periods' words."""
 
     periods: tuple[Period, ...]
     asks_when: bool
@@ -70,9 +66,9 @@ class _Mention:
 
 
 def read_time(question: str, *, asked_at: datetime, zone: ZoneInfo) -> QuestionTime:
-    """The periods, the wish for a time and the ordering events of a question; never fails on a text.
+    """The periods, the wish for a time and the events of a question.
 
-    ``asked_at`` is aware, ``ValueError`` if not; ``zone`` is where the asker's days begin and end.
+    ``asked_at`` is aware (else ``ValueError``); ``zone`` is the asker's.
     """
     if asked_at.tzinfo is None:
         raise ValueError("asked_at must be aware")
@@ -94,7 +90,7 @@ def read_time(question: str, *, asked_at: datetime, zone: ZoneInfo) -> QuestionT
 
 
 def _mentions(text: str, now: Now) -> list[_Mention]:
-    """Every stretch that a row of the tables reads, in order, none overlapping another."""
+    """All expressions found, in order, without overlaps."""
     taken = bytearray(len(text))
     found: list[_Mention] = []
     for script, rows in rows_by_script():
@@ -121,7 +117,7 @@ def _is_numbered(text: str, m: re.Match[str]) -> bool:
 
 
 def _with_prefix(text: str, mention: _Mention) -> _Mention:
-    """With the preposition and the "end of" before it. What was unsure alone is sure after the right preposition."""
+    """With its preposition and "end of"; the right preposition makes an unsure mention sure."""
     before = text[max(0, mention.start - _PREFIX_LETTERS) : mention.start]
     last = before.rstrip()[-1:]
     m = prefix(last).search(before)
@@ -161,7 +157,7 @@ def _ranged(text: str, mentions: list[_Mention]) -> list[_Mention]:
 
 
 def _pair(text: str, a: _Mention, b: _Mention) -> _Mention | None:
-    """One mention of two, where the words between make them a range; None where they do not."""
+    """One mention of two where the words between make them a range, else None."""
     joint = (
         expression(COMMON, "join").match(text[a.stop : b.words_start])
         if b.words_start - a.stop <= _JOINT_LETTERS
@@ -206,7 +202,7 @@ def _opened(op: Op, start: datetime, end: datetime, now: Now) -> tuple[datetime,
 
 
 def _without(text: str, places: list[tuple[int, int]]) -> str:
-    """The text without these places, blanks and commas drawn together; the text itself where there are none."""
+    """The text without these spans, blanks and commas joined."""
     if not places:
         return text
     kept: list[str] = []

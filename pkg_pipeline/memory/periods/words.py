@@ -1,6 +1,6 @@
-"""The words of time in questions, read from ``languages/*/periods.toml``. What day a word means is ``days``.
+"""Time expressions, read from ``languages/*/periods.toml``.
 
-A space in a pattern stands for one to three blanks; no part of one is unbounded, so that reading is linear in the text.
+A space in a pattern matches one to three blanks; no part is unbounded, so that matching is linear.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from pkg_pipeline.memory.languages.scripts import letters_of
 Op = Literal["in", "loose", "pair", "since", "after", "before", "by"]
 STRONG: Final = 0
 NEEDS_PREPOSITION: Final = 1
-"""A time only after a word such as "in" or "since": a bare 2021 is also a room."""
+"""A time only after a word such as "in" or "since": a bare 2021 may be a number."""
 MAYBE_A_NAME: Final = 2
-"""As above, but "of" and "for" are not enough: a photo of June may show a person."""
+"""As above, but "of" and "for" are not enough: June may be a person."""
 _SURENESS: Final = {"sure": STRONG, "after preposition": NEEDS_PREPOSITION, "maybe a name": MAYBE_A_NAME}
 FEW: Final = 0
-"""What ``number_of`` gives for "a few": two to six."""
 
 
 class Row(NamedTuple):
-    """One form of words: which rule reads it, how sure it is alone, and its expression.
+    """One expression: the rule that reads it, how sure it is alone, its pattern.
 
-    It is compiled when a text is first read by it: a question is in one language, and all take longer to compile than
-    the question takes to answer.
+    Compiled on first use: all languages together take longer to compile than a question takes to answer.
     """
 
     kind: str
@@ -46,7 +44,7 @@ def compiled(source: str) -> re.Pattern[str]:
 
 @cache
 def expression(language: str, *keys: str) -> re.Pattern[str]:
-    """The pattern under ``keys`` of a language's file, of a list its alternatives; one that finds nothing without."""
+    """The pattern under ``keys`` of a language's file, a list's as alternatives; without one it matches nothing."""
     found: Any = table(language, "periods")
     for key in keys:
         found = found.get(key, {})
@@ -56,7 +54,7 @@ def expression(language: str, *keys: str) -> re.Pattern[str]:
 
 @cache
 def rows_by_script() -> tuple[tuple[re.Pattern[str], tuple[Row, ...]], ...]:
-    """Which rows are worth trying for a text that holds such a sign; the first that takes a stretch keeps it."""
+    """Per script the rows to try; earlier rows take precedence."""
     languages = [(COMMON, "0-9"), *((language, letters_of(language)) for language in reversed(LANGUAGES))]
     return tuple((re.compile(f"[{letters}]"), _rows(language)) for language, letters in languages)
 
@@ -69,7 +67,7 @@ def _rows(language: str) -> tuple[Row, ...]:
 
 @cache
 def values(name: str) -> dict[str, int]:
-    """What the words (or their first letters) under ``name`` mean, of all languages."""
+    """The values of the words (or stems) under ``name``, of all languages."""
     return {word: int(value) for word, value in _meanings(name)}
 
 
@@ -84,13 +82,12 @@ def _meanings(name: str) -> list[tuple[str, str]]:
 
 @cache
 def operators() -> dict[str, Op]:
-    """What the prepositions of all languages ask for."""
     return dict(_meanings("operators"))  # type: ignore[arg-type]
 
 
 @cache
 def prefix(sign: str) -> re.Pattern[str]:
-    """What may stand before a mention, read in the language whose letters the sign before it is of."""
+    """The words before a mention, in the language of the preceding letter."""
     language = next((one for one in reversed(LANGUAGES) if re.match(f"[{letters_of(one)}]", sign)), LANGUAGES[0])
     own = [
         word.replace("_", " ") for words in table(language, "periods")["operators"].values() for word in words.split()
@@ -101,7 +98,7 @@ def prefix(sign: str) -> re.Pattern[str]:
 
 
 def suffix(text: str, at: int) -> re.Match[str] | None:
-    """What stands behind a mention and belongs to it: its part, or a word such as 之前."""
+    """The words after a mention that belong to it, such as 之前."""
     found = (expression(language, "suffix").match(text, at) for language, _ in entries("periods", "suffix"))
     return next((match for match in found if match and match.end() > at), None)
 
@@ -118,13 +115,12 @@ def number_of(words: str | None) -> int:
 
 
 def value_of(name: str, word: str) -> int:
-    """What ``values(name)`` say of an inflected word, by its first letters; ``KeyError`` where they say nothing."""
+    """``values(name)`` of an inflected word, by its stem. ``KeyError``."""
     meanings, word = values(name), word.lower()
     return meanings[next((key for length in (5, 4, 3, 2, 1) if (key := word[:length]) in meanings), word)]
 
 
 @cache
 def unit_of(word: str) -> str:
-    """The unit ("day", "week" …) of an inflected word."""
     units = dict(_meanings("units"))
     return units.get(word[:3].lower()) or units[word[0]]

@@ -1,9 +1,7 @@
-"""The gate of profiles (B9, B15, P21): the worded part of one is a candidate until these checks pass.
+"""Validation of a profile's worded part (B9, B15, P21) against everything that its prompt held.
 
-A text is judged as in a summary's gate (``gate.checker.Checker``), against all that the synthesis was given: summaries
-with their decisions, confirmed facts, names, and what is counted. A summary or timeline that breaks a rule
-quarantines the answer as a whole, so that it is asked for again (P19); a milestone that does is dropped. Reasons hold
-none of the answer's words.
+A bad summary or timeline quarantines the answer, which is asked for again (P19); a bad milestone is dropped. Reasons
+hold no words of the answer.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ MAX_SUMMARY_WORDS: Final = 150
 MAX_SUMMARY_SENTENCES: Final = 4
 MAX_TIMELINE_WORDS: Final = 250
 MAX_TITLE_WORDS: Final = 25
-"""The prompt asks for 15; what a person would still call a title passes."""
+"""The prompt asks for 15."""
 MAX_MILESTONES: Final = 10
 MIN_WORDS: Final = 3
 
@@ -54,7 +52,7 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class CandidateMilestone:
-    """A milestone as answered. ``date`` should be an ISO date; ``numbers`` are those of summaries in the prompt."""
+    """A milestone as answered; ``date`` should be ISO, ``numbers`` are those of summaries in the prompt."""
 
     date: str
     title: str
@@ -64,7 +62,7 @@ class CandidateMilestone:
 
 @dataclass(frozen=True, slots=True)
 class CandidateProfile:
-    """A whole answer about a relationship before the gate."""
+    """An answer about a relationship, not yet validated."""
 
     relationship_type: str
     summary: str
@@ -77,7 +75,7 @@ ProfileGateResult = Gated[ProfileContent]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The input prepared for judging: a checker over all texts, and the days and years that may be named."""
+    """The input prepared for validation: a checker over all texts; days and years that may be named."""
 
     checker: Checker
     days: frozenset[date]
@@ -85,7 +83,7 @@ class _Known:
 
 
 def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileGateResult:
-    """The publishable part of an answer about ``source``, or the reason why nothing of it is."""
+    """The publishable part of an answer about ``source``, or the reason for its quarantine."""
     prepared = _prepared(source)
     log = DropLog()
     reason = _whole_reason(candidate, prepared)
@@ -103,15 +101,14 @@ def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileG
 
 @dataclass(frozen=True, slots=True)
 class Publishable:
-    """Whether a text may stand in a profile, for those who word one themselves. Lengths apart."""
+    """Whether single texts may stand in a profile, lengths aside."""
 
     part: Callable[[str], bool]
-    """A part need not share a word with the input ("rarely in touch")."""
+    """A part need not share a word with the input."""
     whole: Callable[[str], bool]
 
 
 def publishable(source: ProfileInput) -> Publishable:
-    """The gate's judgement of single texts about ``source``, prepared once."""
     prepared = _prepared(source)
     subjects = (source.entity.name, *(topic.name for topic in source.aggregate.top_topics))
     subject = next((f"{name}: " for name in subjects if _words(name, prepared) is None), "")
@@ -127,7 +124,7 @@ def _type(answered: str) -> RelationshipType | None:
 
 
 def _whole_reason(candidate: CandidateProfile, prepared: _Known) -> str | None:
-    """Why the answer as a whole may not be published, in words that name no content."""
+    """Why the answer as a whole may not be published; names no content."""
     if candidate.relationship_type not in _TYPES:
         return "relationship_type: is none of the known ones"
     limits = ((candidate.summary, "summary", MAX_SUMMARY_WORDS), (candidate.timeline, "timeline", MAX_TIMELINE_WORDS))
@@ -162,7 +159,7 @@ def _words(text: str, prepared: _Known) -> str | None:
 def _milestones(
     answered: Sequence[CandidateMilestone], source: ProfileInput, prepared: _Known, log: DropLog
 ) -> tuple[Milestone, ...]:
-    """At most ten, the important ones first to stay, by day; what is said twice is one."""
+    """At most ten without duplicates, by importance, in order of time."""
     kept: dict[tuple[date, str], tuple[int, Milestone]] = {}
     for index, item in enumerate(answered):
         part = f"milestones[{index}]"
@@ -215,7 +212,7 @@ def _milestone(
 
 
 def _told(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
-    """What the cited conversations say, the HIGH decisions made in them among it."""
+    """The texts of the cited summaries and their HIGH decisions."""
     of_these = {summary.interaction_id for summary in cited}
     made = [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
     return [*made, *(text for summary in cited for text in (summary.text, *summary.decisions))]
@@ -223,9 +220,6 @@ def _told(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
 
 def _distinct(ids: Iterable[UUID]) -> tuple[UUID, ...]:
     return tuple(dict.fromkeys(ids))
-
-
-# ── what the input holds ─────────────────────────────────────────────────────────────────────
 
 
 def _prepared(source: ProfileInput) -> _Known:
@@ -246,7 +240,7 @@ def _prepared(source: ProfileInput) -> _Known:
 
 
 def _ordering(messages: Sequence[SourceMessage], told: set[int]) -> frozenset[int]:
-    """The texts that give orders, and what was drawn from those alone: a topic of one is its echo."""
+    """Numbers of texts that give orders or derive from such texts alone."""
     alone = {message.number for message in messages if gives_orders(message.text)}
     ordered = stems("\n".join(message.text for message in messages if message.number in alone))
     heard = stems("\n".join(one.text for one in messages if one.number in told and one.number not in alone))
@@ -259,7 +253,7 @@ def _ordering(messages: Sequence[SourceMessage], told: set[int]) -> frozenset[in
 
 
 def _named_days(text: str) -> set[date]:
-    """The days that a text names in full by numbers; a day that no calendar has is ``date.max``."""
+    """The days that a text names in full by numbers; ``date.max`` for impossible ones."""
     found: set[date] = set()
     for pattern in _DAYS:
         for match in pattern.finditer(text):
@@ -271,10 +265,7 @@ def _named_days(text: str) -> set[date]:
 
 
 def _as_talk(source: ProfileInput) -> SummaryInput:
-    """All texts of the input as one talk, so that they are judged as a conversation's are.
-
-    Summaries keep their numbers; what is counted and confirmed comes after them, and has no speaker of its own.
-    """
+    """All texts of the input as one conversation; summaries keep their numbers."""
     counted = source.aggregate
     texts = {summary.number: "\n".join((summary.text, *summary.decisions)) for summary in source.summaries}
     others = [

@@ -1,7 +1,4 @@
-"""What a relationship profile is made of (P21). Data only: counted parts come from tables, words from the synthesis.
-
-Weeks are named by the Sunday on which they begin. All moments are timezone-aware UTC.
-"""
+"""Records of relationship profiles (P21). Weeks are named by their Sunday; moments are UTC."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ Frequency = Literal["daily", "weekly", "monthly", "quarterly", "rare"]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What was talked about, under its commonest spelling. ``mentions`` counts interactions."""
+    """A topic under its commonest spelling; ``mentions`` counts interactions."""
 
     name: str
     mentions: int
@@ -27,7 +24,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class KeyDecision:
-    """A HIGH decision with where it was made; ``id`` is that of the summary's item."""
+    """A HIGH decision and its interaction; ``id`` is that of the summary's item."""
 
     id: UUID
     interaction_id: UUID
@@ -37,7 +34,7 @@ class KeyDecision:
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """An open action item. ``since`` is the day its interaction ended on."""
+    """An open action item; ``since``: the day its interaction ended."""
 
     id: UUID
     interaction_id: UUID
@@ -49,9 +46,9 @@ class OpenItem:
 
 @dataclass(frozen=True, slots=True)
 class ProfileAggregate:
-    """Everything about the relationship that is counted, not worded. Facts of it never come from a model (P21, P22).
+    """The counted part of a profile; none of it comes from a model (P21, P22).
 
-    ``mean_gap_days`` is that between the starts of consecutive interactions; None for a single one.
+    ``mean_gap_days``: between starts of consecutive interactions; None for a single one.
     """
 
     first_interaction_at: datetime
@@ -74,7 +71,7 @@ class ProfileAggregate:
 
 @dataclass(frozen=True, slots=True)
 class DatedSummary:
-    """One summary as the synthesis reads it: ``number`` counts from 1 in the prompt and is what the model cites."""
+    """One summary in the prompt; the model cites ``number``, from 1."""
 
     number: int
     interaction_id: UUID
@@ -86,8 +83,8 @@ class DatedSummary:
 
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
-    """One person in one week. ``summaries`` are the ones that fit the prompt, oldest first: the newest, and of older
-    times those with decisions; ``omitted_summaries`` counts the rest. ``facts`` are confirmed ones: "type: value".
+    """One person in one week. ``summaries``: those that fit the prompt, oldest first; ``omitted_summaries``: how many
+    do not. ``facts``: confirmed ones, "type: value".
     """
 
     profile_id: UUID
@@ -105,8 +102,6 @@ class ProfileInput:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A turning point, with the interactions it rests on."""
-
     day: date
     title: str
     importance: Literal["high", "medium"]
@@ -115,7 +110,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class ProfileContent:
-    """The worded part of a profile after the gate: what may be published."""
+    """The worded part of a profile after validation."""
 
     relationship_type: RelationshipType
     summary: str

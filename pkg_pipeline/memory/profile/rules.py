@@ -1,4 +1,4 @@
-"""The rules of relationship profiles (P20–P23): weeks, who is old enough, how often is often, what a prompt holds."""
+"""Rules of relationship profiles (P20–P23): weeks, minimum age, frequency, what fits a prompt."""
 
 from __future__ import annotations
 
@@ -17,33 +17,30 @@ from pkg_pipeline.memory.records import Language
 DAY_SECONDS = 86_400
 
 FREQUENCIES: tuple[tuple[float, Frequency], ...] = ((1, "daily"), (7, "weekly"), (30, "monthly"), (90, "quarterly"))
-"""P21: at most so many days between the starts of consecutive interactions, on average; more is rare."""
+"""P21: at most so many days between starts of consecutive interactions on average; more is rare."""
 
 MEANINGFUL_MESSAGES = 3
-"""P22: so many messages of each side make a contact meaningful without a decision or an open item."""
+"""P22: messages of each side that make a contact meaningful without decisions or open items."""
 
 SUMMARY_TOKENS = 4_000
-"""Of summaries in one prompt, by the size they are stored with: about fifty of the usual length."""
+"""Tokens of summaries in a prompt, about fifty."""
 
 NEWEST_SHARE = 0.5
-"""Of these tokens: taken by the newest summaries, whatever is in them; then come older ones with decisions."""
+"""Share of these tokens for the newest summaries; the rest is for older ones with decisions."""
 
 LINE_TOKENS = 30
-"""Number, day and tone around a summary of the prompt."""
+"""Tokens of number, day and tone beside a summary."""
 
 ITEMS_IN_PROMPT = 60
-"""Decisions, open items and facts that the synthesis reads of each, newest first; the row holds all of them."""
-
-
-# ── weeks ─────────────────────────────────────────────────────────────────────────────────────
+"""Most decisions, open items and facts in a prompt, of each, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """One week by the local calendar, named by the Sunday on which it begins; moments are UTC.
+    """One local week, named by its Sunday; moments are UTC.
 
-    ``ends_at`` is the next Sunday's midnight and ``last_day`` the Saturday before it. ``covers_until``: summaries of
-    interactions that ended by then go in (P22). ``known_before``: who was met first before it is old enough (P20).
+    ``ends_at``: the next Sunday's midnight; ``last_day``: Saturday. ``covers_until``: summaries of interactions that
+    ended by then are included (P22). ``known_before``: latest first contact (P20).
     """
 
     sunday: date
@@ -61,16 +58,13 @@ class Week:
 
 
 def week_of(moment: datetime, zone: ZoneInfo) -> date:
-    """The Sunday that names the week in which ``moment`` lies."""
+    """The Sunday of the week of ``moment``."""
     local = moment.astimezone(zone).date()
     return local - timedelta(days=(local.weekday() + 1) % 7)
 
 
 def week(sunday: date, zone: ZoneInfo, *, lag_days: float, min_age_days: float) -> Week:
-    """The week that begins on ``sunday``. Days before its end are reckoned by the wall clock, so that with a lag of
-    seven days a week covers exactly up to its own beginning, whatever the clocks do in it. ``ValueError`` for a day
-    that is no Sunday.
-    """
+    """The week that begins on ``sunday``. Lag and age are counted in wall-clock days. ``ValueError``: not a Sunday."""
     if sunday.weekday() != 6:
         raise ValueError(f"a week begins on a Sunday, and {sunday.isoformat()} is none")
     end = datetime.combine(sunday + timedelta(days=7), time.min)
@@ -88,25 +82,19 @@ def newest_complete_week(now: datetime, zone: ZoneInfo) -> date:
 
 
 def _moment(local: datetime, zone: ZoneInfo) -> datetime:
-    # a wall time that the clocks skip is the moment of the leap; of one that comes twice the first counts
+    # a skipped wall time is the moment of the clock change; of a repeated one the first counts
     return local.replace(tzinfo=zone).astimezone(UTC)
 
 
-# ── what is counted ───────────────────────────────────────────────────────────────────────────
-
-
 def mean_gap_days(first_start: datetime, last_start: datetime, count: int) -> float | None:
-    """Mean days between the starts of ``count`` consecutive interactions; None for a single one.
-
-    The gaps add up to the way from the first start to the last, so that no other start is needed.
-    """
+    """Mean days between the starts of ``count`` consecutive interactions; None for a single one."""
     if count < 2:
         return None
     return (last_start - first_start).total_seconds() / DAY_SECONDS / (count - 1)
 
 
 def frequency_of_gap(gap_days: float | None) -> Frequency:
-    """P21: daily ≤ 1, weekly ≤ 7, monthly ≤ 30, quarterly ≤ 90 days, else rare; a single interaction is rare."""
+    """P21: daily ≤ 1, weekly ≤ 7, monthly ≤ 30, quarterly ≤ 90 days, else rare; None is rare."""
     if gap_days is None:
         return "rare"
     found: list[Frequency] = [name for most, name in FREQUENCIES if gap_days <= most]
@@ -114,7 +102,7 @@ def frequency_of_gap(gap_days: float | None) -> Frequency:
 
 
 def language_of(spoken: Sequence[tuple[Language, int]]) -> Language:
-    """The language of most messages among (language, messages) of each summarised interaction."""
+    """The language of most messages, of (language, messages) per interaction."""
     messages: Counter[Language] = Counter()
     for language, count in spoken:
         messages[language] += count
@@ -122,12 +110,9 @@ def language_of(spoken: Sequence[tuple[Language, int]]) -> Language:
     return ordered[0] if ordered else "en"
 
 
-# ── what the synthesis reads ──────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class SummarySize:
-    """One summary before its text is loaded: ``tokens`` is what all of it takes when printed."""
+    """One summary's size in a prompt, before its text is loaded."""
 
     summary_id: UUID
     tokens: int
@@ -135,8 +120,8 @@ class SummarySize:
 
 
 def fitting(newest_first: Sequence[SummarySize], *, budget_tokens: int = SUMMARY_TOKENS) -> tuple[UUID, ...]:
-    """The summaries that fit a prompt, newest first: the newest for half the budget, older ones with decisions for the
-    rest, and what is left over goes to the newest of the others. The newest one is always among them.
+    """The summaries that fit a prompt, newest first, never empty: the newest for half the budget, older ones with
+    decisions for the rest, then the newest of the others.
     """
     if not newest_first:
         return ()
@@ -150,7 +135,7 @@ def fitting(newest_first: Sequence[SummarySize], *, budget_tokens: int = SUMMARY
                 continue
             if left - size < floor:
                 if floor:
-                    break  # newest without a gap; the later rounds may pick
+                    break  # newest without gaps; later rounds may skip
                 continue
             chosen.add(one.summary_id)
             left -= size
@@ -158,7 +143,7 @@ def fitting(newest_first: Sequence[SummarySize], *, budget_tokens: int = SUMMARY
 
 
 def halved(source: ProfileInput) -> ProfileInput | None:
-    """``source`` with the newer half of its summaries (P19, the last rung); None where nothing can be left out."""
+    """``source`` with the newer half of its summaries (P19); None where there is only one."""
     count = len(source.summaries)
     if count < 2:
         return None
@@ -171,7 +156,7 @@ def halved(source: ProfileInput) -> ProfileInput | None:
 
 
 def shortened(aggregate: ProfileAggregate) -> ProfileAggregate:
-    """``aggregate`` with the newest of its decisions and open items only, as a prompt can hold them."""
+    """``aggregate`` with the newest decisions and open items that fit a prompt."""
     decisions = sorted(aggregate.key_decisions, key=lambda item: (item.decided_on, item.id), reverse=True)
     items = sorted(aggregate.open_action_items, key=lambda item: (item.since, item.id), reverse=True)
     return replace(
@@ -182,11 +167,10 @@ def shortened(aggregate: ProfileAggregate) -> ProfileAggregate:
 
 
 def words_hash(source: ProfileInput) -> str:
-    """sha256 over all that the words of a profile can depend on; equal hashes mean words that may be carried over.
+    """sha256 over everything a profile's words depend on; equal hashes allow reuse of the words (P23).
 
-    The row's own id and this hash itself are left out, nothing else is: so ``source`` must be made as of the newest
-    summary in it and not as of the week it is made for (P23). A week in which nothing new was summarised gives the
-    same input, although its totals grew. Prompt version, model and schema version are compared beside it.
+    ``source`` must be as of its newest summary, not of its week. Prompt version, model and schema version are compared
+    separately.
     """
     parts = asdict(source)
     del parts["profile_id"], parts["input_hash"]

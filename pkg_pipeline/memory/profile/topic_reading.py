@@ -1,4 +1,4 @@
-"""How a key point is read for its topics: its content words, their stems, and spellings common to two scripts."""
+"""Content words of a key point, their stems, and spellings across two scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pkg_pipeline.memory.text.topic_words import (
 
 LONG_HAN_NAME: Final = 3
 MOST_ELEMENTS: Final = 14
-"""So many content words of one key point are looked at."""
+"""Most content words read of a key point."""
 
 _TOKEN: Final = re.compile(
     rf"(?P<han>[{HAN}]+)|(?P<word>[^\W_{HAN}]+(?:[-'’.][^\W_{HAN}]+)*)"
@@ -31,7 +31,7 @@ _SMALLEST_NUMBER_DIGITS: Final = 4
 
 
 class Element(NamedTuple):
-    """A content word, or a piece of Chinese, at its place in the text. ``run`` counts unbroken runs."""
+    """A content word or Chinese segment and its place; ``run``: number of its unbroken run."""
 
     word: str
     stems: tuple[str, ...]
@@ -44,7 +44,7 @@ class Element(NamedTuple):
 
 
 def forms_of_names(names: Iterable[str]) -> frozenset[str]:
-    """Every form and stem in which these names may stand in a text."""
+    """Every form and stem of these names."""
     forms = {form for name in names for word in _words(name) for form in _forms(word)}
     return frozenset(forms | {stem(form) for form in forms})
 
@@ -54,7 +54,7 @@ def _words(text: str) -> list[str]:
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """How a name of one word may stand in a text; of three Chinese characters the last two are the given name."""
+    """Forms of a one-word name; for three Chinese characters the given name too."""
     if is_han(name):
         return (name, name[1:]) if len(name) == LONG_HAN_NAME else (name,)
     return name_forms.inflections(name)
@@ -65,7 +65,7 @@ def _folded(word: str) -> str:
 
 
 def elements_of(text: str, excluded: frozenset[str]) -> list[Element]:
-    """The content words of a key point; a stopword or a mark ends a run."""
+    """The content words of a key point; stop words and punctuation end a run."""
     found: list[Element] = []
     run, is_inside = 0, False
     for match in _TOKEN.finditer(text):
@@ -92,12 +92,12 @@ def elements_of(text: str, excluded: frozenset[str]) -> list[Element]:
 
 
 def _is_small_number(word: str) -> bool:
-    """Counts, days and years name nothing; an order number or a model does."""
+    """Counts, days and years; not order numbers or models."""
     return word.isdigit() and (len(word) < _SMALLEST_NUMBER_DIGITS or _YEAR.fullmatch(word) is not None)
 
 
 def _han_elements(match: re.Match[str], run: int, excluded: frozenset[str], found: list[Element]) -> int:
-    """Pieces of a Chinese run of at least two characters, with pairs of characters as stems. Gives the next run."""
+    """Segments of a Chinese run, character pairs as stems; returns the next run."""
     text, at = match.group(), match.start()
     start = 0
     for broken in (*han_breaks(text, excluded), None):
@@ -113,14 +113,14 @@ def _han_elements(match: re.Match[str], run: int, excluded: frozenset[str], foun
 
 @dataclass(frozen=True, slots=True)
 class Spellings:
-    """What is compared over scripts: sure names, cognates that occur in both scripts, and forms of Russian names."""
+    """Spellings compared across scripts: names, cognates that occur in both, forms of Russian names."""
 
     names: frozenset[str]
     cognates: frozenset[str]
     bases: dict[str, str]
 
     def common(self, element: Element) -> Element:
-        """The element with the common spelling as its stem, marked @ for a name and ~ for a cognate."""
+        """The element with the shared spelling as its stem: prefix @ for names, ~ for cognates."""
         if len(element.stems) > 1 or not (element.word.isascii() or is_cyrillic(element.word)):
             return element
         is_long = len(element.word) >= SHORTEST_ALIKE
@@ -138,7 +138,7 @@ class Spellings:
 
 
 def spellings_of(read: Iterable[Sequence[Element]]) -> Spellings:
-    """From all key points: a capital inside a text or digits in a word make a name; two scripts make a cognate."""
+    """Names: capitalised inside a text or with digits; cognates: words in both scripts."""
     words = {element for elements in read for element in elements if len(element.stems) == 1}
     capitals = sorted({element.word for element in words if element.is_capital and is_cyrillic(element.word)})
     known = set(capitals)

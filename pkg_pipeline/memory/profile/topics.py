@@ -1,13 +1,8 @@
-"""Which topics the key points of many summaries add up to (P21), merged over spelling, case, inflection and script.
+"""Merges key points of many summaries into topics (P21) over spelling, case, inflection and script.
 
-A short key point (up to four words that say something) is one, as it stands. Of a longer one, which is a statement,
-it is the run of one or two such words that most other interactions mention too; if nobody else does, its longest run.
-Two are the same if at least half of their stems are the same; a group goes to the most mentioned one it is the same
-as, so that no chain of likenesses joins strangers. Names are compared over scripts (Docker, докер) by a common
-spelling, and two phrases of different scripts are the same if they hold the same names. The meaning of words is not
-known here: what translates one another without sharing a name stays two.
-
-Everything depends on the set of mentions only, never on their order.
+A short key point is a topic as it stands; of a longer one, the run of one or two content words that most other
+interactions mention, else its longest. Topics are equal if half their stems are, or if their names are in different
+scripts. Merging is greedy by mentions, not transitive; synonyms stay apart. The order of mentions does not matter.
 """
 
 from __future__ import annotations
@@ -26,24 +21,23 @@ from pkg_pipeline.memory.profile.topic_reading import Element, elements_of, form
 
 SHORT_WORDS: Final = 4
 MOST_WORDS_OF_A_PHRASE: Final = 6
-"""Up to so many content words, of so many words in all, a key point is a topic as it stands; more make a statement."""
+"""Most content words, of so many words, of a key point that is a topic as it stands."""
 SHORT_HAN_CHARACTERS: Final = 8
 MOST_HAN_CHARACTERS: Final = 6
-"""A longer unbroken piece of Chinese is a clause; its pieces of two to four characters are looked at."""
+"""Longer unbroken Chinese runs are split into segments of two to four characters."""
 ALIKE: Final = 0.5
-"""From this share of common stems on, two topics are one."""
+"""Least share of common stems of equal topics."""
 MOST_LEADERS: Final = 2_000
-"""So many topics are kept apart while merging; what is mentioned less joins one of them or is dropped."""
+"""Most groups during merging; less mentioned ones join one or are dropped."""
 MOST_TEXTS: Final = 4_000
-"""So many different key points are looked at, the newest: what was talked of before the last four thousand is no top
-topic, and the time stays below a second."""
+"""Most different key points, the newest; bounds the time to below a second."""
 MOST_NAME_CHARACTERS: Final = 60
 
 _MARK_INSIDE: Final = re.compile(r"[,.;!?。，；！？]\s*\w")
 
 
 class TopicMention(NamedTuple):
-    """One key point of one summary. ``at`` is its interaction's end: mentions with the same ``at`` are of one talk."""
+    """One key point; ``at`` is its interaction's end and identifies the interaction."""
 
     text: str
     at: datetime
@@ -67,10 +61,9 @@ class _Group:
 def merge_topics(
     mentions: Iterable[tuple[str, datetime]], *, limit: int = 10, besides: Iterable[str] = ()
 ) -> tuple[Topic, ...]:
-    """Of ``TopicMention``s the ``limit`` topics that most interactions mention, the more recent first among equals.
+    """The ``limit`` most mentioned topics; more recent first among equals.
 
-    ``besides`` are names of the people who took part: they are in everything and no topic. A topic bears its
-    commonest spelling; ``Topic.mentions`` counts different ``at``.
+    ``besides``: participants' names, which are no topics. Mentions count different ``at``.
     """
     moments: dict[str, set[datetime]] = defaultdict(set)
     written: dict[str, set[datetime]] = defaultdict(set)
@@ -101,11 +94,8 @@ def merge_topics(
     return tuple(topics[:limit])
 
 
-# ── what a key point is about ────────────────────────────────────────────────────────────────
-
-
 def _phrases(read: dict[str, list[Element]], moments: dict[str, set[datetime]]) -> dict[str, tuple[Element, ...]]:
-    """The topic of each key point, as a run of its words; key points without content have none."""
+    """The topic of each key point that has content words."""
     spoken: Counter[tuple[str, ...]] = Counter()
     candidates: dict[str, list[tuple[Element, ...]]] = {}
     for text, elements in read.items():
@@ -128,7 +118,7 @@ def _is_short(elements: Sequence[Element], text: str) -> bool:
 
 
 def _runs(elements: Sequence[Element]) -> list[tuple[Element, ...]]:
-    """Single words and neighbours; long pieces of Chinese in smaller ones."""
+    """Single words and neighbours; segments of long Chinese runs."""
     found: list[tuple[Element, ...]] = []
     for index, element in enumerate(elements):
         if len(element.word) > MOST_HAN_CHARACTERS and is_han(element.word):
@@ -158,7 +148,7 @@ def _key(run: Sequence[Element]) -> tuple[str, ...]:
 
 
 def _best(runs: list[tuple[Element, ...]], spoken: Counter[tuple[str, ...]], own: int) -> tuple[Element, ...]:
-    """The run that most others share; what is longer counts a little more, and wins where nobody shares anything."""
+    """The run that most others share, longer ones slightly preferred."""
 
     def worth(run: tuple[Element, ...]) -> tuple[float, int, int]:
         others = spoken[_key(run)] - own
@@ -168,15 +158,12 @@ def _best(runs: list[tuple[Element, ...]], spoken: Counter[tuple[str, ...]], own
     return runs[0] if len(runs) == 1 else max(runs, key=worth)
 
 
-# ── the same topic ───────────────────────────────────────────────────────────────────────────
-
-
 def _strength(group: _Group) -> tuple[int, float, int, list[str]]:
     return -len(group.moments), -max(group.moments).timestamp(), len(group.stems), sorted(group.stems)
 
 
 def _joined(groups: Sequence[_Group]) -> list[_Group]:
-    """Groups in the order of their strength, each joined to the strongest it is the same as."""
+    """Groups by mentions, each joined to the first it equals."""
     leaders: list[_Group] = []
     holding: dict[str, list[int]] = defaultdict(list)
     for group in groups:
@@ -202,7 +189,7 @@ def _is_same(first: _Group, second: _Group) -> bool:
 
 
 def _is_same_chinese(first: str, second: str, pairs: frozenset[str], others: frozenset[str]) -> bool:
-    """The same characters in another order, most pairs in common, or one said of the other with one word more."""
+    """Reordered characters, most pairs in common, or one extended by a word."""
     if sorted(first) == sorted(second) or len(pairs & others) > ALIKE * len(pairs | others):
         return True
     short, long = sorted((first, second), key=len)
@@ -210,7 +197,7 @@ def _is_same_chinese(first: str, second: str, pairs: frozenset[str], others: fro
 
 
 def _script(words: frozenset[str]) -> str:
-    """The script of what is no name: names say nothing about it."""
+    """The script of the words that are no names."""
     firsts = {word[0] for word in words if word[0] != "~"}
     if any(map(is_han, firsts)):
         return "han"
@@ -224,5 +211,5 @@ def _cut(shown: str) -> str:
 
 
 def _name(spellings: Counter[str]) -> str:
-    """The commonest spelling; of equally common ones the shortest."""
+    """The commonest spelling, the shortest of equals."""
     return min(spellings, key=lambda shown: (-spellings[shown], len(shown), shown))

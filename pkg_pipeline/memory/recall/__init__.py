@@ -1,5 +1,1 @@
-"""Recall: chunks of text, their term weights and vector codes, ranking, the printed block.
-
-``rewrite_gate`` checks the phrasings a model proposes for a question.
-The search itself is the store's.
-"""
+"""Recall: chunks, term weights, vector codes, ranking, the printed block, validation of rewritten questions."""

@@ -1,6 +1,6 @@
-"""From ranked chunks to the block that fits a budget: what is taken, what would be said twice, how a line looks.
+"""Builds the recall block from ranked chunks within a budget, without repeating a statement.
 
-Lines are taken best first and printed in order of time under one heading a day.
+Lines are taken best first, printed in order of time under a heading per day.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ CountMany = Callable[[Sequence[str]], list[int]]
 
 SPOKEN: frozenset[ChunkSource] = frozenset({"message", "tool_result"})
 SAID_SHARE = 0.7
-"""A derived text is not printed where so much of its runs of three words stand in what is printed already."""
+"""A derived text is left out if this share of its word trigrams is printed already."""
 RUN_WORDS = 3
 SHORTEST_REPEAT_CHARS = 20
-"""Two equal "ok" are two messages; two equal longer texts of one speaker are one, said or forwarded again."""
+"""Equal texts of one speaker from this length on count as one."""
 SMALLEST_CUT_TOKENS = 24
 SMALLEST_LINE_TOKENS = 3
-"""A dash, a word and a newline: below this nothing is looked for any more."""
+"""No line takes fewer tokens."""
 FEW_MESSAGES = 3
-"""A derived text that rests on more than these tells more than any of them: it never stands for one message alone."""
+"""A derived text that rests on more than these never stands for a single message."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallRules:
-    """How much may be printed: ``max_tokens`` of text, ``top_k`` lines (None: as many as fit)."""
+    """``max_tokens`` of text, ``top_k`` lines (None: no limit)."""
 
     max_tokens: int | None
     top_k: int | None
@@ -50,7 +50,7 @@ class _Chosen:
 
 
 def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: CountMany) -> RecallBlock:
-    """The block of at most ``max_tokens``. ``count_many`` counts printed lines, newline included: sums are exact."""
+    """The block of at most ``max_tokens``; ``count_many`` counts printed lines with their newline."""
     ranked = _in_their_own_words(ranked)
     names_chats = len({_chat_key(entry.candidate) for entry in ranked}) > 1
     said = _Said()
@@ -80,7 +80,7 @@ def recall_block(ranked: Sequence[Ranked], rules: RecallRules, count_many: Count
 
 
 def _in_their_own_words(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Where a derived text only repeats the few messages it rests on, they take its place."""
+    """Replaces a derived text by the few messages it rests on where it only repeats them."""
     spoken = {
         key: one for one in reversed(ranked) if one.candidate.source in SPOKEN for key in one.candidate.message_ids
     }
@@ -104,7 +104,7 @@ def _in_their_own_words(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _printed(chosen: Sequence[_Chosen]) -> str:
-    """Headings and lines in order of time; passages of one message in their order."""
+    """Headings and lines in order of time."""
     order = sorted(chosen, key=lambda one: (one.line.ranked.candidate.at, one.line.ranked.candidate.no))
     days: dict[str, list[str]] = {}
     for one in order:
@@ -117,7 +117,7 @@ def _chat_key(candidate: Candidate) -> tuple[str, str]:
 
 
 def _heading(candidate: Candidate, rules: RecallRules, *, names_chats: bool) -> str:
-    """The day, and where it was said if that is not the same for all."""
+    """The day, and the chat if there are several."""
     day = candidate.at.astimezone(rules.zone).date().isoformat()
     if not names_chats:
         return f"## {day}\n"
@@ -137,14 +137,14 @@ def _line(candidate: Candidate, rules: RecallRules) -> str:
 
 
 def _shortened(text: str, limit: int, count_many: CountMany) -> str | None:
-    """The best hit alone is worth cutting; a scrap is not."""
+    """``text`` cut to ``limit`` tokens, or None where that is too short to be useful."""
     if limit < SMALLEST_CUT_TOKENS:
         return None
     return fit(text, limit=limit, count=lambda line: count_many([line])[0])
 
 
 class _Said:
-    """What is in the block already, so that nothing is told twice."""
+    """What the block holds already."""
 
     def __init__(self) -> None:
         self._texts: set[tuple[str, str]] = set()
@@ -170,7 +170,7 @@ def _same(candidate: Candidate) -> tuple[str, str]:
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
-    """Every three words in a row; of Chinese, whose words have no spaces, every three characters."""
+    """Word trigrams; character trigrams of Chinese."""
     words = re.findall(rf"[{HAN}]|[^\W{HAN}]+", text.casefold())
     length = min(RUN_WORDS, len(words))
     return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)} if words else set()

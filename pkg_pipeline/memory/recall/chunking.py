@@ -1,7 +1,6 @@
-"""What is made searchable of one interaction: its messages in passages, and what was derived from it. Pure rules.
+"""Chunks of an interaction: passages of its messages and derived texts.
 
-Each passage is found by its own words and by a bounded piece of what stands before and behind it in the interaction;
-it is printed alone.
+A passage is indexed with a bounded context before and behind it, and printed without.
 """
 
 from __future__ import annotations
@@ -19,18 +18,15 @@ from pkg_pipeline.memory.recall.records import INDEX_VERSION, Chunk, ChunkedMess
 from pkg_pipeline.memory.text.passages import first_words, last_words, passages
 
 REACH_PASSAGES: Final = 2
-"""So many passages before and behind lend their words."""
+"""Passages on each side that give context."""
 LENT_WORDS: Final = 25
-"""So much each of them lends: its end if it stands before, its beginning if it stands behind."""
+"""Words of context from each: its end before, its beginning behind."""
 _SPEAKER_WORDS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkedInteraction:
-    """Which interaction the chunks are of. ``chat_source`` and ``chat_external_id`` are the chat's key for ever.
-
-    ``topics`` are those of the whole interaction: its messages carry them.
-    """
+    """The interaction of the chunks; its ``topics`` apply to its messages."""
 
     id: UUID
     chat_id: UUID
@@ -41,9 +37,9 @@ class ChunkedInteraction:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """One passage of a message. ``start`` and ``end`` are characters of the message.
+    """A passage of a message at characters ``start`` to ``end``.
 
-    ``first`` and ``last`` are what it lends, on one line; ``speaker`` goes before each.
+    ``first``, ``last``: the context it gives; ``speaker`` precedes each.
     """
 
     message: ChunkedMessage
@@ -58,10 +54,9 @@ class _Passage:
 
 
 def message_chunks(interaction: ChunkedInteraction, messages: Iterable[ChunkedMessage]) -> Iterator[Chunk]:
-    """The chunks of the live messages of one interaction, which come in order of ``(sent_at, id)``.
+    """The chunks of an interaction's live messages, given in order of ``(sent_at, id)``.
 
-    A generator: it holds ``REACH_PASSAGES`` on either side and the message being cut, however many messages there
-    are. A message without words has no chunk and lends nothing. Two equal messages are two chunks.
+    A generator with bounded memory. Messages without words have no chunk; equal messages stay separate.
     """
     before: deque[_Passage] = deque(maxlen=REACH_PASSAGES)
     ahead: deque[_Passage] = deque()
@@ -78,10 +73,9 @@ def message_chunks(interaction: ChunkedInteraction, messages: Iterable[ChunkedMe
 
 
 def derived_chunks(interaction: ChunkedInteraction, derived: Iterable[DerivedText]) -> Iterator[Chunk]:
-    """The chunks of an interaction's summary, decisions, action items, facts and folds, with their words in them.
+    """The chunks of an interaction's summary, decisions, action items, facts and folds.
 
-    What else they are found by stands for what is around them. A text longer than a passage becomes several, one
-    without words none.
+    A text longer than a passage becomes several chunks, one without words none.
     """
     for one in derived:
         ranges = passages(one.text)
@@ -168,7 +162,7 @@ def _chunk(
     is_withheld: bool = False,
     content: str | None = None,
 ) -> Chunk:
-    """A chunk with its id and hashes. ``passage`` is its number and how many there are; ``key`` as in ``_chunk_id``."""
+    """``passage``: its number and their count; ``key`` as in ``_chunk_id``."""
     number, of = passage
     start, end = range_chars or (None, None)
     return Chunk(
@@ -202,15 +196,12 @@ def _flat(text: str) -> str:
 
 
 def _scopes(entity_ids: Sequence[UUID], chat_id: UUID) -> tuple[UUID, ...]:
-    """Entities in order of their ids, whatever order they came in, then the chat."""
+    """Sorted entities, then the chat."""
     return (*sorted(set(entity_ids)), chat_id)
 
 
 def _chunk_id(interaction: ChunkedInteraction, source: ChunkSource, key: str, number: int, own: str) -> UUID:
-    """``key`` is a message's key or the id of what was derived: bigint ids differ from database to database.
-
-    The passage's number tells two equal passages of one text apart.
-    """
+    """Id by ``key`` (a message key or derived id; bigint ids differ between databases) and the passage's number."""
     return hashing.chunk_id(f"{interaction.id}:{source}:{number}", [key], own)
 
 

@@ -1,7 +1,4 @@
-"""BM25 in two halves: a chunk's weights, made once, and a question's, made with the frequencies of the day.
-
-Their scalar product is the score.
-"""
+"""BM25 as the dot product of a stored chunk vector and a question vector with current frequencies."""
 
 from __future__ import annotations
 
@@ -14,21 +11,21 @@ from functools import lru_cache
 from typing import Final
 
 DIMENSIONS: Final = 2**29
-"""Of the vectors: term numbers are 1 … 2^29, which fits a 32-bit integer."""
+"""Of the vectors: term numbers 1 … 2^29 fit a 32-bit integer."""
 OWN_WEIGHT: Final = 2
 AROUND_WEIGHT: Final = 1
-"""How much an occurrence counts in a chunk's own words and in those around it."""
+"""Weight of an occurrence in the context, against ``OWN_WEIGHT`` in the chunk itself."""
 K1: Final = 1.2
 B: Final = 0.75
 AVERAGE_LENGTH: Final = 60.0
-"""Weighted terms of a usual chunk. A constant, so that a chunk's weights never change when others arrive."""
+"""Weighted terms of an average chunk; constant, so that stored weights never change."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """By which terms chunks are looked up, rarest first. ``chunks`` is the most that these can bring.
+    """Terms to look chunks up by, rarest first; ``chunks``: the most they can match.
 
-    ``left_out`` are too common for that, rarest first; they still count in the score.
+    ``left_out``: too common for lookup, still scored.
     """
 
     terms: tuple[int, ...]
@@ -38,7 +35,7 @@ class LookUp:
 
 @lru_cache(maxsize=65_536)
 def term_number(term: str) -> int:
-    """1 … 2^29, the same in every process. Two terms share a number about once in 5 × 10^8 pairs."""
+    """1 … 2^29, stable over processes; two terms collide once in 5 × 10^8 pairs."""
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return (int.from_bytes(digest, "big") >> 3) + 1
 
@@ -46,8 +43,8 @@ def term_number(term: str) -> int:
 def document_vector(own_terms: Iterable[str], around_terms: Iterable[str]) -> dict[int, float]:
     """Term number → weight of a chunk: ``tf·(k1+1) / (tf + k1·(1 - b + b·len/AVERAGE_LENGTH))``.
 
-    ``tf`` is ``OWN_WEIGHT`` times the own occurrences and ``AROUND_WEIGHT`` times those around, ``len`` the sum of all
-    ``tf``. Weights lie in (0, k1 + 1), in order of term numbers; no terms, no weights.
+    ``tf``: occurrences by ``OWN_WEIGHT`` and ``AROUND_WEIGHT``; ``len``: their sum. Weights in (0, k1 + 1), ordered by
+    term number.
     """
     frequencies: Counter[int] = Counter()
     for term in own_terms:
@@ -59,10 +56,9 @@ def document_vector(own_terms: Iterable[str], around_terms: Iterable[str]) -> di
 
 
 def question_vector(terms: Iterable[str], document_frequencies: Mapping[int, int], chunks: int) -> dict[int, float]:
-    """Term number → inverse document frequency ``ln(1 + (N - df + 0.5) / (df + 0.5))``, each term once.
+    """Term number → ``ln(1 + (N - df + 0.5) / (df + 0.5))``, each term once.
 
-    ``document_frequencies`` counts chunks by term number, an absent one has 0. A count above ``chunks`` (both are kept
-    apart and may be read a moment apart) is taken as ``chunks``, so that no weight is negative.
+    A missing document frequency is 0, one above ``chunks`` counts as ``chunks``: no weight is negative.
     """
     vector: dict[int, float] = {}
     for number in sorted({term_number(term) for term in terms}):
@@ -72,10 +68,9 @@ def question_vector(terms: Iterable[str], document_frequencies: Mapping[int, int
 
 
 def rare_first(terms: Iterable[str], document_frequencies: Mapping[int, int], *, limit: int) -> LookUp:
-    """The terms to look chunks up by: rarest first, until their frequencies would add up to more than ``limit``.
+    """The rarest terms whose frequencies add up to at most ``limit``; ties by number.
 
-    A term that no chunk has costs nothing and is taken. The rarest that some chunk has is taken however common it is,
-    else a question of common words would find nothing. Equal frequencies go by number.
+    The rarest term that occurs is always taken, however common.
     """
     numbers = sorted(
         {term_number(term) for term in terms}, key=lambda number: (document_frequencies.get(number, 0), number)

@@ -1,8 +1,7 @@
-"""In which order the chunks that a search brought are worth printing. Pure arithmetic over scores; reads no text.
+"""Ranks the chunks of a search by scores alone.
 
-Both scores are brought to one scale within the answer (BM25 by its best, cosine between its least and its best) and
-added: that measured better than reciprocal ranks, which throw away how much better the first is than the second.
-Who is meant and which time is meant are added as priors. Recency and importance are not: measured, they only hurt.
+BM25 (by its best) and cosine (min-max) are added, which measured better than reciprocal rank fusion; speaker and period
+are priors. Recency and importance measured worse and are not used.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from pkg_pipeline.memory.recall.records import Candidate, ChunkSource, Ranked
 
 @dataclass(frozen=True, slots=True)
 class RankingRules:
-    """What each part counts, on the scale on which the best BM25 and the best cosine are 1.
+    """Weights, relative to a best BM25 and best cosine of 1.
 
-    ``speaker``: said by somebody whom the question names. ``period``: said in a time that it names. ``dated``: carries
-    a date, where it asks when. ``relation``: on the right side of an event that it names. ``derived``: a summary or an
-    item, against the messages it was made from. ``repeat``: what one more chunk of the same interaction loses, times
-    the logarithm of how many there are: questions over several conversations need several.
+    ``speaker``, ``period``: named in the question. ``dated``: has a date where one is asked for. ``relation``: on the
+    right side of a named event. ``derived``: a summary or item. ``repeat``: penalty per further chunk of an
+    interaction, times log of their number.
     """
 
     lexical: float = 1.0
@@ -39,7 +37,7 @@ class RankingRules:
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """What the question says beside its words. ``sides``: half-open spans of time that a named event leaves."""
+    """What the question names; ``sides``: half-open spans that its events leave."""
 
     speakers: frozenset[UUID] = frozenset()
     periods: tuple[tuple[datetime, datetime], ...] = ()
@@ -48,11 +46,11 @@ class AskedFor:
 
 
 DATED_SCORE = 0.3
-"""Importance that a date alone gives a message (P15)."""
+"""Importance of a message with only a date (P15)."""
 
 
 def ranked(candidates: Sequence[Candidate], asked: AskedFor, rules: RankingRules) -> list[Ranked]:
-    """All candidates, best first. Deterministic: ties go to the later, then by id."""
+    """All candidates, best first; ties by later time, then by id."""
     best = max((one.lexical for one in candidates), default=0.0)
     cosines = [one.similarity for one in candidates if one.similarity is not None]
     least, most = min(cosines, default=0.0), max(cosines, default=0.0)
@@ -89,7 +87,7 @@ def within(at: datetime, side: tuple[datetime | None, datetime | None]) -> bool:
 
 
 def _spread(scored: list[Ranked], repeat: float) -> list[Ranked]:
-    """The order in which an interaction that has been heard already has to be that much better."""
+    """Reorders with the penalty for interactions that already occur."""
     if repeat <= 0:
         return scored
     heard: dict[UUID | None, int] = {}
@@ -101,7 +99,7 @@ def _spread(scored: list[Ranked], repeat: float) -> list[Ranked]:
         entry = scored[place]
         times = heard.get(entry.candidate.interaction_id, 0)
         if reckoned < times:
-            # its interaction was heard since it was weighed: it is weighed again and takes its new place
+            # its interaction occurred since: weigh it again
             heapreplace(waiting, (repeat * log1p(times) - entry.score, place, times))
             continue
         heappop(waiting)

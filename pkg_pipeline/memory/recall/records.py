@@ -1,4 +1,4 @@
-"""What recall weighs and what it gives: candidates, ranked candidates, the block. Data only: no rule, no I/O."""
+"""Records of recall: messages, chunks, candidates, the block."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pkg_pipeline.memory.records import ContextChat
 ChunkSource = Literal["message", "tool_result", "summary", "decision", "action_item", "fact", "session_fold"]
 
 INDEX_VERSION = "1"
-"""Of the rules that turn words into what is indexed. Another one makes every chunk outdated."""
+"""Version of the indexing rules; a change makes every chunk outdated."""
 
 EVERYTHING = UUID(int=0)
-"""The scope that every chunk belongs to."""
+"""The scope of every chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkedMessage:
-    """One live message of an interaction as the rules of chunking need it, in order of ``(sent_at, id)``.
+    """One live message of an interaction, in order of ``(sent_at, id)``.
 
-    ``speaker`` is a name to print before the words, ``""`` for nobody. ``entity_ids`` are those it belongs to (P34).
+    ``speaker``: "" for nobody. ``entity_ids``: whom it belongs to (P34).
     """
 
     id: int
@@ -39,11 +39,10 @@ class ChunkedMessage:
 
 @dataclass(frozen=True, slots=True)
 class DerivedText:
-    """A summary, decision, action item, fact or fold of an interaction, in its own words.
+    """A summary, decision, action item, fact or fold of an interaction.
 
-    ``message_ids`` are what it rests on; empty for a summary, whose row names them. ``at`` is event time. ``found_by``
-    are further words by which it is found and which are not printed: a summary's key points. ``topics`` are its own;
-    without any it has those of its interaction.
+    ``message_ids``: its evidence, empty for a summary. ``at``: event time. ``found_by``: indexed, not printed.
+    ``topics``: empty for those of its interaction.
     """
 
     source: ChunkSource
@@ -60,11 +59,10 @@ class DerivedText:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One row of ``memory_chunks`` before it has a number.
+    """A row of ``memory_chunks`` to be stored.
 
-    ``own`` are the words it stands for and is printed with, ``around`` a bounded piece of what stands before and
-    behind, ``indexed`` what an embedder reads (speakers, before, own, behind). ``content`` is stored for derived texts
-    only. ``start_char`` and ``end_char`` are the passage within the message, None for all of it.
+    ``own``: the printed words; ``around``: bounded context; ``indexed``: what the embedder reads; ``content``: stored
+    for derived texts only; ``start_char``, ``end_char``: place in the message, None for all of it.
     """
 
     id: UUID
@@ -92,7 +90,7 @@ class Chunk:
 
 
 LexicalVector = Mapping[int, float]
-"""Term number → BM25 weight of the term in this text; the question's side brings the inverse document frequency."""
+"""Term number → BM25 weight without inverse document frequency."""
 
 
 RecallMode = Literal["hybrid", "vector", "keyword"]
@@ -100,10 +98,10 @@ RecallMode = Literal["hybrid", "vector", "keyword"]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One chunk that the search brought, with both scores.
+    """One chunk of a search.
 
-    ``lexical`` is BM25 (0 where no word is shared); ``similarity`` the cosine to the question, None where the chunk has
-    no vector in the active space. ``message_ids`` are keys ``source:chat/message``. ``text`` is the passage itself.
+    ``lexical``: BM25, 0 without shared words; ``similarity``: cosine, None without a vector in the active space.
+    ``message_ids``: keys ``source:chat/message``.
     """
 
     no: int
@@ -128,7 +126,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its place's reason. ``score`` is only comparable within one answer."""
+    """A candidate with its rank's reason; ``score`` is only comparable within one answer."""
 
     candidate: Candidate
     score: float
@@ -137,7 +135,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class RecallLine:
-    """One printed piece; ``text`` occurs in the block."""
+    """One printed line; ``text`` occurs in the block."""
 
     ranked: Ranked
     text: str
@@ -146,7 +144,7 @@ class RecallLine:
 
 @dataclass(frozen=True, slots=True)
 class RecallBlock:
-    """The block for a model: text in order of time, ``lines`` best first. ``tokens`` is the count of ``text``."""
+    """The text in order of time, ``lines`` best first; ``tokens`` is the count of ``text``."""
 
     text: str
     tokens: int

@@ -1,8 +1,6 @@
-"""The gate of rewritten questions (B9, B15): what a model proposes to search for as well, until these checks pass.
+"""Validation of a model's rewritten questions (B9, B15).
 
-A phrasing is only ever searched for: it is not printed, not obeyed, and it cannot widen what a reader may see. So it
-need not be grounded in the question's words (another language shares none); it must only look like one line to search
-for. Reasons hold none of anybody's words.
+They are only searched for, never printed, and need not be grounded in the question. Reasons hold no content.
 """
 
 from __future__ import annotations
@@ -20,16 +18,16 @@ from pkg_pipeline.memory.records import Language, Quarantined
 MAX_PHRASINGS: Final = 3
 MAX_PHRASING_CHARS: Final = 200
 MAX_QUESTION_CHARS: Final = 1_000
-"""What is longer is a text that something is to be found for, and has words enough."""
+"""Longer questions have words enough."""
 
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINERS: Final = frozenset("\u200c\u200d")
-"""Persian and emoji cannot be written without them."""
+"""Needed in Persian and emoji."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of the memory, on which local day of which zone, and the languages its texts are in besides."""
+    """A question, its local day and zone, and the other languages of the memory."""
 
     text: str
     asked_on: date
@@ -38,7 +36,7 @@ class Question:
 
 
 RewriteGateResult = Gated[tuple[str, ...]]
-"""Its content, which may be empty, is searched for as well."""
+"""The further questions to search for, possibly none."""
 
 
 def no_rewrite_reason(question: str) -> str | None:
@@ -53,7 +51,7 @@ def no_rewrite_reason(question: str) -> str | None:
 
 
 def check_rewrite(phrasings: Sequence[str], question: str) -> RewriteGateResult:
-    """At most ``MAX_PHRASINGS`` that say something else than the question and one another, in the model's order."""
+    """At most ``MAX_PHRASINGS`` that differ from the question and one another, in the model's order."""
     kept: list[str] = []
     dropped: list[Quarantined] = []
     seen = {_folded(question)}
@@ -91,6 +89,6 @@ def _is_said(text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """What two phrasings are compared by: their letters and digits."""
+    """Letters and digits, for comparison."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join("".join(letter if letter.isalnum() else " " for letter in plain).split())

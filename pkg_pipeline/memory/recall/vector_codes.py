@@ -1,8 +1,7 @@
-"""Codes of vectors: 1,024 sign bits of a rotated vector, so that a scope is looked through by Hamming distance.
+"""Binary codes of vectors: 1,024 sign bits of a rotated vector, searched by Hamming distance.
 
-The rotation is a Walsh-Hadamard transform over signs flipped by a fixed rule. Its values are sums and differences of
-float32 in one fixed order, nothing else: the same vector has the same code on every machine, today and in ten years.
-Another rule here makes every stored code worthless. Pure arithmetic: which codes are stored and read is not said here.
+A Walsh-Hadamard transform with fixed sign flips, in float32 sums of fixed order: the same on every machine. Changing it
+invalidates every stored code.
 """
 
 from __future__ import annotations
@@ -18,15 +17,14 @@ CODE_BYTES = CODE_BITS // 8
 
 _SEED = b"signs of the rotation before codes are taken, 1"
 _ROWS_AT_ONCE = 96
-"""Vectors turned together: their values stay in a core's cache."""
+"""Vectors rotated together, so that they stay in the CPU cache."""
 
 
 def codes(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """(n, 128) bytes for (n, d) vectors: bit i, from the highest bit of byte 0 on, is set where value i is above 0.
+    """(n, 128) bytes for (n, d) vectors: bit i, from the highest of byte 0, is set where value i is above 0.
 
-    d is padded with zeros to a power of two p. Below 1,024 the vector is turned 1024/p times with other signs each;
-    above, the first 1,024 values of the turned vector are taken. An exact zero, and so a vector of zeros, gives zeros.
-    Raises ValueError for another shape or values that are not finite.
+    d is zero-padded to a power of two p; below 1,024 rotated 1024/p times, above truncated to 1,024. ``ValueError``:
+    another shape or non-finite values.
     """
     if vectors.ndim != 2 or not vectors.shape[1]:
         raise ValueError(f"vectors are rows of one length, not of shape {vectors.shape}")
@@ -42,12 +40,12 @@ def codes(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 
 def _turned(columns: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """(1024, n) values of the (d, n) vectors, one a column: additions run along whole cache lines."""
+    """(1024, n) values of the (d, n) vectors."""
     dimensions, count = columns.shape
     blocks = max(1, CODE_BITS // size)
     values = np.zeros((blocks, size, count), dtype=np.float32)
     np.multiply(columns, _signs(blocks, size)[:, :dimensions, None], out=values[:, :dimensions])
-    while size > CODE_BITS:  # of the first step of the transform only the sums reach the first values
+    while size > CODE_BITS:  # only the sums of the first step reach the first values
         size //= 2
         values = values[:, :size] + values[:, size:]
     other = np.empty_like(values)
@@ -63,7 +61,7 @@ def _turned(columns: NDArray[np.float32], size: int) -> NDArray[np.float32]:
 
 @lru_cache(32)
 def _signs(blocks: int, size: int) -> NDArray[np.float32]:
-    """(blocks, size) of 1 and -1, from SHA-256: no library's generator, whose numbers may change, is asked."""
+    """(blocks, size) of 1 and -1, from SHA-256, independent of library versions."""
     rows: list[NDArray[np.uint8]] = []
     for block in range(blocks):
         needed = range(-(-size // 256))
@@ -75,10 +73,10 @@ def _signs(blocks: int, size: int) -> NDArray[np.float32]:
 
 
 def code_text(code: NDArray[np.uint8]) -> str:
-    """One code as the ones and zeros that PostgreSQL reads as ``bit(1024)``."""
+    """A code in PostgreSQL's text form of ``bit(1024)``."""
     return "".join(map(str, np.unpackbits(code)))
 
 
 def distances(code: NDArray[np.uint8], many: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """In how many bits each of (n, 128) codes differs from one (128,)."""
+    """Hamming distances of (n, 128) codes from one (128,)."""
     return np.bitwise_count(np.bitwise_xor(many, code)).sum(axis=1, dtype=np.int64)
