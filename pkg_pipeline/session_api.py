@@ -28,7 +28,7 @@ from pkg_pipeline.wiring.sessions import SessionWork
 
 @contextmanager
 def open(settings: Settings | None = None) -> Iterator[Memory]:  # noqa: A001 - pkg_pipeline.open() is its name
-    """The memory, migrated and ready, for as long as the block runs. By default with the settings in force."""
+    """The memory, migrated and ready, while the block runs; settings default to those in force."""
     with open_memory(load() if settings is None else settings) as memory:
         yield memory
 
@@ -36,24 +36,24 @@ def open(settings: Settings | None = None) -> Iterator[Memory]:  # noqa: A001 - 
 def append(
     session: str | UUID, messages: Sequence[Mapping[str, Any]], *, memory: Memory | None = None
 ) -> dict[str, Any]:
-    """Add messages, in order. Sent again they change nothing; with other words they are edits.
+    """Add messages in order; repeated ones change nothing, other text is an edit.
 
-    A message is a mapping with ``id``, ``text`` (or ``content``, ``parts``), ``role`` or ``sender_id``, and what else
-    the guide names. One that cannot be read is in ``rejected`` with its place, all others go in; where none can,
-    ``NothingRead``. An unknown key makes the session, an unknown id raises ``SessionUnknown``.
+    A message is a mapping with ``id``, ``text`` (or ``content``, ``parts``), ``role`` or ``sender_id``, and others
+    named in the guide. Unreadable ones are in ``rejected``; if all are, raises ``NothingRead``. An unknown key creates
+    the session, an unknown id raises ``SessionUnknown``.
     """
     with _sessions(memory) as sessions:
         return sessions.append(str(session), listed(messages)).to_json()
 
 
 def event(session: str | UUID, event: SessionEvent, *, memory: Memory | None = None) -> dict[str, Any]:
-    """Say that something happened which asks for a fold at once (H7). Raises ``SessionUnknown``."""
+    """Record an event that requests a fold now (H7). Raises ``SessionUnknown``."""
     with _sessions(memory) as sessions:
         return sessions.event(str(session), event)
 
 
 def fold(session: str | UUID, *, memory: Memory | None = None) -> dict[str, Any]:
-    """Fold what is complete, here and now, and wait for it. Raises ``SessionUnknown``, ``LlmMisconfigured``."""
+    """Fold what is complete now, and wait. Raises ``SessionUnknown``, ``LlmMisconfigured``."""
     with _sessions(memory) as sessions:
         return sessions.fold(str(session))
 
@@ -67,7 +67,7 @@ def set_session(
     label: str | None = None,
     memory: Memory | None = None,
 ) -> dict[str, Any]:
-    """Change what is given of a session; an unknown key makes it."""
+    """Change settings of a session; an unknown key creates it."""
     with _sessions(memory) as sessions:
         return sessions.set(
             str(session), policy=policy, strategy=strategy, summary_interval=summary_interval, label=label
@@ -75,11 +75,11 @@ def set_session(
 
 
 def window(session: str | UUID, *, memory: Memory | None = None, **options: Unpack[WindowOptions]) -> dict[str, Any]:
-    """The messages to give to a model next, in ``messages``, with what they cost.
+    """The messages for the next model call, in ``messages``, with their tokens.
 
     ``options``: ``model_window`` and ``system_tokens`` in tokens, ``strategy``, ``form`` of the messages
-    (``anthropic``, ``openai``, ``langchain``), ``model`` that is asked, ``query`` to recall by. Raises
-    ``SessionUnknown``, ``BadRequest`` and, where the live turn alone is over the budget, ``LiveTurnTooLong``.
+    (``anthropic``, ``openai``, ``langchain``), ``model``, ``query`` for recall. Raises ``SessionUnknown``,
+    ``BadRequest``, ``LiveTurnTooLong``.
     """
     with _sessions(memory) as sessions:
         return sessions.window(str(session), **options)

@@ -1,1 +1,1 @@
-"""The memory inside LangChain agents: the middleware that trims prompts, the tool that recalls. Needs the extra."""
+"""The memory in LangChain agents: prompt middleware and recall tool. Needs the extra."""

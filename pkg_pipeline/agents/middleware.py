@@ -1,7 +1,8 @@
-"""The middleware that fits every prompt of a LangChain agent into its model's window (L4, L5, L10).
+"""Middleware that fits every prompt of a LangChain agent into its model's window (L4, L5, L10); the thread is
+unchanged.
 
-The thread itself is not changed. Below the budget a call passes unchanged, unless messages were pruned: then the
-summary is put first. Above it ``memory.window`` chooses; a live turn that does not fit raises ``LiveTurnTooLong``.
+Below the budget a call passes unchanged, unless messages were pruned: then the summary is put first. Above it the
+window rules choose; a live turn that does not fit raises ``LiveTurnTooLong``.
 """
 
 from __future__ import annotations
@@ -46,15 +47,15 @@ log = logging.getLogger(__name__)
 
 CountMany = Callable[[Sequence[str]], list[int]]
 REPORTS = 20
-"""So many of a model's last reports calibrate its count."""
+"""Last reports of a model used for calibration."""
 
 MODEL_WINDOW_TOKENS = 128_000
-"""Where neither the settings nor the model say how much it takes."""
+"""Default if neither settings nor model name one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """One call as it goes to the model. ``system``: tokens beside its messages; ``full``: of all that were given."""
+    """One call as sent. ``system``: tokens beside its messages; ``full``: of all given messages."""
 
     request: ModelRequest[Any]
     thread_id: str | None
@@ -68,8 +69,8 @@ class _Prompt:
 class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     """``create_agent(…, middleware=[MemoryMiddleware(memory)])``.
 
-    ``memory`` is an open memory, or None: then prompts are trimmed without a summary. ``model_window`` are tokens, by
-    default those of the settings (``MEMORY_CONTEXT_WINDOW``) or of the model's own profile.
+    ``memory`` None: prompts are trimmed without a summary. ``model_window`` is in tokens, by default
+    ``MEMORY_CONTEXT_WINDOW`` or that of the model's profile.
     """
 
     def __init__(
@@ -148,7 +149,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         )
 
     def _rules(self, request: ModelRequest[Any]) -> WindowRules:
-        """All messages that are given count as history: how many there may be is the thread's own limit."""
+        """No limit on the number of history messages: the thread has its own."""
         return WindowRules(
             full_recent_count=self._settings.full_recent_count,
             condensed_tool_max=self._settings.condensed_tool_max,
@@ -159,7 +160,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     # ── after the call ───────────────────────────────────────────────────────────────────────
 
     def _record(self, prompt: _Prompt, response: ModelResponse[Any]) -> None:
-        """T3, T5, B12. What no model told is counted here; it bears no model's name, since it calibrates nothing."""
+        """T3, T5, B12. Without reported tokens own counts are recorded, without model name: they calibrate nothing."""
         given: Sequence[BaseMessage] = [response] if isinstance(response, AIMessage) else response.result
         answer = next((one for one in reversed(given) if isinstance(one, AIMessage)), None)
         counted = prompt.window.tokens + prompt.window.budget.system
@@ -179,7 +180,7 @@ def _untouched(ids: Sequence[str], tokens: int, budget: Budget) -> Window:
 
 
 def _as_langchain(shown: Sequence[Shown], given: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The very messages that were given where nothing in them is changed."""
+    """Unchanged messages are the given objects."""
     found: list[BaseMessage] = []
     for one in shown:
         if one.key is None:
@@ -198,7 +199,6 @@ def _model_name(model: Any) -> str | None:
 
 
 def _own_window(model: Any) -> int | None:
-    """What the model's profile says it takes."""
     profile: Any = getattr(model, "profile", None)
     most = profile.get("max_input_tokens") if isinstance(profile, dict) else None
     return int(most) if isinstance(most, int) and most > 0 else None
@@ -208,7 +208,7 @@ def _own_window(model: Any) -> int | None:
 
 
 def window_messages(messages: Sequence[BaseMessage], *, folded: frozenset[str] = frozenset()) -> list[WindowMessage]:
-    """The messages for the rules of windows, each by its place; ``folded`` are ids that a summary stands for."""
+    """Window messages with their index as key; ``folded`` are ids covered by a summary."""
     found: list[WindowMessage] = []
     for place, message in enumerate(messages):
         parts = parts_of(message)
@@ -226,14 +226,14 @@ def window_messages(messages: Sequence[BaseMessage], *, folded: frozenset[str] =
 
 
 def system_tokens(system: BaseMessage | None, tools: Iterable[Any], count_many: CountMany) -> int:
-    """Of the system prompt and of what the tools are described by."""
+    """Of the system prompt and the tools' descriptions."""
     words = [] if system is None else [prompt_text(text_in(system, parts_of(system)), parts_of(system))]
     words += [json.dumps(one if isinstance(one, dict) else convert_to_openai_tool(one), default=str) for one in tools]
     return sum(count_many(words)) if words else 0
 
 
 def reported(answer: AIMessage | None) -> tuple[int, int] | None:
-    """(input, output) tokens by the model's own count; None where it told nothing."""
+    """(input, output) tokens the model reported, or None."""
     usage = None if answer is None else answer.usage_metadata
     if not usage or not usage.get("input_tokens"):
         return None
@@ -241,7 +241,7 @@ def reported(answer: AIMessage | None) -> tuple[int, int] | None:
 
 
 class Calibration:
-    """How many tokens a model reports for one counted here: the median of the last reports, from 1 to 3 (B12)."""
+    """Reported tokens per counted token: median of the last reports, 1 to 3 (B12)."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=REPORTS)
@@ -255,6 +255,6 @@ class Calibration:
             self._ratios.append(told / counted)
 
     def start(self, factor: float | None) -> None:
-        """What is known from before, until the model has reported here itself."""
+        """The factor until this model has reported."""
         if factor is not None and not self._ratios:
             self._ratios.append(factor)

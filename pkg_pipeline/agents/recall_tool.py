@@ -1,4 +1,4 @@
-"""``recall_memory``: the tool with which an agent asks the memory for what its prompt no longer holds (L7)."""
+"""The ``recall_memory`` tool: searches parts of the thread no longer in the prompt (L7)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RecallArguments(BaseModel):
 
 
 def recall_memory(memory: Memory) -> BaseTool:
-    """The tool over an open memory. It sees the thread of the run that calls it, and no other."""
+    """The tool over an open memory; it searches only the calling run's thread."""
 
     def recall_memory(query: str, config: RunnableConfig, topic: str | None = None, top_k: int = 5) -> str:
         thread_id = running_thread(config)
@@ -47,7 +47,7 @@ def recall_memory(memory: Memory) -> BaseTool:
 
 
 def recalled(memory: Memory, thread_id: str, query: str, *, topic: str | None = None, top_k: int = 5) -> str:
-    """What of a thread answers ``query``, as text for a model. Never raises for what a model may ask (L10)."""
+    """Results for ``query`` in a thread, as text for a model. Never raises for a model's arguments (L10)."""
     try:
         answer = memory.recall.search(
             query,

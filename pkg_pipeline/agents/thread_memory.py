@@ -1,4 +1,4 @@
-"""What the middleware asks of the memory about a thread, and what it tells it. Nothing here ever stops a call (L10)."""
+"""What the middleware reads and records about a thread; failures never stop a call (L10)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Tier 1 of a thread. ``folded`` are ids of messages that the summary stands for; ``hypothetical_tokens``: of all
-    that was ever said in it. ``is_whole``: everything that a fold stands for is in the prompt itself.
+    """Tier 1 of a thread. ``folded``: ids covered by the summary; ``hypothetical_tokens``: of all its messages.
+    ``is_whole``: all folded messages are in the prompt itself.
     """
 
     running: str = ""
@@ -43,14 +43,14 @@ NOTHING = Remembered()
 
 
 class ThreadMemory:
-    """A memory as far as threads need it; without a thread, or out of reach, it knows nothing."""
+    """Access to one thread's memory; empty without a thread or connection."""
 
     def __init__(self, memory: Memory | None) -> None:
         self._memory = memory
         self._ensured: set[str] = set()
 
     def remembered(self, thread_id: str | None, ids: Sequence[str], *, model: str | None) -> Remembered:
-        """Tier 1 of a thread, of whose messages ``ids`` are in the prompt."""
+        """Tier 1; ``ids`` are the messages in the prompt."""
         if self._memory is None or thread_id is None:
             return NOTHING
         with _tolerated("the memory could not be read (%s): the prompt goes without a summary"):
@@ -89,7 +89,7 @@ class ThreadMemory:
         )
 
     def served(self, thread_id: str | None, window: Window, known: Remembered, *, full: int, model: str | None) -> None:
-        """Records what a prompt took and would have taken (T3). ``full``: tokens of the messages that were given."""
+        """Record a prompt's tokens (T3); ``full``: of all given messages."""
         if self._memory is None or thread_id is None:
             return
         with _tolerated("what the prompt took could not be recorded: %s"):
@@ -111,7 +111,7 @@ class ThreadMemory:
             self._memory.windows.records.put(served_of(answer, model))
 
     def told(self, thread_id: str | None, *, input_tokens: int, output_tokens: int, model: str | None) -> None:
-        """What a model reported, for the thread's last window."""
+        """Record the model's report for the thread's last window."""
         if self._memory is None or thread_id is None:
             return
         with _tolerated("what the model reported could not be recorded: %s"):
@@ -122,7 +122,7 @@ class ThreadMemory:
 
 @contextmanager
 def _tolerated(words: str) -> Iterator[None]:
-    """What fails is logged and stops no call (L10)."""
+    """Logs errors instead of raising (L10)."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - a prompt without memory is better than none
@@ -130,7 +130,7 @@ def _tolerated(words: str) -> Iterator[None]:
 
 
 def by_place(window: Window, ids: Sequence[str]) -> Window:
-    """A window whose keys are places, with ids of messages instead: what receipts name."""
+    """The window with message ids for indexes, as receipts need."""
 
     def named(key: str | None) -> str | None:
         return ids[int(key)] if key is not None and key.isdigit() and int(key) < len(ids) else key
@@ -144,7 +144,7 @@ def by_place(window: Window, ids: Sequence[str]) -> Window:
 
 
 def running_thread(config: Mapping[str, Any] | None = None) -> str | None:
-    """The thread's id by the run's configuration; None outside of a run, or in one without a saver."""
+    """The thread id of the run's configuration; None outside a run or without a saver."""
     if config is None:
         try:
             config = get_config()

@@ -1,1 +1,1 @@
-"""Control runs: a conversation played with compression and without, and what both cost."""
+"""Control runs: a conversation replayed with and without compression, and the costs."""

@@ -1,7 +1,6 @@
-"""What a conversation takes in a model's prompts, with compression and without, turn by turn (T3, T4). Pure figures.
+"""Tokens and costs per turn with and without compression (T3, T4).
 
-A turn is one question to the model: what was said since its last answer, and the answer. Prices are looked up by who
-calls; how a conversation is played is the stage's, how it looks is the command line's.
+A turn is one model call: the messages since its last answer, and the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pkg_pipeline.memory.session.records import SessionMessage
 
 @dataclass(frozen=True, slots=True)
 class FoldUse:
-    """One fold and what making it took, calls for the running summary and for a second try included."""
+    """One fold and its cost, with running summary and retries."""
 
     trigger: str
     messages: int
@@ -29,11 +28,10 @@ class FoldUse:
 
 @dataclass(frozen=True, slots=True)
 class TurnUse:
-    """One turn in both modes.
+    """One turn in both modes. ``number`` from 1; ``message_id``: external id of the answer's first message.
 
-    ``number`` counts from 1, ``message_id`` is the external id of the first message of the answer.
-    ``prompt_tokens`` is the compressed prompt, ``hypothetical_tokens`` all that was said so far; both hold the system
-    prompt. ``completion_tokens`` is the real answer's, the same in both. ``folds`` are those that its messages caused.
+    ``prompt_tokens`` with compression, ``hypothetical_tokens`` without, both with system prompt; ``completion_tokens``
+    of the real answer; ``folds`` caused by its messages.
     """
 
     number: int
@@ -56,7 +54,7 @@ class TurnUse:
 
 
 class Spent(NamedTuple):
-    """USD up to a turn and with it: the compressed conversation with its folds, and the uncompressed one."""
+    """Cumulative USD: compressed with folds, and uncompressed."""
 
     usd: float
     hypothetical_usd: float
@@ -64,7 +62,7 @@ class Spent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over all turns. ``*_percent`` of the uncompressed conversation; a negative saving is a loss."""
+    """Sums over all turns. ``*_percent`` of the uncompressed conversation, negative for a loss."""
 
     turns: int
     prompt_tokens: int
@@ -87,7 +85,7 @@ class Totals:
 
     @property
     def saved_tokens_percent(self) -> float:
-        """Of the prompts; what folds took counts against it."""
+        """Of prompt tokens, folds deducted."""
         return _saved(self.prompt_tokens + self.fold_tokens, self.hypothetical_tokens)
 
     @property
@@ -114,10 +112,10 @@ class Totals:
 
 
 def answers(messages: Sequence[SessionMessage]) -> list[tuple[int, int]]:
-    """Half-open ranges of the messages that a model would have answered with: a question to it stands before each.
+    """Half-open ranges of the messages that count as answers, each preceded by a question.
 
-    With roles, the assistant's messages in a row. Where people talk, those of others behind words of the memory's
-    owner; where none of them is the owner, whatever one says behind another.
+    With roles: consecutive assistant messages. Between people: those of others after the owner's; without owner,
+    anyone's after another's.
     """
     speakers: Sequence[object]
     is_any = False
@@ -138,16 +136,14 @@ def answers(messages: Sequence[SessionMessage]) -> list[tuple[int, int]]:
 
 
 def spent(turns: Sequence[TurnUse]) -> list[Spent]:
-    """What was paid up to each turn, in their order."""
+    """Cumulative costs after each turn."""
     compressed = accumulate(turn.usd + turn.fold_usd for turn in turns)
     uncompressed = accumulate(turn.hypothetical_usd for turn in turns)
     return [Spent(*both) for both in zip(compressed, uncompressed, strict=True)]
 
 
 def pays_from(turns: Sequence[TurnUse]) -> int | None:
-    """The number of the turn from which on all that was paid, folds included, is less than without compression, and
-    stays less to the end; None where it never does.
-    """
+    """Number of the turn from which on the cumulative cost with compression stays lower; None if never."""
     found: int | None = None
     for turn, paid in zip(reversed(turns), reversed(spent(turns)), strict=True):
         if paid.usd >= paid.hypothetical_usd:
@@ -157,12 +153,11 @@ def pays_from(turns: Sequence[TurnUse]) -> int | None:
 
 
 def overflows_from(turns: Sequence[TurnUse], available_tokens: int) -> int | None:
-    """The number of the first turn whose uncompressed prompt is more than the model takes; None where all fit."""
+    """Number of the first turn whose uncompressed prompt exceeds the window; None if all fit."""
     return next((turn.number for turn in turns if turn.hypothetical_tokens > available_tokens), None)
 
 
 def totals(turns: Sequence[TurnUse]) -> Totals:
-    """Sums over ``turns``."""
     folds = [fold for turn in turns for fold in turn.folds]
     fold_usd = sum(fold.usd for fold in folds)
     return Totals(
@@ -180,7 +175,7 @@ def totals(turns: Sequence[TurnUse]) -> Totals:
 
 
 def sampled(turns: Sequence[TurnUse], most: int, *, keep: Sequence[int | None] = ()) -> Iterator[TurnUse]:
-    """At most ``most`` turns spread evenly, the first and the last among them, and those numbered in ``keep``."""
+    """At most ``most`` evenly spread turns, with first, last and those numbered in ``keep``."""
     if len(turns) <= most:
         yield from turns
         return

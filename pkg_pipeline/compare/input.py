@@ -1,7 +1,6 @@
-"""Conversations out of an export, as a control run plays them: read from the file, never stored.
+"""Conversations of an export for a control run; nothing is stored.
 
-Cleaned like an import, but taken as the file orders them by time; deleted messages and service entries are no part of
-a prompt. A conversation that the memory holds is read from there instead.
+Cleaned as in an import, ordered by time, without deleted messages and service entries.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ from pkg_pipeline.stages.ingest.records import MessageRow
 from pkg_pipeline.stages.ports import TokenCounter
 
 Item = ParsedOwner | ParsedChat | ParsedMessage | Rejected
-"""What an export yields."""
 
 
 @dataclass(slots=True)
 class Read:
-    """The conversations of files, and how many pieces of them could not be read."""
+    """Conversations of files, and the number of rejected entries."""
 
     conversations: list[Conversation] = field(default_factory=list[Conversation])
     rejected: int = 0
@@ -39,7 +37,7 @@ class _Chat:
 
 
 def conversations_of(items: Iterable[Item], counter: TokenCounter) -> Read:
-    """All chats of an export with their messages, by time; of a message that comes twice the later one."""
+    """All chats of an export with messages by time; of duplicates the later one."""
     read, chats, owner = Read(), dict[str, _Chat](), None
     current: dict[str, str] = {}
     for item in items:
@@ -95,7 +93,7 @@ def _message(place: int, row: MessageRow, *, name: str, is_self: bool) -> Sessio
 
 
 def _blocks(parts: list[Any] | None) -> tuple[dict[str, Any], ...] | None:
-    """Blocks of a form that nobody knows are shown by their text alone, as their tokens were counted."""
+    """None for blocks of unknown form: their text is used."""
     try:
         return tuple(checked_parts(parts)) if parts else None
     except WrongPart:

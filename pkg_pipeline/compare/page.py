@@ -1,7 +1,4 @@
-"""The page of a comparison: one HTML file that needs nothing from elsewhere, neither scripts nor fonts nor pictures.
-
-The figure is made by ``adapters.plots``, the numbers by ``memory.comparison``; here they are set in a page.
-"""
+"""A comparison as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -38,11 +35,11 @@ COLUMNS = (
     ("USD so far", "cumulative_usd", "{:.6f}"),
     ("uncompressed so far", "cumulative_hypothetical_usd", "{:.6f}"),
 )
-"""Heading, name in a turn of the document, form. The same table as on the command line."""
+"""(heading, field of a turn, format); same table as on the command line."""
 
 
 def page(document: Mapping[str, Any], *, svg: str, said: str) -> str:
-    """The whole page of a comparison's JSON ``document``; ``said`` is its outcome in words."""
+    """The page of the JSON ``document``; ``said`` is its outcome in words."""
     title = document["title"] or document["conversation"]
     heads = "".join(f"<th>{escape(name)}</th>" for name, _, _ in COLUMNS)
     rows = "\n".join(_row(turn, pays_from=document["pays_from"]) for turn in document["turns"])
@@ -73,7 +70,7 @@ def page(document: Mapping[str, Any], *, svg: str, said: str) -> str:
 
 
 def setup(document: Mapping[str, Any]) -> str:
-    """How it was played, in one line."""
+    """Settings of the run in one line."""
     budget = document["budget"]
     return (
         f"{document['messages']:,} messages; {document['strategy']}, folds by {document['policy']};"

@@ -1,7 +1,6 @@
-"""What stands between a control run and the world: a meter at the model, and a search over what was folded.
+"""Parts of a control run: a meter of model usage, and a simple stand-in for recall.
 
-The search is a small stand-in for recall, which needs the memory: the same number of pieces, the nearest by the
-embedder's vectors or, without one, by words in common. Their length is what counts here.
+The stand-in finds as many pieces as recall, by vectors or common words; only their length matters.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from pkg_pipeline.stages.llm.stores import LedgerRow, LedgerStore
 from pkg_pipeline.stages.ports import Embedder, Llm, LlmError, LlmReply, LlmRequest, Vectors
 
 PIECES: Final = 5
-"""So many pieces are recalled for a turn."""
+"""Recalled per turn."""
 
 PIECE_CHARACTERS: Final = 600
-"""About what a chunk of one message says at most."""
+"""About the length of a chunk of one message."""
 
 EMBEDDED_AT_ONCE: Final = 128
 
 
 @dataclass(slots=True)
 class Meter:
-    """What questions took since ``reset``, those that were answered earlier and are replayed included."""
+    """Usage since ``reset``, replayed answers included."""
 
     used: list[Usage] = field(default_factory=list[Usage])
 
@@ -41,7 +40,7 @@ class Meter:
 
 
 class MeteredLlm:
-    """``ports.Llm`` that tells ``meter`` of every answer, and of what an error cost."""
+    """``ports.Llm`` that reports every usage to ``meter``."""
 
     def __init__(self, llm: Llm, meter: Meter) -> None:
         self._llm, self._meter = llm, meter
@@ -73,7 +72,7 @@ class MeteredLlm:
 
 
 class MeteredLedger:
-    """``LedgerStore`` that tells ``meter`` what a replayed answer took when it was paid for."""
+    """``LedgerStore`` that reports the usage of replayed answers to ``meter``."""
 
     def __init__(self, ledger: LedgerStore, meter: Meter) -> None:
         self._ledger, self._meter = ledger, meter
@@ -92,7 +91,7 @@ class MeteredLedger:
 
 
 class NoLedger:
-    """For a model that costs nothing: a control run leaves nothing behind."""
+    """For a free model: records nothing."""
 
     def replay(self, request_hash: str) -> tuple[str, Usage, str] | None:
         del request_hash
@@ -105,9 +104,9 @@ class NoLedger:
 
 
 class Finder:
-    """Vectors of messages, each made once, and the folded messages that a turn would recall.
+    """Cached vectors of messages, and recall over folded ones. Raises an ``EmbedderError``.
 
-    Pieces are ``name: words`` of ``PIECE_CHARACTERS`` at most, the best first. Raises an ``EmbedderError``.
+    Pieces are ``name: text`` of at most ``PIECE_CHARACTERS``, best first.
     """
 
     def __init__(self, embedder: Embedder | None = None, *, pieces: int = PIECES) -> None:
@@ -121,7 +120,7 @@ class Finder:
         return self._embedder is not None
 
     def vectors(self, messages: Sequence[SessionMessage]) -> Vectors:
-        """float32 (messages, dimensions). Only with an embedder."""
+        """float32 (messages, dimensions). Needs an embedder."""
         assert self._embedder is not None, "asked only where has_embedder"
         missing = [message for message in messages if message.id not in self._vectors]
         for at in range(0, len(missing), EMBEDDED_AT_ONCE):
@@ -131,7 +130,7 @@ class Finder:
         return np.stack([self._vectors[message.id] for message in messages])
 
     def find(self, shown: Sequence[SessionMessage], folded: Sequence[SessionMessage]) -> tuple[str, ...]:
-        """What the live turn at the end of ``shown``, or else the last message, brings of ``folded``."""
+        """Pieces of ``folded`` for the live turn in ``shown``, or its last message."""
         asked = shown[min(live_turn(shown), len(shown) - 1)]
         told = [message for message in folded if said(message).strip()]
         if not told or not said(asked).strip():
@@ -154,7 +153,6 @@ class Finder:
 
 
 def said(message: SessionMessage) -> str:
-    """The words of a message."""
     return message.text or text_of(message.parts or ())
 
 

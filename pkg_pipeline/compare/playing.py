@@ -1,8 +1,6 @@
-"""The control run (T4): a conversation played message by message, each turn's prompt with compression and without.
+"""The control run (T4): replays a conversation and counts each turn's prompt with and without compression.
 
-What folds it, and when, is what folds a session: the policy, the cut, the model's port; what assembles its prompts is
-the window's rule. Only the storage is missing: nothing of it is written to the memory. Paid folds are asked through the
-ledger and the budget like every other call. Figures are ``memory.comparison``'s.
+Uses the real policy, fold and window rules; writes nothing to the memory. Paid folds use ledger and budget.
 """
 
 from __future__ import annotations
@@ -38,16 +36,16 @@ from pkg_pipeline.stages.llm.ask import Asking, Tally
 from pkg_pipeline.stages.ports import TokenCounter
 
 MOST_LOOKS: Final = 50
-"""So often a policy is asked between two messages at most."""
+"""Policy evaluations between two messages."""
 
 
 class NothingToCompare(ValueError):
-    """No answer is in the conversation, so that there is no turn; the message is one line."""
+    """The conversation has no answer, so no turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What is played: live messages in the order of their arrival, each with its ``token_count``."""
+    """Live messages in order of arrival, each with ``token_count``."""
 
     id: UUID
     key: str
@@ -58,10 +56,8 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class CompareSettings:
-    """How it is played. ``timezone`` is an IANA name.
-
-    Of the prompts are ``budget``, ``window``, the ``most_`` numbers, ``recent_messages`` (read, folded or not) and
-    ``recalled_tokens``; the others are the folds'.
+    """``timezone`` is an IANA name. For prompts: ``budget``, ``window``, ``most_*``, ``recent_messages`` (folded or
+    not), ``recalled_tokens``; the others are for folds.
     """
 
     policy: Policy
@@ -83,9 +79,8 @@ class CompareSettings:
 
 @dataclass(frozen=True, slots=True)
 class ComparePorts:
-    """Whom to ask. ``price`` is USD of a turn's usage by the model that answers, ``fold_price`` by the one that folds.
-
-    ``meter`` stands between ``asking`` (for folds), ``shortening`` (for running summaries) and their model and ledger.
+    """``price``: USD of an answer's usage, ``fold_price`` of a fold's. ``meter`` counts ``asking`` (folds) and
+    ``shortening`` (running summaries).
     """
 
     asking: Asking
@@ -99,7 +94,7 @@ class ComparePorts:
 
 @dataclass(slots=True)
 class Played:
-    """``skipped`` are turns whose live words alone are more than the budget; ``warnings`` hold none of the words."""
+    """``skipped`` turns have a live turn above the budget; ``warnings`` hold no conversation text."""
 
     turns: list[TurnUse] = field(default_factory=list[TurnUse])
     skipped: int = 0
@@ -113,9 +108,7 @@ def compare(
     settings: CompareSettings,
     on_turn: Callable[[int, int], object] = lambda _done, _all: None,
 ) -> Played:
-    """Every turn in both modes; ``on_turn`` is told (done, all). Raises NothingToCompare, and what the model's port
-    raises where it gives no answer at all: half a comparison would say the wrong thing.
-    """
+    """Every turn in both modes; ``on_turn`` gets (done, all). Raises NothingToCompare, and the model's errors."""
     ranges = answers(conversation.messages)
     if not ranges:
         raise NothingToCompare("nothing in it answers anything: there is no turn to compare")
@@ -166,7 +159,7 @@ def _turn(
 
 
 class _Player:
-    """A session that exists only here: its counters, its folds, what the next prompt would hold."""
+    """An in-memory session: counters, folds, next prompt."""
 
     def __init__(self, conversation: Conversation, ports: ComparePorts, settings: CompareSettings) -> None:
         self.messages = conversation.messages
@@ -186,7 +179,7 @@ class _Player:
             self.warnings.append(said)
 
     def say(self, end: int) -> None:
-        """Append the messages before ``end``; what falls due between two of them is folded between them."""
+        """Append the messages before ``end``, folding in between when due."""
         while self._said < end:
             message = self.messages[self._said]
             self.settle(message.sent_at)
@@ -206,7 +199,7 @@ class _Player:
             self._said += 1
 
     def settle(self, until: datetime | None) -> None:
-        """What the policy wants between the last message and ``until``; None: the conversation is over."""
+        """Fold what is due before ``until``; None: the end of the conversation."""
         now = self._state.last_message_at
         for _ in range(MOST_LOOKS):
             if now is None:
@@ -231,7 +224,7 @@ class _Player:
         return decide(self._state, rules, now=now, drift=distance, has_embedder=True, source=source)
 
     def _fold(self, trigger: FoldTrigger, *, keep_tail: int, now: datetime) -> bool:
-        """Fold as far as turns are complete, in steps. False where nothing could be."""
+        """Fold complete turns in steps; False if there are none."""
         since = self.messages[self._folded : self._said]
         covered = since[: turns.cutoff(since, keep_tail=keep_tail)]
         settings, start = self._settings, 0
@@ -280,7 +273,7 @@ class _Player:
         )
 
     def _move(self, covered: Sequence[SessionMessage], now: datetime) -> None:
-        """The HWM, and the counters with it (H10)."""
+        """Advance the HWM and counters (H10)."""
         self._folded += len(covered)
         rest = self.messages[self._folded : self._said]
         self._state = replace(
@@ -295,7 +288,7 @@ class _Player:
         )
 
     def prompt(self) -> tuple[int, int] | None:
-        """(tokens of the window, tokens of all that was said), None where the live turn alone is too long."""
+        """(window tokens, tokens of all messages); None if the live turn exceeds the budget."""
         settings = self._settings
         first = max(0, min(self._folded, self._said - settings.recent_messages))
         shown = self.messages[first : self._said]
@@ -315,7 +308,7 @@ class _Player:
         return window.tokens, self._state.token_count
 
     def _recalled(self, shown: Sequence[SessionMessage], folded: Sequence[SessionMessage]) -> tuple[str, ...]:
-        """The best pieces as far as there is room for them; what is shown anyway is no piece."""
+        """The best pieces that fit and are not shown anyway."""
         pieces = self._ports.finder.find(shown, folded[: max(0, self._said - len(shown))])
         left, found = self._settings.recalled_tokens, list[str]()
         for piece, tokens in zip(pieces, self._ports.counter.count_many(pieces), strict=True):

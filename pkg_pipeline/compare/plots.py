@@ -1,8 +1,4 @@
-"""Drawing: figures of a comparison as a picture or as markup, by matplotlib. No numbers are made here, no page either.
-
-Letters of the figure are plain Latin ones, since its font has no others; what people called a conversation belongs to
-the page around it.
-"""
+"""Plots of a comparison by matplotlib. Latin text only: the font has no other letters."""
 
 from __future__ import annotations
 
@@ -19,15 +15,15 @@ COMPRESSED, UNCOMPRESSED, FOLDS = "#1f6f8b", "#b5541c", "#7a7a7a"
 SIZE_INCHES = (9.0, 6.4)
 DOTS_PER_INCH = 120
 MARKED_TURNS = 60
-"""Longer lines have no dots: they would only make them thick."""
+"""Longer lines are drawn without markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonFigure:
-    """Two panels over the turns: tokens of each prompt, and USD paid so far. Sequences have one value a turn.
+    """Tokens per prompt and cumulative USD, one value per turn.
 
-    ``fold_turns`` are turns whose messages were folded; ``pays_from`` is the turn from which compression has cost
-    less, ``overflows_from`` the first whose uncompressed prompt is more than ``available_tokens``.
+    ``fold_turns`` were folded; compression is cheaper from ``pays_from``; from ``overflows_from`` the uncompressed
+    prompt exceeds ``available_tokens``.
     """
 
     turns: Sequence[int]
@@ -43,12 +39,11 @@ class ComparisonFigure:
 
 
 def png(plotted: ComparisonFigure) -> bytes:
-    """The figure as a picture."""
     return _saved(plotted, "png", dpi=DOTS_PER_INCH)
 
 
 def svg(plotted: ComparisonFigure) -> str:
-    """The figure as one ``<svg>`` element that needs nothing from elsewhere; equal figures give equal markup."""
+    """One self-contained ``<svg>`` element, the same for equal figures."""
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "comparison", "svg.fonttype": "none"}):

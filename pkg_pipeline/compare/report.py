@@ -1,4 +1,4 @@
-"""What a control run says in the end: one JSON document, and its outcome in words."""
+"""The result of a control run as JSON and in words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pkg_pipeline.compare.playing import CompareSettings, Conversation, Played
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A conversation that was played. ``model`` answers, ``fold_model`` folds; where that one is free its folds are
-    priced as ``fold_priced_as`` would charge for the same tokens. ``prices`` is the version of the price table.
+    """A compared conversation. ``model`` answers, ``fold_model`` folds; a free one is priced as ``fold_priced_as``.
+    ``prices``: version of the price table.
     """
 
     conversation: Conversation
@@ -42,7 +42,7 @@ class Compared:
         return overflows_from(self.played.turns, budget.available + budget.system)
 
     def outcome(self) -> str:
-        """What came of it, in one or two sentences."""
+        """One or two sentences."""
         found, turn = self.totals, self.pays_from
         paid = (
             f"{found.usd:.4f} USD with {found.fold_usd:.4f} for folds, {found.hypothetical_usd:.4f} without compression"
@@ -78,7 +78,7 @@ class Compared:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """One object a turn, all in USD and tokens."""
+        """One object per turn; tokens and USD."""
         return [
             {
                 "turn": turn.number,

@@ -1,4 +1,4 @@
-"""Control runs with the adapters that the settings name: conversations of the memory or of a file, nothing written."""
+"""Wiring of control runs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PAGE = 2_000
 
 
 class CompareWork:
-    """Both modes of a conversation, played without storing anything of it."""
+    """Compares a conversation in both modes; stores nothing."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
     def remembered(self, session: str) -> Conversation:
-        """A conversation that the memory holds, by id or chat key. Raises SessionUnknown."""
+        """A stored conversation, by id or chat key. Raises SessionUnknown."""
         store = self._memory.sessions.store
         try:
             chat = store.chat(chat_id_of(session))
@@ -57,7 +57,7 @@ class CompareWork:
         return Conversation(chat.id, chat_key(chat.source, chat.external_id), chat.source, tuple(messages))
 
     def exported(self, path: Path, *, format_name: str | None = None) -> Read:
-        """The conversations of a file, folder or zip, the longest first. Raises UnreadableExport or ValueError."""
+        """The conversations of a file, folder or zip, longest first. Raises UnreadableExport or ValueError."""
         from pkg_pipeline.adapters.exports.detect import open_export
 
         found = Read()
@@ -70,7 +70,7 @@ class CompareWork:
 
     @property
     def is_paid(self) -> bool:
-        """Whether folds are asked of a model that costs something."""
+        """Whether folds cost money."""
         return self._memory.llm.is_paid
 
     def settings(
@@ -81,7 +81,7 @@ class CompareWork:
         model_window: int | None = None,
         system_tokens: int = 0,
     ) -> CompareSettings:
-        """How it is played, by the settings in force where nothing else is asked for."""
+        """From the settings, unless given."""
         given = self._memory.settings
         chosen = policy or given.session_policy
         is_sliding = chosen == "sliding"
@@ -121,10 +121,9 @@ class CompareWork:
         is_forecast: bool = False,
         on_turn: Callable[[int, int], object] = lambda _done, _all: None,
     ) -> Compared:
-        """Both modes. ``is_forecast``: folds by the offline model, at the price of the one in force.
+        """Both modes. ``is_forecast``: folds by the offline model at the configured one's price.
 
-        Raises NothingToCompare, LlmMisconfigured (a model without a price, too), and where a paid model gives nothing
-        another LlmError or OutOfBudget.
+        Raises NothingToCompare, LlmMisconfigured (also for a model without a price), another LlmError, OutOfBudget.
         """
         memory = self._memory
         answering = model or memory.settings.llm_model
@@ -166,7 +165,7 @@ class CompareWork:
         return Asking(MeteredLlm(llm, meter), ledger, memory.counter, run)
 
     def _finder(self) -> Finder:
-        """Only vectors that cost nothing: a control run embeds every message."""
+        """Offline vectors only: every message is embedded."""
         settings = self._memory.settings
         embedder = embedder_of(settings) if embedder_name(settings) == OFFLINE_MODEL else None
         return Finder(embedder, pieces=RECALLED_PIECES)
@@ -178,7 +177,7 @@ class CompareWork:
 
 
 def chosen(conversations: Sequence[Conversation], name: str | None) -> Conversation | None:
-    """The one that is meant: by key, external id or title; the only one where none is named."""
+    """The conversation of this key, external id or title; without a name the only one."""
     if name is None:
         return conversations[0] if len(conversations) == 1 else None
     fits = [one for one in conversations if name in (one.key, one.key.partition(":")[2], one.title)]

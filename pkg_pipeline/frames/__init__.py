@@ -1,10 +1,8 @@
-"""The memory as typed pandas DataFrames, for notebooks and exports::
+"""The memory as typed pandas DataFrames, for notebooks and exports; columns in docs/frames.md.
 
-    from pkg_pipeline import frames
-    frames.action_items(entity="Olga Petrova").query("status == 'open'").sort_values("due_date")
+``frames.action_items(entity="Olga Petrova").query("status == 'open'").sort_values("due_date")``
 
-Every column is in docs/frames.md. Frames of an empty memory have the same dtypes. Nothing here can write the memory,
-and what rests on a message deleted at its source is withheld as everywhere (P29). pandas is loaded by the first frame.
+Read-only; content based on deleted messages is withheld (P29). pandas is imported by the first frame.
 """
 
 from __future__ import annotations
@@ -23,9 +21,8 @@ if TYPE_CHECKING:
 
 
 class Given(TypedDict, total=False):
-    """What narrows a table. ``entity``: id, name or key; ``chat``: key or id; days are local and both included.
-
-    ``memory`` is one that is open; by default the one that the settings name is opened for the call.
+    """Filters. ``entity``: id, name or key; ``chat``: key or id; local days, both included. ``memory``: an open one,
+    default: opened from the settings.
     """
 
     entity: str | UUID | None
@@ -36,7 +33,7 @@ class Given(TypedDict, total=False):
 
 
 def summaries(**given: Unpack[Given]) -> pd.DataFrame:
-    """The summaries that are served, newest interaction first."""
+    """Served summaries, newest interaction first."""
     return table("summaries", **given)
 
 
@@ -51,32 +48,32 @@ def action_items(**given: Unpack[Given]) -> pd.DataFrame:
 
 
 def profiles(**given: Unpack[Given]) -> pd.DataFrame:
-    """Relationship profiles, a row a person and week. Not narrowed by ``chat``."""
+    """Relationship profiles, one row per person and week. No ``chat`` filter."""
     return table("profiles", **given)
 
 
 def topics(**given: Unpack[Given]) -> pd.DataFrame:
-    """What each profile says was talked about, a row a person, week and topic. Not narrowed by ``chat``."""
+    """Topics of each profile, one row per person, week and topic. No ``chat`` filter."""
     return table("topics", **given)
 
 
 def activity(**given: Unpack[Given]) -> pd.DataFrame:
-    """How often there is contact with each person, week by week, and who answers how fast. Not narrowed by ``chat``."""
+    """Contact and response times per person and week. No ``chat`` filter."""
     return table("activity", **given)
 
 
 def messages(**given: Unpack[Given]) -> pd.DataFrame:
-    """Messages by time; of a person those of dialogs with them and what of groups belongs to them."""
+    """Messages by time; for a person: direct chats, and attributed messages of groups."""
     return table("messages", **given)
 
 
 def costs(**given: Unpack[Given]) -> pd.DataFrame:
-    """The ledger of calls by time. Not narrowed by ``entity`` or ``chat``."""
+    """The ledger of model calls by time. No ``entity`` or ``chat`` filter."""
     return table("costs", **given)
 
 
 def recall(query: str, *, top_k: int | None = None, **given: Unpack[Given]) -> pd.DataFrame:
-    """What answers a question, the best first. Not narrowed by days. Raises ``BadRequest``."""
+    """Recall results, best first. No filter by days. Raises ``BadRequest``."""
     from pkg_pipeline.frames.rows import recalled
     from pkg_pipeline.frames.typed import typed
     from pkg_pipeline.memory.hashing import chat_id
@@ -88,10 +85,8 @@ def recall(query: str, *, top_k: int | None = None, **given: Unpack[Given]) -> p
 
 
 def table(name: str, **given: Unpack[Given]) -> pd.DataFrame:
-    """Any table but ``recall`` by its name.
-
-    Raises ``EntityUnknown``, ``EntityAmbiguous``, ``ChatUnknown``, ``ChatAmbiguous``, ``ValueError`` for a filter that
-    the table has not, and what opening the memory raises.
+    """Any table but ``recall`` by name. Raises ``EntityUnknown``, ``EntityAmbiguous``, ``ChatUnknown``,
+    ``ChatAmbiguous``, ``ValueError`` for an unsupported filter, and errors of opening the memory.
     """
     from pkg_pipeline.frames.typed import typed
 
@@ -101,7 +96,7 @@ def table(name: str, **given: Unpack[Given]) -> pd.DataFrame:
 
 @contextmanager
 def batches(memory: Memory, name: str, wanted: Narrowed) -> Iterator[Generator[list[Row]]]:
-    """The rows of a table over a connection of its own that cannot write, a batch in memory at a time."""
+    """The rows of a table in batches, over a read-only connection of its own."""
     from pkg_pipeline.adapters.postgres import engine
     from pkg_pipeline.frames.rows import FrameRows
 
@@ -115,7 +110,6 @@ def batches(memory: Memory, name: str, wanted: Narrowed) -> Iterator[Generator[l
 
 @contextmanager
 def _opened(name: str, given: Given) -> Iterator[tuple[Memory, Narrowed]]:
-    """The memory and what is wanted of it."""
     from pkg_pipeline.frames.columns import tables
     from pkg_pipeline.frames.rows import narrowed
     from pkg_pipeline.session_api import open as open_memory

@@ -1,5 +1,5 @@
-"""The columns of every table of ``frames`` as ``columns.toml`` has them: name, dtype, meaning; and as docs/frames.md
-shows them. Nothing here loads pandas.
+"""The columns of every table of ``frames`` from ``columns.toml``, and as docs/frames.md shows them. Does not import
+pandas.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ CATEGORIES: Final[dict[str, tuple[str, ...]]] = {
     "action_items.status": get_args(ItemStatus),
     "tone": get_args(Tone),
 }
-"""Values of categories by column, or by ``table.column`` where it is another one in that table."""
+"""By column, or by ``table.column`` where they differ."""
 
 DTYPES: Final = {"moment": "datetime64[us, UTC]", "day": "datetime64[s]", "list": "object (list of str)"}
-"""What pandas calls the dtypes that ``columns.toml`` has names of its own for."""
+"""pandas dtypes of the own names in ``columns.toml``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``dtype`` as in ``columns.toml``; ``categories`` are the known values of a category."""
+    """``dtype`` as in ``columns.toml``."""
 
     name: str
     dtype: str
@@ -48,7 +48,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``row`` says what one row is; ``filters`` are the arguments that narrow it."""
+    """``row`` says what one row is; ``filters`` are its arguments."""
 
     name: str
     row: str
@@ -58,7 +58,6 @@ class Table:
 
 @cache
 def tables() -> dict[str, Table]:
-    """Every table by name."""
     declared = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     return {
         name: Table(name, given["row"], tuple(given["filters"]), tuple(_column(name, *one) for one in given["columns"]))
@@ -72,7 +71,7 @@ def _column(table: str, name: str, dtype: str, meaning: str) -> Column:
 
 
 def with_tables(page: str) -> str:
-    """docs/frames.md with its tables as they are declared."""
+    """docs/frames.md with the current tables."""
     parts = [page.partition("## Tables\n")[0] + "## Tables\n"]
     for table in tables().values():
         narrowed = ", ".join(f"`{name}`" for name in table.filters)

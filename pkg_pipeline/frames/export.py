@@ -1,4 +1,4 @@
-"""Tables as files: CSV and JSON lines as text, Parquet by pyarrow, which is an extra. A batch in memory at a time."""
+"""Writes tables as CSV, JSON lines or Parquet (needs pyarrow), one batch in memory at a time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pkg_pipeline.memory.text.timestamps import iso
 
 FORMATS: Final = ("csv", "jsonl", "parquet")
 ARROW: Final = {"str": "string", "Int64": "int64", "Float64": "float64", "boolean": "bool", "day": "date32"}
-"""Types of Parquet that pyarrow knows by name."""
+"""dtype → Arrow type."""
 
 
 class ParquetMissing(Exception):
-    """pyarrow is not installed; the message is one line that says what to do."""
+    """pyarrow is not installed; the message says what to do."""
 
     def __init__(self) -> None:
         super().__init__("Parquet needs pyarrow: pip install 'pkg-pipeline[parquet]', or take --format csv or jsonl")
@@ -35,7 +35,7 @@ def write_text(
     write: Callable[[str], object],
     on_rows: Callable[[int], object],
 ) -> int:
-    """``csv`` with a head, or ``jsonl``; returns how many rows. ``on_rows`` is told how many are written so far."""
+    """Writes ``csv`` with header or ``jsonl``; returns the number of rows. ``on_rows`` gets the rows written so far."""
     rows = 0
     if form == "csv":
         write(_csv(table, [], head=True))
@@ -46,7 +46,7 @@ def write_text(
 
 
 def write_parquet(table: str, batches: Iterator[list[Any]], stream: IO[bytes], on_rows: Callable[[int], object]) -> int:
-    """A row group a batch; returns how many rows. Raises ParquetMissing."""
+    """One row group per batch; returns the number of rows. Raises ParquetMissing."""
     try:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
@@ -73,7 +73,7 @@ def write_parquet(table: str, batches: Iterator[list[Any]], stream: IO[bytes], o
 
 @contextmanager
 def private_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that only its owner may read, there when the block ends well, and as it was before otherwise."""
+    """A file with mode 0600, replaced atomically if the block succeeds."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
@@ -85,7 +85,7 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _csv(table: str, rows: list[Any], *, head: bool = False) -> str:
-    """Lists as JSON."""
+    """Lists become JSON."""
     frame = _plain(table, rows)
     for one in tables()[table].columns:
         if one.dtype == "list":
@@ -99,7 +99,7 @@ def _lines(table: str, rows: list[Any]) -> str:
 
 
 def _plain(table: str, rows: list[Any]) -> pd.DataFrame:
-    """The frame with moments as every answer writes them, and days as ISO dates."""
+    """The frame with times as in JSON answers, and ISO dates."""
     frame = typed(table, rows)
     for one in tables()[table].columns:
         if one.dtype in ("moment", "day"):

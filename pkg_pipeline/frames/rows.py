@@ -1,4 +1,4 @@
-"""The rows of each table, batch by batch, in the order of its columns; over connections that cannot write."""
+"""Rows of each table in batches, in column order, over read-only connections."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def narrowed(
     first_day: date | None = None,
     last_day: date | None = None,
 ) -> Narrowed:
-    """The filter, with the moments that its local days stand for."""
+    """The filter, with local days as moments."""
     ends = (first_day, None if last_day is None else last_day + timedelta(days=1))
     since, before = (None if day is None else datetime.combine(day, time.min, zone).astimezone(UTC) for day in ends)
     return Narrowed(entity_id, chat, first_day, last_day, since, before)
 
 
 class FrameRows:
-    """Batches of rows of a memory whose local days are those of ``zone``."""
+    """Row batches; local days are those of ``zone``."""
 
     def __init__(self, connections: ConnectionPool, zone: ZoneInfo) -> None:
         self._reads, self._zone = PostgresFrameReads(connections), zone
@@ -68,7 +68,7 @@ class FrameRows:
         return ([row_of(table, one) for one in batch] for batch in found)
 
     def _activity(self, wanted: Narrowed) -> Iterator[Iterable[Any]]:
-        """Person by person: weeks with contact, counted by the rules of the profiles."""
+        """Weeks with contact per person, by the rules of the profiles."""
         from pkg_pipeline.stages.profiles import aggregation
 
         for person in self._reads.persons(wanted):
@@ -92,7 +92,7 @@ class FrameRows:
 
 
 def row_of(table: str, found: Any) -> Row:
-    """The values of a row with names, or of a mapping, in the order of the columns of ``table``."""
+    """Values of a named row or mapping in column order."""
     given = found if isinstance(found, Mapping) else found._asdict()
     made = MADE.get(table, {})
     return [_value(given, made.get(one.name, one.name)) for one in tables()[table].columns]
@@ -103,13 +103,12 @@ def _value(given: Given, made: str | Callable[[Given], Any]) -> Any:
 
 
 def recalled(answer: RecallResult) -> list[Row]:
-    """The rows of ``recall``."""
     pieces = answer.to_json()["results"]
     return [row_of("recall", {**piece, "rank": rank}) for rank, piece in enumerate(pieces, 1)]
 
 
 def _topics(batches: Iterable[Iterable[Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The topics of each profile, with how many mentions are new since the last profile of that person with it."""
+    """Topics of each profile, with the mentions new since the person's last profile with the topic."""
     before: dict[tuple[UUID, str], int] = {}
     for batch in batches:
         found: list[dict[str, Any]] = []
@@ -169,4 +168,4 @@ MADE: Final[dict[str, dict[str, str | Callable[[Given], Any]]]] = {
     },
     "costs": {"at": "created_at", "is_estimated": "is_usage_estimated", "seconds": "duration_seconds"},
 }
-"""Columns that are another one's value, or made of the row; the others bear its names."""
+"""Columns computed from the row, or with another name there."""

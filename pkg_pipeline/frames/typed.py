@@ -1,4 +1,4 @@
-"""From rows to typed DataFrames: the dtypes of ``columns.toml``, whatever the rows hold, and if there are none."""
+"""Rows → DataFrames with the dtypes of ``columns.toml``, also for no rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pkg_pipeline.frames.columns import DTYPES, Column, tables
 
 
 def typed(table: str, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
-    """The table out of its rows, whose values are in the order of its columns. Moments may be ISO texts, too."""
+    """The DataFrame of rows in column order; moments may be ISO texts."""
     columns = tables()[table].columns
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
     return pd.DataFrame({one.name: _series(given, one) for one, given in zip(columns, values, strict=True)})
