@@ -1,7 +1,4 @@
-"""What a look at the stored tables means: passed, worth a warning, or wrong. Pure; counting is the adapter's business.
-
-A verdict holds ids and numbers, never a word of a conversation: it goes into Dagster's tables and onto the screen.
-"""
+"""Results of checks on the stored tables. Verdicts hold ids and numbers, never content."""
 
 from __future__ import annotations
 
@@ -10,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 COVERAGE_WARN_BELOW = 0.95
-"""P30, P32: below this share of what is due, a budget, a service or a fault holds too much back."""
+"""P30, P32: threshold of the coverage warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Interactions that are due (P11) and those of them with a live summary; ``outdated`` ones wait to be redone."""
+    """Interactions that are due (P11), summarised, and ``outdated``."""
 
     due: int
     summarized: int
@@ -24,9 +21,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was looked at and how much of it is wrong, by kind. ``examples`` are a few ids; ``first_day`` and
-    ``last_day`` are the local days of the wrong ones, where they have any.
-    """
+    """How much was checked and is wrong, by kind; ``examples`` are ids, ``first_day`` and ``last_day`` local days."""
 
     checked: int
     wrong: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -41,7 +36,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome of one check. ``is_error`` tells a broken promise from a warning; ``numbers`` are flat."""
+    """The result of one check; ``is_error`` or a warning; ``numbers`` are flat."""
 
     name: str
     passed: bool
@@ -53,7 +48,7 @@ class Verdict:
 
 
 def coverage(found: Coverage) -> Verdict:
-    """A warning below the threshold. Where nothing is due, nothing is missing."""
+    """A warning below the threshold; passes if nothing is due."""
     share = 1.0 if found.due == 0 else found.summarized / found.due
     passed = share >= COVERAGE_WARN_BELOW
     reason = f"{found.summarized} of {found.due} due interactions are summarised ({share:.1%})"
@@ -68,7 +63,7 @@ def coverage(found: Coverage) -> Verdict:
 
 
 def nothing_wrong(name: str, found: Found, *, is_error: bool = True) -> Verdict:
-    """An error as soon as one thing is wrong; a warning where it mends itself at the next run."""
+    """Fails if anything is wrong; ``is_error`` False: a warning."""
     passed = found.total == 0
     kinds = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in found.wrong.items() if count)
     reason = f"{found.checked} looked at" if passed else f"{kinds}, of {found.checked} looked at"
@@ -78,7 +73,7 @@ def nothing_wrong(name: str, found: Found, *, is_error: bool = True) -> Verdict:
 
 
 def joined(one: Verdict, other: Verdict) -> Verdict:
-    """One verdict on what two looked at: ``one`` unless only ``other`` failed; of two failures the days of both."""
+    """``one`` unless only ``other`` failed; if both did, with the days of both."""
     if other.passed:
         return one
     if one.passed:

@@ -1,5 +1,1 @@
-"""Live sessions: when one is folded (``triggers``, ``policies``), in which steps, what a fold says and its gate.
-
-The running summary is kept within its limit here too (L3).
-Up to where may be cut is ``message.turns``.
-"""
+"""Live sessions: when and in which steps they are folded, validation of folds, the running summary (L3)."""

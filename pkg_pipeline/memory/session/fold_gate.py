@@ -1,7 +1,6 @@
-"""The gate of folds (B9, B15, T7) and of summaries told shorter (L3): nothing passes that what was asked about lacks.
+"""Validation of folds (B9, B15, T7) and of compressed summaries (L3).
 
-As strict as ``gate``, with its own pieces: a summary that breaks a rule quarantines the whole answer, an item that does
-is dropped with its reason. Whether a question was answered is the model's word, except where the answer itself says so.
+A bad summary quarantines the whole answer, a bad item is dropped with its reason.
 """
 
 from __future__ import annotations
@@ -36,27 +35,26 @@ from pkg_pipeline.memory.text.normalise import comparable, script_share, stems, 
 MAX_SENTENCES: Final = 6
 MAX_TOPICS: Final = 7
 MAX_TOPIC_CHARS: Final = 60
-"""A topic is a name to recall by, no statement."""
+"""A topic is a name, not a statement."""
 
 MAX_QUESTION_CHARS: Final = 500
 
 OVER_TARGET: Final = 1.2
-"""A text told shorter may be so many times as long as was asked for."""
+"""A compressed text may exceed its target by this factor."""
 
 KEPT_SHARE: Final = 0.3
-"""At least this share of its content words stands in the text it shortens; it adds nothing, so there is little else."""
+"""Least share of its content words that occurs in the text it compresses."""
 
 _LABEL: Final = re.compile(r"(?:^|(?<=[.!?…;。！？；])\s*)(\w[\w .'-]{0,40}?)\s?[:：]", re.MULTILINE)
-"""Who is said to say something."""
+"""Labels of speakers."""
 
 _NOBODY: Final = Person(UUID(int=0), "", is_self=False)
 
 
 def check_fold(candidate: CandidateFold, source: FoldInput) -> FoldGateResult:
-    """The publishable part of an answer about ``source``, or the reason why nothing of it is.
+    """The publishable part of an answer about ``source``, or the reason for its quarantine.
 
-    Its words may take up what the earlier summaries say; evidence are the stretch's own messages only, and its summary
-    has to be about those.
+    Words may come from the earlier summaries too; evidence only from the messages.
     """
     checker = checker_of(source)
     log = DropLog()
@@ -84,23 +82,20 @@ def check_fold(candidate: CandidateFold, source: FoldInput) -> FoldGateResult:
 
 
 def checker_of(source: FoldInput) -> Checker:
-    """The stretch, prepared for checking; an answer's words may be those of the earlier summaries too."""
+    """The messages prepared for validation; words may come from the earlier summaries too."""
     conversation = source.conversation
     return Checker(conversation, held=_held(source), ordering=ordering_numbers(conversation.messages))
 
 
 def same_question(first: OpenQuestion, second: OpenQuestion) -> OpenQuestion | None:
-    """The union of two that ask the same in the same words, else None."""
+    """The union of two questions with the same words, else None."""
     if comparable(first.text) != comparable(second.text):
         return None
     return replace(first, message_ids=tuple(dict.fromkeys((*first.message_ids, *second.message_ids))))
 
 
 def check_compression(text: str, source: CompressInput, count: Callable[[str], int]) -> CompressGateResult:
-    """``text`` where it may stand for ``source.text``: short enough, of the same language, with nothing new in it.
-
-    ``count`` counts tokens.
-    """
+    """``text`` if it may replace ``source.text``: short enough, same language, nothing new. ``count`` counts tokens."""
     reason = _compression_reason(text, source, count)
     if reason is not None:
         return CompressGateResult(None, (), reason)
@@ -155,13 +150,13 @@ def _known_of(source: CompressInput) -> Known:
 
 
 def _check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -> FactCandidate | None:
-    """As everywhere; what is said about a tool is about nobody."""
+    """As ``check_fact``, without facts about tools."""
     is_about_tool = any(item.about == p.name and is_tool(p) for p in _speakers(checker.source))
     return check_fact(replace(item, about=None) if is_about_tool else item, part, checker, log)
 
 
 def _speakers(source: FoldInput | SummaryInput) -> list[Person]:
-    """Who took part and the tools whose results are shown, each once."""
+    """Participants and the tools whose results are shown."""
     return list(dict.fromkeys((*source.participants, *(message.sender for message in source.messages))))
 
 
@@ -184,7 +179,7 @@ def _check_question(item: CandidateQuestion, part: str, checker: Checker, log: D
 def _open(
     questions: Sequence[OpenQuestion], decisions: Sequence[DecisionItem], log: DropLog
 ) -> tuple[OpenQuestion, ...]:
-    """Without questions whose very words are a decision's evidence: what was settled is not open."""
+    """Without questions whose quote is a decision's evidence."""
     kept: list[OpenQuestion] = []
     for question in questions:
         said = comparable(question.quote)
@@ -206,7 +201,7 @@ def _topics(topics: Sequence[str], checker: Checker, log: DropLog) -> tuple[str,
 
 
 def _topic_reason(topic: str, checker: Checker) -> str | None:
-    """Names of things may be in any language: "docker compose" is what a Russian talk is recalled by."""
+    """Topics may be in any language."""
     if len(topic) > MAX_TOPIC_CHARS or any(mark in topic for mark in "\n[]{}"):
         return "is no short name"
     content = stems(topic)

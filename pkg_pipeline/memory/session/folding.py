@@ -1,4 +1,4 @@
-"""What a fold is made of: its steps, what no model is shown of it, the hash of what it covers (H8, H12). Pure."""
+"""Steps of folding, noise, the hash of what a fold covers (H8, H12), merging of partial folds."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 
 
 def steps(messages: Sequence[SessionMessage], *, most_messages: int, most_tokens: int) -> list[int]:
-    """Exclusive ends of the steps in which ``messages`` are folded, the last of them ``len(messages)``.
+    """Exclusive ends of the steps in which ``messages`` are folded; the last is ``len(messages)``.
 
-    A step takes whole groups of ``turns`` while both limits hold; a group over a limit is a step of its own. It ends
-    before a turn of the user where one begins in its second half, so that no fold asks what the next one answers. What
-    the first steps leave is cut where it would have been: a worker may go on after another's death.
+    A step takes whole groups of ``turns`` within both limits; a larger group is a step of its own. It prefers to end
+    before a user's turn in its second half. Repeating it after some steps gives the same remaining ends.
     """
     found = turns.groups(messages)
     tokens = [0, *accumulate(message.token_count for message in messages)]
@@ -47,9 +46,7 @@ def _fits(start: int, end: int, tokens: Sequence[int], most_messages: int, most_
 
 
 def is_noise(message: SessionMessage) -> bool:
-    """H12: covered by a fold, but nothing that a model could sum up: a service entry, a system message, or no letter
-    and no digit in what is said. What is asked of a tool is said.
-    """
+    """H12: covered by a fold but not summarised: service entries, system messages, messages without letter or digit."""
     if message.kind == "service" or message.role == "system":
         return True
     if message_parts.call_ids(message.parts):
@@ -59,7 +56,7 @@ def is_noise(message: SessionMessage) -> bool:
 
 
 def window_hash(messages: Sequence[SessionMessage]) -> str:
-    """H8: sha256 (hex) over ``id:content_hash;`` of every message that a fold covers, noise too, in order."""
+    """H8: sha256 (hex) over ``id:content_hash;`` of every covered message, noise included, in order."""
     digest = hashlib.sha256()
     for message in messages:
         digest.update(f"{message.id}:{message.content_hash};".encode())
@@ -67,10 +64,9 @@ def window_hash(messages: Sequence[SessionMessage]) -> str:
 
 
 def merge_folds(parts: Sequence[FoldContent], source: FoldInput) -> FoldContent:
-    """One content from those of consecutive parts of ``source``; needs at least one.
+    """One content from those of consecutive parts of ``source``; at least one.
 
-    The summary is theirs joined in order; what is beyond an answer's limits of words and sentences gives way from the
-    ends of the parts. All items are kept, each once.
+    Summaries are joined and cut to an answer's limits; each item is kept once.
     """
     if len(parts) == 1:
         return parts[0]
@@ -97,7 +93,7 @@ def merge_folds(parts: Sequence[FoldContent], source: FoldInput) -> FoldContent:
 
 
 def _joined(texts: Sequence[str], space: str) -> str:
-    """Whole sentences of all parts, in turn and in order; each part's first is kept whatever the limits say."""
+    """Whole sentences of all parts in turn, at least each part's first."""
     told = [sentences(text) for text in texts]
     chosen = {(part, 0) for part in range(len(told)) if told[part]}
     words = sum(word_count(told[part][0]) for part, _ in chosen)
@@ -126,7 +122,7 @@ def _questions(questions: Iterable[OpenQuestion]) -> tuple[OpenQuestion, ...]:
 
 
 def _topics(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The first of each part, then the seconds …, while there is room."""
+    """Round robin over the parts up to the limit."""
     kept: dict[str, str] = {}
     for row in zip_longest(*parts):
         for topic in row:

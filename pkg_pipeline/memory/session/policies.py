@@ -1,7 +1,6 @@
-"""The policy with two thresholds: any maximum and any minimum, or another topic (H1-H6). Pure.
+"""The fold policies: hysteresis of maxima and minima (H1-H6), sliding window, interval, thread size.
 
-Every condition is a moment from which it holds if nothing more arrives: now, later, or never. A fold is made when the
-maximum, the minimum and the cooldown have all come; the latest of the three is also the moment to ask again.
+Conditions are moments from which they hold. A fold is due when the maximum, minimum and cooldown all hold.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger, Sessi
 from pkg_pipeline.memory.session.thresholds import FoldRules, Load, after, counted, earliest, fold_now, latest, not_yet
 
 SHORT_MESSAGE_TOKENS = 20
-"""Messages are short below this mean: thirty such ones (H6) are less than the 600 tokens of the minimum (H2)."""
+"""H6: messages are short below this mean (thirty of them reach no minimum of 600 tokens, H2)."""
 
 MESSAGES_PER_LOOK = 3
-"""After so many new messages the topic is looked at again: as many as are compared with the rest."""
+"""New messages between two looks at the topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The thresholds that hold for one session now, with H6 applied, and what was raised in words."""
+    """The thresholds of a session after H6, and what was raised, in words."""
 
     min_messages: float
     min_tokens: float
@@ -37,7 +36,7 @@ class Limits:
 
 
 def limits(state: SessionState, rules: FoldRules, load: Load) -> Limits:
-    """H6: a rising load raises all of them; short messages raise the maximum of messages to theirs, never lower it."""
+    """H6: rising load raises all thresholds, short messages only the maximum of messages."""
     factor = (100 + rules.adapt_percent) / 100 if load.is_rising else 1.0
     raised: list[str] = []
     if load.is_rising:
@@ -65,7 +64,7 @@ def _times(value: float, factor: float) -> float:
 def hysteresis(
     state: SessionState, rules: FoldRules, *, now: datetime, drift: float | None, has_embedder: bool, load: Load
 ) -> FoldDecision:
-    """H4 and H5. ``state`` holds messages since the HWM. The order of reasons is tokens, turns, time, topic."""
+    """H4, H5. ``state`` counts messages since the HWM. Reasons in order: tokens, turns, time, topic."""
     bounds = limits(state, rules, load)
     rest = _cooldown_end(state, rules, now)
     reached: dict[FoldTrigger, datetime | None] = {
@@ -85,14 +84,14 @@ def hysteresis(
 
 
 def _moments(state: SessionState, bounds: Limits, now: datetime) -> dict[FoldTrigger, datetime | None]:
-    """From when on each maximum holds together with a minimum, whatever the cooldown says."""
+    """When each maximum holds together with a minimum, cooldown aside."""
     since = state.first_since_at
     has_counts = state.messages_since_hwm >= bounds.min_messages or state.tokens_since_hwm >= bounds.min_tokens
     any_minimum = now if has_counts else _minutes_after(since, bounds.min_minutes)
     return {
         "tokens": any_minimum if state.tokens_since_hwm >= bounds.max_tokens else None,
         "turns": any_minimum if state.messages_since_hwm >= bounds.max_messages else None,
-        # time alone is no minimum here: one lonely message never folds
+        # time alone is no minimum: a single message never folds
         "time": _minutes_after(since, bounds.max_minutes) if has_counts else None,
     }
 
@@ -102,7 +101,7 @@ def _minutes_after(moment: datetime | None, minutes: float) -> datetime | None:
 
 
 def _cooldown_end(state: SessionState, rules: FoldRules, now: datetime) -> datetime | None:
-    """H5: when an automatic fold may follow the last one; None while too few messages have come since."""
+    """H5: when an automatic fold may follow the last one; None with too few new messages."""
     if state.last_fold_at is None:
         return now
     if state.messages_since_fold < rules.cooldown_messages:
@@ -111,7 +110,7 @@ def _cooldown_end(state: SessionState, rules: FoldRules, now: datetime) -> datet
 
 
 def _is_worth_a_look(state: SessionState, bounds: Limits) -> bool:
-    """Something new to compare, and enough before it to be compared with."""
+    """Whether there are enough new messages, and enough before them, to compare topics."""
     least = max(bounds.min_messages, NEWEST + 1)
     return state.messages_since_look >= MESSAGES_PER_LOOK and state.messages_since_hwm >= least
 
@@ -159,8 +158,8 @@ def _minutes(state: SessionState, now: datetime) -> str:
 
 
 def sliding(state: SessionState, rules: FoldRules, *, now: datetime) -> FoldDecision:
-    """W2, W3: the newest ``tail_keep_size`` messages are never folded; of those before them, whole windows at a time,
-    or what there is once the cooldown has passed. The hard limit is named before the window, which it includes.
+    """W2, W3: all but the newest ``tail_keep_size`` messages, in whole windows, or any number after the cooldown. The
+    hard limit is reported before the window.
     """
     tail = rules.tail_keep_size
     compress_end = state.message_count - tail
@@ -172,7 +171,7 @@ def sliding(state: SessionState, rules: FoldRules, *, now: datetime) -> FoldDeci
         return fold_now(f"{numbers}, the hard limit is {rules.hard_limit}", "hard_limit", keep_tail=tail)
     if delta >= rules.window_size:
         return fold_now(f"{numbers}, a window is {rules.window_size}", "window", keep_tail=tail)
-    # a session that was never folded, or does not know when, waits from its first message on (W5)
+    # never folded, or at an unknown time: counted from its first message (W5)
     since = state.last_fold_at or state.first_since_at
     due_at = None if since is None else after(since, seconds=rules.window_cooldown_seconds)
     cooldown = f"the cooldown of {rules.window_cooldown_seconds:g} s"
@@ -183,17 +182,14 @@ def sliding(state: SessionState, rules: FoldRules, *, now: datetime) -> FoldDeci
 
 
 def interval(state: SessionState, rules: FoldRules) -> FoldDecision:
-    """T1: every so many messages that no fold covers yet."""
+    """T1: every so many uncovered messages."""
     most = state.summary_interval or rules.interval
     reason = f"{counted(state.messages_since_hwm, 'message')} since the last fold, the interval is {most}"
     return fold_now(reason, "interval") if state.messages_since_hwm >= most else not_yet(reason)
 
 
 def thread_size(state: SessionState, rules: FoldRules) -> FoldDecision:
-    """L2: more than 200 unfolded messages → the oldest, so that 180 are left.
-
-    What folds cover counts no more: it is what pruning takes out of the thread.
-    """
+    """L2: more than 200 unfolded messages → the oldest, so that 180 are left."""
     keep = max(0, rules.thread_messages - rules.thread_buffer)
     count = state.messages_since_hwm
     if count <= rules.thread_messages:
@@ -208,14 +204,14 @@ def thread_size(state: SessionState, rules: FoldRules) -> FoldDecision:
 
 
 NEWEST: Final = 3
-"""H4: so many messages are compared with the rest."""
+"""H4: messages compared with the rest."""
 
 
 def drift(vectors: NDArray[np.float32], *, newest: int = NEWEST) -> float:
-    """1 - cosine(mean of the ``newest`` last rows, mean of the rows before them), from 0 to 2.
+    """1 - cosine(mean of the ``newest`` last rows, mean of the rows before), from 0 to 2.
 
-    ``vectors`` are (n, d), one a message since the HWM, in order. 0 where no rest exists or a mean has no length, so
-    that nothing folds for lack of words. Raises ValueError for another shape or values that are not finite.
+    ``vectors``: (n, d), one per message since the HWM. 0 without earlier rows or with a zero mean. ``ValueError``:
+    another shape or non-finite values.
     """
     if vectors.ndim != 2 or newest < 1:
         raise ValueError(

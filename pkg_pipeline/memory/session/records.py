@@ -1,7 +1,4 @@
-"""What travels of a live session: its state, its messages, a decision to fold, what a fold says. Data only: no rule.
-
-All times are timezone-aware. ``*_tokens`` are counts by the configured tokenizer.
-"""
+"""Records of live sessions: state, messages, decisions to fold, folds. Times are aware; ``*_tokens`` are counted."""
 
 from __future__ import annotations
 
@@ -46,11 +43,11 @@ FoldTrigger = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """The counters of a session (H1, H16): one row, whatever is stored. Numbers count live messages.
+    """The counters of a session (H1, H16), of live messages.
 
-    ``hwm_message_id`` is the last message that a fold covers, 0 for none. ``messages_since_fold`` arrived after the
-    last fold was made, ``messages_since_look`` after the last look at the drift of topics. ``folding_to_id`` is up to
-    where a decided fold goes on that takes several steps. ``is_pending``: something came during a fold (W4).
+    ``hwm_message_id``: last message covered by a fold, or 0. ``messages_since_fold``, ``messages_since_look``: since
+    the last fold, or look at topic drift. ``folding_to_id``: end of a fold in several steps. ``is_pending``: messages
+    came during a fold (W4).
     """
 
     id: UUID
@@ -77,17 +74,16 @@ class SessionState:
 
     @property
     def last_consolidated(self) -> int:
-        """W5: how many live messages folds cover."""
+        """W5: live messages covered by folds."""
         return self.message_count - self.messages_since_hwm
 
 
 @dataclass(frozen=True, slots=True)
 class FoldDecision:
-    """What a policy says of a state, always with its reason.
+    """A policy's decision with its reason.
 
-    ``is_fold``: fold now, with ``trigger``, all but the newest ``keep_tail`` messages, as far as turns are complete.
-    ``needs_drift``: ask again with the drift of topics. ``due_at``: without a new message the answer can become another
-    at that moment, ``None`` never.
+    ``is_fold``: fold all but the newest ``keep_tail`` messages, up to a complete turn. ``needs_drift``: ask again with
+    the topic drift. ``due_at``: when the answer may change without a new message; None: never.
     """
 
     is_fold: bool
@@ -100,10 +96,9 @@ class FoldDecision:
 
 @dataclass(frozen=True, slots=True)
 class SessionMessage:
-    """One message of a session, in order of ``id``, which is that of arrival.
+    """One message of a session, in order of ``id``.
 
-    ``parts`` are content blocks in the form of ``message.blocks``, None where the message is plain ``text``.
-    ``token_count`` is that of all its parts. ``is_folded``: a fold covers it.
+    ``parts``: content blocks, None for plain ``text``. ``token_count``: of all parts. ``is_folded``: covered by a fold.
     """
 
     id: int
@@ -126,7 +121,7 @@ class SessionMessage:
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """T7: something asked that nobody answered. ``quote`` is verbatim from one of ``message_ids`` (external ids)."""
+    """T7: an unanswered question; ``quote`` is verbatim from one of ``message_ids`` (external ids)."""
 
     id: UUID
     text: str
@@ -136,7 +131,7 @@ class OpenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class FoldContent:
-    """T7 after the gate: what stands for a stretch of messages. ``topics`` are short names of what it is about."""
+    """T7 after validation; ``topics`` are short names."""
 
     summary: str
     facts: tuple[FactCandidate, ...]
@@ -146,30 +141,28 @@ class FoldContent:
 
 
 TOOL_PREFIX: Final = "tool: "
-"""What the speaker of a tool's result is called in front of the tool's name."""
+"""Prefix of a tool's name as speaker."""
 
 MOST_TOOL_CHARS: Final = 2_000
-"""So much of a tool's result a fold is shown."""
+"""Characters of a tool result shown to a fold."""
 
 
 def tool_speaker(name: str) -> Person:
-    """Who "says" the results of the tool ``name``. Its id is that of no entity and never gets stored."""
+    """The speaker of the tool's results; the id is never stored."""
     return Person(hashing.item_id(UUID(int=0), "tool", name), f"{TOOL_PREFIX}{name}", is_self=False)
 
 
 def is_tool(person: Person) -> bool:
-    """Whether a speaker is a tool rather than somebody."""
     return person == tool_speaker(person.name.removeprefix(TOOL_PREFIX))
 
 
 @dataclass(frozen=True, slots=True)
 class FoldInput:
-    """Everything one fold is made from (H13): a stretch of a session, noise left out, at least one message.
+    """Everything one fold is made from (H13): at least one message, without noise.
 
-    ``messages`` are numbered from 1, results of tools being those of ``tool_speaker`` and at most ``MOST_TOOL_CHARS``
-    long. ``participants`` need not name the tools. ``earlier`` are the last summaries before the stretch, oldest first.
-    ``input_hash`` identifies all of it (B8, H8). ``timezone`` is an IANA name. ``assistant_ids`` are the entity ids of
-    those who speak in the role of an assistant: they answer at length, and what they offer is no question.
+    ``messages``: numbered from 1, tool results cut to ``MOST_TOOL_CHARS``. ``participants``: tools optional.
+    ``earlier``: previous summaries, oldest first. ``input_hash``: of all of it (B8, H8). ``timezone``: IANA.
+    ``assistant_ids``: entities in the role of assistant.
     """
 
     session_id: UUID
@@ -192,7 +185,7 @@ class FoldInput:
 
     @property
     def conversation(self) -> SummaryInput:
-        """The stretch as any conversation is read and checked; the session takes the interaction's place in ids."""
+        """As input of a summary; the session takes the interaction's place in ids."""
         return SummaryInput(
             interaction_id=self.session_id,
             chat_key=self.chat_key,
@@ -208,8 +201,6 @@ class FoldInput:
 
 @dataclass(frozen=True, slots=True)
 class CandidateQuestion:
-    """An open question as answered."""
-
     text: str
     quote: str
     numbers: tuple[int, ...]
@@ -217,7 +208,7 @@ class CandidateQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFold:
-    """A whole answer (T7) before the gate."""
+    """An answer (T7) before validation."""
 
     summary: str
     topics: tuple[str, ...]
@@ -231,7 +222,7 @@ FoldGateResult = Gated[FoldContent]
 
 @dataclass(frozen=True, slots=True)
 class CompressInput:
-    """A running summary to be told shorter (L3): ``text`` of ``source_tokens``, in about ``target_tokens``."""
+    """A running summary to compress (L3): ``text`` of ``source_tokens``, to about ``target_tokens``."""
 
     session_id: UUID
     language: Language
@@ -241,4 +232,3 @@ class CompressInput:
 
 
 CompressGateResult = Gated[str]
-"""Its content is the shorter text."""

@@ -1,8 +1,4 @@
-"""The running summary of a session (L3): all folds' summaries in order, kept within a limit of tokens. Pure.
-
-One paragraph a fold, oldest first. What is over the limit is told shorter by a model, and where that gives nothing,
-whole sentences go by rule, the oldest first. How a model is asked is the caller's business.
-"""
+"""The running summary of a session (L3): one paragraph a fold, oldest first, within a limit of tokens."""
 
 from __future__ import annotations
 
@@ -13,35 +9,33 @@ from typing import Final
 from pkg_pipeline.memory.text.normalise import sentences, stems
 
 OLD_SHARE: Final = 1 / 3
-"""L3: the old part is compressed to about this share of itself."""
+"""L3: target share when the old part is compressed."""
 
 NEWEST_KEPT_SHARE: Final = 0.5
-"""A compressed whole holds at least this share of the newest summary's content words, else it is not taken."""
+"""Share of the newest summary's content words that a compressed whole must keep."""
 
 PARAGRAPH: Final = "\n"
-"""Between the paragraphs."""
 
 Count = Callable[[str], int]
 """Tokens of a text."""
 
 Compress = Callable[[str, int], str | None]
-"""A text and about how many tokens it should have → the shorter text, or None."""
+"""(text, target tokens) → the compressed text, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningSummary:
-    """``reason`` says what was done to keep within the limit, None where nothing; it holds no word of the text."""
+    """``reason``: how the limit was kept, None if it was not reached; holds no content."""
 
     text: str
     reason: str | None = None
 
 
 def append(running: str, newest: str, *, limit_tokens: int, count: Count, compress: Compress) -> RunningSummary:
-    """``running`` with the summary ``newest`` after it, within ``limit_tokens`` as ``count`` counts.
+    """``running`` with ``newest`` appended, within ``limit_tokens``.
 
-    Over the limit, the old part is compressed to about a third of itself; should both still be over, the whole once
-    more; should that fail, sentences are dropped from the oldest part. Only where ``newest`` alone is over the limit
-    does it lose sentences itself, its last ones first, and one that is too long by itself stays whole.
+    Over the limit: compress the old part, then the whole, then drop the oldest sentences. ``newest`` loses its last
+    sentences only if it is over the limit alone; a single sentence stays whole.
     """
     running, newest = running.strip(), newest.strip()
     whole = _joined(running, newest)
@@ -68,10 +62,7 @@ def append(running: str, newest: str, *, limit_tokens: int, count: Count, compre
 
 
 def rebuild(summaries: Iterable[str], *, limit_tokens: int, count: Count, compress: Compress) -> RunningSummary:
-    """The running summary of ``summaries``, oldest first, as appending one after another makes it (H15).
-
-    ``reason`` is the last one that there was.
-    """
+    """The running summary of ``summaries``, oldest first, as by ``append`` (H15); ``reason`` is the last one."""
     made = RunningSummary("")
     for summary in summaries:
         after = append(made.text, summary, limit_tokens=limit_tokens, count=count, compress=compress)
@@ -80,7 +71,7 @@ def rebuild(summaries: Iterable[str], *, limit_tokens: int, count: Count, compre
 
 
 def _shorter(text: str, target_tokens: int, *, count: Count, compress: Compress) -> str | None:
-    """What the model makes of it, if that is shorter at all."""
+    """The compressed text if it is shorter."""
     made = compress(text, target_tokens)
     if made is None or not made.strip() or count(made.strip()) >= count(text):
         return None
@@ -103,7 +94,7 @@ def _newest_alone(running: str, newest: str, *, limit_tokens: int, count: Count)
 
 
 def _by_rule(old: str, newest: str, *, limit_tokens: int, count: Count, why: str) -> RunningSummary:
-    """Whole sentences of the old part go, first ones first, until it fits."""
+    """Drops whole sentences of the old part, first ones first."""
     paragraphs = [sentences(paragraph) for paragraph in old.splitlines() if paragraph.strip()]
     dropped, whole = 0, _joined(old, newest)
     while paragraphs and count(whole) > limit_tokens:
@@ -116,7 +107,7 @@ def _by_rule(old: str, newest: str, *, limit_tokens: int, count: Count, why: str
 
 
 def _told(said: list[str], source: str) -> str:
-    """Sentences in a row, spaced as the language of ``source`` does it."""
+    """Sentences joined with the spacing of ``source``'s language."""
     return ("" if said and said[0].endswith(("。", "！", "？")) and " " not in source else " ").join(said)
 
 

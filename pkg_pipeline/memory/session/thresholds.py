@@ -1,7 +1,4 @@
-"""What the policies of folding share: thresholds, load, moments that come or never come. The policies are elsewhere.
-
-Wrong combinations are refused where settings are read, not here.
-"""
+"""Settings of the fold policies, load, and arithmetic of moments that may never come (None)."""
 
 from __future__ import annotations
 
@@ -13,24 +10,23 @@ from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger
 
 @dataclass(frozen=True, slots=True)
 class FoldRules:
-    """The settings of folding, each with its default and its row. Minutes and seconds are of the memory's clock."""
+    """The settings of folding with their defaults."""
 
-    # hysteresis
     min_messages: int = 6
-    """H2, with the next two: what must have come before a maximum counts."""
+    """H2, with the next two: minima."""
     min_tokens: int = 600
     min_minutes: float = 10
     max_messages: int = 20
-    """H3, with the next two."""
+    """H3, with the next two: maxima."""
     max_tokens: int = 2000
     max_minutes: float = 120
     drift: float = 0.6
-    """H4: cosine distance from which a topic is another one."""
+    """H4: cosine distance of a new topic."""
     cooldown_seconds: float = 90
     """H5, with the next one."""
     cooldown_messages: int = 3
     adapt_percent: float = 15
-    """H6: by how much a rising load raises minima and maxima."""
+    """H6: raise of thresholds under rising load."""
     short_max_messages: int = 30
     """H6: the maximum of short messages."""
 
@@ -41,40 +37,37 @@ class FoldRules:
     window_cooldown_seconds: float = 900
     hard_limit: int = 30
 
-    # the others
     interval: int = 20
-    """T1: of sessions that have none of their own."""
+    """T1: default of sessions."""
     thread_messages: int = 200
-    """L2: a thread with more is cut to so many less ``thread_buffer``."""
+    """L2: a thread with more is pruned to this minus ``thread_buffer``."""
     thread_buffer: int = 20
     summaries_enabled: bool = True
     """L9"""
     summary_threshold: int = 30
-    """L9: no fold of a LangGraph thread below it."""
+    """L9: least messages for a fold of a LangGraph thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """H6: whether cost or load is rising, and what says so."""
+    """H6: whether cost or load is rising, and why."""
 
     is_rising: bool = False
     reason: str = ""
 
 
 def fold_now(reason: str, trigger: FoldTrigger, *, keep_tail: int = 0) -> FoldDecision:
-    """The answer yes."""
     return FoldDecision(is_fold=True, reason=reason, trigger=trigger, keep_tail=keep_tail)
 
 
 def not_yet(
     reason: str, *, keep_tail: int = 0, needs_drift: bool = False, due_at: datetime | None = None
 ) -> FoldDecision:
-    """The answer no, or not without a look at the topic."""
     return FoldDecision(is_fold=False, reason=reason, keep_tail=keep_tail, needs_drift=needs_drift, due_at=due_at)
 
 
 def after(moment: datetime, *, seconds: float) -> datetime | None:
-    """``seconds`` later, in UTC, where no hour is missing; None for never, where the calendar ends before."""
+    """``seconds`` later in UTC; None beyond the calendar."""
     try:
         return moment.astimezone(UTC) + timedelta(seconds=seconds)
     except OverflowError:
@@ -82,12 +75,12 @@ def after(moment: datetime, *, seconds: float) -> datetime | None:
 
 
 def earliest(*moments: datetime | None) -> datetime | None:
-    """The first of them; None (never) when there is none."""
+    """The first; None (never) when there is none."""
     return min((moment for moment in moments if moment is not None), default=None)
 
 
 def latest(*moments: datetime | None) -> datetime | None:
-    """When all of them have come; None when one never comes."""
+    """The last; None when one never comes."""
     found = [moment for moment in moments if moment is not None]
     return max(found) if len(found) == len(moments) else None
 

@@ -1,9 +1,4 @@
-"""Whether a session is folded now (H1-H9, W1-W3, T1, L2, L9): one question to its policy, one answer with its reason.
-
-Here: what holds for every policy (switched off, too short a thread, events), and which policy is asked. Not here: up to
-where is folded (``turns``), who holds the session, a fold that was decided and goes on, folds that were made dirty.
-No function here reads a clock or raises for any state.
-"""
+"""Whether a session is folded now (H1-H9, W1-W3, T1, L2, L9): common conditions, then its policy. Never raises."""
 
 from __future__ import annotations
 
@@ -16,7 +11,7 @@ from pkg_pipeline.memory.session.thresholds import FoldRules, Load, counted, fol
 __all__ = ["LANGGRAPH", "FoldRules", "Load", "decide", "due_at"]
 
 LANGGRAPH = "langgraph"
-"""Source of chats that are threads of LangGraph (L1)."""
+"""Source of chats that are LangGraph threads (L1)."""
 
 _CALM = Load()
 
@@ -31,11 +26,10 @@ def decide(
     load: Load = _CALM,
     source: str = "",
 ) -> FoldDecision:
-    """Whether to fold at ``now`` (the memory's clock, aware), why, and when the answer changes by itself.
+    """Whether to fold at ``now`` (aware), why, and when the answer may change.
 
-    ``drift`` is the distance of topics where it was just looked at. ``needs_drift`` is only asked for with an embedder,
-    outside the cooldown and once something new has come. An event folds at once, whatever the minima and the cooldown
-    say, as long as a message is there that the policy lets go; one that finds none has been answered all the same.
+    ``drift``: topic distance, if just measured; ``needs_drift`` requires an embedder. Events fold at once, whatever
+    minima and cooldown say, if any message may be folded.
     """
     if not rules.summaries_enabled:
         return not_yet("summaries are switched off (enable_summary)")
@@ -60,16 +54,13 @@ def decide(
 def due_at(
     state: SessionState, rules: FoldRules, *, now: datetime, has_embedder: bool = False, source: str = ""
 ) -> datetime | None:
-    """When a worker should ask ``decide``: at once where it folds or wants a look, else when it changes by itself.
-
-    A rising load is not asked here: it only makes the worker say "not yet".
-    """
+    """When to ask ``decide``: now if it folds or needs drift, else when its answer changes. Load is not considered."""
     answer = decide(state, rules, now=now, has_embedder=has_embedder, source=source)
     return now if answer.is_fold or answer.needs_drift else answer.due_at
 
 
 def _at_once(event: SessionEvent, state: SessionState, rules: FoldRules) -> FoldDecision:
-    """H7. Only the tail of a sliding window stays, since it is never folded (W1)."""
+    """H7. Only the tail of a sliding window stays (W1)."""
     keep = rules.tail_keep_size if state.policy == "sliding" else 0
     there = f"{event}: {counted(state.messages_since_hwm, 'message')} since the last fold"
     if state.messages_since_hwm <= keep:

@@ -1,7 +1,6 @@
-"""The gate (B9, P17): an answer is a candidate until these checks pass. Deterministic; no model, clock or storage.
+"""Validation of summary answers (B9, P17). Deterministic.
 
-An answer whose summary breaks a rule is quarantined as a whole and asked for again (P19); an item that does is
-dropped, and the rest is published.
+A bad summary quarantines the whole answer, which is asked for again (P19); a bad item is dropped.
 """
 
 from __future__ import annotations
@@ -30,20 +29,18 @@ MAX_WORDS = 200
 """P13."""
 
 MIN_WORDS = 3
-"""A summary of fewer words says nothing, whatever the talk."""
 
 MAX_SENTENCES = 4
-"""P13 asks for 2–4. One is let through: three short messages may hold no second."""
+"""P13 asks for 2–4; one is accepted too."""
 
 MAX_KEY_POINTS = 7
-"""P13, in one answer."""
+"""P13, per answer."""
 
 GROUNDED_SHARE = 0.1
-"""At least this share of a summary's content words occurs in the conversation. Good ones reach a third or more even
-when they retell freely; a summary of something else reaches almost none."""
+"""Least share of a summary's content words that occurs in the conversation; good ones reach a third or more."""
 
 GROUNDED_FROM_STEMS = 6
-"""Below this many content words a share says nothing."""
+"""The share is checked from this many content words on."""
 
 _IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 
@@ -52,12 +49,10 @@ _Candidate = TypeVar("_Candidate")
 
 
 def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | None = None) -> GateResult:
-    """The publishable part of an answer about ``source``, or the reason why nothing of it is.
+    """The publishable part of an answer about ``source``, or the reason for its quarantine.
 
-    ``held`` is what its words may draw on where that is more than ``source`` shows: an update retells what is known.
-
-    Whatever the answer says: published items cite existing messages, their quotes stand letter by letter in one of
-    them, and no text brings in a link, long number, name or key that the conversation does not hold.
+    ``held``: content the words may draw on beyond ``source`` (updates). Published items cite existing messages, quote
+    one verbatim, and no text holds a foreign link, long number, name or key.
     """
     checker = Checker(source, held=known(source) if held is None else held, ordering=ordering_numbers(source.messages))
     log = DropLog()
@@ -82,7 +77,6 @@ def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | No
 
 
 def _summary_reason(candidate: CandidateSummary, checker: Checker) -> str | None:
-    """Why the answer as a whole may not be published, in words that name no content."""
     if len(candidate.key_points) > MAX_KEY_POINTS:
         return f"key_points: {len(candidate.key_points)}, at most {MAX_KEY_POINTS} are allowed"
     return summary_reason(candidate.summary, checker, checker.held.stems)
@@ -91,7 +85,7 @@ def _summary_reason(candidate: CandidateSummary, checker: Checker) -> str | None
 def summary_reason(
     summary: str, checker: Checker, talked_of: frozenset[str], *, most_sentences: int = MAX_SENTENCES
 ) -> str | None:
-    """Why a summary of what is ``talked_of`` (stems) may not be published, in words that name no content."""
+    """Why a summary of ``talked_of`` (stems) may not be published, or None; names no content."""
     if len(summary) > MAX_TEXT_CHARS:
         return f"summary: has {len(summary)} characters, at most {MAX_TEXT_CHARS} are allowed"
     words = word_count(summary)
@@ -129,7 +123,7 @@ def checked(
     checker: Checker,
     log: DropLog,
 ) -> list[tuple[str, _Item]]:
-    """The items of an answer's list ``name`` that pass, with their places."""
+    """The valid items of an answer's list ``name``, with their places."""
     judged = [
         (f"{name}[{index}]", check_one(item, f"{name}[{index}]", checker, log)) for index, item in enumerate(items)
     ]
@@ -139,7 +133,7 @@ def checked(
 def merged(
     items: list[tuple[str, _Item]], merge: Callable[[_Item, _Item], _Item | None], log: DropLog
 ) -> tuple[_Item, ...]:
-    """Items said twice become one: ``merge`` gives the union, or None where two are different things."""
+    """Items without duplicates; ``merge`` gives the union of two, or None if they differ."""
     kept: list[_Item] = []
     for part, item in items:
         for index, earlier in enumerate(kept):
@@ -158,7 +152,6 @@ def _union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
 
 
 def same_decision(first: DecisionItem, second: DecisionItem) -> DecisionItem | None:
-    """For ``merged``."""
     if comparable(first.description) != comparable(second.description):
         return None
     return replace(
@@ -184,7 +177,6 @@ def _same_action(first: ActionItem, second: ActionItem) -> ActionItem | None:
 
 
 def same_fact(first: FactCandidate, second: FactCandidate) -> FactCandidate | None:
-    """For ``merged``."""
     same = (comparable(first.fact_type), comparable(first.value), first.entity_id) == (
         comparable(second.fact_type),
         comparable(second.value),
@@ -200,7 +192,7 @@ def same_fact(first: FactCandidate, second: FactCandidate) -> FactCandidate | No
 
 
 def _important_messages(numbers: Sequence[int], checker: Checker, log: DropLog) -> tuple[ImportantMessage, ...]:
-    """P16: by score or by the model's choice, in order. What gives orders is kept by its score only."""
+    """P16: by score or the model's choice, in order; messages that give orders only by score."""
     chosen: set[int] = set()
     for index, number in enumerate(numbers):
         if number not in checker.by_number:

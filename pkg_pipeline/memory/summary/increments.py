@@ -1,7 +1,4 @@
-"""New messages in a summarised interaction (P27): is its summary updated or made anew, and what does an update read.
-
-Pure: the decision comes with its reason.
-"""
+"""New messages in a summarised interaction (P27): update or new summary, and what an update reads."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from pkg_pipeline.memory.records import (
 from pkg_pipeline.memory.summary.reconciliation import Item
 
 MESSAGES_BEFORE = 4
-"""So many known messages before each new one are shown too, so that "yes, at three" has what it answers."""
+"""Known messages shown before each new one, for context."""
 
 FIRST = "there was no summary yet"
 CHANGED = "made anew: a message that it covered was edited, deleted or moved"
@@ -35,16 +32,16 @@ FEW_NEW = "updated: few new messages"
 NOT_PASSED = "made anew: no update passed"
 
 MOST_SHOWN = {"d": 30, "a": 40, "f": 10}
-"""So many known items of each kind are listed for the model, where there are more than all these together."""
+"""Known items listed per kind, where there are more in all."""
 
 KnownItem = DecisionItem | ActionItem | FactCandidate
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSummary:
-    """The summary that is served before another is made, as far as the next one has to know it.
+    """The published summary.
 
-    ``message_ids`` are the external ids of what it was made from, ``input_hash`` that of their texts.
+    ``message_ids``: external ids it was made from; ``input_hash``: of their texts.
     """
 
     id: UUID
@@ -59,7 +56,7 @@ class KnownSummary:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What counts as made by the same means: the prompts in force, the model, the schema of what is stored (B5)."""
+    """Versions of prompts, model and schema that count as current (B5)."""
 
     prompts: frozenset[str]
     model: str
@@ -68,7 +65,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``new_ids`` are messages that the known summary did not see, ``shown_ids`` what an update shows, in order."""
+    """``new_ids``: messages the summary lacks; ``shown_ids``: those an update shows, in order."""
 
     method: Literal["whole", "update"]
     reason: str
@@ -77,8 +74,8 @@ class Plan:
 
 
 def plan(known: KnownSummary | None, texts: Iterable[tuple[str, str]], *, most_new: int, versions: Versions) -> Plan:
-    """P27. ``texts`` are (external id, content hash) of all live messages in order; they are read once, and only where
-    there is a summary to update. ``most_new`` new messages are few.
+    """P27. ``texts``: (external id, content hash) of all live messages in order, consumed only if needed. ``most_new``:
+    most new messages of an update.
     """
     if known is None:
         return Plan("whole", FIRST)
@@ -118,19 +115,17 @@ def _compared(known: KnownSummary, texts: Iterable[tuple[str, str]], most_new: i
 
 @dataclass(frozen=True, slots=True)
 class UpdateInput:
-    """Everything an update is made from. ``source`` holds the shown messages only, numbered from 1; ``known`` is the
-    whole content that stands, ``new_numbers`` are the messages it did not see.
-    """
+    """Everything an update is made from: ``source`` with the shown messages, ``known`` content, ``new_numbers``."""
 
     source: SummaryInput
     known: SummaryContent
     new_numbers: frozenset[int]
     refs: Mapping[str, KnownItem] = field(compare=False)
-    """Short ids for the prompt (d1, a1, f1 …) → known items, in the order of ``known``."""
+    """Short ids (d1, a1, f1 …) → known items, in the order of ``known``."""
 
     @property
     def shown(self) -> Mapping[str, KnownItem]:
-        """What the prompt lists: all, or of very many the newest, open duties first; the others are kept unasked."""
+        """What the prompt lists: all, or the newest with open items first; others are kept."""
         if len(self.refs) <= sum(MOST_SHOWN.values()):
             return self.refs
         left = dict(MOST_SHOWN)
@@ -150,7 +145,7 @@ class UpdateInput:
 def update_input(
     source: SummaryInput, known: SummaryContent, shown: Sequence[SourceMessage], new_ids: Collection[str]
 ) -> UpdateInput:
-    """``source`` with the ``shown`` messages instead of its own; its hash is that of all words the prompt fences."""
+    """``source`` with only the ``shown`` messages; hash over all fenced words."""
     numbered = tuple(replace(message, number=number) for number, message in enumerate(shown, 1))
     words = [known.summary, *known.key_points, *(_words(item) for item in refs_of(known).values())]
     texts = [(message.external_id, hashing.content_hash(message.text)) for message in numbered]
@@ -163,7 +158,7 @@ def update_input(
 
 
 def refs_of(known: SummaryContent) -> dict[str, KnownItem]:
-    """Short ids in the order of the content: decisions d1 …, action items a1 …, facts f1 …"""
+    """Short ids in order: decisions d1 …, action items a1 …, facts f1 …"""
     groups: tuple[tuple[str, Sequence[KnownItem]], ...] = (
         ("d", known.decisions),
         ("a", known.action_items),
@@ -173,7 +168,7 @@ def refs_of(known: SummaryContent) -> dict[str, KnownItem]:
 
 
 def joined(content: SummaryContent, adopted: Sequence[SummaryContent]) -> SummaryContent:
-    """``content`` with the items of ``adopted``, summaries of what was joined to its interaction; each item once."""
+    """``content`` with the items of ``adopted``, summaries of joined interactions; each item once."""
     several = (content, *adopted)
     important: dict[str, ImportantMessage] = {}
     for message in (message for one in several for message in one.important_messages):

@@ -1,8 +1,4 @@
-"""How summaries become one: those of a long interaction's windows, and key points old and new (P18, P28).
-
-Pure: what is said twice becomes one, nothing known is lost, and every item keeps its evidence. Where windows begin and
-end is in ``splitting``, what is kept of an earlier summary in ``reconciliation``.
-"""
+"""Merges summaries of a long interaction's windows, and known with new key points (P18, P28)."""
 
 from __future__ import annotations
 
@@ -27,14 +23,14 @@ from pkg_pipeline.memory.summary.reconciliation import NEAR_SHARE
 from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
 
 MAX_KEY_POINTS = 15
-"""P13: at most this many are kept over all windows."""
+"""P13: over all windows."""
 
 MAX_WORDS = 200
 MAX_SENTENCES = 4
-"""P13, for the merged text too."""
+"""P13, merged."""
 
 MERGED_AT_ONCE = 20
-"""So many windows' summaries are told as one by one question; more are told in several and those once more."""
+"""Summaries merged by one question; more are merged in several rounds."""
 
 _IMPORTANCE = {"high": 0, "medium": 1, "low": 2}
 
@@ -43,11 +39,10 @@ _Part = TypeVar("_Part")
 
 
 def merge_parts(parts: Sequence[SummaryContent], source: SummaryInput) -> SummaryContent:
-    """One content from those of consecutive windows of ``source``; needs at least one.
+    """One content from those of consecutive windows of ``source``; at least one.
 
-    Text and key points take from all windows in turn, first ones first, while four sentences, 200 words and 15 points
-    last, and stand in the order of the conversation; of more windows than that those evenly spread over it are heard.
-    An action item that a later window says is done is closed.
+    Text and key points are taken from the windows in turn up to four sentences, 200 words and 15 points, in order of
+    the conversation; too many windows are sampled evenly. Items closed later are closed.
     """
     if len(parts) == 1:
         return parts[0]
@@ -65,7 +60,7 @@ def merge_parts(parts: Sequence[SummaryContent], source: SummaryInput) -> Summar
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was made of one window, or of several told as one, and the time it covers."""
+    """The summary of one window or of several, and the time it covers."""
 
     content: SummaryContent
     started_at: datetime
@@ -74,14 +69,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class MergeInput:
-    """Summaries of consecutive windows to be told as one. ``source`` holds one message a part, its words as text."""
+    """Summaries of consecutive windows to merge; ``source`` holds one message per part."""
 
     source: SummaryInput
     parts: tuple[Part, ...]
 
 
 def merge_input(source: SummaryInput, parts: Sequence[Part]) -> MergeInput:
-    """``parts`` of the conversation ``source``; its own messages are not used."""
     nobody = Person(UUID(int=0), "?", is_self=False)
     texts = ["\n".join((part.content.summary, *part.content.key_points)) for part in parts]
     messages = tuple(
@@ -93,14 +87,14 @@ def merge_input(source: SummaryInput, parts: Sequence[Part]) -> MergeInput:
 
 
 def in_groups(parts: Sequence[Part]) -> list[Sequence[Part]]:
-    """``parts`` in order, in as few groups of nearly equal size as hold at most ``MERGED_AT_ONCE``."""
+    """``parts`` in the fewest nearly equal groups of at most ``MERGED_AT_ONCE``."""
     count = -(-len(parts) // MERGED_AT_ONCE)
     bounds = [round(index * len(parts) / count) for index in range(count + 1)]
     return [parts[bounds[index] : bounds[index + 1]] for index in range(count)]
 
 
 def united_points(known: Sequence[str], new: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """P28: both, each said once, at most 15: all new ones, of the known the first. And how many of those gave way."""
+    """P28: key points without duplicates, at most 15, new ones first; and how many known ones were dropped."""
     seen = {comparable(point) for point in known}
     fresh = list({comparable(point): point for point in new if comparable(point) not in seen}.values())[
         -MAX_KEY_POINTS:
@@ -111,7 +105,7 @@ def united_points(known: Sequence[str], new: Sequence[str]) -> tuple[tuple[str, 
 
 
 def whole_texts(content: SummaryContent, texts: Mapping[str, str]) -> SummaryContent:
-    """Important messages with their whole text, where a window held only a piece of it (P16)."""
+    """Important messages with their whole text (P16)."""
     whole = tuple(
         replace(message, content=texts.get(message.message_id, message.content))
         for message in content.important_messages
@@ -120,7 +114,7 @@ def whole_texts(content: SummaryContent, texts: Mapping[str, str]) -> SummaryCon
 
 
 def _in_turn(parts: Sequence[Sequence[_Part]], fits: Callable[[_Part], bool]) -> list[_Part]:
-    """Firsts of all parts, then seconds …, those that ``fits`` lets in, in the order of the parts."""
+    """Round robin over the parts, filtered by ``fits``, in the order of the parts."""
     chosen: set[tuple[int, int]] = set()
     for depth in range(max((len(part) for part in parts), default=0)):
         chosen |= {(index, depth) for index, part in enumerate(parts) if depth < len(part) and fits(part[depth])}
@@ -128,7 +122,7 @@ def _in_turn(parts: Sequence[Sequence[_Part]], fits: Callable[[_Part], bool]) ->
 
 
 def _spread(parts: Sequence[Sequence[_Part]], most: int) -> Sequence[Sequence[_Part]]:
-    """At most ``most`` of the parts, the first, the last and evenly between: together they tell of the whole."""
+    """At most ``most`` parts: the first, the last and evenly between."""
     said = [part for part in parts if part]
     if len(said) <= most:
         return said
@@ -214,7 +208,7 @@ def _later_state(earlier: ActionItem, later: ActionItem) -> ActionItem:
 
 
 def _closed_later(items: tuple[ActionItem, ...]) -> tuple[ActionItem, ...]:
-    """A duty and the later item that says in nearly the same words that it is done become one, closed."""
+    """Merges an open item with a later one that says it is done."""
     kept: list[ActionItem] = []
     still_open: dict[Hashable, dict[int, frozenset[str]]] = {}
     for item in items:
@@ -250,7 +244,7 @@ def _same_fact(earlier: FactCandidate, later: FactCandidate) -> FactCandidate:
 
 
 def _important(parts: Sequence[SummaryContent], source: SummaryInput) -> tuple[ImportantMessage, ...]:
-    """Each once, with its whole text where a window held only a piece of it (P16)."""
+    """Each once, with its whole text (P16)."""
     chosen: dict[str, ImportantMessage] = {}
     for part in parts:
         for message in part.important_messages:

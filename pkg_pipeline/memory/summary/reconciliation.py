@@ -1,7 +1,6 @@
-"""What is known stays known when a summary is made again (P28): items keep their ids and states, or are named as lost.
+"""Item reconciliation (P28): items keep ids and states over versions of a summary, or are reported as lost.
 
-Pure. An item stands while the messages it rests on are there and say what they said when it was published, and one of
-them still holds its quote.
+An item is valid while its messages exist, are unchanged since publication, and one still holds its quote.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from pkg_pipeline.memory.records import (
 from pkg_pipeline.memory.text.normalise import comparable, normalised, stems
 
 HASH_DIGITS = 16
-"""Of a text's hash, beside an item: enough to see that a message says something else now."""
+"""Digits of the text hash stored beside an item."""
 
 NEAR_SHARE = 0.6
-"""From this share of common content words, of all that both have, two descriptions say the same."""
+"""Least share of common content words (of the union) of equal descriptions."""
 
 IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 
@@ -35,8 +34,8 @@ Likeness = Callable[[Item, Item], float]
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """``content`` with all that stands; ``lost`` names what does not, with the reason; ``carried`` counts what was
-    kept although the new answer did not say it again.
+    """``content``: all valid items; ``lost``: the others with reasons; ``carried``: how many the new answer did not
+    repeat.
     """
 
     content: SummaryContent
@@ -45,7 +44,7 @@ class Reconciled:
 
 
 def cited_message_ids(*contents: SummaryContent) -> tuple[str, ...]:
-    """The external ids of all messages that something in ``contents`` rests on, each once."""
+    """External ids of all evidence in ``contents``, each once."""
     found: dict[str, None] = {}
     for content in contents:
         for item in (*content.decisions, *content.action_items, *content.extracted_facts):
@@ -55,7 +54,7 @@ def cited_message_ids(*contents: SummaryContent) -> tuple[str, ...]:
 
 
 def with_text_hashes(content: SummaryContent, texts: Mapping[str, str]) -> SummaryContent:
-    """``content`` with hashes of what the cited messages say now, by external id: later edits are seen by them."""
+    """``content`` with hashes of the current texts of its evidence, by external id."""
 
     def sealed_item(item: Item) -> Item:
         return replace(item, text_hashes=tuple(_short(texts.get(key)) for key in item.message_ids))
@@ -69,11 +68,10 @@ def with_text_hashes(content: SummaryContent, texts: Mapping[str, str]) -> Summa
 
 
 def reconcile(known: Sequence[SummaryContent], made: SummaryContent, texts: Mapping[str, str]) -> Reconciled:
-    """``made`` from the whole conversation, and what was known before it.
+    """``made`` from the whole conversation, merged with what was ``known``. Idempotent.
 
-    ``texts`` are today's texts of all messages that either cites; a missing one is gone. What both say keeps the known
-    id and state; what only the known says is carried over while it stands, else it is lost and named. Carrying over
-    the result once more changes nothing.
+    ``texts``: current texts of all cited messages; a missing one is deleted. Repeated items keep the known id and
+    state; others are carried over while valid, else lost.
     """
     lost: list[Quarantined] = []
     decisions = _kept([one.decisions for one in known], made.decisions, decision_likeness, _decision, texts, lost)
@@ -92,7 +90,7 @@ def reconcile(known: Sequence[SummaryContent], made: SummaryContent, texts: Mapp
 
 
 def with_new_items(known: SummaryContent, made: SummaryContent) -> SummaryContent:
-    """``known`` first, as it is, then what ``made`` adds; what both say becomes one under the known id (P28)."""
+    """``known`` unchanged, then the additions of ``made``; equal items keep the known id (P28)."""
 
     def united(old: Sequence[Item], new: Sequence[Item], likeness: Likeness[Item], unite: Callable[[Item, Item], Item]):
         pairs = matches(old, new, likeness)
@@ -112,7 +110,7 @@ def with_new_items(known: SummaryContent, made: SummaryContent) -> SummaryConten
 
 
 def matches(known: Sequence[Item], made: Sequence[Item], likeness: Likeness[Item]) -> dict[int, int]:
-    """Which of ``made`` says which of ``known`` again, by index; each at most once, the same id before all else."""
+    """Index in ``known`` → index in ``made`` of the same item, one to one; equal ids first."""
     ids = {item.id: index for index, item in enumerate(made)}
     found = {at: ids[item.id] for at, item in enumerate(known) if item.id in ids}
     taken = set(found.values())
@@ -131,7 +129,7 @@ def matches(known: Sequence[Item], made: Sequence[Item], likeness: Likeness[Item
 
 
 def _places(items: Sequence[Item]) -> dict[str, list[int]]:
-    """Where what could be the same stands: a long conversation has too many items to compare each with each."""
+    """Candidate indexes by word, to avoid comparing all pairs."""
     found: dict[str, list[int]] = {}
     for index, item in enumerate(items):
         for mark in _marks(item):
@@ -145,12 +143,12 @@ def _marks(item: Item) -> list[str]:
 
 
 def decision_likeness(one: DecisionItem, other: DecisionItem) -> float:
-    """0 for two different decisions, more the surer they are the same."""
+    """Likeness of two decisions, 0 if different."""
     return _likeness(one, other)
 
 
 def action_likeness(one: ActionItem, other: ActionItem) -> float:
-    """As for decisions; the same words about other people are another duty."""
+    """As for decisions; other people make another item."""
     if (one.owner, one.owner_entity_id) != (other.owner, other.owner_entity_id):
         same_words = comparable(one.quote) == comparable(other.quote) and bool(
             {*one.message_ids} & {*other.message_ids}
@@ -160,7 +158,7 @@ def action_likeness(one: ActionItem, other: ActionItem) -> float:
 
 
 def fact_likeness(one: FactCandidate, other: FactCandidate) -> float:
-    """The same value about the same person, called the same or read in the same message."""
+    """The same value about the same person, with the same type or evidence."""
     if comparable(one.value) != comparable(other.value) or one.entity_id != other.entity_id:
         return 0.0
     if comparable(one.fact_type) == comparable(other.fact_type):
@@ -196,7 +194,7 @@ def _kept(
         standing, reason = _standing(item, texts)
         if at in pairs:
             again = made[pairs[at]]
-            # a changed text is no evidence of the old state: the new one speaks, under the old id
+            # a changed text is no evidence of the old state; the new item replaces it under the old id
             result[pairs[at]] = unite(standing, again) if standing is not None else replace(again, id=item.id)
         elif standing is not None:
             result.append(replace(standing, is_carried=True))
@@ -209,7 +207,7 @@ _KINDS: Mapping[type, str] = {DecisionItem: "decision", ActionItem: "action item
 
 
 def _standing(item: Item, texts: Mapping[str, str]) -> tuple[Item | None, str]:
-    """The item as far as its evidence stands, or why it does not."""
+    """The item with its remaining evidence, or why it is lost."""
     hashes = dict(zip(item.message_ids, item.text_hashes, strict=False))
     broken = [key for key in item.message_ids if not _says_the_same(key, hashes.get(key, ""), texts)]
     if isinstance(item, ActionItem) and item.closed_by and set(broken) & set(item.closed_by):
@@ -224,7 +222,7 @@ def _standing(item: Item, texts: Mapping[str, str]) -> tuple[Item | None, str]:
 
 
 def reopened(item: ActionItem) -> ActionItem:
-    """The duty without what once said that it was done."""
+    """The item without its completion."""
     hashes = dict(zip(item.message_ids, item.text_hashes, strict=False))
     left = tuple(key for key in item.message_ids if key not in item.closed_by)
     return replace(
@@ -262,7 +260,7 @@ def _decision(known: DecisionItem, again: DecisionItem) -> DecisionItem:
 
 
 def _action(known: ActionItem, again: ActionItem) -> ActionItem:
-    """Open → closed is kept from whichever says so; what is closed does not open again by being mentioned."""
+    """Open → closed is kept from either side; a mention does not reopen."""
     closed = next((item for item in (known, again) if item.status == "closed"), again)
     closed_by = closed.closed_by
     if known.status == "open" and closed.status == "closed" and not closed_by:

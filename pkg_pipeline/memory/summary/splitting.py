@@ -1,4 +1,4 @@
-"""How a long conversation becomes windows (P18). Pure: no message is left out, every piece bears its message's id."""
+"""Splits a long conversation into windows (P18); pieces of a message keep its id."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 
 SHORT_LAST_SHARE = 0.25
-"""A last window below this share of a full one evens out with the one before: three messages say too little."""
+"""A last window below this share of a full one is evened out with the one before."""
 
 SMALLEST_CUT_CHARACTERS = 2_000
-"""A single message shorter than this is not cut in two."""
+"""Shorter messages are not cut."""
 
 Sized = tuple[SourceMessage, int]
 """A message and the tokens it takes."""
@@ -23,10 +23,8 @@ def split_conversation(
 ) -> tuple[SummaryInput, ...]:
     """``source`` in windows of at most ``most_messages`` messages and about ``most_tokens`` tokens (P18).
 
-    ``tokens`` are those of each message's text. Windows are filled from the start, so that a message more at the end
-    changes only the last of them; a message longer than a window is cut into pieces that all bear its id. Each
-    window's messages are numbered from 1, and its input hash is made from its own texts, so that its answer can be
-    replayed whatever happens to the others (B8).
+    ``tokens``: of each message's text. Windows fill from the start, so appending changes only the last; longer messages
+    are cut. Each window is numbered from 1 with an input hash of its own (B8).
     """
     cut = split_messages(
         zip(source.messages, tokens, strict=True), most_messages=most_messages, most_tokens=most_tokens
@@ -36,7 +34,7 @@ def split_conversation(
 
 
 def split_messages(messages: Iterable[Sized], *, most_messages: int, most_tokens: int) -> Iterator[list[SourceMessage]]:
-    """The messages of each window in order, as ``split_conversation`` cuts them; two windows are held at a time."""
+    """The messages of each window, as ``split_conversation``; lazy, two windows in memory."""
     before: list[Sized] = []
     last: list[Sized] = []
     filled = 0
@@ -56,7 +54,7 @@ def split_messages(messages: Iterable[Sized], *, most_messages: int, most_tokens
 
 
 def halves(source: SummaryInput) -> tuple[SummaryInput, ...]:
-    """``source`` in two windows; a single long message is cut in two. Fewer than two where nothing can be cut."""
+    """``source`` in two windows, a single message cut in two; fewer where nothing can be cut."""
     messages = source.messages
     if len(messages) == 1:
         text = messages[0].text
@@ -68,7 +66,7 @@ def halves(source: SummaryInput) -> tuple[SummaryInput, ...]:
 
 
 def part_of(source: SummaryInput, messages: Sequence[SourceMessage]) -> SummaryInput:
-    """Some messages of ``source`` as a conversation of their own."""
+    """Some messages of ``source`` as a conversation."""
     texts = [(message.external_id, hashing.content_hash(message.text)) for message in messages]
     return replace(
         source,
@@ -89,7 +87,7 @@ def _pieces(messages: Iterable[Sized], most_tokens: int) -> Iterator[Sized]:
 
 
 def _cut(text: str, most_characters: int) -> list[str]:
-    """Pieces that joined give ``text`` again, cut after white space where the last fifth of a piece has any."""
+    """Pieces that join to ``text``, cut after white space in the last fifth where there is any."""
     parts: list[str] = []
     start = 0
     while len(text) - start > most_characters:

@@ -1,7 +1,6 @@
-"""The gate's word on an update (P27, P28, B9): new items pass as everywhere, and no known item can be lost by it.
+"""Validation of updates (P27, P28, B9): no known item is lost.
 
-Whatever the answer says or leaves out: every known item is in the result. What an answer changes or closes needs a
-quote from a new message; without it the item stays as it was, and the log of what was corrected says so.
+Changing or closing an item needs a quote from a new message, else it stays and the log says so.
 """
 
 from __future__ import annotations
@@ -28,10 +27,9 @@ from pkg_pipeline.memory.summary.reconciliation import Item, with_new_items
 
 
 def check_update(candidate: CandidateUpdate, update: UpdateInput) -> GateResult:
-    """The whole content after the update, or why its text may not be published.
+    """The whole content after the update, or why its text may not be published. Idempotent.
 
-    ``dropped`` names new items that did not pass, known items that were not answered or not rightly, and key points
-    beyond the limit. Checking what was published once more against the same input gives the same.
+    ``dropped``: new items that failed, known items answered wrongly or not at all, key points beyond the limit.
     """
     held = _held(update)
     result = check(candidate.summary, update.source, held=held)
@@ -48,7 +46,7 @@ def check_update(candidate: CandidateUpdate, update: UpdateInput) -> GateResult:
 
 
 def _held(update: UpdateInput) -> Known:
-    """What an update may speak of: the shown messages, and all that the known content says."""
+    """The shown messages and the known content."""
     content = update.known
     items = (*content.decisions, *content.action_items)
     texts = [
@@ -65,7 +63,7 @@ def _held(update: UpdateInput) -> Known:
 
 
 def _resting_on_new(content: SummaryContent, update: UpdateInput, log: DropLog) -> SummaryContent:
-    """Without items that rest on known messages alone: what those say has been extracted before."""
+    """Without items whose evidence is only known messages."""
     new = {message.external_id for message in update.new_messages}
 
     def fresh(items: tuple[Item, ...], name: str) -> tuple[Item, ...]:
@@ -170,7 +168,7 @@ def _action(
 
 
 def _evidence(said: CandidateKnown, part: str, update: UpdateInput, checker: Checker, log: DropLog) -> Evidence | None:
-    """The new messages that a change rests on; without them nothing changes."""
+    """The new messages that support a change, if any."""
     numbers = [number for number in said.numbers if number in update.new_numbers]
     if not numbers:
         return log.note(part, f"is {said.state} without a new message; it is kept")

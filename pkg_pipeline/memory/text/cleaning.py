@@ -1,9 +1,6 @@
-"""What text and JSON must look like before it is stored, and how damage is mended. Pure rules, no I/O.
+"""Makes text and JSON storable in PostgreSQL.
 
-PostgreSQL takes neither NUL in ``text`` or ``jsonb`` nor a lone surrogate in anything, and ``jsonb`` has no NaN. These
-are replaced by U+FFFD (NaN and infinity by null) and counted; nothing else is altered: bidi controls, joiners, emoji,
-U+2028 and odd white space are part of what was said. Names are stricter (``clean_name``): they stand in lines of ours.
-Scoring, tokens and markup do not belong here.
+NUL and lone surrogates become U+FFFD, NaN and infinity null; everything else is kept. ``clean_name`` is stricter.
 """
 
 from __future__ import annotations
@@ -13,13 +10,12 @@ import re
 from typing import Any, Final, cast
 
 REPLACEMENT: Final = "\ufffd"
-"""Stands for each character that cannot be stored."""
 
 MAX_TEXT_CHARACTERS: Final = 2_000_000
-"""A message's longest text: above any chat program's limit and any 1 MB line, below what would stall a summariser."""
+"""Longest message text."""
 
 MAX_JSON_DEPTH: Final = 100
-"""Deeper values in metadata are cut: no chat program nests so far, and walking them could exhaust the stack."""
+"""Deeper JSON is cut, against stack exhaustion."""
 
 _DAMAGE = re.compile("[\x00\ud800-\udfff]")
 _LINE_SPACE = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]+")
@@ -28,13 +24,13 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """``text`` with every NUL and lone surrogate replaced by U+FFFD; the same object where there is none."""
+    """``text`` with NUL and lone surrogates replaced by U+FFFD; the same object if unchanged."""
     return clean_text_counted(text)[0]
 
 
 def clean_text_counted(text: str) -> tuple[str, int]:
-    """``(clean text, number of characters replaced)``; the same object and 0 where nothing had to be done."""
-    if text.isascii() and "\x00" not in text:  # most texts leave here; a lone surrogate is never ASCII
+    """``(clean text, number of characters replaced)``; the same object and 0 if unchanged."""
+    if text.isascii() and "\x00" not in text:  # fast path; a lone surrogate is never ASCII
         return text, 0
     if _DAMAGE.search(text) is None:
         return text, 0
@@ -42,32 +38,31 @@ def clean_text_counted(text: str) -> tuple[str, int]:
 
 
 def clean_name(name: str) -> str:
-    """A name or title as one line that no terminal obeys and that turns no neighbour around.
+    """A name or title as one line without control characters and text direction marks. Idempotent.
 
-    Line ends and tabs become one space, marks of writing direction go, other control characters (C0, C1 with U+009B)
-    and lone surrogates become U+FFFD; joiners and everything printable stay. Cleaning twice changes nothing more.
+    Line ends and tabs become a space, other control characters (C0, C1) and lone surrogates U+FFFD; joiners stay.
     """
-    if name.isprintable():  # no control, no mark, no line end: most names
+    if name.isprintable():  # fast path for most names
         return name
     return _CONTROL.sub(REPLACEMENT, without_direction(_LINE_SPACE.sub(" ", name)))
 
 
 def without_direction(text: str) -> str:
-    """``text`` without marks of writing direction: what stands beside it is never turned around."""
+    """``text`` without text direction marks."""
     return text if text.isascii() else _DIRECTION.sub("", text)
 
 
 def clean_json(value: Any) -> tuple[Any, int]:
-    """A JSON-able value (``parts``, ``metadata``) made fit for ``jsonb``: ``(clean value, number of replacements)``.
+    """A JSON value made fit for ``jsonb``: ``(clean value, number of replacements)``.
 
-    Strings and keys are cleaned like text, NaN and infinities become None, what is nested deeper than
-    ``MAX_JSON_DEPTH`` becomes U+FFFD. Shape, order and all other values stay; untouched input comes back as it is.
+    Strings and keys as ``clean_text``, NaN and infinities None, deeper than ``MAX_JSON_DEPTH`` U+FFFD. Unchanged input
+    is returned as is.
     """
     return _clean(value, MAX_JSON_DEPTH)
 
 
 def text_refusal(text: str) -> str | None:
-    """Why a text is not taken in, or None. Length is counted in characters after cleaning."""
+    """Why a text is rejected, or None; length in characters after cleaning."""
     if len(text) <= MAX_TEXT_CHARACTERS:
         return None
     return f"the text has {len(text):,} characters, more than the {MAX_TEXT_CHARACTERS:,} that a message may have"
@@ -114,9 +109,9 @@ UNEXPECTED_ERRORS: Final = (
     TypeError,
     ValueError,
 )
-"""What a value of a wrong type, size or depth raises, wherever it is used."""
+"""Errors of values of a wrong type, size or depth."""
 
 
 def unexpected_error(error: Exception) -> str:
-    """Why a piece of input is not taken. Only the kind of the error: its words may quote a conversation."""
+    """Why input is rejected: the error's type only, its message may quote a conversation."""
     return f"it cannot be read: {type(error).__name__} over an unforeseen value"

@@ -1,7 +1,4 @@
-"""Which language a text or a conversation is in, by its letters.
-
-Another language gets the one whose script it is written in: Ukrainian ru, German en, Japanese zh by its Han signs.
-"""
+"""Language of a text or conversation by its script; other languages map to theirs (Ukrainian ru, German en)."""
 
 from __future__ import annotations
 
@@ -15,9 +12,9 @@ from pkg_pipeline.memory.languages.scripts import HAN, letters_of, weight_of
 from pkg_pipeline.memory.records import Language
 
 MOST_LETTERS_OF_ONE_TEXT: Final = 300
-"""One pasted article must not outvote the conversation around it: a longer text counts as this many letters."""
+"""Letters counted per text, so that one pasted article does not decide."""
 
-_SHARES: Final = 1_000_000  # integers, so that the order of the texts cannot change the sum
+_SHARES: Final = 1_000_000  # integers: the order of the texts cannot change the sum
 
 _NOT_SPEECH = re.compile(
     r"```[\s\S]*?(?:```|\Z)"  # fenced code
@@ -29,14 +26,14 @@ _NOT_SPEECH = re.compile(
     r"|\b[A-Za-z]\w*(?:[_.:/\\]+\w+)+(?:\(\))?"  # names out of programs, paths, domains
     r"|\[archived\]"
 )
-_MAY_HOLD_SUCH = re.compile(r"[`@/<\\_\[#]|[A-Za-z][.:][A-Za-z]")  # spares most texts the long expression
+_MAY_HOLD_SUCH = re.compile(r"[`@/<\\_\[#]|[A-Za-z][.:][A-Za-z]")  # skips the long expression for most texts
 _ASCII_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def detect(texts: Iterable[str]) -> Language:
-    """The language of a conversation: the script with most weight over all texts, in whatever order they come.
+    """The language of the script with most weight, whatever the order; "en" for a tie or no letters.
 
-    Addresses, code, mentions and file names do not count. A tie, and a conversation without letters, is "en".
+    Addresses, code, mentions and file names do not count.
     """
     shares = [0] * len(LANGUAGES)
     for text in texts:
@@ -49,7 +46,7 @@ def detect(texts: Iterable[str]) -> Language:
 
 
 def _letters(said: str) -> list[int]:
-    """Weighted letters in the script of each language, in their order."""
+    """Weighted letters per language."""
     if said.isascii():
         return [len(said) - len(said.encode().translate(None, _ASCII_LETTERS)), *[0] * (len(LANGUAGES) - 1)]
     return [sum(map(len, pattern.findall(said))) * weight for pattern, weight in _scripts()]

@@ -1,7 +1,4 @@
-"""Language data: the TOML files in a room's ``languages/LANGUAGE/`` folders, read on first use. No words are here.
-
-A language is such a folder in every room that speaks it, and its entry in ``records.Language``.
-"""
+"""Language data: the TOML files in a room's ``languages/LANGUAGE/`` folders, read on first use."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ _PART = re.compile(r"\{([A-Z_]+)\}")
 
 @cache
 def table(room: str, language: str, name: str) -> Mapping[str, Any]:
-    """``pkg_pipeline/ROOM/languages/LANGUAGE/NAME.toml``; callers do not change it.
+    """``pkg_pipeline/ROOM/languages/LANGUAGE/NAME.toml``; do not modify the result.
 
-    Its patterns are the entries of ``[patterns]`` and the ``pattern`` of every row of a list. ``{NAME}`` in a pattern
-    stands for ``NAME`` of ``[parts]``; a list of texts is one text on several lines.
+    ``{NAME}`` in a pattern (``[patterns]``, or ``pattern`` of a row) stands for ``NAME`` of ``[parts]``; lists of texts
+    are joined by line ends.
     """
     data = deepcopy(dict(languages.table(language, name, room)))
     parts = {key: _joined(text) for key, text in data.pop("parts", {}).items()}
@@ -37,13 +34,13 @@ def table(room: str, language: str, name: str) -> Mapping[str, Any]:
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """A text of a table as a regular expression without regard to case."""
+    """A case-insensitive regular expression."""
     return re.compile(text, re.IGNORECASE)
 
 
 @cache
 def in_any(room: str, name: str, key: str) -> re.Pattern[str]:
-    """``[patterns] key`` of the table ``name`` in any language: for texts that may mix them."""
+    """``[patterns] key`` of the table ``name`` in any language."""
     tables = (table(room, language, name)["patterns"] for language in LANGUAGES)
     return pattern("|".join(patterns[key] for patterns in tables if key in patterns))
 

@@ -1,9 +1,4 @@
-"""What of ours stands before words of others, and how those are kept from looking like it.
-
-A line begins with a time, a name or a word of ours and a colon; a window's tiers begin with a word in brackets. Names
-that could be taken for one of these are printed in quotation marks, texts that begin like one are quoted or escaped,
-and further lines of a message are indented. Nothing else is changed.
-"""
+"""Marks that the product prints (times, names, labels), and quoting of text that looks like them."""
 
 from __future__ import annotations
 
@@ -16,7 +11,7 @@ from pkg_pipeline.memory.text.normalise import plain
 from pkg_pipeline.memory.text.phrases import marks
 
 OWNER: Final = "me"
-"""How a window, which has no language of its own, marks what the owner said."""
+"""Mark of the owner's messages in a window."""
 
 WINDOW_MARKS: Final = (
     "Conversation Summary",
@@ -26,7 +21,7 @@ WINDOW_MARKS: Final = (
     "System",
     "Tool",
 )
-"""What stands in brackets at the beginning of a line of a window that nobody said."""
+"""Bracketed labels of window lines without a speaker."""
 
 _COLON: Final = re.compile("[:：︓﹕∶꞉ː˸։]")
 _EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
@@ -39,7 +34,7 @@ _LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def named(name: str) -> str:
-    """A person's or thing's name as it is printed before a colon; in quotation marks where it could be ours."""
+    """A name as printed before a colon; quoted if it looks like a mark."""
     shown = one_line(name)
     return f'"{shown.replace(chr(34), chr(39))}"' if _is_like_ours(shown) else shown
 
@@ -64,19 +59,19 @@ def _begins_with_mark(text: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """A text of one line that is printed without a word of ours before it; quoted where it begins like one of them."""
+    """A single line printed without a label; quoted if it begins like one."""
     head = _COLON.split(text[:_LONGEST_HEAD], maxsplit=1)
     is_like_ours = (len(head) > 1 and _begins_with_mark(head[0])) or _TIME.match(plain(text[:_LONGEST_HEAD]))
     return f'"{text}"' if is_like_ours else text
 
 
 def continued(text: str) -> str:
-    """A text of several lines behind a name: none of its further lines can be taken for somebody else's."""
+    """Several lines behind a name, further ones indented."""
     return _LINE_END.sub("\n  ", text)
 
 
 def unmarked(text: str) -> str:
-    """A text of a window: lines that begin like a mark of ours get a backslash before them."""
+    """A text of a window, mark-like lines escaped with a backslash."""
     if not any(bracket in text for bracket in "[［"):
         return text
     return _LINE.sub(lambda match: _escaped(match.group()), text)

@@ -1,8 +1,4 @@
-"""How a name looks inside a sentence: the endings a Russian name takes, and names that are ordinary words too.
-
-Forms are made by rule from the ending, so a wrong form or two of a rare name may exist; it would have to be another
-word of the text to do harm.
-"""
+"""Inflected and transliterated forms of names, made by rule; names that are ordinary words."""
 
 from __future__ import annotations
 
@@ -18,13 +14,13 @@ from pkg_pipeline.memory.text.topic_words import skeleton
 
 _CYRILLIC_WORD: Final = re.compile(r"[а-я]{3,}")
 SHORTEST_ACROSS: Final = 3
-"""Letters of a name in the common spelling below which two scripts agree by chance."""
+"""Least letters for a match across scripts."""
 _SHORTEST_STEM: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Endings:
-    """``languages/ru/names.toml``: (ending of the name, letters cut, what takes their place), and names without one."""
+    """``languages/ru/names.toml``: (ending, letters cut, replacements), and indeclinable names."""
 
     rows: tuple[tuple[str, int, tuple[str, ...]], ...]
     consonant: tuple[str, ...]
@@ -50,7 +46,7 @@ def _replacements(words: str) -> tuple[str, ...]:
 
 
 def inflections(word: str) -> tuple[str, ...]:
-    """The forms of a case-folded name (``е`` for ``ё``), itself first; a name in another script has only itself."""
+    """The forms of a case-folded name (``е`` for ``ё``), itself first; only itself in other scripts."""
     if not _CYRILLIC_WORD.fullmatch(word):
         return (word,)
     known = _endings()
@@ -63,14 +59,14 @@ def inflections(word: str) -> tuple[str, ...]:
             break
     else:
         forms = [word] if word.endswith(known.indeclinable) else [word + ending for ending in known.consonant]
-    # A form as short as мы or ты would be found everywhere.
+    # forms as short as мы or ты would match everywhere
     return tuple(dict.fromkeys((word, *(form for form in forms if len(form) > _SHORTEST_STEM))))
 
 
 def across_scripts(word: str) -> tuple[str, ...]:
-    """Keys that a case-folded name shares with its spelling in the other script: Марина and Marina, Daniel and Дэниела.
+    """Keys that a case-folded name shares with its spelling in the other script; none if too short.
 
-    A Russian question declines a foreign name, so that one letter less is tried as well. Too short a name has none.
+    Also without the last letter, for foreign names declined in Russian.
     """
     spelt = (word, word[:-1]) if is_cyrillic(word) else (word,)
     keys = (skeleton(one) for one in spelt)
@@ -78,5 +74,5 @@ def across_scripts(word: str) -> tuple[str, ...]:
 
 
 def is_also_a_word(word: str) -> bool:
-    """Whether this case-folded form is an ordinary word too (will, may, вера), so that only ``Will`` is a name."""
+    """Whether this case-folded form is an ordinary word too (will, may, вера)."""
     return word in word_set("words", "also_names")

@@ -1,8 +1,4 @@
-"""How the gate reads texts: folding for comparison, words, sentences, scripts. No verdict is given here.
-
-Folding makes texts comparable that differ only in case, white space, Unicode composition or typographic marks; it
-remembers where each folded character came from, so that what is stored is always the source's own spelling (P17).
-"""
+"""Normalises texts for comparison: folding with positions in the source (P17), words, sentences, scripts."""
 
 from __future__ import annotations
 
@@ -16,13 +12,12 @@ from pkg_pipeline.memory.languages.scripts import HAN, letters_of, weight_of
 from pkg_pipeline.memory.records import Language
 
 STEM_LETTERS = 4
-"""Words are compared by this many first letters, so that inflected forms meet without a dictionary."""
+"""First letters by which words are compared."""
 
 SHORT_QUOTE_CHARS = 12
-"""A quote up to this length has to begin and end at word edges: "art" is no quote from "party"."""
+"""Shorter quotes must match whole words."""
 
 WORDS_PER_HAN_CHARACTER = 2 / 3
-"""A Chinese word has about one and a half characters."""
 
 _TYPOGRAPHIC = str.maketrans("‘’‚‛`´“”„«»「」『』‐‑‒–—―−", "''''''" + '"' * 9 + "-" * 7)
 _HAN_RUN = re.compile(f"[{HAN}]+")
@@ -41,7 +36,7 @@ _ABBREVIATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NormalisedText:
-    """A text, its folded form, and for every folded character the half-open span of the text it stands for."""
+    """A text, its folded form, and the source span of every folded character."""
 
     source: str
     text: str
@@ -49,7 +44,7 @@ class NormalisedText:
     ends: tuple[int, ...]
 
     def find(self, wanted: str) -> str | None:
-        """The source's own words for ``wanted``, or None if it does not occur, or only inside a word when short."""
+        """The source's words for ``wanted``, or None; short ones only as whole words."""
         needle = comparable(wanted)
         if not any(character.isalnum() or unicodedata.category(character)[0] == "S" for character in needle):
             return None
@@ -62,7 +57,7 @@ class NormalisedText:
         return None
 
     def _is_whole(self, at: int, end: int) -> bool:
-        """Whether no cluster of the source is cut, such as the breve off a short i."""
+        """Whether no grapheme cluster of the source is cut."""
         starts_whole = at == 0 or self.starts[at - 1] != self.starts[at]
         ends_whole = end == len(self.text) or self.starts[end] != self.starts[end - 1]
         return starts_whole and ends_whole
@@ -74,8 +69,8 @@ class NormalisedText:
 
 
 def normalised(text: str) -> NormalisedText:
-    """``text`` for comparison: case folded, canonically decomposed, white space as single spaces, invisibles gone."""
-    if text.isascii() and text == " ".join(text.split()):  # every letter stands for itself
+    """``text`` case-folded, canonically decomposed, white space collapsed, invisible characters removed."""
+    if text.isascii() and text == " ".join(text.split()):  # fast path: every letter maps to itself
         count = len(text)
         return NormalisedText(
             text, text.translate(_TYPOGRAPHIC).lower(), tuple(range(count)), tuple(range(1, count + 1))
@@ -103,11 +98,11 @@ def normalised(text: str) -> NormalisedText:
 
 
 def comparable(text: str) -> str:
-    """What two texts are compared by: the normalised text alone."""
+    """The folded text alone."""
     return normalised(text).text
 
 
-@lru_cache(maxsize=4096)  # an alphabet or two, and the usual signs
+@lru_cache(maxsize=4096)  # an alphabet or two, and common punctuation
 def _fold_cluster(cluster: str) -> str:
     if cluster.isspace():
         return " "
@@ -118,12 +113,12 @@ def _fold_cluster(cluster: str) -> str:
 
 
 def _joins(left: str, right: str) -> bool:
-    """Whether two neighbours belong to one word; between Chinese characters nothing marks a word's edge."""
+    """Whether two neighbours belong to one word; Chinese has no word boundaries."""
     return left.isalnum() and right.isalnum() and not (_HAN_RUN.match(left) or _HAN_RUN.match(right))
 
 
 def plain(text: str) -> str:
-    """``text`` folded harder, to look for patterns: compatibility forms, no invisibles, spaced-out letters joined."""
+    """Stronger folding for patterns: compatibility forms, no invisibles, spaced-out letters joined."""
     visible = text if text.isascii() else _bare(text)
     joined = re.sub(r"\b(?:[^\W\d_][ .\-_*]){3,}[^\W\d_]\b", lambda match: re.sub(r"\W|_", "", match.group()), visible)
     return " ".join(joined.casefold().split())
@@ -138,14 +133,12 @@ _PLAIN_LETTERS = str.maketrans({"ł": "l", "ı": "i", "ø": "o", "đ": "d", "ß"
 
 
 def _bare(text: str) -> str:
-    """Compatibility forms in small letters: no invisibles, no marks on Latin letters, no look-alikes of another script
-    inside a word.
-    """
+    """Compatibility forms in lower case, without invisibles, Latin accents and homoglyphs."""
     letters: list[str] = []
     for character in unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold()):
         if unicodedata.combining(character):
             if letters and letters[-1].isascii():
-                continue  # й and ё stay what they are
+                continue  # й and ё are kept
         elif unicodedata.category(character) == "Cf":
             continue
         letters.append(character)
@@ -154,7 +147,7 @@ def _bare(text: str) -> str:
 
 
 def _of_one_script(word: str) -> str:
-    """A word whose letters are of two scripts, in the one that all its look-alikes fit."""
+    """A mixed-script word in the one script that fits all its homoglyphs."""
     latin, cyrillic = len(_LATIN_LETTER.findall(word)), len(_CYRILLIC_LETTER.findall(word))
     alike = sum(letter in _LATIN_ALIKE for letter in word)
     if latin and alike and latin + alike == sum(map(str.isalpha, word)):
@@ -165,7 +158,7 @@ def _of_one_script(word: str) -> str:
 
 
 def stems(text: str) -> frozenset[str]:
-    """What the text talks about: first letters of its words of at least three letters, pairs of Chinese characters."""
+    """First letters of words from three letters on, pairs of Chinese characters."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     found = {word[:STEM_LETTERS] for word in _LETTERS.findall(folded)}
     for run in _HAN_RUN.findall(folded):
@@ -174,7 +167,7 @@ def stems(text: str) -> frozenset[str]:
 
 
 def word_runs(text: str, length: int) -> list[str]:
-    """Every ``length`` words in a row; of Chinese every twice as many characters, if they are words in a row at all."""
+    """Every ``length`` consecutive words, twice as many Chinese characters."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     words = _WORD.findall(folded)
     runs = [" ".join(words[index : index + length]) for index in range(len(words) - length + 1)]
@@ -184,18 +177,18 @@ def word_runs(text: str, length: int) -> list[str]:
 
 
 def clauses(text: str) -> list[str]:
-    """Parts between marks of any kind, for looking at each on its own; finer than ``sentences``."""
+    """Parts between punctuation marks; finer than ``sentences``."""
     return [part.strip() for part in _CLAUSE_END.split(text) if part.strip()]
 
 
 def word_count(text: str) -> int:
-    """Words; Chinese is counted by characters, two thirds of a word each."""
+    """Words; two thirds per Chinese character."""
     han = sum(len(run) for run in _HAN_RUN.findall(text))
     return len(_WORD.findall(text)) + round(han * WORDS_PER_HAN_CHARACTER)
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences, cut only where one surely ends: in doubt (abbreviations, initials) two count as one."""
+    """The sentences; no cut in doubt (abbreviations, initials)."""
     found: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -210,7 +203,7 @@ def sentences(text: str) -> list[str]:
 
 
 def script_share(text: str, language: Language) -> float:
-    """How much of the letters is in the language's script, 0–1; 1 for a text without letters."""
+    """Share of letters in the language's script, 0–1; 1 without letters."""
     if text.isascii():
         return 1.0 if language == "en" or not any(map(str.isalpha, text)) else 0.0
     mine = total = 0

@@ -1,7 +1,6 @@
-"""Where a long text is cut into passages, and the first or last words of one. Pure rules over characters.
+"""Cuts long texts into passages.
 
-Size is counted in word units: a word is one, a Chinese character or kana 0.6, so that a passage says about as much in
-any script. A word of more than twelve characters (an address, a compound, Thai) counts one for each six.
+Word units: 1 per word, 0.6 per Chinese character or kana, 1 per six characters of words over twelve.
 """
 
 from __future__ import annotations
@@ -11,26 +10,26 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 PASSAGE_WORDS: Final = 100
-"""A cut is made as near to this as a good place allows."""
+"""Target size."""
 FEWEST_WORDS: Final = 60
 MOST_WORDS: Final = 120
-"""Between these two the best place to cut is looked for."""
+"""Largest size of a cut."""
 WHOLE_WORDS: Final = 145
-"""A rest up to this stays whole, so that no tail is shorter than ``WHOLE_WORDS - MOST_WORDS``."""
+"""A remainder up to this stays whole."""
 
 _TENTHS: Final = 10
 _DENSE_TENTHS: Final = 6
 _LONG_WORD_CHARS: Final = 12
 _WORD_CHARS: Final = 6
 _LONGEST_WORD_CHARS: Final = PASSAGE_WORDS * _WORD_CHARS
-"""A longer "word" is no word: it is cut, else a megabyte of letters would be one passage."""
+"""Longer "words" are cut."""
 
-# Chinese characters, kana and their punctuation; Korean is written with spaces between words.
+# Chinese characters, kana and their punctuation; Korean has spaces
 _DENSE = (
     "\u2e80-\u2fff\u3001-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff65"
     "\U00020000-\U0003ffff"
 )
-# Joined to what stands before them: accents, parts of one emoji.
+# joined to the preceding character: accents, parts of an emoji
 _STICKY = "\u0300-\u036f\u200d\u3099\u309a\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef"
 _UNIT = re.compile(
     rf"[^\s{_DENSE}]{{1,{_LONGEST_WORD_CHARS}}}(?<!\u200d)(?![{_STICKY}])"
@@ -40,10 +39,10 @@ _UNIT = re.compile(
 _SENTENCE_END_CHARS: Final = 4
 _SENTENCE_END = re.compile(r"[.!?…。．！？｡]['\"»”’)\]」』）】]*\Z")
 _CLOSING: Final = frozenset("、。，．！？；：）」』】〉》〕’”…ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ")
-"""Dense characters that no passage begins with."""
+"""Dense characters that begin no passage."""
 
 _SURELY_WHOLE_CHARS: Final = WHOLE_WORDS
-"""No character is more than a word: most messages need no counting."""
+"""Shorter texts need no counting."""
 
 _TORN, _BETWEEN, _SENTENCE, _LINE = range(4)
 
@@ -56,11 +55,10 @@ class _Unit(NamedTuple):
 
 
 def passages(text: str) -> list[tuple[int, int]]:
-    """Character ranges ``(start, end)`` of the passages, in order: every character but white space lies in one.
+    """Character ranges ``(start, end)`` of the passages, in order, covering all but white space. Linear, idempotent.
 
-    A passage begins and ends with a character that is no space, has at most ``WHOLE_WORDS`` word units and, beside
-    others, about ``PASSAGE_WORDS``. It ends with a line where one ends, else a sentence, else a word; only a word
-    longer than a passage is torn. A passage cut again stays whole. Linear in the text, which may be of any length.
+    A passage has at most ``WHOLE_WORDS`` units, about ``PASSAGE_WORDS``, and ends with a line, else a sentence, else a
+    word; only oversized words are cut.
     """
     ranges: list[tuple[int, int]] = []
     waiting: list[_Unit] = []
@@ -82,7 +80,7 @@ def passages(text: str) -> list[tuple[int, int]]:
 
 
 def first_words(text: str, words: float) -> str:
-    """The text's beginning of at most ``words`` word units, without white space at its ends. Reads no further."""
+    """The first ``words`` word units, stripped; reads no further."""
     left = round(words * _TENTHS)
     start = end = 0
     for unit in _units(text):
@@ -94,7 +92,7 @@ def first_words(text: str, words: float) -> str:
 
 
 def last_words(text: str, words: float) -> str:
-    """The text's end of at most ``words`` word units, without white space at its ends. Linear in the text."""
+    """The last ``words`` word units, stripped."""
     left = round(words * _TENTHS)
     units = list(_units(text))
     if not units:
@@ -124,7 +122,7 @@ def _units(text: str) -> Iterator[_Unit]:
 
 
 def _best_cut(text: str, waiting: list[_Unit]) -> int:
-    """How many of the waiting units the next passage takes: the best place within bounds, the nearest to the aim."""
+    """Units the next passage takes: the best cut, nearest to the target."""
     best, best_cut, tenths = (-1, -1, 0), 0, 0
     for count, unit in enumerate(waiting[:-1], start=1):
         tenths += unit.tenths
@@ -139,7 +137,7 @@ def _best_cut(text: str, waiting: list[_Unit]) -> int:
 
 
 def _rank(text: str, last: _Unit, following: _Unit) -> int:
-    """How good a place between two units is to cut at."""
+    """Quality of a cut between two units."""
     gap = text[last.end : following.start]
     if "\n" in gap or "\u2029" in gap:
         return _LINE

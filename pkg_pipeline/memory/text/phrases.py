@@ -1,7 +1,6 @@
-"""What is printed in each language, from ``languages/*/phrases.toml``: words, labels, dates.
+"""Printed phrases per language, from ``languages/*/phrases.toml``.
 
-A phrase is a complete pattern per language, never a sentence glued from parts, since word order and cases differ.
-Names of months and days are those of the CLDR, which a test compares: reading that at run time costs more than a read.
+Month and day names are CLDR's; a test compares them, since loading CLDR costs more than a read.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pkg_pipeline.memory.records import Language, Owner
 
 
 class Phrases:
-    """The phrases of one language. A name under ``[words]`` is an attribute, filled in with ``str.format``."""
+    """The phrases of one language; ``[words]`` are attributes, filled by ``str.format``."""
 
     def __init__(self, language: Language) -> None:
         self._data = table(language, "phrases")
@@ -34,49 +33,46 @@ class Phrases:
         return self._data["date"].format(day=value.day, month=self._months[value.month - 1], year=value.year)
 
     def weekday(self, value: date) -> str:
-        """The day with its name, as a heading over messages."""
+        """The day with its name."""
         return self._data["weekday"].format(date=self.day(value), weekday=self._weekdays[value.weekday()])
 
     def number(self, value: int) -> str:
-        """With the language's mark between thousands."""
+        """With the language's thousands separator."""
         return f"{value:,}".replace(",", self._data["thousands"])
 
     def ago(self, value: date, today: date) -> str:
-        """How long before ``today``: today, yesterday, N days ago."""
+        """Relative to ``today``: today, yesterday, N days ago."""
         days = (today - value).days
         if days <= 0:
             return self.today
         return self.yesterday if days == 1 else self.days_ago.format(days=self.number(days))
 
     def owner(self, value: Owner | None, *, name: str) -> str:
-        """Who has to do it; ``name`` stands for "them"."""
+        """The owner of an item; ``name`` stands for "them"."""
         return {"self": self.me, "both": self.both}.get(value or "", name)
 
     def label(self, source: str) -> str:
-        """What a recalled line that nobody said is called."""
+        """The label of a recalled derived text."""
         return self._data["labels"][source]
 
     def relationship_type(self, kind: str) -> str:
-        """What somebody is to the reader."""
         return self._data["relationships"][kind]
 
     def frequency(self, value: str) -> str:
-        """How often one is in touch."""
         return self._data["frequencies"][value]
 
     def fact_name(self, fact_type: str) -> str:
-        """The kind of a fact as the reader calls it; an unusual one as it was extracted."""
+        """The fact type's name; an unknown one as extracted."""
         return self._data.get("facts", {}).get(fact_type.casefold(), fact_type)
 
 
 @cache
 def phrases(language: Language) -> Phrases:
-    """The words of ``language``."""
     return Phrases(language)
 
 
 def marks() -> list[str]:
-    """Every word of ours that may stand before a colon, in all languages."""
+    """Every label before a colon, in all languages."""
     found: list[str] = []
     for one in LANGUAGES:
         words = phrases(one)
@@ -97,5 +93,5 @@ def clock(value: datetime) -> str:
 
 
 def source_name(source: str) -> str:
-    """How the service writes its own name."""
+    """The service's own name."""
     return table(COMMON, "phrases")["sources"].get(source, source)

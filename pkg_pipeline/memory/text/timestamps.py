@@ -1,4 +1,4 @@
-"""A time as exports and programs write it → an aware UTC datetime. Nothing here knows the name of a field."""
+"""Parses timestamps of exports and programs into aware UTC datetimes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-_MILLISECONDS_FROM = 1e11  # in seconds this would be the year 5138; as milliseconds it is 1973
+_MILLISECONDS_FROM = 1e11  # as seconds the year 5138, as milliseconds 1973
 _MICROSECONDS_FROM = 1e14
 _NANOSECONDS_FROM = 1e17
 
@@ -16,17 +16,17 @@ class UnreadableTime(ValueError):
 
 
 def zone_named(timezone: str) -> tzinfo:
-    """The zone of an IANA name. Raises ``ValueError`` with the name where there is no such zone."""
+    """The zone of an IANA name. ``ValueError`` with the name."""
     if timezone.upper() == "UTC":
         return UTC
     try:
         return ZoneInfo(timezone)
-    except (KeyError, ValueError, OSError) as error:  # ZoneInfo raises each of them, by the kind of nonsense
+    except (KeyError, ValueError, OSError) as error:  # ZoneInfo raises any of these
         raise ValueError(f"unknown time zone {timezone!r}: give an IANA name such as Europe/Berlin") from error
 
 
 def from_unix(value: float) -> datetime:
-    """Seconds since 1970; milli-, micro- and nanoseconds are told by their size. Raises ``UnreadableTime``."""
+    """Seconds since 1970; milli-, micro- and nanoseconds by magnitude. ``UnreadableTime``."""
     size = abs(value)
     try:
         if size < _MILLISECONDS_FROM:
@@ -38,10 +38,7 @@ def from_unix(value: float) -> datetime:
 
 
 def from_iso(text: str, zone: tzinfo) -> tuple[datetime, bool]:
-    """``(UTC time, zone was assumed)`` of an ISO 8601 text; without an offset it is wall time in ``zone``.
-
-    Raises ``UnreadableTime``.
-    """
+    """``(UTC time, zone assumed)`` of an ISO 8601 text; without offset wall time in ``zone``. ``UnreadableTime``."""
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is UTC:
@@ -54,12 +51,9 @@ def from_iso(text: str, zone: tzinfo) -> tuple[datetime, bool]:
 
 
 def from_iso_or_unix(value: object, zone: tzinfo) -> tuple[datetime, bool]:
-    """``(UTC time, zone was assumed)`` of an ISO text, a number, or a number written as text (``"1700000000.5"``).
-
-    Raises ``UnreadableTime``.
-    """
+    """As ``from_iso``, also for a number or numeric text (``"1700000000.5"``). ``UnreadableTime``."""
     if isinstance(value, str):
-        if len(value) > 11 and value[4] == "-":  # the usual ISO form, tried first for speed
+        if len(value) > 11 and value[4] == "-":  # fast path for the usual ISO form
             return from_iso(value, zone)
         number = _number(value)
         return from_iso(value.strip(), zone) if number is None else (from_unix(number), False)
@@ -81,17 +75,14 @@ def _shown(value: object) -> str:
 
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
-"""No message is older; further back calendars run out."""
+"""No message is older."""
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LOST_PLUS = re.compile(r"(?<=:\d\d) (\d\d:?\d\d)$")
 
 
 def parse_moment(text: str, zone: ZoneInfo) -> datetime:
-    """An ``as_of`` as people and programs write it. A time without offset is local; a day alone means its end.
-
-    Raises ValueError with a sentence.
-    """
+    """An ``as_of``: local without offset, a date means its end. ``ValueError`` with a sentence."""
     # an unescaped + of an offset arrives as a blank
     given = _LOST_PLUS.sub(r"+\1", text.strip())
     try:
@@ -109,5 +100,5 @@ def parse_moment(text: str, zone: ZoneInfo) -> datetime:
 
 
 def iso(moment: datetime) -> str:
-    """UTC with a Z, as every time in an answer."""
+    """UTC with a Z."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

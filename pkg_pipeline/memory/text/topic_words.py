@@ -1,6 +1,4 @@
-"""How forms and spellings of one word meet, for topics and names. Stems are Snowball's, longer than the gate's four
-letters: a gate may err towards likeness, a list of topics may not.
-"""
+"""Snowball stems and shared spellings of words, for topics and names."""
 
 from __future__ import annotations
 
@@ -14,10 +12,10 @@ from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
 
 SHORTEST_STEM: Final = 3
 SHORTEST_ALIKE: Final = 5
-"""A word in small letters has to be this long to be a name written in another script."""
+"""Least letters of a lower-case word matched across scripts."""
 
 _FLEETING = re.compile(r"([бвгджзйклмнпрстфхцчшщ])[оё]к$")
-"""поставок and поставки, which Snowball leaves apart."""
+"""поставок and поставки, which Snowball keeps apart."""
 _SIMPLE = str.maketrans(
     {
         **dict(zip("абвгдезийклмнопрстуфыэхцъь", [*"abvgdeziiklmnoprstufiehc", "", ""], strict=True)),
@@ -31,7 +29,7 @@ _ALIKE = (
 
 
 def han_breaks(text: str, excluded: frozenset[str]) -> list[tuple[int, int]]:
-    """Where a Chinese run is cut: words that name nothing, and the names of those who took part."""
+    """Where a Chinese run is cut: stop words and participants' names."""
     found = [match.span() for match in _pattern("zh", "breaks").finditer(text)]
     for name in excluded:
         at = text.find(name) if is_han(name) else -1
@@ -42,7 +40,7 @@ def han_breaks(text: str, excluded: frozenset[str]) -> list[tuple[int, int]]:
 
 
 def is_verb(word: str) -> bool:
-    """Whether a case-folded Russian word has a verb's ending that few nouns have: a talk is named by its nouns."""
+    """Whether a case-folded Russian word ends like a verb."""
     if len(word) <= SHORTEST_ALIKE or word in word_set("words", "nouns_like_verbs"):
         return False
     return _pattern("ru", "verb").search(word) is not None
@@ -55,7 +53,7 @@ def _pattern(language: str, key: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """What the forms of a case-folded word (``е`` for ``ё``) have in common, by Snowball."""
+    """The Snowball stem of a case-folded word (``е`` for ``ё``)."""
     if is_cyrillic(word):
         found = _stemmer("russian").stemWord(word)
         found = found if len(found) >= SHORTEST_STEM else word
@@ -65,13 +63,13 @@ def stem(word: str) -> str:
 
 @cache
 def _stemmer(language: str) -> Any:
-    library: Any = import_module("snowballstemmer")  # only who reads topics pays for it; it has no types
+    library: Any = import_module("snowballstemmer")  # imported on use for speed; has no types
     return library.stemmer(language)
 
 
 @lru_cache(maxsize=65_536)
 def skeleton(word: str) -> str:
-    """A case-folded name in one spelling for both scripts: докер and Docker, Юлия and Yulia."""
+    """A case-folded name in one spelling for both scripts: докер and Docker."""
     plain = word.translate(_SIMPLE)
     for written, shown in _ALIKE:
         plain = plain.replace(written, shown)

@@ -1,7 +1,4 @@
-"""A window's messages as Anthropic's, OpenAI's and LangChain's libraries take them (L4). Pure, no library is loaded.
-
-Results follow their call at once in all three forms.
-"""
+"""A window's messages in Anthropic's, OpenAI's and LangChain's formats (L4); results directly follow their call."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ _NO_ID_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(slots=True)
 class _Entry:
-    """One message: what it says itself, and the results of its calls with the keys of the messages they came in."""
+    """One message, and the results of its calls with their message keys."""
 
     role: str
     key: str | None
@@ -29,7 +26,7 @@ class _Entry:
 
 
 def in_form(messages: Sequence[Shown], form: Form) -> list[dict[str, Any]]:
-    """The messages as JSON objects of ``form``, in order."""
+    """The messages as JSON objects of ``form``."""
     entries = _entries(messages)
     match form:
         case "anthropic":
@@ -41,7 +38,7 @@ def in_form(messages: Sequence[Shown], form: Form) -> list[dict[str, Any]]:
 
 
 def _entries(messages: Sequence[Shown]) -> list[_Entry]:
-    """Each result with the message that called for it."""
+    """Each result with its call."""
     entries: list[_Entry] = []
     callers: dict[str, _Entry] = {}
     for message in messages:
@@ -61,11 +58,8 @@ def _entries(messages: Sequence[Shown]) -> list[_Entry]:
     return [entry for entry in entries if entry.blocks]
 
 
-# ── Anthropic ────────────────────────────────────────────────────────────────────────────────
-
-
 def _anthropic(entries: Sequence[_Entry]) -> list[dict[str, Any]]:
-    """Roles take turns: neighbours of one role become one message, so that results stand first in the user's."""
+    """Merges neighbours of one role, so that results come first in the user's message."""
     merged: list[tuple[str, list[Part]]] = []
 
     def add(role: str, blocks: list[Part]) -> None:
@@ -81,7 +75,7 @@ def _anthropic(entries: Sequence[_Entry]) -> list[dict[str, Any]]:
 
 
 def _with_plain_ids(part: Part) -> Part:
-    """Ids of calls with the characters that the service takes."""
+    """Call ids with allowed characters only."""
     name = {"tool_use": "id", "tool_result": "tool_use_id"}.get(part["type"])
     if name is None or not _NO_ID_CHARACTER.search(str(part[name])):
         return part
@@ -90,9 +84,6 @@ def _with_plain_ids(part: Part) -> Part:
 
 def _plain(blocks: list[Part]) -> str | list[Part]:
     return str(blocks[0]["text"]) if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks
-
-
-# ── OpenAI ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _openai(entry: _Entry) -> list[dict[str, Any]]:
@@ -129,8 +120,6 @@ def _openai_part(block: Part) -> Part:
 def _words(blocks: Sequence[Part]) -> str:
     return "\n".join(str(block["text"]) for block in blocks if block["type"] == "text")
 
-
-# ── LangChain ────────────────────────────────────────────────────────────────────────────────
 
 _LANGCHAIN_TYPES = {"user": "human", "assistant": "ai", "system": "system"}
 

@@ -1,4 +1,4 @@
-"""What one window is put together on: messages with their sizes, in groups that stay together (L6). Pure."""
+"""Messages of a window with their sizes, in groups that stay together (L6)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Change = Literal["thinking removed", "tool result cut"]
 
 @dataclass(frozen=True, slots=True)
 class Condensed:
-    """What is left of a message, and what was done to it; ``changes`` is empty where nothing had to be."""
+    """A shortened message and its ``changes``, empty if unchanged."""
 
     text: str
     parts: tuple[Part, ...] | None
@@ -33,7 +33,7 @@ class Condensed:
 
 
 def condensed(role: str | None, text: str, parts: Iterable[Part] | None, *, tool_max: int) -> Condensed:
-    """The short form of a message. ``tool_max`` is the most characters of a tool's result."""
+    """The short form of a message; ``tool_max``: characters of a tool result."""
     if parts is None:
         short = cut(text, tool_max) if role == "tool" else text
         return Condensed(short, None, () if short == text else ("tool result cut",))
@@ -51,12 +51,12 @@ def condensed(role: str | None, text: str, parts: Iterable[Part] | None, *, tool
 
 
 def cut(text: str, most: int) -> str:
-    """At most ``most`` characters, and a mark where there were more."""
+    """At most ``most`` characters, with a mark if cut."""
     return text if len(text) <= most else text[:most].rstrip() + TRUNCATED
 
 
 def _cut_result(part: Part, most: int) -> Part:
-    """The block itself where nothing has to be cut. Pictures and documents in a result go, its words are cut."""
+    """Cuts a result's text and removes images and documents; the same object if unchanged."""
     words = result_text(part)
     content = part.get("content")
     blocks = cast("list[Part]", content) if isinstance(content, list) else []
@@ -68,7 +68,7 @@ def _cut_result(part: Part, most: int) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The messages in their places, None where nothing is left to send; ``changed`` are places that lost a block."""
+    """Messages in their places, None if empty; ``changed``: places that lost a block."""
 
     messages: tuple[WindowMessage | None, ...]
     changed: frozenset[int]
@@ -76,7 +76,7 @@ class Paired:
 
 
 def paired(messages: Sequence[WindowMessage]) -> Paired:
-    """Every message with only such tool calls and results as have each other, and calls that are being worked on."""
+    """Messages without unpaired tool calls and results, except pending calls."""
     orphans = _orphans(messages)
     kept: list[WindowMessage | None] = []
     left_out: list[WindowLeftOut] = []
@@ -93,14 +93,14 @@ def paired(messages: Sequence[WindowMessage]) -> Paired:
 
 
 def says_something(message: WindowMessage) -> bool:
-    """Whether there is anything to send: no model takes an empty message."""
+    """Whether there is anything to send."""
     if message.parts is None:
         return bool(message.text.strip())
     return any(part.get("type") != "text" or str(part["text"]).strip() for part in message.parts)
 
 
 def _orphans(messages: Sequence[WindowMessage]) -> dict[int, dict[int, tuple[str, WindowReason]]]:
-    """By place of the message: place of the block → the call's id and what it lacks."""
+    """Place of the message → place of the block → the call's id and what it lacks."""
     found: dict[int, dict[int, tuple[str, WindowReason]]] = {}
     waiting: dict[str, tuple[int, int]] = {}
     lost: list[tuple[str, tuple[int, int]]] = []
@@ -111,7 +111,7 @@ def _orphans(messages: Sequence[WindowMessage]) -> dict[int, dict[int, tuple[str
                 if key in waiting:
                     lost.append((key, waiting[key]))
                 waiting[key] = (at, place)
-                if message.role != "assistant":  # nobody else can call a tool
+                if message.role != "assistant":  # only assistants call tools
                     lost.append((key, waiting.pop(key)))
             elif part.get("type") == "tool_result":
                 key = str(part["tool_use_id"])
@@ -128,7 +128,7 @@ def _orphans(messages: Sequence[WindowMessage]) -> dict[int, dict[int, tuple[str
 
 
 def _worked_on(messages: Sequence[WindowMessage]) -> int:
-    """From where on a call may still wait for its result: nothing but calls and results comes after it."""
+    """The place after which calls may be pending."""
     start = len(messages)
     while start and (call_ids(messages[start - 1].parts) or result_ids(messages[start - 1].parts)):
         start -= 1
@@ -142,15 +142,15 @@ def _without(message: WindowMessage, places: frozenset[int]) -> WindowMessage:
 
 CountMany = Callable[[Sequence[str]], list[int]]
 PICTURE_TOKENS = 1_600
-"""About what the largest picture takes that a service does not scale down first."""
+"""Tokens of the largest image that is not scaled down."""
 
 State = Literal["out", "over", "short", "whole"]
-"""What became of a group: not shown, beyond the most messages, cut short, word for word."""
+"""A group's state: not shown, beyond the limit, shortened, in full."""
 
 
 @dataclass(slots=True)
 class SizedMessage:
-    """One message that may be shown: as it is, and cut short, with the tokens of both."""
+    """One message in full and shortened, with the tokens of both."""
 
     message: WindowMessage
     short: Condensed
@@ -161,7 +161,7 @@ class SizedMessage:
 
 @dataclass(slots=True)
 class Group:
-    """Messages that stay together. ``state`` is what became of them; ``is_recent``: among the last ones (L5)."""
+    """Messages that stay together; ``is_recent``: among the last ones (L5)."""
 
     pieces: list[SizedMessage]
     is_live: bool
@@ -180,8 +180,6 @@ class Group:
 
 @dataclass(slots=True)
 class WindowDraft:
-    """What one window is put together on."""
-
     history: WindowHistory
     budget: Budget
     rules: WindowRules
@@ -194,11 +192,11 @@ class WindowDraft:
 
     @property
     def stands(self) -> str:
-        """The summary: the running one, else the last folds'."""
+        """The running summary, else the last folds'."""
         return self.history.running or BETWEEN_SUMMARIES.join(self.history.summaries)
 
     def head(self, room: int) -> Head:
-        """Tier 1 within ``room``."""
+        """Tier 1 within ``room`` tokens."""
         if not self.stands and not self.history.recalled and not self.history.topics:
             return Head()
         return fitting_head(self.stands, self.history.recalled, self.history.topics, room=room, count=self.count)
@@ -209,7 +207,7 @@ class WindowDraft:
 
 
 def group_messages(draft: WindowDraft) -> None:
-    """The groups in order, without what cannot be sent and what is beyond the most messages (T2, W1)."""
+    """Groups in order, without empty messages and those beyond the limit (T2, W1)."""
     messages = draft.history.messages
     pairs = paired(messages)
     draft.left_out += pairs.left_out
@@ -232,7 +230,6 @@ def group_messages(draft: WindowDraft) -> None:
 def _pieces(
     draft: WindowDraft, messages: Sequence[WindowMessage | None], changed: frozenset[int]
 ) -> list[SizedMessage | None]:
-    """All counted at once, as they are and cut short."""
     most = draft.rules.condensed_tool_max
     shorts = [None if one is None else condensed(one.role, one.text, one.parts, tool_max=most) for one in messages]
     said: list[tuple[str, Sequence[Part] | None]] = []
@@ -249,14 +246,14 @@ def _pieces(
             continue
         tokens = next(counts) if message.tokens is None else message.tokens
         short_tokens = next(counts) if short.changes else tokens
-        if short_tokens >= tokens:  # nothing is won by cutting
+        if short_tokens >= tokens:  # shortening gains nothing
             short, short_tokens = Condensed(message.text, message.parts, ()), tokens
         found.append(SizedMessage(message, short, tokens, short_tokens, at in changed))
     return found
 
 
 def tokens_of(said: Iterable[tuple[str, Sequence[Part] | None]], count_many: CountMany) -> list[int]:
-    """Tokens of messages, each its text and its blocks: every word of them, and so much for each picture."""
+    """Tokens of (text, blocks) pairs: all words, and a fixed number per image."""
     texts: list[str] = []
     pictures: list[int] = []
     for text, parts in said:
@@ -282,6 +279,6 @@ def taken(chosen: Iterable[Group]) -> int:
 
 
 def opening_tokens(draft: WindowDraft, chosen: Sequence[Group]) -> int:
-    """Tokens of what has to stand before an answer that would come first, where the form asks for it."""
+    """Tokens of the opening before a first answer, where the form requires one."""
     is_needed = draft.rules.opening and chosen and chosen[0].pieces[0].message.role == "assistant"
     return draft.count(draft.rules.opening) if is_needed else 0

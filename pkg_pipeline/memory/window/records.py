@@ -1,4 +1,4 @@
-"""What a session's window is made of and what it becomes. Data only, tokens by the configured tokenizer."""
+"""Records of session windows; tokens by the configured tokenizer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pkg_pipeline.memory.records import MessageRole
 Part = dict[str, Any]
 WindowTier = Literal["summary", "condensed", "recent"]
 WINDOW_TIERS: tuple[WindowTier, ...] = ("summary", "condensed", "recent")
-"""L5, in the order in which they stand in a prompt."""
+"""L5, in prompt order."""
 
 LeftOutKind = Literal["message", "tool_call", "summary", "recalled", "topics"]
 WindowReason = Literal[
@@ -25,14 +25,15 @@ WindowReason = Literal[
     "empty",
     "withheld",
 ]
-"""Why something is not in a window, or not in full. ``raw_history_limit``, ``context_size``: too many (T2, W1);
-``withheld``: it rests on a deleted message (P29)."""
+"""Why something is not shown in full. ``raw_history_limit``, ``context_size``: too many (T2, W1); ``withheld``: rests
+on a deleted message (P29).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """L4: what a prompt may take. ``available`` is for messages, by the local count: what is left of the window after
-    margin, answer and system prompt, divided by how much more the model counts than this tokenizer (B12).
+    """L4: a prompt's budget. ``available``: for messages, in local tokens: window less margin, answer and system
+    prompt, divided by the calibration (B12).
     """
 
     window: int
@@ -45,11 +46,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class WindowMessage:
-    """One message that a window may hold. ``key`` names it in receipts.
+    """A candidate message; ``key`` names it in receipts.
 
-    ``parts`` are content blocks in the form of ``message.blocks``, None for plain ``text``. A message without ``role``
-    is one of people talking: it is shown as the user's; ``rendering.prepared`` puts the name of who wrote it before
-    it. ``tokens`` are those of its ``prompt_text`` where the caller knows them exactly, else it is counted.
+    ``parts``: content blocks, None for plain ``text``. ``role`` None: shown as the user's, with the sender's name
+    (``rendering.prepared``). ``tokens``: of its ``prompt_text``, counted if None.
     """
 
     key: str
@@ -64,12 +64,10 @@ class WindowMessage:
 
 @dataclass(frozen=True, slots=True)
 class WindowHistory:
-    """What a window is made from. ``messages`` oldest first: all that no fold covers (T2), and the newest before them.
+    """What a window is made from. ``messages`` oldest first: all unfolded ones (T2) and the newest before them.
 
-    ``running`` is the running summary (L3); where there is none, or it may not be served, the last ``summaries`` of
-    folds stand in for it, oldest first. ``topics`` are the most mentioned ones first, ``recalled`` the best pieces of
-    what was recalled first. ``is_whole``: there was never a message before these, so that the summary is needed only
-    where some of them do not fit.
+    ``running``: running summary (L3), else the last fold ``summaries``, oldest first. ``topics`` by mentions,
+    ``recalled`` best first. ``is_whole``: no earlier messages exist.
     """
 
     messages: tuple[WindowMessage, ...]
@@ -82,10 +80,9 @@ class WindowHistory:
 
 @dataclass(frozen=True, slots=True)
 class WindowRules:
-    """L5, L6. ``most_messages`` is the most history messages before the live turn (T2, W1), ``limit_reason`` its name.
+    """L5, L6. ``most_messages``: history messages before the live turn (T2, W1), ``limit_reason`` its name.
 
-    ``opening``: what a prompt begins with whose first message would be the assistant's, where its form asks for a
-    user's (Anthropic); empty where that may be.
+    ``opening``: put before a first assistant message where the form asks for a user's (Anthropic).
     """
 
     shares: tuple[int, int, int] = (10, 35, 55)
@@ -98,11 +95,7 @@ class WindowRules:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One message of the window as it is served. ``key`` is None for what the memory says itself (tier ``summary``).
-
-    ``is_changed``: it is not word for word what was said (L6: without thinking, tool results cut, a block without its
-    counterpart left out).
-    """
+    """One message as served; ``key`` None in tier ``summary``. ``is_changed``: not verbatim (L6)."""
 
     key: str | None
     role: MessageRole
@@ -115,7 +108,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class WindowLeftOut:
-    """Something known and not shown, or not in full. ``id``: a message's key or a call's; None: it only counts."""
+    """A message's key or call id not shown in full; None: a count."""
 
     kind: LeftOutKind
     id: str | None
@@ -125,7 +118,7 @@ class WindowLeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ShownTier:
-    """One tier: its tokens and the keys of its messages, in order."""
+    """One tier: tokens and message keys in order."""
 
     tier: WindowTier
     tokens: int
@@ -134,11 +127,10 @@ class ShownTier:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The messages of a prompt, in order. ``tokens`` is the sum of theirs, never above ``budget.available``.
+    """The messages of a prompt; ``tokens`` is their sum, at most ``budget.available``.
 
-    ``summary`` is the text of tier 1, "" where there is none. ``has_summary``: the summary is in it, of fold summaries
-    the newest ``summaries``; ``recalled`` and ``topics``: so many of them, the first ones. ``is_changed``: some message
-    is left out or not word for word.
+    ``summary``: text of tier 1 or "". ``has_summary``, ``summaries``, ``recalled``, ``topics``: what and how many are
+    in it. ``is_changed``: something is left out or not verbatim.
     """
 
     messages: tuple[Shown, ...]
@@ -155,7 +147,7 @@ class Window:
 
 
 class LiveTurnTooLong(ValueError):
-    """The user's turn that is waiting for its answer does not fit the budget; nothing of it may be left out (L4)."""
+    """The unanswered user turn does not fit the budget and may not be cut (L4)."""
 
     def __init__(self, *, tokens: int, available: int) -> None:
         super().__init__(

@@ -1,13 +1,8 @@
-"""What a message says in a prompt of one form, before it is counted: every word that is served is counted so. Pure.
+"""A message as a prompt of one form says it, before counting.
 
-* A message without a role is one of people talking. It goes in as the user's text under the name of who wrote it, the
-  owner's own too and marked: prompts know one assistant, which none of them is, and neighbours of one role may become
-  one message. Its further lines are indented, so that none of them is taken for somebody else's.
-* A line of the user's that begins like a mark of ours ("[Conversation Summary]") gets a backslash before it.
-* Where a form has no system message among the others (Anthropic), it is the user's text, marked as such.
-* A result of a tool that names no call is the user's text under the tool's name.
-* Thinking goes back only to who can check it: signed, and not in OpenAI's form. Pictures stay pictures where the form
-  takes them; of blocks that it does not know their kind is named.
+Messages without a role become user text under the sender's name, further lines indented; mark-like user lines are
+escaped. System messages (Anthropic) and unpaired tool results become marked user text. Thinking is kept if signed and
+not for OpenAI; unsupported blocks are named.
 """
 
 from __future__ import annotations
@@ -24,13 +19,13 @@ from pkg_pipeline.memory.window.records import WindowMessage
 Form = Literal["anthropic", "openai", "langchain"]
 
 OPENING: Final = "[The conversation goes on.]"
-"""Stands before an answer that would be the first message, where the form asks for the user's."""
+"""Precedes a first assistant message where the form asks for a user's."""
 
 _MEDIA: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def prepared(message: WindowMessage, form: Form) -> WindowMessage:
-    """The message as ``form`` can say it; the same object where nothing is to be done. Its role is never None."""
+    """The message in ``form``, with a role; the same object if unchanged."""
     parts = None if message.parts is None else tuple(_blocks(message, form))
     text, marked = message.text, _mark(message, parts, form)
     if message.role in {None, "user", "tool"}:
@@ -104,12 +99,12 @@ def _blocks(message: WindowMessage, form: Form) -> Iterable[Part]:
 
 
 def _only(part: Part, *names: str) -> Part:
-    """The block with these fields alone: what exports and services put beside them no other takes back."""
+    """The block with these fields only."""
     return part if len(part) == len(names) else {name: part[name] for name in names}
 
 
 def _result(part: Part, form: Form) -> Part:
-    """Texts and pictures; in one text where the form takes no pictures from a tool."""
+    """Texts and images; one text where the form allows no images in results."""
     content = part.get("content")
     shown: str | list[Part]
     if isinstance(content, list):
@@ -134,7 +129,7 @@ def _shown_in_result(block: Part, form: Form) -> Part:
 
 
 def _is_picture(part: Part) -> bool:
-    """Whether the block holds a picture that can be sent: its bytes, or an address."""
+    """Whether the block holds a sendable image."""
     source: Any = part.get("source")
     if not isinstance(source, dict):
         return False

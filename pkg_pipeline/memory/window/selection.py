@@ -1,10 +1,7 @@
-"""From a session's history to the messages of one prompt (L4, L5, T1, T2): shown, cut short or left out.
+"""Selects the messages of one prompt (L4, L5, T1, T2).
 
-Where everything fits nothing is changed. Where it does not, these come first, in this order: the live turn, whole and
-untouched; what no fold covers, newest first, cut short where that lets more of it in; the summary, with its tenth of
-the room if there is any; the last messages word for word instead of cut short; older ones that the summary stands for.
-
-No I/O; whoever calls counts tokens.
+If not everything fits, in order of priority: live turn, unfolded messages (newest first, shortened), summary (a tenth
+of the room), last messages in full, older folded messages.
 """
 
 from __future__ import annotations
@@ -48,10 +45,9 @@ def budget_of(
     system_tokens: int = 0,
     calibration: float = 1.0,
 ) -> Budget:
-    """L4: the model's window less the margin (L10), room for the answer (a quarter at most) and the system prompt.
+    """L4: the window less margin (L10), answer (at most a quarter) and system prompt, divided by ``calibration`` (B12).
 
-    What is left is divided by ``calibration``: how many tokens the model reports for one counted here (B12).
-    ``available`` may be zero or less: then nothing fits.
+    ``available`` may be zero or less.
     """
     margin = math.ceil(window_tokens * margin_percent / 100)
     output = min(output_tokens, window_tokens // 4)
@@ -63,16 +59,14 @@ LARGEST_CALIBRATION = 3.0
 
 
 def calibration_of(ratio: float | None) -> float:
-    """B12: by how much a budget shrinks for this ratio of reported to counted tokens: never less than 1, at most 3."""
+    """B12: the ratio of reported to counted tokens, clamped to 1–3."""
     return min(max(ratio or 1.0, 1.0), LARGEST_CALIBRATION)
 
 
 def assemble(history: WindowHistory, budget: Budget, rules: WindowRules, count_many: CountMany) -> Window:
     """The window of at most ``budget.available`` tokens. Deterministic; raises ``LiveTurnTooLong``.
 
-    ``count_many`` counts what a message says: ``blocks.prompt_text`` of what is served of it. The tiers are
-    ``summary``, ``recent`` (the last ones and the live turn) and ``condensed`` (older ones, cut short where they had
-    to be).
+    ``count_many`` counts ``blocks.prompt_text``. Tiers: ``summary``, ``recent``, ``condensed``.
     """
     draft = WindowDraft(history, budget, rules, count_many, [], [])
     group_messages(draft)
@@ -84,11 +78,8 @@ def assemble(history: WindowHistory, budget: Budget, rules: WindowRules, count_m
     return _window(draft, head)
 
 
-# ── who gets in ──────────────────────────────────────────────────────────────────────────────
-
-
 def _everything(draft: WindowDraft) -> Head | None:
-    """Tier 1 where all of it fits as it is; the summary only where it stands for something that is not shown."""
+    """Tier 1 if everything fits; the summary only if it covers messages not shown."""
     open_groups = [group for group in draft.groups if group.state == "out"]
     needs_head = not draft.history.is_whole or len(open_groups) < len(draft.groups)
     left = draft.budget.available - sum(group.tokens for group in open_groups)
@@ -101,7 +92,7 @@ def _everything(draft: WindowDraft) -> Head | None:
 
 
 def _choose(draft: WindowDraft) -> None:
-    """The live turn and what no fold covers; a part of the room is kept for the summary where all of that is in."""
+    """Marks the live turn and unfolded messages; reserves room for the summary if all fit."""
     live = [group for group in draft.groups if group.is_live and group.state == "out"]
     for group in live:
         group.state = "whole"
@@ -119,7 +110,7 @@ def _choose(draft: WindowDraft) -> None:
 
 
 def _spell_out(draft: WindowDraft, newest_first: Iterable[Group], left: int) -> None:
-    """The last messages word for word, as far as the room allows that the summary does not have a right to."""
+    """Shows the last messages in full as far as room allows."""
     recent = [group for group in newest_first if group.is_recent]
     wanted = sum(group.tokens - group.short_tokens for group in recent)
     summary_share = draft.rules.shares[0] * draft.budget.available // sum(draft.rules.shares)
@@ -132,7 +123,7 @@ def _spell_out(draft: WindowDraft, newest_first: Iterable[Group], left: int) -> 
 
 
 def _squeeze(draft: WindowDraft, newest_first: Sequence[Group], room: int, live_tokens: int) -> None:
-    """Not all of it fits even when cut short: the last ones whole within their share, then older ones cut short."""
+    """Unfolded messages do not fit shortened: the last in full within their share, older ones shortened."""
     recent_share = draft.rules.shares[2] * draft.budget.available // sum(draft.rules.shares)
     left = min(recent_share - live_tokens, room)
     for group in newest_first:
@@ -148,7 +139,7 @@ def _squeeze(draft: WindowDraft, newest_first: Sequence[Group], room: int, live_
 
 
 def _take_folded(draft: WindowDraft, left: int) -> None:
-    """What the summary stands for as well, newest first and without a gap."""
+    """Folded messages, newest first and contiguous."""
     for group in reversed(draft.groups):
         if group.state != "out" or not group.is_folded:
             continue
@@ -159,9 +150,6 @@ def _take_folded(draft: WindowDraft, left: int) -> None:
         else:
             break
         left -= size(group)
-
-
-# ── how it is shown ──────────────────────────────────────────────────────────────────────────
 
 
 def _window(draft: WindowDraft, head: Head) -> Window:
@@ -194,7 +182,7 @@ def _window(draft: WindowDraft, head: Head) -> Window:
 
 
 def _opened(draft: WindowDraft) -> int:
-    """Tokens of the opening; older groups give way to it, or where there are none the live turn is too long."""
+    """Tokens of the opening; older groups are dropped for it, or ``LiveTurnTooLong``."""
     while True:
         chosen = [group for group in draft.groups if group.state in ("whole", "short")]
         opening = opening_tokens(draft, chosen)
@@ -206,7 +194,7 @@ def _opened(draft: WindowDraft) -> int:
 
 
 def _shown(draft: WindowDraft, piece: SizedMessage, group: Group) -> Shown | None:
-    """None where nothing is left of it once it is cut short: it was thinking alone."""
+    """None where nothing is left after shortening."""
     message, tier = piece.message, _tier(group)
     if group.state == "whole" or not piece.short.changes:
         text, parts, tokens = message.text, message.parts, piece.tokens
@@ -235,7 +223,7 @@ def _tiers(shown: Sequence[Shown]) -> tuple[ShownTier, ...]:
 
 
 def _told(draft: WindowDraft, head: Head) -> int:
-    """How many fold summaries are in tier 1; names what of it had no room."""
+    """Number of fold summaries in tier 1; records what had no room."""
     whole = draft.stands
     if whole and head.summary_chars < len(whole) and not draft.history.is_whole:
         reason = "shortened" if head.summary_chars else "budget"

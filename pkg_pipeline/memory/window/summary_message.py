@@ -1,8 +1,4 @@
-"""The message that stands for what is not shown (L5, tier 1): its wording, and how it is made to fit. Pure.
-
-The words of L5 are kept to the letter. Where there is no room for all, recalled pieces go first, the last of them
-first, then the rarest topics, then sentences of the summary, the oldest first: never a part of one.
-"""
+"""The summary message (L5, tier 1) and how it is shortened: recalled pieces, topics, then oldest sentences go."""
 
 from __future__ import annotations
 
@@ -18,10 +14,7 @@ BETWEEN_SUMMARIES: Final = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Tier 1. ``summary_chars`` is how many characters of the summary are in it, its last ones.
-
-    ``recalled`` and ``topics``: how many of them, the first ones.
-    """
+    """Tier 1. ``summary_chars``: characters of the summary kept, from its end; ``recalled``, ``topics``: how many."""
 
     text: str = ""
     tokens: int = 0
@@ -31,7 +24,7 @@ class Head:
 
 
 def head_text(summary: str, recalled: Sequence[str], topics: Sequence[str]) -> str:
-    """The message; "" where there is nothing to say."""
+    """The message, or ""."""
     said: list[str] = []
     if summary:
         said.append(f"[Conversation Summary]\n{summary}")
@@ -45,7 +38,7 @@ def head_text(summary: str, recalled: Sequence[str], topics: Sequence[str]) -> s
 def fitting_head(
     summary: str, recalled: Sequence[str], topics: Sequence[str], *, room: int, count: Callable[[str], int]
 ) -> Head:
-    """As much of it as ``room`` tokens hold."""
+    """As much of it as fits ``room`` tokens."""
     for pieces in range(len(recalled), 0, -1):
         if found := _counted(summary, recalled[:pieces], topics, room=room, count=count):
             return found
@@ -70,7 +63,7 @@ def _counted(
 
 
 def _shortened(summary: str, *, room: int, count: Callable[[str], int]) -> Head:
-    """The newest sentences that fit: the fewest left out by halving, then one by one where the count is not even."""
+    """The newest sentences that fit, by bisection, then one by one since counts are not monotonic."""
     starts = _starts(summary)
     low, high = 1, len(starts)
     while low < high:
@@ -86,7 +79,7 @@ def _shortened(summary: str, *, room: int, count: Callable[[str], int]) -> Head:
 
 
 def _starts(summary: str) -> list[int]:
-    """Where each sentence begins; lines that end without a full stop are sentences too."""
+    """Start of each sentence or line."""
     starts: list[int] = []
     at = 0
     for line in summary.splitlines():
