@@ -20,9 +20,6 @@ LEFT = {
     "adapters/postgres/ingest/store.py": 3,
     "adapters/postgres/interactions/store.py": 2,
     "adapters/postgres/recall/store.py": 4,
-    "adapters/postgres/sessions/append.py": 1,
-    "adapters/postgres/sessions/counters.py": 4,
-    "adapters/postgres/sessions/window.py": 8,
     "cli/doctor.py": 5,
     "cli/programs/commands.py": 1,
 }

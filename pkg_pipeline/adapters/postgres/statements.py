@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 from psycopg import Cursor
 from psycopg.rows import RowFactory, kwargs_row, namedtuple_row, scalar_row, tuple_row
@@ -37,9 +37,12 @@ class Statements:
     def __init__(self, file: str) -> None:
         self.file = file
 
+    def text(self, name: str) -> LiteralString:
+        return query(self.file, name)
+
     def execute(self, connection: Connection, name: str, given: dict[str, Any], row: Any = namedtuple_row) -> Any:
         """One statement, by its name: where it can be killed, in tests. Returns its cursor."""
-        return connection.cursor(row_factory=row).execute(query(self.file, name), given or None)
+        return connection.cursor(row_factory=row).execute(self.text(name), given or None)
 
     def run(self, on: Connection | ConnectionPool, name: str, /, **given: Any) -> int:
         """How many rows it gave or changed."""

@@ -14,7 +14,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
@@ -25,7 +24,7 @@ from pkg_pipeline.adapters.postgres.ingest.store import (
     write_messages,
 )
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, advanced, state_of
+from pkg_pipeline.adapters.postgres.sessions.counters import SQL, SessionCounters, advanced
 from pkg_pipeline.adapters.postgres.sessions.store import make_session
 from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.stages.ingest.records import IngestCounts, MessageRow
@@ -72,39 +71,34 @@ class PostgresAppendStore:
         state = advanced(last.state, batch.rows)
         given = {**self._given(batch, state), "version": last.version}
         with self._connections.connection() as connection, connection.pipeline():
-            connection.execute(query("appending", "lock_session"), {"chat": batch.chat.id})
-            cursor = connection.execute(query("appending", "append"), given)
-        row = cursor.fetchone()
-        if row is None:
-            return None
-        _, _, deleted, _, last_id, is_pending, due, version = row
-        counts = IngestCounts(new=len(batch.rows) - deleted, deleted=deleted)
-        return Appended(counts, replace(state, last_message_id=last_id, is_pending=is_pending), due, version)
+            SQL.execute(connection, "lock_session", {"chat": batch.chat.id})
+            cursor = SQL.execute(connection, "append", given)
+        done = cursor.fetchone()
+        return None if done is None else _appended(state, done)
 
     def _append(self, connection: Connection, batch: AppendBatch) -> Appended:
-        found = connection.execute(query("appending", "lock_session"), {"chat": batch.chat.id}).fetchone()
-        if found is None:
+        state = SQL.one(connection, "lock_session", SessionState, chat=batch.chat.id)
+        if state is None:
             raise _Outdated
-        state, source = state_of(found), batch.chat.source
         if not batch.rows:
-            return Appended(IngestCounts(), *self._counters.set_due(connection, [(state, source)], now=batch.now)[0])
+            (standing,) = self._counters.set_due(connection, [(state, batch.chat.source)], now=batch.now)
+            return Appended(IngestCounts(), *standing)
         state = advanced(state, batch.rows)
         given = self._given(batch, state)
-        row = connection.execute(query("appending", "append"), given).fetchone()
-        if row is None or row[0] < len(given["senders"]):
+        done = SQL.one(connection, "append", **given)
+        if done is None or done.senders < len(given["senders"]):
             raise _Outdated
-        _, count, deleted, keys, last_id, is_pending, due, version = row
-        counts = IngestCounts(new=count - deleted, deleted=deleted)
-        if keys is None and count == len(batch.rows):
-            return Appended(counts, replace(state, last_message_id=last_id, is_pending=is_pending), due, version)
-        others = _not_inserted(batch.rows, keys or ())
+        appended = _appended(state, done)
+        if done.keys is None and done.inserted == len(batch.rows):
+            return appended
+        others = _not_inserted(batch.rows, done.keys or ())
         if untimed := batch.untimed.intersection(row.external_id for row in others):
             times = _times(connection, batch.chat.id, untimed)
             others = [_at(row, times.get(row.external_id)) for row in others]
         more, standing = write_messages(
             connection, others, exported_at=batch.now, counters=self._counters, now=batch.now, is_live=True
         )
-        return Appended(counts + more, *standing[0], frozenset(keys or ()))
+        return Appended(appended.counts + more, *standing[0], frozenset(done.keys or ()))
 
     def _given(self, batch: AppendBatch, state: SessionState) -> dict[str, Any]:
         return {
@@ -116,6 +110,13 @@ class PostgresAppendStore:
             "given": len(batch.rows),
             "version": None,
         }
+
+
+def _appended(state: SessionState, done: Any) -> Appended:
+    """``state`` with what the statement "append" returned."""
+    counts = IngestCounts(new=done.inserted - done.deleted, deleted=done.deleted)
+    now = replace(state, last_message_id=done.last_message_id, is_pending=done.is_pending)
+    return Appended(counts, now, done.next_due_at, done.version)
 
 
 def _let_in(connection: Connection, newcomers: Newcomers, counters: SessionCounters) -> None:
@@ -136,9 +137,8 @@ def _let_in(connection: Connection, newcomers: Newcomers, counters: SessionCount
 
 
 def _times(connection: Connection, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
-    with connection.cursor(row_factory=dict_row) as cursor:
-        cursor.execute(query("appending", "times"), {"chat": chat_id, "ids": list(message_ids)})
-        return {row["external_id"]: (row["sent_at"], row["is_time_assumed"]) for row in cursor}
+    found = SQL.rows(connection, "times", chat=chat_id, ids=list(message_ids))
+    return {row.external_id: (row.sent_at, row.is_time_assumed) for row in found}
 
 
 def _at(row: MessageRow, time: tuple[datetime, bool] | None) -> MessageRow:

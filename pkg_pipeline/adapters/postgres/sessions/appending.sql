@@ -65,9 +65,9 @@ WITH given AS MATERIALIZED (
     WHERE s.id = %(chat)s AND EXISTS (SELECT FROM fitting)
     RETURNING s.last_message_id, s.is_pending, s.next_due_at, s.xmin::text::bigint AS version
 )
-SELECT (SELECT count(*) FROM senders), i.count, i.deleted, i.keys, c.last_message_id, c.is_pending, c.next_due_at, c.version
+SELECT (SELECT count(*) FROM senders) AS senders, i.inserted, i.deleted, i.keys, c.last_message_id, c.is_pending, c.next_due_at, c.version
 FROM (
-    SELECT count(*) AS count, count(*) FILTER (WHERE NOT is_live) AS deleted,
+    SELECT count(*) AS inserted, count(*) FILTER (WHERE NOT is_live) AS deleted,
            CASE WHEN count(*) < %(given)s THEN array_agg(external_id) END AS keys FROM inserted
 ) i, counted c
 
@@ -76,7 +76,7 @@ SELECT external_id, sent_at, is_time_assumed FROM messages WHERE chat_id = %(cha
 
 -- name: touched
 -- Which of these chats are sessions, with the last message that each has now. Most are none.
-SELECT s.id, c.source, coalesce((SELECT max(m.id) FROM messages m WHERE m.chat_id = s.id), 0)
+SELECT s.id, c.source, coalesce((SELECT max(m.id) FROM messages m WHERE m.chat_id = s.id), 0) AS last_id
 FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = ANY(%(chats)s) ORDER BY s.id FOR NO KEY UPDATE OF s
 
 -- name: count_changed
@@ -101,28 +101,9 @@ UPDATE conversation_sessions s SET
 FROM sums d WHERE s.id = d.chat_id
 
 -- name: mark_folds_dirty
--- H15: folds over messages that were edited or deleted. What rests on a deleted one is withheld at once: the day on which
--- a fold is searched for is done again.
-WITH soiled AS (
-    UPDATE session_summaries f
-    SET status = 'dirty', dirty_reason = CASE WHEN t.deleted OR f.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
-    FROM (
-        SELECT f.id, bool_or(c.is_deleted) AS deleted
-        FROM changed c JOIN standing_folds f ON f.session_id = c.chat_id AND c.id BETWEEN f.from_message_id AND f.to_message_id
-        WHERE c.is_other_text AND c.chat_id = ANY(%(ids)s)
-        GROUP BY f.id
-    ) t
-    WHERE f.id = t.id
-    RETURNING f.session_id, f.to_at
-)
-INSERT INTO dirty_partitions (asset, partition_key, reason)
-SELECT 'memory_chunks', day_key(i.day), 'fold dirty'
-FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
-GROUP BY i.day
-
--- name: mark_later_folds_dirty
--- A fold is made with the summaries before it in view, so a later one may have taken up words of a deleted message: one that
--- says a telling word of it (with a digit, or long) which none of its own messages says rests on it too.
+-- H15: folds over messages that were edited or deleted, and with their day what is searched of them: a fold over a deleted
+-- message is withheld at once. A fold is made with the summaries before it in view, so one behind a deleted message may repeat
+-- it: it rests on that message too if it has a word of it (with a digit, or long) that none of its own messages has.
 WITH telling AS MATERIALIZED (
     SELECT DISTINCT c.chat_id, c.id, lower(w.found[1]) AS word
     FROM changed c JOIN messages m ON m.id = c.id
@@ -131,23 +112,28 @@ WITH telling AS MATERIALIZED (
     ) a ON true
     CROSS JOIN LATERAL regexp_matches(coalesce(a.content, m.content), '[[:alnum:]]*[0-9][[:alnum:]]{2,}|[[:alnum:]]{8,}', 'g') AS w (found)
     WHERE c.is_newly_deleted AND c.chat_id = ANY(%(ids)s)
-), soiled AS (
-    UPDATE session_summaries f SET status = 'dirty', dirty_reason = 'deleted'
-    FROM (
-        SELECT DISTINCT f.id FROM telling t
-        JOIN standing_folds f ON f.session_id = t.chat_id AND f.from_message_id > t.id
-            AND f.dirty_reason IS DISTINCT FROM 'deleted'
-        WHERE position(t.word IN lower(concat_ws(' ', f.summary, f.topics, f.facts, f.decisions, f.open_questions))) > 0
-          AND NOT EXISTS (
-              SELECT FROM message_texts o
-              WHERE o.id = ANY (f.message_ids) AND position(t.word IN lower(concat_ws(' ', o.content, o.parts))) > 0)
-    ) t
-    WHERE f.id = t.id
+), outdated AS (
+    SELECT f.id, c.is_deleted
+    FROM changed c JOIN standing_folds f ON f.session_id = c.chat_id AND c.id BETWEEN f.from_message_id AND f.to_message_id
+    WHERE c.is_other_text AND c.chat_id = ANY(%(ids)s)
+    UNION ALL
+    SELECT f.id, true
+    FROM telling t
+    JOIN standing_folds f ON f.session_id = t.chat_id AND f.from_message_id > t.id AND f.dirty_reason IS DISTINCT FROM 'deleted'
+    WHERE position(t.word IN lower(concat_ws(' ', f.summary, f.topics, f.facts, f.decisions, f.open_questions))) > 0
+      AND NOT EXISTS (
+          SELECT FROM message_texts o
+          WHERE o.id = ANY (f.message_ids) AND position(t.word IN lower(concat_ws(' ', o.content, o.parts))) > 0)
+), marked AS (
+    UPDATE session_summaries f
+    SET status = 'dirty', dirty_reason = CASE WHEN o.is_deleted OR f.dirty_reason = 'deleted' THEN 'deleted' ELSE 'edited' END
+    FROM (SELECT id, bool_or(is_deleted) AS is_deleted FROM outdated GROUP BY id) o
+    WHERE f.id = o.id
     RETURNING f.session_id, f.to_at
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason)
 SELECT 'memory_chunks', day_key(i.day), 'fold dirty'
-FROM soiled f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
+FROM marked f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEEN i.started_at AND i.ended_at
 GROUP BY i.day
 
 -- name: count_new
@@ -189,4 +175,4 @@ CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT FROM held_leases WHERE kind = 'session' AND subject_id = g.id) AS is_folding
 ) l
 WHERE s.id = g.id
-RETURNING s.id, s.is_pending, s.next_due_at, s.xmin::text::bigint
+RETURNING s.id, s.is_pending, s.next_due_at, s.xmin::text::bigint AS version

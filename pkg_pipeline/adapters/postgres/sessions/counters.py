@@ -12,21 +12,15 @@ from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.adapters.postgres.engine import Connection
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.stages.ingest.records import MessageRow
 from pkg_pipeline.stages.sessions.records import DueAt
 
+SQL = Statements("appending")
+
 Standing = tuple[SessionState, datetime | None, int]
 """A session, when its policy is asked next, and the version of its row."""
-
-STATE_COLUMNS = 21
-"""How many columns of a row make a ``SessionState``, in the order of its fields."""
-
-
-def state_of(row: Sequence[Any]) -> SessionState:
-    """The state in the first columns of a row."""
-    return SessionState(*row[:STATE_COLUMNS])
 
 
 def at_once(state: SessionState, source: str, now: datetime) -> datetime:
@@ -58,37 +52,34 @@ class SessionCounters:
 
     def touched(self, connection: Connection, chats: Collection[UUID]) -> list[Touched]:
         """Those of the locked chats that are sessions, locked, before anything is written: mostly none."""
-        rows = connection.execute(query("appending", "touched"), {"chats": list(chats)})
-        return [Touched(*row) for row in rows]
+        return SQL.rows(connection, "touched", Touched, chats=list(chats))
 
     def replace(self, connection: Connection, touched: Sequence[Touched]) -> None:
         """Before messages become what is in the table ``changed``: counters by the difference, folds dirty (H15)."""
         if touched:
             given = _given(touched)
-            connection.execute(query("appending", "count_changed"), given)
-            connection.execute(query("appending", "mark_folds_dirty"), given)
-            connection.execute(query("appending", "mark_later_folds_dirty"), given)
+            SQL.run(connection, "count_changed", **given)
+            SQL.run(connection, "mark_folds_dirty", **given)
 
     def settle(self, connection: Connection, touched: Sequence[Touched], *, now: datetime) -> list[Standing]:
         """At the end: counts what is new, and says when each is asked next."""
         if not touched:
             return []
-        rows = connection.execute(query("appending", "count_new"), _given(touched)).fetchall()
+        states = SQL.rows(connection, "count_new", SessionState, **_given(touched))
         sources = {one.id: one.source for one in touched}
-        return self.set_due(connection, [(state_of(row), sources[row[0]]) for row in rows], now=now)
+        return self.set_due(connection, [(state, sources[state.id]) for state in states], now=now)
 
     def set_due(
         self, connection: Connection, sessions: Sequence[tuple[SessionState, str]], *, now: datetime
     ) -> list[Standing]:
         """Of sessions that are locked, with the source of each; the states with ``is_pending`` as it is now (W4)."""
         dues = {state.id: self.due(state, source, now) for state, source in sessions}
-        given = {"ids": list(dues), "dues": list(dues.values())}
-        rows = connection.execute(query("appending", "set_due"), given).fetchall()
-        found = {row[0]: row for row in rows}
+        rows = SQL.rows(connection, "set_due", ids=list(dues), dues=list(dues.values()))
+        found = {row.id: row for row in rows}
         return [
-            (replace(state, is_pending=found[state.id][1]), found[state.id][2], found[state.id][3])
+            (replace(state, is_pending=row.is_pending), row.next_due_at, row.version)
             for state, _ in sessions
-            if state.id in found
+            if (row := found.get(state.id)) is not None
         ]
 
 

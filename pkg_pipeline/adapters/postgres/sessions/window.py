@@ -16,12 +16,14 @@ import psycopg
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.reading import numbered, read_rows
+from pkg_pipeline.adapters.postgres.reading import Reads
 from pkg_pipeline.adapters.postgres.reads.context_rows import message_keys
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.hashing import chat_key
 from pkg_pipeline.memory.window.records import WindowMessage
 from pkg_pipeline.stages.window.records import FoldSummary, ServedWindow, Topic, WindowQuery, WindowRows
+
+SQL = Statements("served_windows")
 
 log = logging.getLogger(__name__)
 
@@ -33,27 +35,26 @@ class PostgresWindowStore:
     """What a window is made from; its connections need not be able to write. Raises ``StoreUnavailable``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
-        self._connections = connections
+        self._reads = Reads(connections, "windows")
 
     def read_window(self, query: WindowQuery) -> WindowRows | None:
         """One round trip, and one more where texts are in the archive."""
-        found = orjson.loads(self._rows("window", window_parameters(query))[0][0])
+        found = orjson.loads(self._reads.value("window", **window_parameters(query)))
         if found["session"] is None:
             return None
         messages = found["messages"] or []
-        if archived := [row[0] for row in messages if row[5]]:
-            texts = {row[0]: row[1:] for row in self._rows("archived_texts", {"ids": archived})}
-            for row in messages:
-                row[3], row[4] = texts.get(row[0], (row[3], row[4]))
+        if archived := [message["id"] for message in messages if message["is_archived"]]:
+            texts = {
+                kept.id: {"text": kept.text, "parts": kept.parts}
+                for kept in self._reads.named("archived_texts", ids=archived)
+            }
+            for message in messages:
+                message |= texts.get(message["id"], {})
         return _window_rows(found, messages)
 
     def topics(self, session_id: UUID, *, limit: int) -> list[Topic]:
         """The most mentioned first, of those the last seen."""
-        return [Topic(*row) for row in self._rows("topics", {"session": session_id, "limit": limit})]
-
-    def _rows(self, name: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        text, names = numbered("windows", name)
-        return read_rows(self._connections, text, [parameters[name] for name in names])
+        return self._reads.rows(Topic, "topics", session=session_id, limit=limit)
 
 
 def window_parameters(query: WindowQuery) -> dict[str, Any]:
@@ -61,10 +62,10 @@ def window_parameters(query: WindowQuery) -> dict[str, Any]:
     return {"session": query.session_id, **asdict(query)}
 
 
-def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) -> WindowRows:
+def _window_rows(found: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> WindowRows:
     session = found["session"]
     hwm, source, chat = session["hwm_message_id"], session["source"], session["external_id"]
-    keys = message_keys(source, chat, (row[1] for row in messages))
+    keys = message_keys(source, chat, (message["external_id"] for message in messages))
     return WindowRows(
         chat_key=chat_key(source, chat),
         policy=session["policy"],
@@ -76,16 +77,19 @@ def _window_rows(found: Mapping[str, Any], messages: Sequence[Sequence[Any]]) ->
         messages=tuple(
             WindowMessage(
                 key=key,
-                role=role,
-                text=text,
-                parts=None if parts is None else tuple(parts),
-                sender_name=name or "",
-                is_self=is_self,
-                is_folded=number <= hwm,
+                role=message["role"],
+                text=message["text"],
+                parts=None if message["parts"] is None else tuple(message["parts"]),
+                sender_name=message["sender_name"] or "",
+                is_self=message["is_self"],
+                is_folded=message["id"] <= hwm,
             )
-            for key, (number, _, role, text, parts, _, name, is_self) in zip(keys, messages, strict=True)
+            for key, message in zip(keys, messages, strict=True)
         ),
-        folds=tuple(FoldSummary(UUID(key), text, reason is not None) for key, text, reason in found["folds"] or ()),
+        folds=tuple(
+            FoldSummary(UUID(fold["id"]), fold["summary"], fold["dirty_reason"] is not None)
+            for fold in found["folds"] or ()
+        ),
         running="" if found["is_withheld"] else session["running_summary"],
         is_withheld=found["is_withheld"],
         topics=tuple(found["topics"] or ()),
@@ -112,7 +116,7 @@ class PostgresServedWindows:
         try:
             with self._connections.connection() as connection, connection.transaction(), connection.cursor() as cursor:
                 rows = [_served_row(receipt) for receipt in receipts]
-                cursor.executemany(query("served_windows", "insert_served_window"), rows)
+                cursor.executemany(SQL.text("insert_served_window"), rows)
         except (psycopg.Error, PoolTimeout) as error:
             self._count(len(receipts), error)
 
@@ -135,14 +139,15 @@ class PostgresServedWindows:
         }
         try:
             with self._connections.connection() as connection, connection.transaction():
-                row = connection.execute(query("served_windows", "record_usage"), given).fetchone()
-                cost = self._price(row[1], input_tokens, output_tokens) if row and row[1] and cost_usd is None else None
-                if row and cost is not None:
-                    connection.execute(query("served_windows", "price"), {"id": row[0], "cost_usd": cost})
+                found = SQL.one(connection, "record_usage", **given)
+                if found and found.model and cost_usd is None:
+                    cost = self._price(found.model, input_tokens, output_tokens)
+                    if cost is not None:
+                        SQL.run(connection, "price", id=found.id, cost_usd=cost)
         except (psycopg.Error, PoolTimeout) as error:
             self._count(1, error)
             return False
-        return row is not None
+        return found is not None
 
     def _count(self, number: int, error: Exception) -> None:
         self.lost += number

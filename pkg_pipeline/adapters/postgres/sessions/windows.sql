@@ -29,9 +29,10 @@ chosen AS (
      ) newest ORDER BY chat_id DESC, id DESC LIMIT %(recent_limit)s)
 ),
 shown AS (
-    SELECT json_agg(json_build_array(m.id, m.external_id, m.role, m.content, m.parts, m.is_archived,
-        CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END,
-        m.role IS NULL AND m.is_outgoing) ORDER BY m.id)
+    SELECT json_agg(json_build_object(
+        'id', m.id, 'external_id', m.external_id, 'role', m.role, 'text', m.content, 'parts', m.parts, 'is_archived', m.is_archived,
+        'sender_name', CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END,
+        'is_self', m.role IS NULL AND m.is_outgoing) ORDER BY m.id)
         AS found
     FROM chosen JOIN messages m ON m.id = chosen.id
 ),
@@ -61,7 +62,7 @@ reported AS (
 SELECT json_build_object(
     'session', (SELECT row_to_json(session) FROM session),
     'messages', (SELECT found FROM shown),
-    'folds', (SELECT json_agg(json_build_array(id, summary, dirty_reason) ORDER BY to_message_id) FROM folds),
+    'folds', (SELECT json_agg(folds ORDER BY to_message_id) FROM folds),
     'is_withheld', (SELECT dirty_folds > 0 FROM session) AND EXISTS (
         SELECT FROM session_summaries
         WHERE session_id = %(session)s AND status = 'dirty' AND dirty_reason = 'deleted'),
@@ -71,7 +72,7 @@ SELECT json_build_object(
 
 -- name: archived_texts
 -- the words of messages that are in the archive
-SELECT id, content, parts FROM message_texts WHERE id = ANY(%(ids)s)
+SELECT id, content AS text, parts FROM message_texts WHERE id = ANY(%(ids)s)
 
 -- name: topics
 -- what a session is about, the most mentioned first (L7)
