@@ -117,10 +117,8 @@ def _look_at_database(settings: Settings, findings: Findings) -> None:
             engine.require(connection)
             facts["server"] = connection.info.parameter_status("server_version")
             facts["revision"], facts["head"] = migrate.current(url), migrate.head()
-            found = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
-            facts["pgvector"] = found[0] if found else None
-            size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-            facts["bytes"] = size[0] if size else 0
+            facts["pgvector"] = engine.value(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+            facts["bytes"] = engine.value(connection, "SELECT pg_database_size(current_database())")
             _look_at_zone(settings, connection, findings)
     except (engine.DatabaseUnavailable, embedded.EmbeddedError) as error:
         findings.problems.append(str(error))
@@ -133,13 +131,12 @@ def _look_at_database(settings: Settings, findings: Findings) -> None:
 
 def _look_at_zone(settings: Settings, connection: engine.Connection, findings: Findings) -> None:
     """The zone of the settings must be the one the memory was made with."""
-    made = connection.execute("SELECT to_regclass('installation') IS NOT NULL").fetchone()
-    if not (made and made[0]):
+    if engine.value(connection, "SELECT to_regclass('installation')") is None:
         return
-    found = connection.execute("SELECT value FROM installation WHERE key = 'timezone'").fetchone()
-    if found is not None and found[0] != settings.timezone:
+    made = engine.value(connection, "SELECT value FROM installation WHERE key = 'timezone'")
+    if made is not None and made != settings.timezone:
         findings.problems.append(
-            f"{variable_of('timezone')} is {settings.timezone}, but this memory was made with {found[0]}: set it back,"
+            f"{variable_of('timezone')} is {settings.timezone}, but this memory was made with {made}: set it back,"
             " or begin a new PKG_HOME"
         )
 

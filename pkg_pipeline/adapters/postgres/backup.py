@@ -17,10 +17,12 @@ import psutil
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, SCHEMA, connect, libpq_url, without_password
+from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, SCHEMA, connect, libpq_url, value, without_password
 from pkg_pipeline.adapters.postgres.migrations import migrate
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.adapters.server.postmaster import binary
+
+WORK = Statements("work")
 
 MARTS_SCHEMA = "marts"
 SCHEMAS = (SCHEMA, DAGSTER_SCHEMA, MARTS_SCHEMA)
@@ -134,8 +136,8 @@ def kept(file: Path) -> dict[str, str]:
     for line in lines:
         if line.startswith("COPY "):
             break
-    rows = [line.split("\t") for line in takewhile(lambda line: line != "\\.", lines)]
-    return {row[0]: row[1].replace("\\\\", "\\") for row in rows if len(row) == 2}
+    pairs = (line.partition("\t") for line in takewhile(lambda line: line != "\\.", lines))
+    return {key: said.replace("\\\\", "\\") for key, tab, said in pairs if tab and "\t" not in said}
 
 
 def is_empty(url: str) -> bool:
@@ -143,17 +145,13 @@ def is_empty(url: str) -> bool:
     if migrate.current(url) is None:
         return True
     with connect(url) as connection:
-        found = connection.execute(query("work", "has_messages")).fetchone()
-    return found is None or not found[0]
+        return not WORK.value(connection, "has_messages")
 
 
 def has_unfinished_runs(url: str) -> bool:
     """Whether a run of Dagster's stands as queued or under way."""
     with connect(url, search_path=DAGSTER_SCHEMA) as connection:
-        if connection.execute(query("work", "runs_table")).fetchone() == (None,):
-            return False
-        found = connection.execute(query("work", "unfinished_runs")).fetchone()
-    return found is not None and found[0]
+        return WORK.value(connection, "runs_table") is not None and WORK.value(connection, "unfinished_runs")
 
 
 def drop(url: str) -> list[str]:
@@ -161,8 +159,7 @@ def drop(url: str) -> list[str]:
     dropped: list[str] = []
     with connect(url, search_path="public") as connection:
         for schema in SCHEMAS:
-            found = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone()
-            if found is not None:
+            if value(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)) is not None:
                 connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
                 dropped.append(schema)
     return dropped

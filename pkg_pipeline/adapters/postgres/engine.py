@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, LiteralString
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import psycopg
+from psycopg.abc import Params
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import dict_row, scalar_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from pkg_pipeline.adapters.postgres import as_sent as as_sent  # every connection has to know its values
@@ -153,6 +155,11 @@ def explain(error: Exception, url: str) -> str:
     return f"no PostgreSQL at {where}: {lines[-1] if lines else 'no reason given'}"
 
 
+def value(connection: Connection, statement: LiteralString, given: Params | None = None) -> Any:
+    """The first column of the first row, None where there is none."""
+    return connection.cursor(row_factory=scalar_row).execute(statement, given).fetchone()
+
+
 def without_password(text: str, url: str) -> str:
     """``text`` with the password of ``url`` made unreadable, should it occur."""
     password = str(conninfo_to_dict(libpq_url(url)).get("password") or "")
@@ -168,18 +175,22 @@ def require(connection: Connection) -> None:
         raise DatabaseUnavailable(
             f"PostgreSQL {version // 10000} is too old: {OLDEST_SERVER // 10000} or newer is needed"
         )
-    found = connection.execute(
-        "SELECT (SELECT nspname FROM pg_namespace WHERE oid = extnamespace)"
-        " FROM pg_available_extensions LEFT JOIN pg_extension ON extname = name WHERE name = 'vector'"
-    ).fetchone()
+    found = (
+        connection.cursor(row_factory=dict_row)
+        .execute(
+            "SELECT (SELECT nspname FROM pg_namespace WHERE oid = extnamespace) AS place"
+            " FROM pg_available_extensions LEFT JOIN pg_extension ON extname = name WHERE name = 'vector'"
+        )
+        .fetchone()
+    )
     if found is None:
         raise DatabaseUnavailable(
             "this PostgreSQL has no pgvector: install the package postgresql-NN-pgvector on its machine"
             " or use an image such as pgvector/pgvector"
         )
-    if found[0] not in (None, "public"):
+    if found["place"] not in (None, "public"):
         raise DatabaseUnavailable(
-            f"pgvector lies in schema {found[0]} of this database; an administrator moves it by:"
+            f"pgvector lies in schema {found['place']} of this database; an administrator moves it by:"
             " ALTER EXTENSION vector SET SCHEMA public"
         )
 

@@ -13,7 +13,7 @@ from urllib.request import Request
 
 import psycopg
 
-from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA
+from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, value
 from pkg_pipeline.adapters.process_environment import CODE_SERVER_VARIABLE
 from pkg_pipeline.cli.programs.supervise import Probe, Program, http_answers, socket_answers
 
@@ -114,13 +114,11 @@ def _beats(url: str) -> Probe:
         try:
             with psycopg.connect(url, connect_timeout=2, options=f"-csearch_path={DAGSTER_SCHEMA}") as connection:
                 if not since:
-                    since.extend(connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone() or ())
-                found = connection.execute(
-                    "SELECT count(*) FROM daemon_heartbeats"
-                    " WHERE extract(epoch FROM timestamp AT TIME ZONE 'UTC') > %s",
-                    since,
-                ).fetchone()
-                return bool(found and found[0])
+                    since.append(value(connection, "SELECT extract(epoch FROM clock_timestamp())"))
+                beats = (
+                    "SELECT count(*) FROM daemon_heartbeats WHERE extract(epoch FROM timestamp AT TIME ZONE 'UTC') > %s"
+                )
+                return value(connection, beats, since) > 0
         except psycopg.Error:
             return False
 

@@ -193,7 +193,7 @@ WITH inserted AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason, from_at, to_at)
     SELECT 'interactions', chat_id::text, 'new messages', min(sent_at), max(sent_at) FROM inserted GROUP BY chat_id
 )
-SELECT count(*), count(deleted_at) FROM inserted
+SELECT count(*) AS messages, count(deleted_at) AS deleted FROM inserted
 
 -- name: changed
 -- Messages that were there and of which a greater version came in. The greatest of all versions ever seen stands (deleted
@@ -348,7 +348,8 @@ DELETE FROM message_revisions r USING changed c
 WHERE r.message_id = c.id AND (r.content_hash, r.is_deleted, r.edited_at) = (c.content_hash, c.is_deleted, coalesce(c.edited_at, '0001-01-01Z'))
 
 -- name: count_changed
-SELECT count(*) FILTER (WHERE is_changed AND NOT is_newly_deleted), count(*) FILTER (WHERE is_newly_deleted) FROM changed
+SELECT count(*) FILTER (WHERE is_changed AND NOT is_newly_deleted) AS updated,
+       count(*) FILTER (WHERE is_newly_deleted) AS deleted FROM changed
 
 -- name: lock_entities
 SELECT id FROM entities WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE

@@ -18,6 +18,7 @@ from pkg_pipeline.adapters.postgres.ingest.deletions import compare
 from pkg_pipeline.adapters.postgres.profiles.marks import dirty_changed
 from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, Standing
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.memory.records import Rejected
 from pkg_pipeline.memory.text.cleaning import clean_text
@@ -31,6 +32,8 @@ from pkg_pipeline.stages.ingest.records import (
     MessageRow,
     Unstorable,
 )
+
+SQL = Statements("ingest")
 
 REPLACING = (
     "mark_changed",
@@ -63,7 +66,7 @@ class PostgresIngestStore:
     def known_selves(self, source: str) -> list[str]:
         """External ids that are me on this source, from earlier imports."""
         with self._connections.connection() as connection:
-            return [row[0] for row in connection.execute(query("ingest", "known_selves"), {"source": source})]
+            return SQL.values(connection, "known_selves", source=source)
 
     def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
         """Notes an import, and that those are dead which a process left behind that is gone."""
@@ -159,7 +162,7 @@ def lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[U
     selves = [row.id for row in entities if row.is_self]
     if selves:
         connection.execute(query("ingest", "lock_selves"))
-        selves = [row[0] for row in connection.execute(query("ingest", "new_selves"), {"ids": selves})]
+        selves = SQL.values(connection, "new_selves", ids=selves)
     else:
         connection.execute(query("ingest", "share_selves"))
     return selves
@@ -216,33 +219,32 @@ def write_messages(
         for row in rows:
             copy.write_row(_fields(row))
     parameters = {"exported_at": exported_at, "is_live": is_live, "now": now}
-    new, deleted = run(query("ingest", "insert_new"), parameters).fetchone() or (0, 0)
-    if new == len(rows):
-        return IngestCounts(new=new - deleted, deleted=deleted), counters.settle(connection, touched, now=now)
+    (added,) = SQL.rows(connection, "insert_new", **parameters)
+    counts = IngestCounts(new=added.messages - added.deleted, deleted=added.deleted)
+    if added.messages == len(rows):
+        return counts, counters.settle(connection, touched, now=now)
     run(query("ingest", "create_best"), parameters)
     run(query("ingest", "changed"), parameters)
-    updated, gone = run(query("ingest", "count_changed")).fetchone() or (0, 0)
-    if updated or gone:
+    (found,) = SQL.rows(connection, "count_changed")
+    is_changed = found.updated or found.deleted
+    if is_changed:
         counters.replace(connection, touched)
     for step in REPLACING:
         run(query("ingest", step), parameters)
-    if updated or gone:
+    if is_changed:
         dirty_changed(connection)
     run("DROP TABLE changed, best")
-    counts = IngestCounts(
-        new=new - deleted, updated=updated, deleted=deleted + gone, unchanged=len(rows) - new - updated - gone
-    )
+    unchanged = len(rows) - added.messages - found.updated - found.deleted
+    counts += IngestCounts(updated=found.updated, deleted=found.deleted, unchanged=unchanged)
     return counts, counters.settle(connection, touched, now=now)
 
 
 def _fields(row: MessageRow) -> tuple[Any, ...]:
     if row.parts is None and row.metadata is None:
         return row
-    return (
-        *row[:-2],
-        None if row.parts is None else _json(row.parts),
-        None if row.metadata is None else _json(row.metadata),
-    )
+    parts = None if row.parts is None else _json(row.parts)
+    metadata = None if row.metadata is None else _json(row.metadata)
+    return row._replace(parts=parts, metadata=metadata)
 
 
 def _json(value: Any) -> str:

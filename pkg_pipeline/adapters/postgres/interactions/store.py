@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg import ServerCursor
-from psycopg.rows import kwargs_row, namedtuple_row
+from psycopg.rows import kwargs_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory.records import ChatCategory
 from pkg_pipeline.stages.interactions.records import ChatInfo, InteractionRow, SegmentMessage
+
+SQL = Statements("interactions")
 
 CHUNK_MESSAGES = 5_000
 CHATS_AT_ONCE = 500
@@ -38,7 +41,7 @@ class PostgresInteractionStore:
         """Those of ``chats`` (None: of all) that have marks, those with the oldest mark first, at most ``limit``."""
         given = {"chats": None if chats is None else list(chats), "limit": limit}
         with self._connections.connection() as connection:
-            return [row.chat_id for row in _rows(connection, "dirty_chats", given)]
+            return [row.chat_id for row in SQL.rows(connection, "dirty_chats", **given)]
 
     @contextmanager
     def open_batch(
@@ -50,29 +53,25 @@ class PostgresInteractionStore:
         with transaction(self._connections) as connection:
             connection.execute(query("interactions", "create_planned"))
             given = {"chats": list(chats[:CHATS_AT_ONCE]), "messages": MESSAGES_AT_ONCE}
-            (sized,) = _rows(connection, "chats_at_once", given)
+            (sized,) = SQL.rows(connection, "chats_at_once", **given)
             asked = list(chats[: sized.chats])
             found = _open(connection, asked, gap_seconds=gap_seconds, mass_senders=mass_senders, waits=waits)
             yield PostgresChatBatch(connection, found, asked=len(asked))
 
     def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
         """What a person says of a chat (P34), above export and rule. False where there is no such chat."""
-        with self._connections.connection() as connection:
-            parameters = {"chat": chat_id, "category": category}
-            found = connection.execute(query("interactions", "set_category"), parameters).fetchone()
-            return found is not None and found[0] == 1
+        return SQL.value(self._connections, "set_category", chat=chat_id, category=category) == 1
 
     def complete_silent(self, *, before: datetime) -> int:
         """Interactions that ended before ``before`` become completed; returns how many."""
-        with self._connections.connection() as connection:
-            return connection.execute(query("interactions", "complete_silent"), {"before": before}).rowcount
+        return SQL.run(self._connections, "complete_silent", before=before)
 
     def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
         """Running totals of the entities that saved interactions touched, in ``chats`` or (None) anywhere; returns how
         many entities.
         """
         with self._connections.connection() as connection:
-            dirty = _rows(connection, "dirty_entities", {"chats": None if chats is None else list(chats)})
+            dirty = SQL.rows(connection, "dirty_entities", chats=None if chats is None else list(chats))
         for at in range(0, len(dirty), TOTALS_AT_ONCE):
             some = dirty[at : at + TOTALS_AT_ONCE]
             parameters = {"entity": [row.entity_id for row in some], "from_day": [row.from_day for row in some]}
@@ -82,12 +81,6 @@ class PostgresInteractionStore:
                 marks = list(chain.from_iterable(row.ids for row in some))
                 connection.execute(query("interactions", "drop_marks"), {"ids": marks})
         return len(dirty)
-
-
-def _rows(connection: Connection, name: str, parameters: dict[str, Any]) -> list[Any]:
-    """What a statement of interactions.sql finds, the columns by name."""
-    with connection.cursor(row_factory=namedtuple_row) as cursor:
-        return cursor.execute(query("interactions", name), parameters).fetchall()
 
 
 class _Stretch(NamedTuple):
@@ -107,14 +100,14 @@ def _open(
     connection: Connection, chats: list[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
 ) -> list[_Stretch]:
     """Locks the chats and tells what of them has to be looked at; without those that another has done meanwhile."""
-    locked = {row.id: row for row in _rows(connection, "lock_chats" if waits else "lock_free_chats", {"chats": chats})}
-    if len(locked) < len(chats) and (lost := _rows(connection, "lost_chats", {"chats": chats})):
+    locked = {row.id: row for row in SQL.rows(connection, "lock_chats" if waits else "lock_free_chats", chats=chats)}
+    if len(locked) < len(chats) and (lost := SQL.rows(connection, "lost_chats", chats=chats)):
         connection.execute(query("interactions", "drop_lost_marks"), {"chats": [row.id for row in lost]})
     ids = {"chats": list(locked)}
-    marks = {row.chat_id: row for row in _rows(connection, "chat_marks", ids)}
-    mass = {row.id for row in _rows(connection, "mark_mass", {"chats": list(marks), "mass_senders": mass_senders})}
+    marks = {row.chat_id: row for row in SQL.rows(connection, "chat_marks", **ids)}
+    mass = {row.id for row in SQL.rows(connection, "mark_mass", chats=list(marks), mass_senders=mass_senders)}
     members: dict[UUID, dict[UUID, tuple[tuple[str, ...], bool]]] = {chat: {} for chat in marks}
-    for row in _rows(connection, "members", {"chats": list(marks)}):
+    for row in SQL.rows(connection, "members", chats=list(marks)):
         members[row.chat_id][row.entity_id] = ((row.name,), row.is_self)
     bounds = {
         "chat": list(marks),
@@ -123,7 +116,7 @@ def _open(
         "gap": gap_seconds,
     }
     found: dict[UUID, _Stretch] = {}
-    for row in _rows(connection, "stretches", bounds):
+    for row in SQL.rows(connection, "stretches", **bounds):
         chat = locked[row.chat_id]
         category = "mass" if chat.id in mass else chat.category
         info = ChatInfo(chat.id, chat.source, chat.external_id, chat.kind, category, members[chat.id])
@@ -165,19 +158,17 @@ class PostgresChatBatch:
         if not rows:
             return
         run = self._connection.execute
-        columns = _columns(rows, "id", "chat_id", "day", "started_at", "ended_at", "status", "message_count")
-        columns |= _columns(rows, "token_count", "important_count", "language", "first_external_id", "input_hash")
+        columns = columns_of(rows, "id", "chat_id", "day", "started_at", "ended_at", "status", "message_count")
+        columns |= columns_of(rows, "token_count", "important_count", "language", "first_external_id", "input_hash")
         run(query("interactions", "insert_planned"), columns)
-        found = run(
-            query("interactions", "upsert_interactions"),
-            {
-                **columns,
-                "due_after": due_after_seconds,
-                "minimum": minimum_messages,
-                "is_eligible": [not self._by_chat[row.chat_id].chat.is_mass for row in rows],
-            },
-        ).fetchone()
-        self._changed += found[0] if found else 0
+        self._changed += SQL.value(
+            self._connection,
+            "upsert_interactions",
+            **columns,
+            due_after=due_after_seconds,
+            minimum=minimum_messages,
+            is_eligible=[not self._by_chat[row.chat_id].chat.is_mass for row in rows],
+        )
         run(query("interactions", "assign_messages"), columns)
         self._save_participants(rows)
         if others := [row for row in rows if self._by_chat[row.chat_id].chat.kind != "direct"]:
@@ -227,11 +218,11 @@ class PostgresChatBatch:
     def finish(self) -> int:
         """Drop interactions of the stretches that are no more, move what they held; returns how many changed in all."""
         run = self._connection.execute
-        vanished = _rows(self._connection, "vanished", self._bounds())
+        vanished = SQL.rows(self._connection, "vanished", **self._bounds())
         if vanished:
             run(
                 query("interactions", "retire"),
-                _columns(vanished, "id", "heir", "day", "chat_id", "from_at", "to_at"),
+                columns_of(vanished, "id", "heir", "day", "chat_id", "from_at", "to_at"),
             )
         run(
             query("interactions", "drop_marks"),
@@ -247,7 +238,3 @@ def _chunks(cursor: ServerCursor[SegmentMessage]) -> Iterator[list[SegmentMessag
             yield list(chunk)
         if len(rows) < CHUNK_MESSAGES:
             return
-
-
-def _columns(rows: Sequence[Any], *names: str) -> dict[str, list[Any]]:
-    return {name: [getattr(row, name) for row in rows] for name in names}

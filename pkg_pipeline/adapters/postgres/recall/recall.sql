@@ -140,11 +140,11 @@ SELECT c.no, c.id, c.source, h.source AS chat_source, h.external_id AS chat_exte
            WHERE e.chunk_no = c.no AND e.space_id = %(space)s                                                       --? vectors
        )) AS similarity,                                                                                            --? vectors
        NULL::float8 AS similarity,                                                                                  --? words_only
-       c.interaction_id, c.subject_id, c.sender_entity_id, p.name, coalesce(p.is_self, false), c.passage, c.passages,
+       c.interaction_id, c.subject_id, c.sender_entity_id, p.name AS speaker, coalesce(p.is_self, false) AS is_self, c.passage, c.passages,
        c.importance,
        CASE WHEN EXISTS (
            SELECT FROM interaction_summaries o WHERE o.interaction_id = c.interaction_id AND o.dirty_reason = 'deleted'
-             AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{{}}' ELSE c.topics END, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
+             AND (o.status = 'dirty' OR b.built_at <= o.updated_at)) THEN '{{}}' ELSE c.topics END AS topics, f.similarity IS NOT NULL AS is_near, f.lexical IS NOT NULL AS is_worded
 FROM found f
 JOIN memory_chunks c ON c.no = f.no AND NOT c.is_withheld
 JOIN chats h ON h.id = c.chat_id

@@ -16,6 +16,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from pgvector import HalfVector
+from psycopg.rows import namedtuple_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.as_sent import AsSent
@@ -82,13 +83,13 @@ class PostgresRecallStore:
             "name_scan": NAME_SCAN,
             "name_limit": NAME_LIMIT,
         }
-        row = read_rows(self._connections, text, [given[name] for name in names])[0]
-        return _facts(row, scopes, is_timed=is_timed)
+        (found,) = read_rows(self._connections, text, [given[name] for name in names], row=namedtuple_row)
+        return _facts(found, scopes, found.in_range if is_timed else None)
 
     def search(self, query: SearchQuery) -> list[Candidate]:
         """One round trip, and one before it where a time of a big scope was not counted with the facts."""
         text, given = search_statement(self._with_time_counted(query), self._limits)
-        return _best(read_rows(self._connections, text, given), query.limit)
+        return _best(read_rows(self._connections, text, given, row=namedtuple_row), query.limit)
 
     def _with_time_counted(self, query: SearchQuery) -> SearchQuery:
         """A question may name a time after its facts were asked."""
@@ -249,61 +250,54 @@ def _end(query: SearchQuery) -> datetime:
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _facts(row: Sequence[Any], scopes: tuple[UUID, ...], *, is_timed: bool) -> QuestionFacts:
-    space_id, model, dimensions, is_entity_known, is_chat_known, sizes, are_indexed, *rest = row
-    in_range = rest.pop(0) if is_timed else None
-    frequencies, meant, names = rest
-    counts: dict[int, int] = {int(term): int(chunks) for term, chunks in frequencies or ()}
+def _facts(found: Any, scopes: tuple[UUID, ...], in_range: list[int] | None) -> QuestionFacts:
+    counts: dict[int, int] = {int(term): int(chunks) for term, chunks in found.frequencies or ()}
     total = counts.pop(0, 0)
-    unknown = None if is_entity_known and is_chat_known else "chat" if is_entity_known else "entity"
+    sizes = found.sizes or ()
+    unknown = None if found.is_entity_known and found.is_chat_known else "chat" if found.is_entity_known else "entity"
     return QuestionFacts(
         unknown=unknown,
-        space=None if space_id is None else Space(space_id, model, dimensions, "active"),
+        space=None if found.space_id is None else Space(found.space_id, found.model, found.dimensions, "active"),
         scopes=tuple(
             ScopeFacts(scope, size, is_indexed, counted)
             for scope, size, is_indexed, counted in zip(
-                scopes, sizes or (), are_indexed or (), in_range or [None] * len(sizes or ()), strict=False
+                scopes, sizes, found.are_indexed or (), in_range or [None] * len(sizes), strict=False
             )
         ),
         chunks=total,
         document_frequencies=counts,
-        meant=tuple(meant or ()),
-        names=frozenset(names or ()),
+        meant=tuple(found.meant or ()),
+        names=frozenset(found.names or ()),
     )
 
 
-def _best(rows: Sequence[Sequence[Any]], limit: int) -> list[Candidate]:
+def _best(rows: Sequence[Any], limit: int) -> list[Candidate]:
     """Without what is in neither list once the spare ones are gone; the order stays."""
-    near = {row[0] for row in [row for row in rows if row[-2]][:limit]}
-    worded = sorted((row for row in rows if row[-1]), key=lambda row: (-row[_LEXICAL], row[0]))[:limit]
-    kept = near.union(row[0] for row in worded)
-    return [_candidate(row[:-2]) for row in rows if row[0] in kept]
+    near = [one.no for one in rows if one.is_near][:limit]
+    worded = sorted((one for one in rows if one.is_worded), key=lambda one: (-one.lexical, one.no))[:limit]
+    kept = {*near, *(one.no for one in worded)}
+    return [_candidate(one) for one in rows if one.no in kept]
 
 
-_LEXICAL = 10
-
-
-def _candidate(row: Sequence[Any]) -> Candidate:
-    """The statement selects these columns in this order."""
-    no, identity, source, chat_source, chat_external_id, kind, title, at, text, message_ids, *rest = row
-    lexical, similarity, interaction, subject, sender, name, is_self, passage, passages, importance, topics = rest
+def _candidate(found: Any) -> Candidate:
+    source, chat = found.chat_source, found.chat_external_id
     return Candidate(
-        no=no,
-        id=identity,
-        source=source,
-        chat=ContextChat(chat_source, chat_external_id, kind, title),
-        at=at,
-        text=text,
-        message_ids=tuple(message_key(chat_source, chat_external_id, external_id) for external_id in message_ids),
-        lexical=lexical,
-        similarity=similarity,
-        interaction_id=interaction,
-        subject_id=subject,
-        sender_entity_id=sender,
-        speaker=name,
-        is_self=is_self,
-        passage=passage,
-        passages=passages,
-        importance=importance,
-        topics=tuple(topics),
+        no=found.no,
+        id=found.id,
+        source=found.source,
+        chat=ContextChat(source, chat, found.kind, found.title),
+        at=found.at,
+        text=found.text,
+        message_ids=tuple(message_key(source, chat, external_id) for external_id in found.message_ids),
+        lexical=found.lexical,
+        similarity=found.similarity,
+        interaction_id=found.interaction_id,
+        subject_id=found.subject_id,
+        sender_entity_id=found.sender_entity_id,
+        speaker=found.speaker,
+        is_self=found.is_self,
+        passage=found.passage,
+        passages=found.passages,
+        importance=found.importance,
+        topics=tuple(found.topics),
     )
