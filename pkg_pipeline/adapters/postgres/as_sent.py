@@ -1,6 +1,5 @@
-"""Parameters in the binary form of the type that a statement casts them to: vectors and bits as they lie in memory.
-
-Known to every connection, since a connection takes over what is registered when it is made: ``engine`` imports this.
+"""Parameters in PostgreSQL's binary format: vectors and bit strings. Imported by ``engine`` so that every connection
+adapts it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A queue between an answer and the record of it: the read never waits for its record and never fails with it.
-
-What the queue cannot take is dropped and counted in ``lost``. What a record is and how it is kept is the sink's.
-"""
+"""A bounded queue in front of a sink: a read neither waits for its record nor fails with it."""
 
 from __future__ import annotations
 
@@ -24,12 +21,12 @@ class BatchSink(Protocol[Record]):
         ...
 
     def put_many(self, receipts: list[Record]) -> None:
-        """Keep them, or count them as lost; raises nothing."""
+        """Save them or count them as lost; raises nothing."""
         ...
 
 
 class BackgroundSink(Generic[Record]):
-    """Hands records to a sink behind the answer. The first one starts its thread; ``close`` writes the rest."""
+    """Passes records to a sink in a thread, which starts with the first record."""
 
     def __init__(self, sink: BatchSink[Record], *, size: int = QUEUE_RECORDS, name: str = "receipts") -> None:
         self._sink = sink
@@ -42,7 +39,6 @@ class BackgroundSink(Generic[Record]):
 
     @property
     def lost(self) -> int:
-        """Records that were not kept since the start."""
         return self._overflown + self._sink.lost
 
     def put(self, receipt: Record) -> None:
@@ -56,7 +52,7 @@ class BackgroundSink(Generic[Record]):
             self._overflown += 1
 
     def flush(self, timeout_seconds: float) -> bool:
-        """Wait until what was put before is kept or lost; False where that took too long."""
+        """Wait until everything put so far is saved or lost; False on timeout."""
         if self._thread is None or self._closed:
             return True
         done = threading.Event()

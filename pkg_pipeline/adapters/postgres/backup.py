@@ -1,4 +1,4 @@
-"""The whole memory as one file and back, by the bundled pg_dump, pg_restore and psql: the schemas that are ours."""
+"""Backup and restore of our schemas with the bundled pg_dump, pg_restore and psql."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ CHUNK_BYTES = 1 << 16
 LOCK_SECONDS = 30
 FIRST_WITH_TRANSACTION_TIMEOUT = 170000
 TRANSACTION_TIMEOUT = b"SET transaction_timeout = 0;\n"
-"""pg_restore writes it for every server; those before 17 refuse it."""
+"""Written by pg_restore; servers before 17 reject it."""
 
 
 class BackupFailed(Exception):
-    """One line: what is wrong, mostly what PostgreSQL's tool said."""
+    """One line, usually the message of PostgreSQL's tool."""
 
 
 def dump(url: str, file: Path) -> int:
-    """Write everything to ``file`` (custom format, compressed); returns its bytes. Never leaves half a file.
-
-    Only its owner may read the file: all that was said is in it. Raises BackupFailed.
+    """Write everything to ``file`` (custom format, mode 0600); returns its bytes. Never leaves a partial file. Raises
+    BackupFailed.
     """
     if migrate.current(url) is None:
         raise BackupFailed("there is nothing to back up: this database has no memory yet")
@@ -68,9 +67,7 @@ def dump(url: str, file: Path) -> int:
 
 
 def restore(url: str, file: Path) -> None:
-    """Replace everything by what ``file`` holds, in one transaction: it is all there or nothing changed.
-
-    pg_restore reads, psql writes, and COMMIT is only said once pg_restore has come to the file's end in good order.
+    """Replace everything by the contents of ``file`` in one transaction, committed only after pg_restore succeeded.
     Raises BackupFailed.
     """
     check(file)
@@ -107,7 +104,7 @@ def restore(url: str, file: Path) -> None:
 
 
 def check(file: Path) -> None:
-    """Whether ``file`` is a backup of this program and as it was written. Raises BackupFailed."""
+    """Check that ``file`` is an unchanged backup of this program. Raises BackupFailed."""
     try:
         with file.open("rb") as stream:
             head = stream.read(len(MAGIC))
@@ -127,7 +124,7 @@ def check(file: Path) -> None:
 
 
 def kept(file: Path) -> dict[str, str]:
-    """What the memory in ``file`` keeps about itself (``installation``). Raises BackupFailed."""
+    """The table ``installation`` of the backup. Raises BackupFailed."""
     told = ("--data-only", "--schema", SCHEMA, "--table", "installation", "--file=-", str(file))
     said = subprocess.run(_command("pg_restore", *told), stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if said.returncode != 0:
@@ -141,7 +138,6 @@ def kept(file: Path) -> dict[str, str]:
 
 
 def is_empty(url: str) -> bool:
-    """Whether the database holds no message."""
     if migrate.current(url) is None:
         return True
     with connect(url) as connection:
@@ -149,13 +145,13 @@ def is_empty(url: str) -> bool:
 
 
 def has_unfinished_runs(url: str) -> bool:
-    """Whether a run of Dagster's stands as queued or under way."""
+    """Whether a Dagster run is queued or running."""
     with connect(url, search_path=DAGSTER_SCHEMA) as connection:
         return WORK.value(connection, "runs_table") is not None and WORK.value(connection, "unfinished_runs")
 
 
 def drop(url: str) -> list[str]:
-    """Drop our schemas with everything in them; returns those that were there."""
+    """Drop our schemas; returns those that existed."""
     dropped: list[str] = []
     with connect(url, search_path="public") as connection:
         for schema in SCHEMAS:
@@ -166,7 +162,7 @@ def drop(url: str) -> list[str]:
 
 
 def _seal(part: Path) -> None:
-    """Add the digest of all bytes. pg_restore reads past it and would itself notice few changes in definitions."""
+    """Append the SHA-256 of all bytes, which pg_restore ignores."""
     with part.open("r+b") as stream:
         made = hashlib.file_digest(stream, "sha256").hexdigest()
         stream.seek(0, os.SEEK_END)
@@ -176,7 +172,7 @@ def _seal(part: Path) -> None:
 
 
 def _is_changed(file: Path) -> bool:
-    """Whether the digest at the end is another than that of the bytes before it; older backups have none."""
+    """Whether the SHA-256 at the end does not match; backups without one count as unchanged."""
     with file.open("rb") as stream:
         length = stream.seek(0, os.SEEK_END) - SEALED_BYTES
         stream.seek(max(length, 0))
@@ -192,7 +188,7 @@ def _is_changed(file: Path) -> bool:
 
 
 def _remove_left(file: Path) -> None:
-    """Half files beside ``file`` of backups whose process was killed."""
+    """Delete partial files of killed backups."""
     for part in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
         number = part.name.split(".")[-2]
         if number.isdecimal() and not psutil.pid_exists(int(number)):
@@ -231,7 +227,7 @@ def _command(program: str, *arguments: str) -> list[str]:
 
 
 def _address(url: str) -> str:
-    """Everything that the URL says of the server but the password, which all could read on a command line."""
+    """The connection string without the password: command lines are public."""
     return make_conninfo(**{**conninfo_to_dict(libpq_url(url)), "password": None})
 
 
@@ -250,7 +246,7 @@ def _run(command: Sequence[str], url: str) -> None:
 
 
 def _telling(words: IO[bytes], program: str, url: str) -> str:
-    """The first line of an error, without line numbers of a script that nobody sees and without what was said."""
+    """The first line of an error, without the line numbers of the generated script."""
     words.seek(0)
     lines = [line for line in words.read().decode(errors="replace").splitlines() if line.strip()]
     telling = next((line for line in lines if "error:" in line.lower()), lines[0] if lines else "failed without a word")

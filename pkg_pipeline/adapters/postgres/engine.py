@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: DSN forms, the pool, what the server must be. No statement of the memory is here."""
+"""Connections to PostgreSQL: URLs, the pool, checks of the server."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ WAIT_SECONDS = 30.0
 STARVED_WAIT_SECONDS = 1.0
 
 SEARCH_OPTIONS = "-chnsw.ef_search=1000 -chnsw.iterative_scan=relaxed_order -chnsw.max_scan_tuples=40000"
-"""How far an index of vectors is searched. Said once a connection, so that no search needs a round trip for it."""
+"""How far a vector index is searched; set per connection, which saves a round trip per search."""
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 QUIET = logging.NullHandler()
-"""What a pool has to tell it raises; where nobody listens, Python would print its tries on standard error."""
+"""The pool raises its errors; without a handler Python would also print every retry."""
 
 STALE_PLANS = (
     psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
     psycopg.errors.InvalidSqlStatementName,  # it could not be prepared while the schema was another
 )
-"""Another connection does better."""
+"""Errors of prepared statements after a migration; another connection succeeds."""
 
 SCHEMA_CHANGES = (
     *STALE_PLANS,
@@ -46,17 +46,16 @@ SCHEMA_CHANGES = (
     psycopg.errors.InvalidSchemaName,
     psycopg.errors.InternalError_,  # something was dropped while it was looked up
 )
-"""What a statement meets while a migration runs under it."""
+"""Errors of statements that ran during a migration."""
 
 
 class DatabaseUnavailable(Exception):
-    """The server cannot be used; the message is one line that says why and what to do."""
+    """The server cannot be used; the message is one line with the cause and what to do."""
 
 
 def libpq_url(url: str) -> str:
-    """A SQLAlchemy or postgres URL in one plain form: libpq's, no driver name, everything special percent-encoded.
-
-    Raises DatabaseUnavailable, whose line never repeats the URL: it may hold a password in an unexpected place.
+    """A SQLAlchemy or postgres URL as a percent-encoded libpq URL. Raises DatabaseUnavailable, never quoting the URL
+    (passwords).
     """
     scheme, separator, rest = url.strip().partition("://")
     if not separator or scheme.split("+")[0] not in ("postgres", "postgresql"):
@@ -85,26 +84,23 @@ def libpq_url(url: str) -> str:
 
 
 def with_options(url: str, **options: str) -> str:
-    """The URL with query parameters added or replaced."""
     parts = urlsplit(libpq_url(url))
     query = {**dict(parse_qsl(parts.query)), **options}
     return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode(query, quote_via=quote, safe='')}"
 
 
 def with_database(url: str, database: str) -> str:
-    """The same server, another database."""
     parts = urlsplit(libpq_url(url))
     return f"{parts.scheme}://{parts.netloc}/{quote(database, safe='')}{'?' + parts.query if parts.query else ''}"
 
 
 def sqlalchemy_url(url: str, *, driver: str, search_path: str) -> str:
-    """For tools that want SQLAlchemy's form (Alembic, Dagster's storage)."""
     given = with_options(url, options=_options(libpq_url(url), f"-csearch_path={search_path}"))
     return given.replace("postgresql://", f"postgresql+{driver}://", 1)
 
 
 def connect(url: str, *, search_path: str = f"{SCHEMA},public", autocommit: bool = False) -> Connection:
-    """One connection. Raises DatabaseUnavailable with one clear line."""
+    """Raises DatabaseUnavailable."""
     url = libpq_url(url)
     try:
         return psycopg.connect(
@@ -119,12 +115,12 @@ def connect(url: str, *, search_path: str = f"{SCHEMA},public", autocommit: bool
 
 
 def _options(url: str, ours: str) -> str:
-    """Options that the URL itself carries, then ours, which win."""
+    """The options of the URL, then ours, which take precedence."""
     return f"{conninfo_to_dict(url).get('options') or ''} {ours}".strip()
 
 
 def explain(error: Exception, url: str) -> str:
-    """One line for a failed connection: what is wrong, where, what to do. Never shows the password."""
+    """One line for a failed connection: cause, place, remedy. Never shows the password."""
     given = conninfo_to_dict(libpq_url(url))
     place = str(given.get("host") or "the local socket")
     where = f"{place}:{given['port']}" if given.get("port") and not place.startswith("/") else place
@@ -161,7 +157,7 @@ def value(connection: Connection, statement: LiteralString, given: Params | None
 
 
 def without_password(text: str, url: str) -> str:
-    """``text`` with the password of ``url`` made unreadable, should it occur."""
+    """``text`` with the password of ``url`` masked."""
     password = str(conninfo_to_dict(libpq_url(url)).get("password") or "")
     for form in {password, quote(password, safe="")} - {""}:
         text = text.replace(form, "***")
@@ -169,7 +165,7 @@ def without_password(text: str, url: str) -> str:
 
 
 def require(connection: Connection) -> None:
-    """The server's version and pgvector. Raises DatabaseUnavailable."""
+    """Check server version and pgvector. Raises DatabaseUnavailable."""
     version = connection.info.server_version
     if version < OLDEST_SERVER:
         raise DatabaseUnavailable(
@@ -196,11 +192,8 @@ def require(connection: Connection) -> None:
 
 
 class _Pool(ConnectionPool):
-    """Throws a connection away on which a statement found another schema than the one it was planned for.
-
-    The connection goes on believing in its prepared statements, which then fail for as long as it lives. Whoever asks
-    after somebody waited in vain waits ``STARVED_WAIT_SECONDS`` at most until there is a connection again: what ends a
-    run (leases given back, the ledger) asks several times, and the waits would add up to minutes.
+    """Closes connections whose prepared statements a migration made unusable. After one timeout further callers wait at
+    most ``STARVED_WAIT_SECONDS``: the several steps that end a run would otherwise add up to minutes.
     """
 
     _is_starved = False
@@ -231,11 +224,10 @@ def pool(
     is_checked: bool | None = None,
     wait_seconds: float = WAIT_SECONDS,
 ) -> ConnectionPool:
-    """A pool of ``size`` connections, opened; the caller closes it.
+    """An open pool of ``size`` connections; the caller closes it.
 
-    A ``readonly`` pool is for reads that are repeated many times: it plans each statement once. Unless ``is_checked``
-    (by default all but readonly ones), whoever uses it tries again on a broken connection, which saves the round trip
-    that would look first. Nobody waits longer than ``wait_seconds`` for one that is free.
+    ``readonly`` pools plan each statement once (generic plans) and by default skip the check of a connection before use
+    (``is_checked``): readers retry instead. ``wait_seconds`` bounds the wait for a free connection.
     """
     logging.getLogger("psycopg").addHandler(QUIET)
     url = libpq_url(url)
@@ -260,6 +252,5 @@ def pool(
 
 @contextmanager
 def transaction(connections: ConnectionPool) -> Iterator[Connection]:
-    """One transaction on a pooled connection."""
     with connections.connection() as connection, connection.transaction():
         yield connection

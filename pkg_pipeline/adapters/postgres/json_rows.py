@@ -1,4 +1,4 @@
-"""Frozen records as JSON objects for ``jsonb`` columns, and back: dates and ids as text, tuples as arrays."""
+"""Frozen records as JSON for ``jsonb`` columns, and back."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PLAIN: dict[Any, Callable[[Any], Any]] = {
 
 
 def rows_of(records: Iterable[Any]) -> list[dict[str, Any]]:
-    """One object a record, with the record's own field names."""
+    """One object per record; dates and ids as text, tuples as arrays."""
     return orjson.loads(orjson.dumps(list(records)))
 
 
 def record_of(make: type[Record], row: Mapping[str, Any]) -> Record:
-    """The record that ``rows_of`` wrote. What it did not have yet has its default, what no field names is left."""
+    """The record of ``rows_of``; missing fields take their default, unknown ones are ignored."""
     return make(**{name: read(row[name]) for name, read in _readers(make).items() if name in row})
 
 
@@ -38,7 +38,6 @@ def _readers(make: type[Any]) -> dict[str, Callable[[Any], Any]]:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """From JSON to a value of this type."""
     if get_origin(hint) is tuple:
         one = _reader(get_args(hint)[0])
         return lambda values: tuple(map(one, values))

@@ -1,7 +1,5 @@
-"""Loader of the named statements of the rooms.
-
-They stand in the rooms' ``*.sql``: ``-- name: NAME`` starts one, ``--`` lines describe it. Those of the reads are
-composed in the rooms' ``statements.py`` and stand in ``compiled.json`` as text, so that no read loads SQLAlchemy.
+"""Loads named statements: of the rooms' ``*.sql`` (``-- name: NAME`` starts one), and those compiled from
+``statements.py`` into ``compiled.json``, so that reads do not import SQLAlchemy.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ class UnknownQuery(KeyError):
 
 @cache
 def files() -> dict[str, Path]:
-    """Every file of statements by its name without ``.sql``; migrations are none."""
+    """Statement files by name without ``.sql``; migrations are none."""
     return {path.stem: path for path in Path(__file__).parent.glob("*/*.sql")}
 
 
 @cache
 def compiled() -> dict[str, dict[str, LiteralString]]:
-    """The composed statements: room → name → text."""
+    """Room → name → text."""
     return orjson.loads(COMPILED.read_bytes())
 
 
@@ -52,12 +50,11 @@ def _load(file: str) -> dict[str, LiteralString]:
 
 
 def names(file: str) -> list[str]:
-    """All statements of ``FILE.sql`` and of the room of that name."""
     return list(_load(file))
 
 
 def query(file: str, name: str) -> LiteralString:
-    """The statement ``name`` of ``FILE.sql`` or of the room of that name. Raises UnknownQuery."""
+    """A statement of ``FILE.sql`` or of the room of that name. Raises UnknownQuery."""
     try:
         return _load(file)[name]
     except KeyError:

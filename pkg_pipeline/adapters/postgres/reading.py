@@ -1,4 +1,4 @@
-"""Reads over a pool whose connections are not looked at before use. What is asked is the business of each store."""
+"""Reads over a pool that does not check connections before use."""
 
 from __future__ import annotations
 
@@ -24,30 +24,27 @@ _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
 
 class Reads:
-    """The statements of one file over a pool, each prepared once a connection. Raises ``StoreUnavailable``."""
+    """Statements of one file, prepared once per connection. Raises ``StoreUnavailable``."""
 
     def __init__(self, connections: ConnectionPool, file: str) -> None:
         self._connections = connections
         self._file = file
 
     def rows(self, record: type[Row], name: str, /, **parameters: Any) -> list[Row]:
-        """A record a row, its fields by the names of the columns."""
+        """One ``record`` per row, fields by column name."""
         return self._read(name, parameters, class_row(record))
 
     def first(self, record: type[Row], name: str, /, **parameters: Any) -> Row | None:
-        """The first row, if there is one."""
         return next(iter(self.rows(record, name, **parameters)), None)
 
     def named(self, name: str, /, **parameters: Any) -> list[Any]:
-        """A named tuple a row."""
         return self._read(name, parameters, namedtuple_row)
 
     def values(self, name: str, /, **parameters: Any) -> list[Any]:
-        """The only column of each row."""
         return self._read(name, parameters, scalar_row)
 
     def value(self, name: str, /, **parameters: Any) -> Any:
-        """The only column of the first row; None where there is none."""
+        """The only column of the first row, or None."""
         return next(iter(self.values(name, **parameters)), None)
 
     def _read(self, name: str, parameters: dict[str, Any], row: Any) -> list[Any]:
@@ -57,15 +54,13 @@ class Reads:
 
 @cache
 def numbered(file: str, name: str) -> tuple[LiteralString, tuple[str, ...]]:
-    """A statement with $1, $2 … for its named parameters, and their names in that order.
-
-    Done once: psycopg would take a statement of this length apart again at every execution (0.5 ms).
+    """A statement with $1, $2 … in place of its named parameters, and their names in that order. Cached: psycopg would
+    parse it at every execution (0.5 ms).
     """
     return numbered_text(query(file, name))
 
 
 def numbered_text(statement: str) -> tuple[LiteralString, tuple[str, ...]]:
-    """The same for a statement that was put together from several."""
     names: list[str] = []
 
     def number(found: re.Match[str]) -> str:
@@ -82,10 +77,8 @@ def numbered_text(statement: str) -> tuple[LiteralString, tuple[str, ...]]:
 def read_rows(
     connections: ConnectionPool, text: LiteralString, given: Sequence[Any], *, row: RowFactory[Any] = tuple_row
 ) -> list[Any]:
-    """Rows of a statement with numbered parameters, each made by ``row``. Raises StoreUnavailable; tried twice.
-
-    A restarted server leaves idle connections broken, and a change of the schema the plans that they keep: only using
-    them tells.
+    """Rows of a statement with numbered parameters; one retry on another connection, for those broken by a restart or
+    with plans outdated by a migration. Raises StoreUnavailable.
     """
     try:
         return _rows(connections, text, given, row, keeps_plan=True)

@@ -1,4 +1,4 @@
-"""The named statements of one file, run on a connection or on one of a pool; rows by the names of their columns."""
+"""The named statements of one file, run on a connection or a pool."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Row = TypeVar("Row")
 
 
 def named(**columns: Any) -> Any:
-    """A named tuple, which is what rows are where nothing else is made of them."""
+    """Marker: rows as named tuples."""
     raise NotImplementedError(columns)
 
 
 def record_row(make: Callable[..., Row]) -> RowFactory[Row]:
-    """Rows as ``make`` of their columns, arrays as tuples: records are frozen."""
+    """Rows as ``make`` called with their columns; arrays become tuples."""
     if make is named:
         return namedtuple_row  # pyright: ignore[reportReturnType]
     return kwargs_row(
@@ -32,7 +32,7 @@ def record_row(make: Callable[..., Row]) -> RowFactory[Row]:
 
 
 class Statements:
-    """Those of ``FILE.sql``. On a pool each is a transaction of its own."""
+    """Statements of ``FILE.sql``. On a pool each is its own transaction."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -41,11 +41,11 @@ class Statements:
         return query(self.file, name)
 
     def execute(self, connection: Connection, name: str, given: dict[str, Any], row: Any = namedtuple_row) -> Any:
-        """One statement, by its name: where it can be killed, in tests. Returns its cursor."""
+        """Returns the cursor. Tests kill workers here, by statement name."""
         return connection.cursor(row_factory=row).execute(self.text(name), given or None)
 
     def run(self, on: Connection | ConnectionPool, name: str, /, **given: Any) -> int:
-        """How many rows it gave or changed."""
+        """Returns the row count."""
         return self._ask(on, name, given, tuple_row, lambda cursor: cursor.rowcount)
 
     def rows(
@@ -56,7 +56,6 @@ class Statements:
     def one(
         self, on: Connection | ConnectionPool, name: str, make: Callable[..., Row] = named, /, **given: Any
     ) -> Row | None:
-        """The first row, if there is one."""
         return self._ask(on, name, given, record_row(make), Cursor.fetchone)
 
     def values(self, on: Connection | ConnectionPool, name: str, /, **given: Any) -> list[Any]:
@@ -64,7 +63,7 @@ class Statements:
         return self._ask(on, name, given, scalar_row, Cursor.fetchall)
 
     def value(self, on: Connection | ConnectionPool, name: str, /, **given: Any) -> Any:
-        """The first column of the first row, None where there is none."""
+        """The first column of the first row, or None."""
         return self._ask(on, name, given, scalar_row, Cursor.fetchone)
 
     def _ask(
@@ -80,16 +79,16 @@ class Statements:
 
 
 def columns_of(records: Iterable[Any], *names: str) -> dict[str, list[Any]]:
-    """A list for each of these fields, as ``unnest`` takes them."""
+    """One list per field, for ``unnest``."""
     records = list(records)
     return {name: [getattr(record, name) for record in records] for name in names}
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass as parameters of their names."""
+    """The fields of a dataclass as parameters."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def part(make: type[Row], columns: dict[str, Any]) -> Row:
-    """A record of those columns that are its fields, which are taken out."""
+    """A record of the columns that are its fields, which are removed from ``columns``."""
     return make(**{field.name: columns.pop(field.name) for field in fields(make)})  # pyright: ignore[reportArgumentType]

@@ -1,4 +1,4 @@
-"""A chat out of every table: the statements of ``erasing.sql`` in the order that foreign keys and locks ask for."""
+"""Erasing a chat from every table, with the statements of ``erasing.sql``."""
 
 from __future__ import annotations
 
@@ -37,13 +37,11 @@ _MADE = (
 
 
 class PostgresErasure:
-    """The steps of erasing a chat."""
-
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def content(self, chat_id: UUID) -> Erased | None:
-        """Messages and all that was made of them, in one transaction; None where there is no such chat."""
+        """Delete messages and everything derived from them, in one transaction; None if there is no such chat."""
         with transaction(self._connections) as connection:
             chat = SQL.one(connection, "lock_chat", chat=chat_id)
             if chat is None:
@@ -63,7 +61,7 @@ class PostgresErasure:
         return Erased(tuple(given["people"]), tuple(given["interactions"]), messages, interactions, summaries, facts)
 
     def chunks(self, chat_id: UUID, interactions: Sequence[UUID]) -> int:
-        """Whoever makes chunks of these interactions holds them: it is waited for."""
+        """Waits for workers that hold these interactions while they build chunks."""
         removed = 0
         with self._connections.connection() as connection:
             ids = sorted({*interactions, *SQL.values(connection, "interactions", chat=chat_id)})
@@ -81,7 +79,7 @@ class PostgresErasure:
         return removed
 
     def chat(self, chat_id: UUID, people: Sequence[UUID]) -> int:
-        """The chat itself, and those of ``people`` whom nothing else mentions; how many of them."""
+        """Delete the chat and those of ``people`` mentioned nowhere else; returns how many people."""
         given: dict[str, Any] = {"chat": chat_id, "people": list(people)}
         with transaction(self._connections) as connection:
             for step in ("lock_selves", "lock_chat", "delete_members", "delete_chat"):

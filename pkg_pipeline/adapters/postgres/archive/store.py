@@ -1,4 +1,4 @@
-"""The archive's store: partitions by month, batches of whole interactions moved out and given back, months dropped."""
+"""The archive's store: monthly partitions, interactions moved out and restored, months dropped."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PARTITION = "archived_messages_{month:%Y_%m}"
 
 
 class ArchiveBusy(Exception):
-    """Somebody reads or writes the messages now; the message is one line."""
+    """Other connections use the messages now; the message is one line."""
 
 
 class PostgresArchiveStore:
-    """Texts out and back, months as wholes; every call may be repeated."""
+    """Every call may be repeated."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -31,7 +31,7 @@ class PostgresArchiveStore:
     # ── out ───────────────────────────────────────────────────────────────────────────────────
 
     def unattempted(self, age: ArchiveAge) -> list[date]:
-        """Months with something old enough that no run has looked at yet."""
+        """Months with interactions old enough that no run has looked at yet."""
         return SQL.values(self._connections, "unattempted", ended_before=age.ended_before)
 
     def ready(self, month: date, age: ArchiveAge) -> list[Ready]:
@@ -39,7 +39,7 @@ class PostgresArchiveStore:
         return SQL.rows(self._connections, "ready", Ready, month=month, **_aged(age))
 
     def move(self, month: date, batch: Sequence[Ready], age: ArchiveAge) -> Moved:
-        """Copy, verify, mark and blank; what is no longer ready stays as it is."""
+        """Copy, verify, mark and blank; interactions that are no longer ready stay as they are."""
         given: dict[str, Any] = {
             "month": month,
             "partition": _partition(month),
@@ -72,7 +72,7 @@ class PostgresArchiveStore:
         return [date.fromisoformat(key) for key in SQL.values(self._connections, "waiting")]
 
     def left_of(self, months: Sequence[date], age: ArchiveAge) -> dict[date, MonthLeft]:
-        """What each of the months holds back; those that hold back nothing are missing."""
+        """What each month holds back; months that hold back nothing are missing."""
         after = (age.now - age.ended_before).total_seconds()
         given = {"months": list(months), "minimum": age.minimum_messages, "after": after, **_aged(age)}
         counts: dict[date, dict[HeldBack, int]] = {}
@@ -84,17 +84,17 @@ class PostgresArchiveStore:
         return {month: MonthLeft(held_back, due.get(month)) for month, held_back in counts.items()}
 
     def vacuum(self) -> None:
-        """What was blanked can be written over. Outside of any transaction."""
+        """Outside of any transaction."""
         SQL.run(self._connections, "vacuum")
 
     # ── months as wholes ──────────────────────────────────────────────────────────────────────
 
     def months(self) -> list[KeptMonth]:
-        """All that the archive ever held, oldest first."""
+        """Oldest first."""
         return SQL.rows(self._connections, "months", KeptMonth)
 
     def drop(self, month: date) -> int | None:
-        """Drop a month with its earlier versions, for good; how many messages. None where somebody reads it now."""
+        """Drop a month and its earlier versions for good; returns how many messages, None while it is being read."""
         given = {"month": month, "partition": _partition(month), "mark": MARK}
         try:
             with transaction(self._connections) as connection:
@@ -109,8 +109,8 @@ class PostgresArchiveStore:
     # ── what was deleted ──────────────────────────────────────────────────────────────────────
 
     def blank_deleted(self, before: datetime, *, limit: int) -> int:
-        """Blank at most ``limit`` of those deleted by then: text, parts, metadata, copies, earlier versions. All else
-        of a row stays, and all hashes. One transaction; how many.
+        """Blank text, parts, metadata, copies and revisions of at most ``limit`` deleted messages, in one transaction;
+        hashes stay.
         """
         with transaction(self._connections) as connection:
             if ids := SQL.values(connection, "deleted", before=before, limit=limit):
@@ -122,7 +122,7 @@ class PostgresArchiveStore:
     # ── back ──────────────────────────────────────────────────────────────────────────────────
 
     def archived(self, scope: RestoreScope) -> list[int] | None:
-        """Ids of the archived messages, chat by chat; None where there is no such message, interaction or chat."""
+        """Ids of the archived messages, chat by chat; None where the scope does not exist."""
         if scope.month is not None:
             return SQL.values(self._connections, "archived_of_month", month=scope.month)
         if scope.message is not None:
@@ -135,7 +135,7 @@ class PostgresArchiveStore:
         return [key for key, is_archived in found if is_archived] if found else None
 
     def give_back(self, ids: Sequence[int], *, held_until: datetime) -> Restored:
-        """Texts back into their rows, copies out of the archive, their interactions held; mismatches stay."""
+        """Restore texts, delete the copies and hold the interactions; copies with a wrong hash stay."""
         with transaction(self._connections) as connection:
             SQL.run(connection, "lock_chats_of", ids=list(ids))
             rows = SQL.rows(connection, "give_back", ids=list(ids))
@@ -147,17 +147,14 @@ class PostgresArchiveStore:
         return Restored(messages=len(rows), bytes=sum(row.bytes for row in rows), interactions=len(interactions))
 
     def still_archived(self, ids: Sequence[int]) -> tuple[list[int], int]:
-        """Of these: those whose copy has not their hash, and how many have no copy any more."""
+        """Which of these have a copy with a wrong hash, and how many have no copy."""
         rows = SQL.rows(self._connections, "still_archived", ids=list(ids))
         return [key for key, has_copy in rows if has_copy], sum(not has_copy for _, has_copy in rows)
 
     # ── the disk ──────────────────────────────────────────────────────────────────────────────
 
     def compact(self) -> tuple[int, int]:
-        """Rewrite messages and archive without their holes: bytes before and after. Nobody else may use them.
-
-        Raises ArchiveBusy.
-        """
+        """VACUUM FULL of messages and archive; bytes before and after. Raises ArchiveBusy."""
         with self._connections.connection() as connection:
             before = SQL.value(connection, "sizes")
             try:
@@ -173,7 +170,7 @@ class PostgresArchiveStore:
 
 
 def _make_partition(connection: Connection, given: Mapping[str, Any]) -> None:
-    """Several archivers may come to a new month at once: one makes its table, the others wait and find it."""
+    """Concurrent archivers: one creates the table, the others wait and find it."""
     if not SQL.value(connection, "partition_missing", **given):
         return
     SQL.run(connection, "lock_partitions")

@@ -1,6 +1,5 @@
-"""Compares exports of the same chats and marks what was deleted in between: part of the ingest stage's store.
-
-The rule is ``memory.vanished``; here are its input and what follows. Everything runs in one transaction of the caller.
+"""Finds deleted messages by comparing exports of the same chats (rule: ``memory.message.deletions``), in the caller's
+transaction.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def compare(
     counters: SessionCounters,
     now: datetime,
 ) -> Deletions:
-    """Notes the exports of one file, one a chat, and applies what all exports of these chats say together."""
+    """Save the exports of one file, one per chat, and apply what all exports of these chats say together."""
     chats = [export.chat_id for export in exports]
     connection.execute(query("ingest", "lock_chats"), {"ids": chats, "selves": []})
     _note(connection, exports, _missing(connection, exports), verdict)
@@ -40,7 +39,7 @@ def compare(
 
 
 def _missing(connection: Connection, exports: Sequence[ChatExport]) -> dict[UUID, list[int]]:
-    """What is known within the span of each whole export and not in it. Mostly nothing, which a count tells."""
+    """Known messages within the span of each whole export that are not in it. Usually none, which a count tells."""
     spans = _spans(exports)
     known = {row["place"] - 1: row["known"] for row in _rows(connection, "known_in_spans", spans)}
     lacking = [one for place, one in enumerate(exports) if one.is_whole and known.get(place, 0) > one.taken]
@@ -102,7 +101,7 @@ def _change(
     counters: SessionCounters,
     now: datetime,
 ) -> None:
-    """As where a source itself says so: summaries, profiles and sessions over these messages are looked at again."""
+    """As if the source had reported the deletion: summaries, profiles and sessions over these messages become dirty."""
     touched = counters.touched(connection, chats)
     connection.execute("DROP TABLE IF EXISTS changed")
     connection.execute(query("deletions", "create_changed"), {"gone": gone, "back": back})
@@ -128,7 +127,7 @@ def _known(row: dict[str, Any]) -> KnownExport:
 
 
 def _id(export: ChatExport) -> UUID:
-    """The same for the same content, whenever and under whatever name it is imported."""
+    """The same for the same content, whatever the file's name."""
     content = export.numbers.astype("<i8").tobytes().hex()
     return uuid5(export.chat_id, f"{export.evidence_at.isoformat()} {export.owner} {export.is_whole} {content}")
 

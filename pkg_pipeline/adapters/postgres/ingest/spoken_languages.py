@@ -1,4 +1,4 @@
-"""Which languages a memory's texts are in, counted over its interactions."""
+"""The languages of a memory."""
 
 from __future__ import annotations
 
@@ -9,5 +9,7 @@ from pkg_pipeline.memory.records import Language
 
 
 def spoken_languages(connections: ConnectionPool, *, least_share: float) -> tuple[Language, ...]:
-    """Those of at least ``least_share`` (0 to 1) of the messages, commonest first. One pass over all interactions."""
+    """Languages of at least ``least_share`` (0 to 1) of the messages, most frequent first. One pass over all
+    interactions.
+    """
     return tuple(Statements("rewriting").values(connections, "languages", least_share=least_share))

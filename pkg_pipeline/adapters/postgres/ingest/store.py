@@ -1,4 +1,4 @@
-"""The ingest stage's store: COPY into a staging table and set-based upserts, one transaction a batch."""
+"""The store of imports: COPY into a staging table and set-based upserts, one transaction per batch."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ REPLACING = (
     "keep_late",
     "drop_standing",
 )
-"""What is done, in this order, about messages that were there."""
+"""Statements for messages that were stored already, in this order."""
 
 
 class PostgresIngestStore:
-    """Stores imports; every call is one transaction and may be repeated."""
+    """Every call is one transaction and may be repeated."""
 
     def __init__(
         self,
@@ -57,19 +57,19 @@ class PostgresIngestStore:
         counters: SessionCounters | None = None,
         now: Callable[[], datetime] | None = None,
     ) -> None:
-        """``counters`` know when a session is asked next, by the clock ``now``; else as of the export's time."""
+        """``counters`` schedule sessions by the clock ``now``, or by the export's time without one."""
         self._connections = connections
         self._counters = counters or SessionCounters()
         self._now = now
         self._holding = dict[UUID, Connection]()  # shows other processes that an import under way is alive
 
     def known_selves(self, source: str) -> list[str]:
-        """External ids that are me on this source, from earlier imports."""
+        """External ids on this source known to be me."""
         with self._connections.connection() as connection:
             return SQL.values(connection, "known_selves", source=source)
 
     def begin(self, *, batch_id: UUID, file: str, format_name: str) -> None:
-        """Notes an import, and that those are dead which a process left behind that is gone."""
+        """Record an import, and close imports whose process is gone."""
         with transaction(self._connections) as connection:
             connection.execute(query("ingest", "end_dead_batches"))
         holding = self._holding[batch_id] = self._connections.getconn()
@@ -129,16 +129,15 @@ class PostgresIngestStore:
             )[0]
 
     def compare(self, exports: Sequence[ChatExport], *, verdict: Verdict) -> Deletions:
-        """Notes what a file shows of its chats and finds what was deleted in them, by all exports of theirs.
-
-        ``kept`` is said of what this file lacks, ``accepted`` also of what others lack in these chats.
+        """Save what a file shows of its chats and find deletions by all their exports. ``verdict`` "kept" concerns what
+        this file lacks, "accepted" also what others lack in these chats.
         """
         now = datetime.now(UTC) if self._now is None else self._now()
         with transaction(self._connections) as connection:
             return compare(connection, exports, verdict=verdict, counters=self._counters, now=now)
 
     def name(self, *, chats: Mapping[UUID, ChatNames], entities: Mapping[UUID, tuple[datetime, str]]) -> None:
-        """What each chat is called, and the latest name of each entity with the message's time that carried it."""
+        """Titles of chats, and the latest name of each entity with the time of the message that carried it."""
         with transaction(self._connections) as connection:
             if entities:
                 name_entities(connection, entities)
@@ -158,7 +157,7 @@ class PostgresIngestStore:
 
 
 def lock_selves(connection: Connection, entities: Sequence[EntityRow]) -> list[UUID]:
-    """The entities of the batch that were not me before, under a lock that makes other batches wait; mostly none."""
+    """Entities of the batch that become me, under a lock that makes other batches wait; usually none."""
     selves = [row.id for row in entities if row.is_self]
     if selves:
         connection.execute(query("ingest", "lock_selves"))
@@ -176,14 +175,14 @@ def insert_entities(connection: Connection, entities: Sequence[EntityRow]) -> No
 
 
 def name_entities(connection: Connection, entities: Mapping[UUID, tuple[datetime, str]]) -> None:
-    """Of each the latest message's time that carried the name, and the name; an older one changes nothing."""
+    """The latest name of each entity with its time; an older one changes nothing."""
     named = {"id": list(entities), "at": [at for at, _ in entities.values()]}
     connection.execute(query("ingest", "lock_entities"), {"ids": named["id"]})
     connection.execute(query("ingest", "upsert_names"), {**named, "name": [name for _, name in entities.values()]})
 
 
 def _write_chats(connection: Connection, batch: IngestBatch, selves: Sequence[UUID]) -> None:
-    """New chats, then the lock on all chats of the batch, under which everything else about them is written."""
+    """Insert new chats, then lock all chats of the batch."""
     described = _columns(batch.chats, "id", "source", "external_id", "kind", "category")
     if batch.chats:
         connection.execute(query("ingest", "insert_chats"), described)
@@ -207,10 +206,10 @@ def write_messages(
     now: datetime,
     is_live: bool = False,
 ) -> tuple[IngestCounts, list[Standing]]:
-    """Rows of chats that are locked; what they did, and the sessions among the chats as they are now.
+    """Upsert messages of locked chats; returns counts and the sessions among the chats.
 
-    ``is_live``: the rows are told one after another, so that the order of telling is that of their versions, whatever
-    the clock says; of an export it is the time at which it was written.
+    ``is_live``: rows arrive in the order of their versions, whatever the clock says; for an export ``exported_at``
+    decides.
     """
     run = connection.execute
     touched = counters.touched(connection, {row.chat_id for row in rows})

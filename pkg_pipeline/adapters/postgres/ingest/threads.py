@@ -1,4 +1,4 @@
-"""What the memory has of threads: times of messages, what is covered by folds and searchable, labels."""
+"""The memory's view of LangGraph threads: message times, what is folded and searchable, labels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class PostgresThreadMemory:
-    """What the memory knows of threads."""
-
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
@@ -40,7 +38,7 @@ class PostgresThreadMemory:
         )
 
     def labels(self, source: str) -> Mapping[str, ThreadLabel]:
-        """By thread id: what the memory calls it and has of it."""
+        """By thread id: its label and what is stored of it."""
         with self._connections.connection() as connection:
             rows = connection.execute(query("threads", "labels"), {"source": source}).fetchall()
         return {thread: ThreadLabel(label, messages, folds) for thread, label, messages, folds in rows}

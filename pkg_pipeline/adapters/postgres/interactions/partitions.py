@@ -1,4 +1,4 @@
-"""Partitions that need work: what every path has to agree on. Money is ``llm.budget``'s business."""
+"""The store of partitions that need work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The store of the interactions stage: touched chats in batches, a transaction each, messages read through a cursor."""
+"""The store of the interactions stage: dirty chats in batches of one transaction, messages through a server-side
+cursor.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,17 @@ SQL = Statements("interactions")
 CHUNK_MESSAGES = 5_000
 CHATS_AT_ONCE = 500
 MESSAGES_AT_ONCE = 50_000
-"""Chats a transaction, fewer where they have more messages: locks are held for about half a second. A chat is one at
-least, whatever its size.
-"""
+"""Limits of one transaction (at least one chat), so that locks are held for about half a second."""
 TOTALS_AT_ONCE = 1_000
-"""Entities whose running totals are made again in one transaction."""
+"""Entities per transaction."""
 
 
 class PostgresInteractionStore:
-    """Chats with marks, and batches of them."""
-
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def dirty_chats(self, chats: Collection[UUID] | None = None, *, limit: int | None = None) -> list[UUID]:
-        """Those of ``chats`` (None: of all) that have marks, those with the oldest mark first, at most ``limit``."""
+        """Dirty chats among ``chats`` (None: all), oldest mark first, at most ``limit``."""
         given = {"chats": None if chats is None else list(chats), "limit": limit}
         with self._connections.connection() as connection:
             return [row.chat_id for row in SQL.rows(connection, "dirty_chats", **given)]
@@ -47,9 +45,7 @@ class PostgresInteractionStore:
     def open_batch(
         self, chats: Sequence[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
     ) -> Iterator[PostgresChatBatch]:
-        """The first of ``chats``, as many as one transaction takes. Unless it ``waits``, what another is at work on is
-        passed over.
-        """
+        """As many of ``chats`` as one transaction takes. With ``waits`` False locked chats are skipped."""
         with transaction(self._connections) as connection:
             connection.execute(query("interactions", "create_planned"))
             given = {"chats": list(chats[:CHATS_AT_ONCE]), "messages": MESSAGES_AT_ONCE}
@@ -59,7 +55,7 @@ class PostgresInteractionStore:
             yield PostgresChatBatch(connection, found, asked=len(asked))
 
     def set_category(self, chat_id: UUID, category: ChatCategory | None) -> bool:
-        """What a person says of a chat (P34), above export and rule. False where there is no such chat."""
+        """Set by a person (P34), overriding export and rule. False if there is no such chat."""
         return SQL.value(self._connections, "set_category", chat=chat_id, category=category) == 1
 
     def complete_silent(self, *, before: datetime) -> int:
@@ -67,8 +63,8 @@ class PostgresInteractionStore:
         return SQL.run(self._connections, "complete_silent", before=before)
 
     def refresh_totals(self, chats: Collection[UUID] | None = None) -> int:
-        """Running totals of the entities that saved interactions touched, in ``chats`` or (None) anywhere; returns how
-        many entities.
+        """Recompute totals of entities touched by saved interactions, in ``chats`` or (None) anywhere; returns how
+        many.
         """
         with self._connections.connection() as connection:
             dirty = SQL.rows(connection, "dirty_entities", chats=None if chats is None else list(chats))
@@ -84,7 +80,7 @@ class PostgresInteractionStore:
 
 
 class _Stretch(NamedTuple):
-    """A locked chat with the stretch of it that has to be looked at, and the marks that say so."""
+    """A locked chat, the range of it to segment, and its marks."""
 
     chat: ChatInfo
     from_at: datetime
@@ -99,7 +95,7 @@ class _Stretch(NamedTuple):
 def _open(
     connection: Connection, chats: list[UUID], *, gap_seconds: float, mass_senders: int, waits: bool
 ) -> list[_Stretch]:
-    """Locks the chats and tells what of them has to be looked at; without those that another has done meanwhile."""
+    """Lock the chats and load their ranges; chats that another worker has finished are left out."""
     locked = {row.id: row for row in SQL.rows(connection, "lock_chats" if waits else "lock_free_chats", chats=chats)}
     if len(locked) < len(chats) and (lost := SQL.rows(connection, "lost_chats", chats=chats)):
         connection.execute(query("interactions", "drop_lost_marks"), {"chats": [row.id for row in lost]})
@@ -125,9 +121,7 @@ def _open(
 
 
 class PostgresChatBatch:
-    """Touched chats inside the transaction of ``open_batch``: the first ``asked`` of those given, ``built`` of them
-    locked here with marks.
-    """
+    """Dirty chats inside the transaction of ``open_batch``; ``asked`` of those given were tried, ``built`` locked."""
 
     def __init__(self, connection: Connection, stretches: list[_Stretch], *, asked: int) -> None:
         self._connection = connection
@@ -138,7 +132,7 @@ class PostgresChatBatch:
         self._changed = 0
 
     def chats(self) -> Iterator[tuple[ChatInfo, Iterator[list[SegmentMessage]]]]:
-        """Each chat that has messages, with them: they have to be read before the next chat is asked for."""
+        """Each chat with its messages, which must be read before the next chat is requested."""
         with self._connection.cursor("segments", row_factory=kwargs_row(SegmentMessage)) as cursor:
             cursor.itersize = CHUNK_MESSAGES
             given = self._bounds() | {"is_group": [one.is_group for one in self._stretches]}
@@ -154,7 +148,7 @@ class PostgresChatBatch:
         }
 
     def save(self, rows: Sequence[InteractionRow], *, due_after_seconds: float, minimum_messages: int) -> None:
-        """Upsert; a day whose eligible interactions changed is marked due ``due_after_seconds`` after their end."""
+        """Upsert; marks changed days as due ``due_after_seconds`` after the end of their interactions."""
         if not rows:
             return
         run = self._connection.execute
@@ -216,7 +210,9 @@ class PostgresChatBatch:
         run(query("interactions", "clear_belongs"))
 
     def finish(self) -> int:
-        """Drop interactions of the stretches that are no more, move what they held; returns how many changed in all."""
+        """Delete interactions that no longer exist in the ranges and reassign their rows; returns how many changed in
+        all.
+        """
         run = self._connection.execute
         vanished = SQL.rows(self._connection, "vanished", **self._bounds())
         if vanished:
@@ -232,7 +228,7 @@ class PostgresChatBatch:
 
 
 def _chunks(cursor: ServerCursor[SegmentMessage]) -> Iterator[list[SegmentMessage]]:
-    """The messages as they are fetched, each chunk of one chat."""
+    """Fetched chunks, split so that each is of one chat."""
     while rows := cursor.fetchmany(CHUNK_MESSAGES):
         for _, chunk in groupby(rows, key=lambda row: row.place):
             yield list(chunk)

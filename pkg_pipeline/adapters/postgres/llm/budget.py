@@ -1,4 +1,4 @@
-"""What may still be spent, and what was: the one place that every call of every lane and task asks (P12, P32)."""
+"""Budgets of LLM calls: the one place that every call asks (P12, P32)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LANES: tuple[Lane, ...] = get_args(Lane)
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """What is taken, open reservations included: money of the lane's day over all tasks, calls of one task's period."""
+    """Used amounts including open reservations: USD of the lane's day over all tasks, calls of one task's period."""
 
     usd: float
     calls: int
@@ -36,7 +36,7 @@ class BudgetState:
 
 
 class PostgresBudgetStore:
-    """Implements ``stages.llm.stores.BudgetStore``. Days and weeks are the database clock's in its zone."""
+    """Implements ``BudgetStore``. Days and weeks are those of the database clock in its zone."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str, unanswered_limit: int = UNANSWERED_LIMIT) -> None:
         self._connections = connections
@@ -79,7 +79,7 @@ class PostgresBudgetStore:
                 SQL.run(connection, "settle_lost", lane=lane)
 
     def state(self, *, lane: Lane, task: str, period: Period = "day") -> BudgetState:
-        """What is taken now; nothing is reserved."""
+        """Nothing is reserved."""
         return _state(self._connections, {"lane": lane, "task": task, "period": period, "timezone": self._timezone})
 
 

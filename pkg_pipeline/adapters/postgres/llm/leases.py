@@ -1,4 +1,4 @@
-"""Leases of one kind (W4): claims take them, here they are renewed and given back."""
+"""Leases of one kind (W4): renewed and released here, taken by claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SQL = Statements("leases")
 
 
 class Claimed(Protocol):
-    """What a claim took: its subject and the fencing token."""
+    """A leased subject with its fencing token."""
 
     @property
     def lease_id(self) -> UUID: ...
@@ -25,7 +25,7 @@ class Claimed(Protocol):
 
 
 class Leasing:
-    """A store whose claims are under leases of one kind."""
+    """Base of stores whose claims are leases of one kind."""
 
     _lease_kind: ClassVar[str]
     _connections: ConnectionPool
@@ -33,12 +33,12 @@ class Leasing:
     def take(
         self, on: Connection | ConnectionPool, ids: Sequence[UUID], *, holder: str, lease_seconds: float
     ) -> dict[UUID, int]:
-        """Tokens of those that nobody holds."""
+        """Tokens of the subjects that nobody holds."""
         given = {"kind": self._lease_kind, "ids": list(ids), "holder": holder, "lease": lease_seconds}
         return dict(SQL.rows(on, "take", **given))
 
     def holds(self, connection: Connection, claimed: Claimed) -> bool:
-        """Whether the lease is still the claim's, which nobody takes before the transaction ends."""
+        """Whether the claim still holds its lease; locked until the end of the transaction."""
         given = {"kind": self._lease_kind, "id": claimed.lease_id, "token": claimed.token}
         return SQL.run(connection, "holds", **given) == 1
 
@@ -51,7 +51,7 @@ class Leasing:
             self.give_back(self._connections, *((one.lease_id, one.token) for one in claimed))
 
     def give_back(self, on: Connection | ConnectionPool, *held: tuple[UUID, int]) -> bool:
-        """Whether any of these subjects was still held by its token."""
+        """Whether any of these leases was still held."""
         return SQL.run(on, "give_back", **self._held(held)) > 0
 
     def giving_back(self, connection: Connection, held: tuple[UUID, int]) -> Cursor[Any]:

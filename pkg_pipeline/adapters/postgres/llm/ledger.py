@@ -1,4 +1,4 @@
-"""The ledger of LLM calls, which is the replay cache too (B6, B8)."""
+"""The ledger of LLM calls, also the replay cache (B6, B8)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ SQL = Statements("ledger")
 
 
 class PostgresLedgerStore:
-    """Implements ``stages.llm.stores.LedgerStore``."""
-
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 

@@ -1,4 +1,4 @@
-"""Migrations by Alembic, driven from Python: no alembic.ini, the DSN comes from the caller."""
+"""Alembic driven from Python: no alembic.ini, the URL comes from the caller."""
 
 from __future__ import annotations
 
@@ -49,10 +49,7 @@ LOCK = 7_310_525  # any constant: two processes must not migrate at once
 
 
 def prepare(url: str) -> None:
-    """Schemas and extension, before any revision. Raises DatabaseUnavailable.
-
-    Asks for no right that it does not need: an administrator may have made them already.
-    """
+    """Create schemas and extension if missing, asking for no more rights than needed. Raises DatabaseUnavailable."""
     with connect(url, search_path="public", autocommit=True) as connection:
         require(connection)
         connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
@@ -69,9 +66,8 @@ def prepare(url: str) -> None:
 
 
 def upgrade(url: str, revision: str = "head") -> None:
-    """Bring the memory to ``revision``; idempotent; several processes may call it at once.
-
-    Raises DatabaseUnavailable, also for tables of a newer program.
+    """Upgrade to ``revision``; idempotent and safe to call concurrently. Raises DatabaseUnavailable, also for newer
+    tables.
     """
     prepare(url)
     at = current(url)
@@ -88,7 +84,7 @@ def upgrade(url: str, revision: str = "head") -> None:
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Take revisions back; data of what they made is lost. Raises RevisionUnknown, DatabaseUnavailable."""
+    """Loses the data of the reverted tables. Raises RevisionUnknown, DatabaseUnavailable."""
     check_revision(revision)
     at = current(url)
     if revision != BASE and (at is None or at < revision):
@@ -102,7 +98,7 @@ def downgrade(url: str, revision: str) -> None:
 
 
 def current(url: str) -> str | None:
-    """The revision a database is at, or None for one that was never migrated."""
+    """The revision of a database, None if never migrated."""
     with connect(url) as connection:
         try:
             found = connection.cursor(row_factory=scalar_row).execute(
@@ -114,14 +110,14 @@ def current(url: str) -> str | None:
 
 
 class Installed(NamedTuple):
-    """What a memory was made with: the revision of its tables, and the zone that its days are cut in."""
+    """The revision of the tables and the zone that days are cut in."""
 
     revision: str | None
     timezone: str | None
 
 
 def installed(connection: Connection) -> Installed | None:
-    """What there is, by one statement on an ``autocommit`` connection; None where the tables cannot be read."""
+    """By one statement on an ``autocommit`` connection; None where the tables cannot be read."""
     with connection.cursor(row_factory=class_row(Installed)) as cursor:
         try:
             return cursor.execute(query("work", "installed")).fetchone()

@@ -1,7 +1,4 @@
-"""Which revisions the tables can be at, told from the names of the files. Applying them is ``migrate.py``.
-
-No driver is loaded for it: ``db status`` of a stopped server needs only this.
-"""
+"""The revisions by their file names; loads no driver, for ``db status`` of a stopped server."""
 
 from __future__ import annotations
 
@@ -9,20 +6,19 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 BASE = "base"
-"""The state before any revision: no tables."""
+"""No tables."""
 
 
 class RevisionUnknown(ValueError):
-    """No such revision, or not one to go back to; the message lists what there is."""
+    """No such revision, or none to go back to; the message lists what there is."""
 
 
 def revisions() -> list[str]:
-    """All revisions, oldest first: the numbers of ``versions/NNNN_*.py``; they are linear."""
+    """All revisions, oldest first; they are linear."""
     return sorted(path.name[:4] for path in (FOLDER / "versions").glob("[0-9][0-9][0-9][0-9]_*.py"))
 
 
 def head() -> str:
-    """The newest revision."""
     return revisions()[-1]
 
 

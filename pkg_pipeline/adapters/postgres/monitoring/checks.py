@@ -1,4 +1,4 @@
-"""The asset checks' questions to the tables. Read-only; nothing is repaired and no text leaves this module."""
+"""Queries of the asset checks. Read-only; no text of messages leaves this module."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from pkg_pipeline.memory.verdicts import Coverage, Found
 from pkg_pipeline.stages.monitoring.verification import Days, Question
 
 MOST_SUMMARIES = 20_000
-"""Looked at by one check, newest first: a month of days of 600 interactions."""
+"""Per check, newest first: a month with 600 interactions a day."""
 
 MOST_MESSAGES = 100_000
-"""Looked at by one check, newest first."""
+"""Per check, newest first."""
 
 MOST_WRONG = 500
-"""Items looked at once more after the first glance."""
+"""Suspicious items that are checked again."""
 
 MOST_SESSIONS = 500
-"""Looked at by one check, latest activity first."""
+"""Per check, latest activity first."""
 
 MOST_COUNTED = 5_000
-"""Messages of a session up to which all of it is recounted; of a longer one what came after the HWM."""
+"""Messages of a session that are recounted in full; of longer ones those after the HWM."""
 
 MOST_EXAMPLES = 5
-"""Ids in a verdict."""
 
 MOST_PAGES = 500
-"""Of a table's pages of 8 kB: all of a small memory, a random sample of a large one, at each run another."""
+"""8 kB pages of a table: all of a small memory, else a random sample, new at each run."""
 
 
 MOST: Mapping[str, Mapping[str, int]] = {
@@ -44,7 +43,7 @@ MOST: Mapping[str, Mapping[str, int]] = {
     "unindexed": {"most": MOST_MESSAGES},
     "misfolded": {"most": MOST_SESSIONS, "most_messages": MOST_COUNTED},
 }
-"""Statement → how much it looks at."""
+"""Statement → how many rows it looks at."""
 
 SAMPLED: Mapping[str, Mapping[str, str]] = {
     "summary_orphans": {
@@ -56,11 +55,11 @@ SAMPLED: Mapping[str, Mapping[str, str]] = {
     "chunk_orphans": {"orphans_of_chunks": "memory_chunks", "orphans_of_codes": "chunk_codes"},
     "misfiled_days": {"misfiled_days": "interactions"},
 }
-"""Question → its statements, each with the table of which it looks at a sample."""
+"""Question → its statements, each with the table it samples."""
 
 
 class PostgresCheckStore:
-    """Every question is bounded: by days, by a number, by a sample of pages. ``timezone`` tells a moment's day."""
+    """Every question is bounded by days, rows or pages. ``timezone`` assigns moments to days."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections
@@ -112,13 +111,13 @@ class PostgresCheckStore:
 
 
 def _found(row: dict[str, Any]) -> Found:
-    """Columns that are not about what was looked at count what is wrong."""
+    """Columns not about what was looked at count errors."""
     checked, examples, first, last = (row.pop(name, None) for name in ("checked", "examples", "first_day", "last_day"))
     return Found(checked or 0, row, tuple(examples or ()), first, last)
 
 
 def _together(parts: list[Found]) -> Found:
-    """Several looks as one; days only of a single one."""
+    """Several results as one; days only of a single one."""
     if len(parts) == 1:
         return parts[0]
     wrong = {kind: number for part in parts for kind, number in part.wrong.items()}

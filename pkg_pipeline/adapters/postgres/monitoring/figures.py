@@ -1,7 +1,7 @@
-"""The statements of figures and queues (P30, P31), compiled to ``compiled.json`` by ``make docs``.
+"""Statements of figures and queues (P30, P31), compiled to ``compiled.json`` by ``make docs``.
 
-Days of the memory stand in the statistics as they were counted last; those that changed since are counted while they
-are read, the newest ``most_days`` of them: up to so many every answer is exact, and beyond it the others stand.
+Figures come from daily statistics; the newest ``most_days`` days changed since are counted while reading, others stand
+as last counted.
 """
 
 from __future__ import annotations
@@ -33,17 +33,15 @@ SPENT = f"day {SORT} {CALLS} cost_usd duration_seconds"
 
 
 def total(column: sa.ColumnElement[Any], kind: Any = sa.BigInteger) -> sa.ColumnElement[Any]:
-    """A sum, 0 of nothing."""
     return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), kind).label(column.name)
 
 
 def local_day(moment: Any) -> sa.ColumnElement[Any]:
-    """The day of a moment in the memory's time zone."""
     return sa.cast(sa.func.timezone(p("timezone"), moment), sa.Date)
 
 
 def changed_days() -> tuple[Any, Any]:
-    """The days that changed since they were counted, and the newest of them, which are counted now."""
+    """Days changed since they were counted, and the newest of them, which are counted now."""
     marks = work.DAY_STATISTICS_MARKS
     others = sa.select(counted.c.day).where(counted.c.minimum_messages != p("minimum"))
     changed = sa.union(sa.select(marks.c.day), others).cte("changed").prefix_with("MATERIALIZED")
@@ -52,7 +50,6 @@ def changed_days() -> tuple[Any, Any]:
 
 
 def counted_now(marked: Any, names: str, *where: sa.ColumnElement[bool]) -> Any:
-    """The marked days, counted for this answer."""
     days = sa.select(sa.func.array_agg(marked.c.day)).where(*where).scalar_subquery()
     return sa.func.count_days(days, p("minimum")).table_valued(*names.split(), name="now")
 
@@ -62,7 +59,7 @@ def unmarked(marked: Any) -> sa.ColumnElement[bool]:
 
 
 def _figures() -> sa.ClauseElement:
-    """Sums over all days: those that stand as they were counted, and the marked ones counted now."""
+    """Sums over all days: stored ones and those counted now."""
     changed, marked = changed_days()
     now = counted_now(marked, FIGURES)
     stand = sa.select(*pick(counted, FIGURES)).where(unmarked(marked))
@@ -91,7 +88,7 @@ def _figures() -> sa.ClauseElement:
 
 
 def _ledger() -> sa.ClauseElement:
-    """Every sort of call with its totals, and what it cost today and this month by the database's clock."""
+    """Totals per kind of call, with the cost of today and this month by the database's clock."""
     clock = sa.select(local_day(NOW).label("today")).cte("clock").prefix_with("MATERIALIZED")
     marks = work.LEDGER_STATISTICS_MARKS
     end = marks.c.hour + sa.literal_column("interval '1 hour - 1 microsecond'")
@@ -125,8 +122,8 @@ def _ledger() -> sa.ClauseElement:
 
 
 def _budgets() -> sa.ClauseElement:
-    """What each lane and task took today and this week (which begins on Sunday), and when day and week end; one row
-    without a lane where nothing was taken. Reservations of calls under way count.
+    """Use per lane and task today and this week (Sunday to Saturday, reservations included), and when both end; one row
+    without a lane if nothing was used.
     """
     clock = sa.select(local_day(NOW).label("today")).cte("clock").prefix_with("MATERIALIZED")
     sunday = clock.c.today - sa.cast(sa.extract("dow", clock.c.today), sa.Integer)
@@ -155,7 +152,7 @@ def _budgets() -> sa.ClauseElement:
 
 
 def _stopped_lanes() -> sa.ClauseElement:
-    """Lanes that rest since their last calls in a row brought no whole answer, and until when."""
+    """Lanes stopped after failures in a row, and until when."""
     calls = sa.table("unanswered_calls", *map(sa.column, ("lane", "calls", "last_at")))
     until = calls.c.last_at + sa.text("make_interval(secs => :rest_seconds)")
     stopped = sa.select(calls.c.lane, calls.c.calls, until.label("until")).where(
@@ -165,8 +162,8 @@ def _stopped_lanes() -> sa.ClauseElement:
 
 
 def _leftovers() -> sa.ClauseElement:
-    """What attempts left undone, by asset: partitions and rows, how many of them are put off by the database's clock,
-    until when, and when the first of what is too young comes of age by the memory's.
+    """Unfinished rows by asset: partitions and rows, how many are postponed and until when (database clock), and when
+    the first too young one becomes due (memory's clock).
     """
     later = partitions.c.resume_at > NOW
     put_off = sa.func.coalesce(sa.func.sum(partitions.c.pending).filter(later), 0)
@@ -186,7 +183,7 @@ def _leftovers() -> sa.ClauseElement:
 
 
 def _counts() -> sa.ClauseElement:
-    """How many are worked on, are given up, or are under way as a backfill. What waits is in the figures."""
+    """Leased, given up and backfill rows; what waits is in the figures."""
 
     def number(of: Any, *where: sa.ColumnElement[bool]) -> sa.ColumnElement[Any]:
         return sa.select(sa.func.count()).select_from(of).where(*where).scalar_subquery()

@@ -1,4 +1,4 @@
-"""The statements of the queues: what waits, is worked on or was given up (P31). Compiled by ``make docs``."""
+"""Statements of the queues: waiting, active, failed (P31). Compiled by ``make docs``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHAT_KEY = "source external_id=chat_external_id"
 
 
 def _waiting() -> sa.ClauseElement:
-    """Interactions that wait, by day and end. The days that fill a page are found first, by what each has pending."""
+    """Waiting interactions by day and end; the days of a page are chosen first by their pending counts."""
     _, marked = changed_days()
     now = counted_now(marked, f"day {FIGURES}", marked.c.day >= p("after_day"))
     stand = [counted.c.pending > 0, counted.c.day >= p("after_day"), unmarked(marked)]
@@ -88,7 +88,7 @@ def _waiting() -> sa.ClauseElement:
 
 
 def _active() -> sa.ClauseElement:
-    """Leases in force, by kind and subject; a profile's subject is no interaction."""
+    """Leases in force, by kind and subject; the subject of a profile is no interaction."""
     place = [held_leases.c.kind, held_leases.c.subject_id]
     return (
         sa.select(
@@ -110,7 +110,7 @@ def _active() -> sa.ClauseElement:
 
 
 def _failed() -> sa.ClauseElement:
-    """What was given up, in the order in which it was; an attempt at what the interaction no longer says is none."""
+    """Given up, in order of time; attempts at outdated inputs are left out."""
     place = [attempts.c.updated_at, attempts.c.interaction_id]
     return (
         sa.select(

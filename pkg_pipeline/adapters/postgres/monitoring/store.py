@@ -1,4 +1,4 @@
-"""Figures and queues read (``figures.py``, ``queues.py``), changed days counted again (``monitoring.sql``)."""
+"""Reads figures and queues; recounts changed days."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from pkg_pipeline.stages.monitoring.stores import (
 )
 
 MOST_DAYS_COUNTED_NOW = 20
-"""Changed days that a reader counts: each takes milliseconds at some hundred interactions a day."""
+"""Changed days counted while reading: milliseconds each."""
 
 DAYS_ONE_BY_ONE = 200
-"""More changed days than this are counted together: one pass over the tables instead of a look at each interaction."""
+"""More are recounted in one pass over the tables."""
 
 HOURS_AT_ONCE = 5_000
 
@@ -45,7 +45,7 @@ FIRST = UUID(int=0)
 
 
 class PostgresMonitoringStore(Reads):
-    """Figures and queues, over a pool that need not write. Lists begin behind ``after``, the last row's key."""
+    """Read-only. Lists begin behind ``after``, the key of the last row."""
 
     def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
         super().__init__(connections, "monitoring")
@@ -105,14 +105,14 @@ class PostgresMonitoringStore(Reads):
 
 
 class PostgresStatisticsKeeper:
-    """Counts the marked days and hours again. A killed recount leaves the marks of what it had not come to."""
+    """Recounts dirty days and hours; a killed recount keeps the remaining marks."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections
         self._timezone = timezone
 
     def recount(self, *, minimum_messages: int) -> int:
-        """Returns how many days were counted. Another one at it: 0, at once."""
+        """Returns how many days were counted; 0 at once while another process recounts."""
         with self._connections.connection() as connection, _alone(connection) as is_alone:
             if not is_alone:
                 return 0
@@ -125,14 +125,13 @@ class PostgresStatisticsKeeper:
 
 
 def _values(connection: Connection, name: str, **parameters: Any) -> list[Any]:
-    """The only column of each row."""
     with connection.cursor(row_factory=scalar_row) as cursor:
         return cursor.execute(query("monitoring", name), parameters).fetchall()
 
 
 @contextmanager
 def _alone(connection: Connection) -> Iterator[bool]:
-    """Whether nobody else counts now. Held by the session: a transaction's snapshot may be older than its lock."""
+    """A session-level lock: a transaction's snapshot may be older than its lock."""
     held = connection.execute(query("monitoring", "lock")).fetchone() == (True,)
     try:
         yield held
@@ -143,7 +142,7 @@ def _alone(connection: Connection) -> Iterator[bool]:
 
 @contextmanager
 def _snapshot(connection: Connection) -> Iterator[None]:
-    """One transaction in which every statement sees the same: marks and what they stand for together."""
+    """One repeatable-read transaction: marks and counted rows are of the same snapshot."""
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     try:
         with connection.transaction():

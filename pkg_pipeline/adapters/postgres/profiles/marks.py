@@ -1,7 +1,4 @@
-"""What makes profiles dirty or a week due: called inside the transactions that import and publish (P29).
-
-Which profiles are then made anew, and when, is the profiles stage's business.
-"""
+"""Marks profiles dirty and weeks due inside the transactions of imports and publications (P29)."""
 
 from __future__ import annotations
 
@@ -13,13 +10,13 @@ from pkg_pipeline.adapters.postgres.queries import query
 
 
 def mark_newest_week(connection: Connection, interactions: Sequence[UUID], *, reason: str) -> None:
-    """The newest week is due again where it covers one of these interactions, whose summaries changed."""
+    """Mark the newest week due if it covers one of these interactions, whose summaries changed."""
     connection.execute(query("profiles", "lock_shared"))
     connection.execute(query("profiles", "mark_newest"), {"interactions": list(interactions), "reason": reason})
 
 
 def dirty_changed(connection: Connection) -> None:
-    """Profiles over what an import changed, by its table ``changed``: dirty at once; a deletion makes the week due."""
+    """Mark profiles over changed messages (table ``changed``) dirty; a deletion makes the week due."""
     connection.execute(query("profiles", "lock_shared"))
     touched = connection.execute(query("profiles", "dirty_changed")).fetchall()
     if deleted := [interaction for interaction, is_deleted in touched if is_deleted]:

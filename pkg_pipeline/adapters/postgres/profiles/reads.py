@@ -1,4 +1,4 @@
-"""What relationship profiles are made from, out of the tables. Nothing here writes."""
+"""Reads what relationship profiles are made from."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ SQL = Statements("profiles")
 
 
 class PostgresProfileReads:
-    """Who is due and what is known of them; ``timezone`` makes days of moments."""
+    """``timezone`` assigns moments to days."""
 
     def __init__(self, connections: ConnectionPool, *, timezone: str) -> None:
         self._connections = connections
         self._timezone = timezone
 
     def persons(self, week: Week) -> list[Person]:
-        """Whom the week's profiles are about (P20), the most important first: nobody's failures before another's first
-        try, those without any profile, then by the most recent contact up to the week's end.
+        """Persons of the week's profiles (P20), most important first: untried before failed, those without a profile,
+        then by last contact before the week's end.
         """
         return SQL.rows(self._connections, "persons", Person, **_moments(week))
 
     def material(self, entity_id: UUID, week: Week) -> Material | None:
-        """None where nothing is summarised by then."""
+        """None if nothing is summarised by then."""
         given = {**_moments(week), "entity": entity_id, "timezone": self._timezone}
         with transaction(self._connections) as connection:
             SQL.run(connection, "snapshot")
@@ -78,7 +78,7 @@ class PostgresProfileReads:
         return {one.id: (one.summary, one.tone) for one in found}
 
     def words(self, entity_id: UUID, week: Week, *, input_hash: str, prompt: ProfilePrompt) -> Words | None:
-        """Words made from this input: the week's own, else those of another week (P23)."""
+        """Texts generated from this input: the week's own, else those of another week (P23)."""
         return SQL.one(self._connections, "words", _words, **input_parameters(entity_id, week, input_hash, prompt))
 
     def attempt(self, entity_id: UUID, week: Week, *, input_hash: str, prompt: ProfilePrompt) -> PastAttempt | None:
@@ -87,7 +87,6 @@ class PostgresProfileReads:
 
 
 def input_parameters(entity_id: UUID, week: Week, input_hash: str, prompt: ProfilePrompt) -> dict[str, Any]:
-    """What says that words or attempts are of one input."""
     return {
         "entity": entity_id,
         "week": week.sunday,
@@ -120,7 +119,7 @@ def _meaningful(connection: Connection, given: dict[str, Any], until: datetime) 
 
 
 def _words(*, is_own: bool, milestones: Any, quarantined: Any, **columns: Any) -> Words:
-    """What another week's row took is not paid again, and its words are carried over."""
+    """Answers stored under another week are reused, not paid again."""
     content = {name: columns.pop(name) for name in ("relationship_type", "summary", "timeline")}
     found = Words(
         content=ProfileContent(**content, milestones=tuple(record_of(Milestone, one) for one in milestones)),

@@ -1,6 +1,5 @@
-"""The statements that read what profiles are worded from, and what was worded before; compiled by ``make docs``.
-
-What is counted over interactions stands in ``profiles.sql``.
+"""Statements of the inputs of profiles' texts and of stored texts; compiled by ``make docs``. Aggregates are in
+``profiles.sql``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SAID_ON = sa.cast(sa.func.timezone(p("timezone"), items.c.at), sa.Date)
 
 
 def _of_input(table: Any) -> list[Any]:
-    """Rows that are of this person and this very input, prompt and model."""
+    """Rows of this person, input, prompt and model."""
     given = {
         "entity_id": "entity",
         "input_hash": "input_hash",
@@ -37,7 +36,7 @@ def _of_input(table: Any) -> list[Any]:
 
 
 def _items(kind: str, *shown: Any) -> Any:
-    """Items of this person by the end of what is covered, none that is withheld (P29)."""
+    """Items of this person up to the end of the covered range, without withheld ones (P29)."""
     mine = [items.c.entity_id == p("entity"), items.c.kind == kind, sa.not_(items.c.is_withheld), items.c.at <= COVERED]
     return sa.select(*pick(items, "item_id=id interaction_id description"), *shown).where(*mine)
 
@@ -55,14 +54,14 @@ def _decisions() -> sa.ClauseElement:
 
 
 def _open_items() -> sa.ClauseElement:
-    """What was open at the week's end: what was closed later was open still."""
+    """Items open at the week's end, even if closed later."""
     found = _items("action_item", SAID_ON.label("since"), *pick(items, "owner due_date"))
     found = found.where(sa.or_(items.c.status == "open", items.c.closed_at > p("last_day")))
     return found.order_by(items.c.due_date.nulls_last(), items.c.at.desc(), items.c.item_id)
 
 
 def _facts() -> sa.ClauseElement:
-    """What held at the end of what is covered, each once."""
+    """Facts valid at the end of the covered range, each once."""
     since = sa.func.coalesce(facts.c.valid_from, sa.literal_column("'-infinity'"))
     known = (
         sa.select(*pick(facts, "fact_type value"))
@@ -77,7 +76,7 @@ def _facts() -> sa.ClauseElement:
 
 
 def _words() -> sa.ClauseElement:
-    """What was said of this very input before: in this week's row, else in the newest of another week."""
+    """Stored texts of this input: of this week's row, else of the newest other week."""
     is_own = profiles.c.week == p("week")
     return (
         sa.select(

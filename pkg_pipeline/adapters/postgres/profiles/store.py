@@ -1,4 +1,4 @@
-"""The profiles stage's store: leases, rows and attempts, and the weeks as partitions. Reading is ``profile_reads``."""
+"""The profiles stage's store: leases, rows, attempts, weeks as partitions."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ STORED_ERROR_CHARACTERS = 1_000
 
 
 class PostgresProfileStore(Leasing):
-    """Leases, rows and attempts of profiles."""
-
     _lease_kind = "profile"
 
     def __init__(self, connections: ConnectionPool) -> None:
@@ -36,14 +34,14 @@ class PostgresProfileStore(Leasing):
     def claim(
         self, persons: Sequence[tuple[UUID, Person]], *, holder: str, lease_seconds: float
     ) -> list[ClaimedProfile]:
-        """Those of (profile id, person) that nobody else works on, in the order given."""
+        """Of (profile id, person) those that nobody else holds, in the order given."""
         ids = [key for key, _ in persons]
         tokens = self.take(self._connections, ids, holder=holder, lease_seconds=lease_seconds)
         return [ClaimedProfile(key, person, tokens[key]) for key, person in persons if key in tokens]
 
     def save(self, row: ProfileRow, *, token: int) -> Saved:
-        """Row and release of the lease in one transaction; nothing is written where nothing is new. ``lost``, and
-        nothing saved, when another worker has it.
+        """Save and release the lease in one transaction; unchanged rows are not written. ``lost``, nothing saved:
+        another worker has the lease.
         """
         parameters = _columns(row)
         with transaction(self._connections) as connection:
@@ -68,7 +66,7 @@ class PostgresProfileStore(Leasing):
         past: PastAttempt | None,
         attempt_limit: int,
     ) -> bool:
-        """Record an attempt (P19), or with ``counts`` False only put it off; release the lease. Whether that was it."""
+        """Record an attempt (P19), or only postpone it if not ``counts``; release the lease. Whether it was held."""
         attempts = (past.attempts if past else 0) + failure.counts
         is_failed = attempts >= attempt_limit
         parameters = {
@@ -88,15 +86,13 @@ class PostgresProfileStore(Leasing):
 
 
 class PostgresWeekStore:
-    """The weeks as partitions, beyond what the store of partitions knows."""
+    """Weeks as partitions, beyond the store of partitions."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def begin(self, week: Week) -> bool:
-        """Everything committed by now will be seen by the run that begins; what comes later marks the week anew.
-        Whether the week was attempted before.
-        """
+        """Start an attempt: what is committed later marks the week again. Whether it was attempted before."""
         with transaction(self._connections) as connection:
             SQL.run(connection, "lock_alone")
             return bool(SQL.value(connection, "begin", key=week.key))
@@ -105,12 +101,12 @@ class PostgresWeekStore:
         return bool(SQL.value(self._connections, "is_attempted", key=sunday.isoformat()))
 
     def revive(self, prompt: ProfilePrompt) -> int:
-        """What was given up under another prompt or model is due again (P19); how many profiles."""
+        """Rows given up under another prompt or model become due (P19); returns how many."""
         found = SQL.value(self._connections, "revive", prompt_version=prompt.version, model=prompt.model)
         return int(found or 0)
 
     def resume_at(self, week: Week, profiles: Mapping[UUID, UUID]) -> datetime | None:
-        """The earliest moment, by the database's clock, at which one of (profile id → entity) can go on."""
+        """The earliest moment (database clock) at which one of (profile id → entity) may be retried."""
         ids = {"profiles": list(profiles), "entities": list(profiles.values())}
         return SQL.value(self._connections, "resume_at", week=week.sunday, **ids)
 

@@ -1,4 +1,4 @@
-"""From the JSON of ``reads/context.sql`` to the records of a context. No statement, no connection."""
+"""The JSON of ``reads/context.sql`` as records."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.memory.text.lines import in_full
 
 KEPT_KEYS = 16_384
-"""The same messages are named again and again, and encoding a name costs more than looking it up."""
+"""Message keys are cached: encoding one costs more than the lookup."""
 
 
 def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
-    """The records, or None where the entity does not exist."""
+    """None if the entity does not exist."""
     if found["entity"] is None:
         return None
     chats = {key: ContextChat(*parts) for key, parts in (found["chats"] or {}).items()}
@@ -59,7 +59,7 @@ def _withheld(found: Mapping[str, Any]) -> Iterable[LeftOut]:
 
 
 def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) -> KnownProfile | None:
-    """The profile that may be served: one that rests on a deleted message may not (P29)."""
+    """Profiles that rest on a deleted message are not served (P29)."""
     if given is None or given["is_withheld"]:
         return None
     keys: dict[int, dict[str, None]] = {}
@@ -169,13 +169,13 @@ def _item(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownIt
 
 
 def _keys(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> tuple[str, ...]:
-    """Message keys of stored external ids; none where the interaction, and so the chat, is gone."""
+    """Message keys of external ids; none where the interaction is gone."""
     chat = chats.get(given["chat_id"] or "")
     return () if chat is None else message_keys(chat.source, chat.external_id, given["message_ids"])
 
 
 def message_keys(source: str, chat_external_id: str, external_ids: Iterable[str]) -> tuple[str, ...]:
-    """The public names of messages of one chat."""
+    """The public keys of messages of one chat."""
     return tuple(_key(source, chat_external_id, external_id) for external_id in external_ids)
 
 

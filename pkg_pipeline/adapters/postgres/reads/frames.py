@@ -1,7 +1,5 @@
-"""Rows for ``pkg_pipeline.frames`` that no other read gives: items, profiles, talks, messages, the ledger of calls.
-
-Each is one statement and one snapshot, streamed in batches whose rows have names. What rests on a deleted message is
-not selected (P29).
+"""Rows for ``pkg_pipeline.frames``: items, profiles, talks, messages, LLM calls. One statement and one snapshot each,
+streamed; rows that rest on a deleted message are left out (P29).
 """
 
 from __future__ import annotations
@@ -38,14 +36,12 @@ TEXT_COLUMNS = (
     " importance_score importance_reason is_outgoing reply_to is_archived content"
 )
 TEXTS = table("message_texts", *(column(name, MESSAGES.c[name].type) for name in TEXT_COLUMNS.split()), schema=SCHEMA)
-"""The view of live and archived texts."""
 
 ELIGIBLE = table("eligible_chats", column("id", CHATS.c.id.type), column("kind", CHATS.c.kind.type), schema=SCHEMA)
-"""The view of chats that count."""
 
 
 class Narrowed(NamedTuple):
-    """What is wanted of a table. Days are local and both included; ``since`` and ``before`` are their moments."""
+    """Filters. Days are local and inclusive; ``since`` and ``before`` are their moments."""
 
     entity_id: UUID | None = None
     chat: tuple[str, str] | None = None
@@ -75,7 +71,7 @@ class PostgresFrameReads:
         self._connections = connections
 
     def items(self, kind: str, wanted: Narrowed) -> Iterator[list[Any]]:
-        """``decision`` or ``action_item`` with all whom it concerns, newest first."""
+        """``decision`` or ``action_item`` with all persons it concerns, newest first."""
         item, person = SUMMARY_ITEMS.c, ENTITIES.c
         names = [one for one in item if one.name not in ("entity_id", "owner_entity_id", "is_withheld", "kind")]
         people = func.array_agg(func.distinct(person.name)).label("people")
@@ -95,7 +91,6 @@ class PostgresFrameReads:
         return self._stream(found)
 
     def profiles(self, wanted: Narrowed) -> Iterator[list[Any]]:
-        """A person in a week, by name and week."""
         row, person = ENTITY_RELATIONSHIP_PROFILES.c, ENTITIES.c
         is_withheld = func.coalesce(row.dirty_reason == "deleted", false())
         worded = {"summary", "timeline", "top_topics", "milestones", "key_decisions", "open_action_items"}
@@ -109,7 +104,6 @@ class PostgresFrameReads:
         return self._stream(found)
 
     def persons(self, wanted: Narrowed) -> list[Any]:
-        """Persons who took part in something, by name."""
         person, took_part = ENTITIES.c, INTERACTION_PARTICIPANTS.c
         has_talks = select(took_part.entity_id).where(took_part.entity_id == person.id, took_part.role == "other")
         found = select(person.id, person.name).where(person.type == "person", ~person.is_self, has_talks.exists())
@@ -117,7 +111,7 @@ class PostgresFrameReads:
         return [row for batch in self._stream(found) for row in batch]
 
     def talks(self, person: UUID) -> list[Any]:
-        """What counts for a person's profile: the columns of ``stages.profiles.aggregation.TALKS``, no summary."""
+        """Rows for a person's profile: the columns of ``stages.profiles.aggregation.TALKS``."""
         row, took_part, nothing = INTERACTIONS.c, INTERACTION_PARTICIPANTS.c, null()
         found = (
             select(row.id, row.day, took_part.started_at, took_part.ended_at, took_part.message_count, row.language)
@@ -130,7 +124,7 @@ class PostgresFrameReads:
         return [one for batch in self._stream(found) for one in batch]
 
     def spoken(self, person: UUID) -> list[Any]:
-        """The dialogs with a person: the columns of ``aggregation.SPOKEN``, message by message."""
+        """Messages of the dialogs with a person: the columns of ``aggregation.SPOKEN``."""
         row, took_part = MESSAGES.c, INTERACTION_PARTICIPANTS.c
         found = (
             select(row.interaction_id, row.sent_at, func.coalesce(ENTITIES.c.is_self, row.is_outgoing).label("is_self"))
@@ -144,7 +138,7 @@ class PostgresFrameReads:
         return [one for batch in self._stream(found) for one in batch]
 
     def messages(self, wanted: Narrowed) -> Iterator[list[Any]]:
-        """What is not deleted, by time; of a person the dialogs with them and what of groups belongs to them (P34)."""
+        """Live messages by time; of a person their dialogs and the group messages attributed to them (P34)."""
         row, chat = TEXTS.c, CHATS.c
         found = (
             select(TEXTS, chat.source, chat.external_id.label("chat"), chat.kind.label("chat_kind"), ENTITIES.c.name)
@@ -166,7 +160,7 @@ class PostgresFrameReads:
         return self._stream(found)
 
     def calls(self, wanted: Narrowed) -> Iterator[list[Any]]:
-        """The ledger without a word of what was asked or answered, by time."""
+        """The ledger by time, without prompts and answers."""
         row = LLM_CALLS.c
         numbers = [one for one in row if one.name not in ("reply", "error", "request_hash")]
         found = select(*numbers).where(*wanted.moments(row.created_at)).order_by(row.created_at, row.id)

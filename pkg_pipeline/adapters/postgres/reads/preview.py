@@ -1,4 +1,4 @@
-"""Some rows of what an asset writes, for Dagster's pages: ids, counts, moments and states, never a word of anybody."""
+"""Some rows of an asset's table for Dagster's pages: ids, counts, times and states, no text."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ ROWS = 10
 COLUMNS = 12
 WORDLESS = (BigInteger, Boolean, Date, DateTime, Float, Integer, Numeric, Uuid)
 PARTITION = {"entity_relationship_profiles": "week", "archived_messages": "month"}
-"""The column of a table that holds the partition; others belong to the day of their interaction."""
+"""The partition column of a table; others use the day of their interaction."""
 
 NEWEST = {
     "messages": (MESSAGES.c.id,),
     "interactions": (INTERACTIONS.c.day, INTERACTIONS.c.ended_at),
     "session_summaries": (SESSION_SUMMARIES.c.id,),
 }
-"""By what the newest rows of an asset without partitions come first, as an index has them."""
+"""The indexed order of assets without partitions, newest first."""
 
 
 def is_wordless(column: Column[Any]) -> bool:
-    """Whether a value can be no word of a conversation: a number, a moment, an id, or one of a list of states."""
+    """Whether the column holds no text: numbers, times, ids, or values of a fixed list."""
     return isinstance(column.type, WORDLESS) or bool(column.info["one_of"])
 
 
 def preview(connections: ConnectionPool, asset: str, partition: str | None) -> list[dict[str, Any]]:
-    """At most ``ROWS`` rows of a partition, or the newest of an asset without partitions."""
+    """At most ``ROWS`` rows of a partition, or the newest ones."""
     table = METADATA.tables[f"{SCHEMA}.{asset}"]
     found = select(*[column for column in table.columns if is_wordless(column)][:COLUMNS]).limit(ROWS)
     if partition is None:

@@ -1,6 +1,5 @@
-"""Keeps receipts of served contexts: at once, or behind the answer from a bounded queue.
-
-A read never fails with its receipt: what the database cannot keep is counted in ``lost``.
+"""Saves receipts of served contexts, at once or from a queue. A read never fails with its receipt; ``lost`` counts
+failures.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class PostgresReceiptSink:
-    """Implements ``ReceiptSink`` at once; for a command line that ends after one answer."""
+    """``ReceiptSink`` that writes at once, for the command line."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -30,7 +29,6 @@ class PostgresReceiptSink:
         self.put_many([receipt])
 
     def put_many(self, receipts: list[Receipt]) -> None:
-        """All in one transaction."""
         try:
             with self._connections.connection() as connection, connection.transaction(), connection.cursor() as cursor:
                 cursor.executemany(query("receipts", "insert_receipt"), [_row(receipt) for receipt in receipts])
@@ -40,7 +38,7 @@ class PostgresReceiptSink:
 
 
 class BackgroundReceiptSink(BackgroundSink[Receipt]):
-    """Implements ``ReceiptSink`` behind the answer; ``close`` writes the rest."""
+    """``ReceiptSink`` that writes in a thread; ``close`` writes the rest."""
 
     def __init__(self, sink: PostgresReceiptSink, *, size: int = QUEUE_RECORDS) -> None:
         super().__init__(sink, size=size, name="context-receipts")

@@ -1,6 +1,4 @@
-"""The statements of the lists: entities, interactions, summaries. Pages by key, never by offset: page 1,000 costs what
-page 1 does. They are compiled to ``compiled.json`` by ``make docs``; no read loads SQLAlchemy.
-"""
+"""Statements of entities, interactions and summaries, paged by key, compiled to ``compiled.json`` by ``make docs``."""
 
 from __future__ import annotations
 
@@ -31,12 +29,11 @@ KEY = [chats.c.source == p("source"), chats.c.external_id == p("external_id")]
 
 
 def of_key(table: Any) -> sa.ColumnElement[bool]:
-    """Rows of this source and id there."""
     return sa.and_(table.c.source == p("source"), table.c.external_id == p("external_id"))
 
 
 def listed(entity: Any) -> Any:
-    """A ``ListedEntity``: with its identities and the extent of the relationship."""
+    """A ``ListedEntity`` with its identities and the extent of the relationship."""
     own = (
         sa.select(identities.c.source, identities.c.external_id)
         .where(identities.c.entity_id == entity.c.id)
@@ -59,7 +56,7 @@ def listed(entity: Any) -> Any:
 
 
 def _page_of_entities() -> sa.ClauseElement:
-    """Those whose name contains the query. Names are the smallest table there is: one index, read in order."""
+    """Entities whose name contains the query: a scan of the name index, the smallest table."""
     name, entity = sa.func.lower(conversations.ENTITIES.c.name), conversations.ENTITIES
     after = sa.func.lower(p("after_name"))
     chosen = (
@@ -74,7 +71,7 @@ def _page_of_entities() -> sa.ClauseElement:
 
 
 def _entity_of_key() -> sa.ClauseElement:
-    """An identity's, else that of the other one in a direct chat."""
+    """The entity of an identity, else the other one in a direct chat."""
     own = sa.select(identities.c.entity_id, sa.literal_column("1").label("rank")).where(of_key(identities))
     other = (
         sa.select(members.c.entity_id, sa.literal_column("2"))
@@ -89,7 +86,7 @@ def _entity_of_key() -> sa.ClauseElement:
 
 
 def _chats_of_key() -> sa.ClauseElement:
-    """The chat itself, else the direct chats with the person whose identity it is."""
+    """The chat itself, else direct chats with the person of that identity."""
     known = conversations.CHATS.alias("k")
     person = (
         sa.select(chats.c.source, chats.c.external_id)
@@ -103,12 +100,12 @@ def _chats_of_key() -> sa.ClauseElement:
 
 
 def _before(at: Any, key: Any) -> list[sa.ColumnElement[bool]]:
-    """Behind the position where the page before ended."""
+    """Keyset condition of the next page."""
     return [at <= p("after_at"), sa.tuple_(at, key) < sa.tuple_(p("after_at"), p("after_id"))]
 
 
 def _timeline() -> sa.ClauseElement:
-    """Interactions of an entity, newest start first, each with the summary that is served for it."""
+    """Interactions of an entity, newest start first, each with its served summary."""
     took = (
         sa.select(*pick(parts, "interaction_id started_at ended_at message_count"))
         .where(parts.c.entity_id == p("entity"), *_before(parts.c.started_at, parts.c.interaction_id))
@@ -139,16 +136,14 @@ def _interactions_of_entity() -> sa.ClauseElement:
 
 
 def _interactions(*where: sa.ColumnElement[bool], first: tuple[Any, ...] = ()) -> sa.ClauseElement:
-    """The same of interactions that fulfil ``where``, in the order of ``first``."""
+    """The same over interactions that meet ``where``, in the order of ``first``."""
     at, key = interactions.c.started_at, interactions.c.id
     found = sa.select(key, at).where(*where, at >= p("from_at"), *_before(at, key))
     return found.order_by(*first, at.desc(), key.desc()).limit(p("scan"))
 
 
 def _summaries() -> sa.ClauseElement:
-    """The summaries of these interactions, whatever their status, with what of them must not be shown (P29): those of
-    the messages that one covers or cites which are deleted.
-    """
+    """Summaries of these interactions, in any status, with the deleted messages that each covers or cites (P29)."""
     given = sa.func.unnest(sa.cast(p("interactions"), sa.ARRAY(sa.Uuid)))
     wanted = given.table_valued("id", with_ordinality="place", name="wanted").render_derived()
     items = made.c.decisions.op("||")(made.c.action_items).op("||")(made.c.extracted_facts)

@@ -1,7 +1,4 @@
-"""The reading side's store: contexts, entities, timelines, summaries. It holds a pool that cannot write.
-
-Every method is one statement of ``reads/context.sql`` or ``reads/statements.py``, prepared once a connection.
-"""
+"""The read store: contexts, entities, timelines, summaries; one prepared statement per method, on a read-only pool."""
 
 from __future__ import annotations
 
@@ -30,11 +27,11 @@ if TYPE_CHECKING:
     from pkg_pipeline.memory.context.records import ContextRows
 
 SCAN_LIMIT = 200
-"""Interactions that are looked at for one page of summaries."""
+"""Interactions looked at for one page of summaries."""
 
 LAST = UUID(int=2**128 - 1)
 FIRST_DAY, LAST_DAY = date(1, 1, 3), date(9999, 12, 28)
-"""Days that every time zone can name; what a caller asks beyond them is the same as these."""
+"""Bounds that every time zone can represent; days beyond them are clamped."""
 
 END_OF_TIME = datetime(9999, 12, 30, tzinfo=UTC)
 
@@ -51,7 +48,7 @@ class _ArchivedText(NamedTuple):
 
 
 class PostgresReadStore:
-    """Contexts, entities, timelines and summaries. Raises ``StoreUnavailable``."""
+    """Raises ``StoreUnavailable``."""
 
     def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
         self._reads = Reads(connections, "reads")
@@ -59,7 +56,6 @@ class PostgresReadStore:
         self._zone = zone
 
     def revision(self) -> str | None:
-        """The schema revision of the database that answers."""
         try:
             return self._reads.value("revision")
         except psycopg.errors.UndefinedTable:
@@ -68,7 +64,7 @@ class PostgresReadStore:
     # ── context ───────────────────────────────────────────────────────────────────────────────
 
     def read_context(self, query: ContextQuery) -> ContextRows | None:
-        """One round trip, and one more where texts are in the archive; None where there is no such entity."""
+        """One round trip, and one more for archived texts; None if there is no such entity."""
         found = orjson.loads(self._contexts.value("context", **context_parameters(query)))
         texts = found["texts"] or {}
         if archived := [int(key) for key, given in texts.items() if given["is_archived"]]:
@@ -82,54 +78,49 @@ class PostgresReadStore:
     # ── entities ──────────────────────────────────────────────────────────────────────────────
 
     def entity(self, entity_id: UUID) -> ListedEntity | None:
-        """None where there is no such entity."""
         return self._reads.first(ListedEntity, "entity", entity=entity_id)
 
     def entities_named(self, name: str, *, exact: bool, limit: int) -> list[ListedEntity]:
-        """By name, letter case ignored; ``exact`` or anywhere inside it."""
+        """Case-insensitive; ``exact`` or as a substring."""
         if exact:
             return self._reads.rows(ListedEntity, "entities_named", name=name, limit=limit)
         return self.entities_page(query=name, after=None, limit=limit)
 
     def entities_page(self, *, query: str | None, after: tuple[str, UUID] | None, limit: int) -> list[ListedEntity]:
-        """By name and id, behind ``after``."""
         name, key = after or ("", UUID(int=0))
         return self._reads.rows(
             ListedEntity, "entities_page", query=query or "", after_name=name, after_id=key, limit=limit
         )
 
     def is_empty(self) -> bool:
-        """Whether nothing was ever taken in."""
         return self._reads.value("is_empty")
 
     def entity_of_key(self, source: str, external_id: str) -> UUID | None:
-        """Whose identity this is, or with whom a direct chat is."""
+        """The entity of an identity, or the other one in a direct chat."""
         return self._reads.value("entity_of_key", source=source, external_id=external_id)
 
     def chats_of_key(self, source: str, external_id: str) -> list[ChatKey]:
-        """The chat of this key; else the direct chats with the person whose identity it is."""
+        """The chat of this key, else direct chats with the person of that identity."""
         return self._reads.rows(ChatKey, "chats_of_key", source=source, external_id=external_id)
 
     def chat_of_id(self, chat_id: UUID) -> ChatKey | None:
-        """Source and external id."""
         return self._reads.first(ChatKey, "chat_of_id", id=chat_id)
 
     def entity_names(self, *, limit: int) -> list[Named]:
-        """Names to compare a misspelt one with."""
+        """Names for suggestions on a misspelt one."""
         return self._reads.rows(Named, "entity_names", limit=limit)
 
     # ── history ───────────────────────────────────────────────────────────────────────────────
 
     def timeline_page(self, entity_id: UUID, *, after: Position | None, limit: int) -> list[TimelineRow]:
-        """Interactions of an entity, newest start first."""
         at, key = after or (END_OF_TIME, LAST)
         return self._reads.rows(TimelineRow, "timeline", entity=entity_id, after_at=at, after_id=key, limit=limit)
 
     def summaries_page(
         self, wanted: SummaryFilter, *, after: Position | None, limit: int
     ) -> tuple[list[StoredSummary], Position | None]:
-        """Newest interaction first, and where to go on, None at the end. A bounded number of interactions is looked
-        at, so that a page may hold fewer than ``limit`` before the end.
+        """Newest interaction first, and the next position (None at the end). A page may be short before the end: the
+        interactions looked at are bounded.
         """
         candidates, end = self._candidates(wanted, after, scan=max(limit, SCAN_LIMIT))
         if not candidates:
@@ -146,7 +137,7 @@ class PostgresReadStore:
     def _candidates(
         self, wanted: SummaryFilter, after: Position | None, *, scan: int
     ) -> tuple[list[_Candidate], Position | None]:
-        """Interactions whose summaries may be wanted, newest start first, and where the next look goes on."""
+        """Interactions whose summaries may match, newest start first, and the next position."""
         name, parameters = self._enumeration(wanted, after)
         found = self._reads.rows(_Candidate, name, **parameters, scan=scan)
         end = (found[-1].started_at, found[-1].id) if len(found) == scan else None
@@ -157,7 +148,7 @@ class PostgresReadStore:
         return found, end
 
     def _enumeration(self, wanted: SummaryFilter, after: Position | None) -> tuple[str, dict[str, Any]]:
-        """The statement that runs through the interactions in question, and its range."""
+        """The statement over the interactions in question, and its range."""
         after_at, after_id = after or (END_OF_TIME, LAST)
         from_day = max(wanted.day_from or FIRST_DAY, FIRST_DAY)
         from_at = datetime.combine(from_day, time.min, self._zone).astimezone(UTC)
@@ -176,7 +167,6 @@ class PostgresReadStore:
 
 
 def context_parameters(query: ContextQuery) -> dict[str, Any]:
-    """What ``context.sql`` is asked with."""
     day = query.as_of.astimezone(UTC).date()
     return {
         "entity": query.entity_id,

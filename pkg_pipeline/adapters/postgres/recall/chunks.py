@@ -1,4 +1,4 @@
-"""The chunks stage's store: which interactions are outdated, and rows, terms and states of those that are held."""
+"""The chunks stage's store: outdated interactions; rows, terms and states of those held."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from pkg_pipeline.memory.recall.records import INDEX_VERSION, ChunkedMessage, De
 from pkg_pipeline.stages.recall.records import Built, ChunkPlace, ChunkRow, DueInteraction, KeptChunk
 
 PAGE_MESSAGES = 500
-"""Of a single interaction, which may have a hundred thousand; several are short and read at once."""
+"""Of one long interaction; several short ones are read at once."""
 
 COMPARED_AT_ONCE = 2_000
-"""Interactions whose state is compared by one statement."""
+"""Interactions per statement that compares states."""
 
 BEFORE_ALL = datetime(1, 1, 1, tzinfo=UTC)
 INDEXED_BY = "chunk_index"
@@ -32,21 +32,18 @@ COPIED = (
     *("start_char", "end_char", "passage", "passages", "importance", "is_withheld", "topics", "content"),
     *("content_hash", "index_hash"),
 )
-"""Fields of a chunk in the order of the statement ``copy_incoming``."""
+"""Fields of a chunk in the order of ``copy_incoming``."""
 
 SQL, WORK = Statements("chunks"), Statements("work")
 
 
 class PostgresChunkStore:
-    """Which interactions need chunks, and the holding of them."""
-
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
     def due(self, days: tuple[date, date], *, space_id: int) -> list[DueInteraction]:
-        """Interactions of the closed range of days whose chunks are outdated for the words or the space, by day.
-
-        Active ones too; mass chats have none (P34).
+        """Interactions of the closed range of days whose chunks are outdated in words or vectors, by day. Active ones
+        too; none of mass chats (P34).
         """
         found: list[DueInteraction] = []
         with self._connections.connection() as connection:
@@ -56,12 +53,12 @@ class PostgresChunkStore:
         return found
 
     def unwanted(self) -> list[UUID]:
-        """Interactions that have chunks and are gone, or lie in a chat that became mass."""
+        """Interactions with chunks that were deleted or whose chat became mass."""
         return SQL.values(self._connections, "unwanted")
 
     @contextmanager
     def hold(self, interactions: Sequence[UUID]) -> Iterator[PostgresHeldInteractions]:
-        """Holds what is free until the end of the context; a process that dies lets go."""
+        """Holds those that are free until the context ends, by advisory locks of the session."""
         with self._connections.connection() as connection:
             try:
                 held = SQL.values(connection, "hold", ids=list(interactions))
@@ -73,7 +70,7 @@ class PostgresChunkStore:
                     SQL.run(connection, "release")
 
     def mark_outdated(self, index: str) -> bool:
-        """Mark all days if what they were indexed by last (rules and space) was not ``index``; whether it did."""
+        """Mark all days dirty if ``index`` (rules and space) differs from the stored one; whether it did."""
         with transaction(self._connections) as connection:
             if WORK.value(connection, "kept_setting", key=INDEXED_BY) == index:
                 return False
@@ -83,7 +80,7 @@ class PostgresChunkStore:
 
 
 class PostgresHeldInteractions:
-    """Interactions that nobody else makes chunks of meanwhile; the session of the connection holds them."""
+    """Interactions locked by this connection."""
 
     def __init__(self, connection: Connection, ids: Sequence[UUID]) -> None:
         self._connection = connection
@@ -91,19 +88,17 @@ class PostgresHeldInteractions:
 
     @property
     def ids(self) -> Sequence[UUID]:
-        """Those of the wanted ones that nobody else holds, in their order."""
         return self._ids
 
     def outdated(self, space_id: int) -> list[DueInteraction]:
-        """Those that need work still, in the order of ``ids``; from here on they have a state, if an unfinished one."""
+        """Those that still need work, in the order of ``ids``; each has a state from now on."""
         found = _outdated(self._connection, self._ids, space_id)
         SQL.run(self._connection, "begin", ids=[one.id for one in found])
         return found
 
     def messages(self, interactions: Sequence[UUID]) -> Iterator[tuple[UUID, ChunkedMessage]]:
-        """Live messages with their text, interaction by interaction as given, each in its order of speech.
-
-        A single interaction is read page by page, several at once.
+        """Live messages with text, interaction by interaction in order of time; one long interaction is read page by
+        page.
         """
         limit = PAGE_MESSAGES if len(interactions) == 1 else None
         after: dict[str, Any] = {"after_at": BEFORE_ALL, "after_length": -1, "after_id": ""}
@@ -116,25 +111,25 @@ class PostgresHeldInteractions:
             after = {"after_at": last.sent_at, "after_length": len(last.external_id), "after_id": last.external_id}
 
     def derived(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[DerivedText]]:
-        """The live summary, its decisions and action items, the confirmed facts, and the folds that end in each."""
+        """The live summary with its items, confirmed facts, and folds that end in each interaction."""
         found: dict[UUID, list[DerivedText]] = {}
         for interaction, one in SQL.rows(self._connection, "derived", _derived, ids=list(interactions)):
             found.setdefault(interaction, []).append(one)
         return found
 
     def speakers(self, interactions: Sequence[UUID]) -> Mapping[UUID, Mapping[UUID, str]]:
-        """For each the names of those who wrote in it or take part."""
+        """Names of senders and participants."""
         found: dict[UUID, dict[UUID, str]] = {one: {} for one in interactions}
         for interaction, entity, name in SQL.rows(self._connection, "speakers", ids=list(interactions)):
             found[interaction][entity] = name
         return found
 
     def key_points(self, interactions: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
-        """Those of the live summary, where there is one."""
+        """Of the live summary."""
         return dict(SQL.rows(self._connection, "key_points", ids=list(interactions)))
 
     def save(self, rows: Sequence[ChunkRow]) -> list[KeptChunk]:
-        """Upsert rows, and the frequencies of their terms, in one transaction; what became of each, in their order."""
+        """Upsert rows and term frequencies in one transaction; the results in order of ``rows``."""
         with self._connection.transaction():
             SQL.run(self._connection, "create_incoming")
             with self._connection.cursor() as cursor, cursor.copy(query("chunks", "copy_incoming")) as copy:
@@ -149,17 +144,17 @@ class PostgresHeldInteractions:
             return kept
 
     def stale(self, interactions: Sequence[UUID], limit: int) -> list[ChunkPlace]:
-        """Chunks of these that were not saved since they are held; at most ``limit``."""
+        """At most ``limit`` chunks of these that were not saved since they were locked."""
         return SQL.rows(self._connection, "stale", ChunkPlace, ids=list(interactions), limit=limit)
 
     def delete(self, places: Sequence[ChunkPlace]) -> None:
-        """Take chunks away with their vectors and the frequencies of their terms, in one transaction."""
+        """Delete chunks with their vectors and term frequencies, in one transaction."""
         with self._connection.transaction():
             SQL.run(self._connection, "delete_chunks", numbers=[one.chunk_no for one in places])
             delete_in(self._connection, places)
 
     def name_speakers(self, terms: Mapping[UUID, Sequence[int]]) -> None:
-        """By which terms each of these entities is meant from now on."""
+        """Replace the name terms of these entities."""
         pairs = [(term, entity) for entity, found in terms.items() for term in found]
         parameters = {
             "ids": list(terms),
@@ -171,12 +166,12 @@ class PostgresHeldInteractions:
                 SQL.run(self._connection, step, **parameters)
 
     def finish(self, built: Sequence[Built], *, spaces: Sequence[int]) -> None:
-        """Write down from what the chunks were made, for the words and for each space that is complete."""
+        """Save the input hash per interaction, for the words and for each complete space."""
         columns = columns_of(built, "interaction_id", "input_hash", "chunks", "refused")
         SQL.run(self._connection, "finish", **columns, spaces=list(spaces))
 
     def forget(self, interactions: Sequence[UUID]) -> None:
-        """These have no chunks any more: their states go."""
+        """Delete the states of interactions without chunks."""
         SQL.run(self._connection, "forget_states", ids=list(interactions))
 
 
@@ -199,13 +194,12 @@ def _derived(*, interaction_id: UUID, topics: tuple[str, ...] | None, **columns:
 
 
 def _columns(place: int, row: ChunkRow) -> tuple[Any, ...]:
-    """In the order of ``copy_incoming``."""
     chunk = (getattr(row.chunk, name) for name in COPIED)
     values = (list(one) if isinstance(one, tuple) else one for one in chunk)
     return place, *values, list(row.lexical), _sparse(row.lexical)
 
 
 def _sparse(vector: LexicalVector) -> str:
-    """A sparsevec in its text form, indices ascending."""
+    """A sparsevec in text form, indices ascending."""
     entries = ",".join(f"{number}:{weight:.6g}" for number, weight in sorted(vector.items()))
     return f"{{{entries}}}/{DIMENSIONS}"

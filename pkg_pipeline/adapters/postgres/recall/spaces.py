@@ -1,4 +1,4 @@
-"""Spaces of vectors: which there are, which is asked, the switch from one to another, the end of one."""
+"""Vector spaces, one per embedding model: list, fill, switch, drop."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ SQL = Statements("spaces")
 
 
 class PostgresSpaceStore:
-    """Rows of ``embedding_spaces``: opened, filled, switched, dropped, measured."""
-
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
@@ -32,7 +30,7 @@ class PostgresSpaceStore:
         return SQL.rows(self._connections, "all", Space)
 
     def open(self, model: str) -> Space:
-        """The space of a model; a new one is ``active`` where none is yet, else ``building``."""
+        """The space of a model; a new one is ``active`` if there is none yet, else ``building``."""
         if (found := SQL.one(self._connections, "of_model", Space, model=model)) is None:
             with transaction(self._connections) as connection:
                 SQL.run(connection, "lock")
@@ -42,12 +40,12 @@ class PostgresSpaceStore:
         return found
 
     def missing(self, space_id: int) -> tuple[int, int]:
-        """Interactions that lack the space's vectors, and how many: ``(interactions, chunks)``."""
+        """``(interactions, chunks)`` that lack vectors of the space."""
         (found,) = SQL.rows(self._connections, "missing", space=space_id)
         return found
 
     def activate(self, space_id: int) -> None:
-        """As in ``SpaceStore``. Writers of chunks and vectors wait while it is checked; searches do not."""
+        """As in ``SpaceStore``. Blocks writers of chunks and vectors, not searches."""
         with transaction(self._connections) as connection:
             SQL.run(connection, "lock")
             if not _is_there(connection, space_id):
@@ -63,35 +61,34 @@ class PostgresSpaceStore:
             SQL.run(connection, "activate", space=space_id)
 
     def sizes(self) -> list[SpaceSize]:
-        """Every space with what it holds and lacks."""
+        """Every space with its counts."""
         return SQL.rows(self._connections, "sizes", SpaceSize)
 
     def chunks(self) -> int:
-        """All that can be searched."""
         return SQL.value(self._connections, "chunks")
 
     def days(self) -> tuple[date, date] | None:
-        """The first and the last day that have interactions."""
+        """The first and the last day with interactions."""
         (days,) = SQL.rows(self._connections, "days")
         return None if days.first is None else (days.first, days.last)
 
     def sample(self, space_id: int, limit: int) -> list[tuple[bool, str]]:
-        """Some of what lacks a vector there: whether it is a message, and its words."""
+        """Some chunks without a vector: whether each is a message, and its text."""
         return [
             (row.is_message, row.content) for row in SQL.rows(self._connections, "sample", space=space_id, limit=limit)
         ]
 
     def unread(self) -> int:
-        """Interactions with messages that were never cut into chunks."""
+        """Interactions with messages that were never chunked."""
         return SQL.value(self._connections, "unread")
 
     def forget_incomplete(self, space_id: int) -> int:
-        """Interactions that are marked complete and lack vectors are due again; how many."""
+        """Mark complete interactions without all vectors as due; returns how many."""
         return SQL.run(self._connections, "forget_incomplete", space=space_id)
 
     @contextmanager
     def filling(self) -> Iterator[bool]:
-        """Whether nobody else fills or drops a space meanwhile. A process that dies lets go."""
+        """An advisory lock; False while another process fills or drops a space."""
         with self._connections.connection() as connection:
             is_mine = SQL.value(connection, "begin_filling")
             try:
@@ -101,10 +98,7 @@ class PostgresSpaceStore:
                     SQL.run(connection, "end_filling")
 
     def drop(self, space_id: int) -> int:
-        """As in ``SpaceStore``. Raises SpaceMismatch for the active one. Cut short it is done again, and ends it.
-
-        Its steps commit one by one: nobody waits for a million vectors to go.
-        """
+        """As in ``SpaceStore``. Commits in steps and may be repeated. Raises SpaceMismatch for the active space."""
         with self._connections.connection() as connection:
             if not _is_there(connection, space_id):
                 return 0

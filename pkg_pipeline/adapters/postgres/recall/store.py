@@ -1,8 +1,5 @@
-"""The store of recall: which way through the vectors, and the rows of one statement as candidates.
-
-It never writes. How far an index is searched is set on the pool's connections (``engine.SEARCH_OPTIONS``). The
-statements are in ``recall/recall.sql``; here they are put together, since only a statement that names space, scope and
-dimensions can use the index of a big scope. What a question means is not decided here.
+"""The store of recall. It builds each search statement from ``recall.sql`` with space, scope and dimensions as
+constants: only then can the partial index of a big scope be used.
 """
 
 from __future__ import annotations
@@ -31,29 +28,29 @@ from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.stages.recall.records import FactsQuery, QuestionFacts, ScopeFacts, SearchQuery, Space
 
 SCANNED_TIME = 60_000
-"""Codes up to which a time of a big scope is scanned: what is rarer than that is slow to come upon in its index."""
+"""Codes up to which a time range of a big scope is scanned; rarer chunks are slow to find by its index."""
 
 RERANKED = 400
-"""How many of the nearest codes are compared by their vectors."""
+"""Nearest codes that are compared by their vectors."""
 
 SCORED = 10_000
-"""The most chunks that are scored by words; only where every word of a question is common there are more."""
+"""Chunks scored by words; only questions of common words alone reach it."""
 
 MESSAGE_IDS = 50
-"""The most messages that are named for one derived chunk."""
+"""External ids per derived chunk."""
 
 SPARE = 20
-"""How many more than asked for either list brings: of those, what rests on deleted messages is taken out."""
+"""Additional candidates per list, for those that rest on deleted messages."""
 
 NAME_LIMIT, NAME_SCAN = 50, 1_000
-"""A name that fits more people than this means nobody; how many of one name are looked at before scopes narrow them."""
+"""Names of more people are ignored; people looked at per name."""
 
 _OPTIONAL = re.compile(r"\s*--\? (.*)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a scope or a time is too big to be scanned. Tests lower them to reach every path."""
+    """Sizes above which a scope or time range is not scanned; lowered by tests."""
 
     scanned: int = SCAN_LIMIT
     scanned_time: int = SCANNED_TIME
@@ -61,8 +58,6 @@ class Limits:
 
 
 class PostgresRecallStore:
-    """Implements ``RecallStore``. Raises ``StoreUnavailable``."""
-
     def __init__(self, connections: ConnectionPool, *, limits: Limits | None = None) -> None:
         self._connections = connections
         self._limits = limits or Limits()
@@ -87,12 +82,11 @@ class PostgresRecallStore:
         return _facts(found, scopes, found.in_range if is_timed else None)
 
     def search(self, query: SearchQuery) -> list[Candidate]:
-        """One round trip, and one before it where a time of a big scope was not counted with the facts."""
+        """One round trip, and one before it if the time range of a big scope is not counted yet."""
         text, given = search_statement(self._with_time_counted(query), self._limits)
         return _best(read_rows(self._connections, text, given, row=namedtuple_row), query.limit)
 
     def _with_time_counted(self, query: SearchQuery) -> SearchQuery:
-        """A question may name a time after its facts were asked."""
         facts = query.facts
         is_timed = query.at_from is not None or query.at_to is not None
         if not is_timed or query.vector is None or min(_sizes(facts), default=0) <= self._limits.scanned:
@@ -108,7 +102,7 @@ class PostgresRecallStore:
 
 @dataclass(frozen=True, slots=True)
 class VectorPlan:
-    """``way``: ``codes`` of ``scope`` are scanned, its ``graph`` is searched, or there are no vectors (``none``)."""
+    """``way``: scan the ``codes`` of ``scope``, search its ``graph`` (HNSW), or ``none``: no vectors."""
 
     way: str
     scope: UUID
@@ -117,7 +111,7 @@ class VectorPlan:
 
 
 def vector_plan(query: SearchQuery, limits: Limits) -> VectorPlan:
-    """The smallest scope's way: scanned where it, or the asked time of it, is small enough or it has no index."""
+    """The way of the smallest scope: a scan if it (or its time range) is small enough or has no index."""
     space, scopes = query.facts.space, query.facts.scopes
     if query.vector is None or query.code is None or space is None or space.dimensions is None or not scopes:
         return VectorPlan("none", EVERYTHING)
@@ -136,7 +130,6 @@ def _work(scope: ScopeFacts) -> int:
 
 
 def _flags(query: SearchQuery, plan: VectorPlan) -> frozenset[str]:
-    """Which optional lines the statement has."""
     described = {name for name in ("topics", "sources") if getattr(query, name)}
     flags = set(described)
     if query.scopes != (EVERYTHING,):
@@ -163,7 +156,7 @@ def facts_statement(is_timed: bool, counted: int) -> tuple[LiteralString, tuple[
 
 
 def search_statement(query: SearchQuery, limits: Limits) -> tuple[LiteralString, list[Any]]:
-    """The one statement of a search and what its parameters are."""
+    """The statement of a search and its parameters."""
     plan = vector_plan(query, limits)
     text, names = _search_text(plan, _flags(query, plan), query.limit, limits.reranked)
     given = _parameters(query, plan)
@@ -174,7 +167,7 @@ def search_statement(query: SearchQuery, limits: Limits) -> tuple[LiteralString,
 def _search_text(
     plan: VectorPlan, flags: frozenset[str], limit: int, reranked: int
 ) -> tuple[LiteralString, tuple[str, ...]]:
-    """Only numbers and ids are put in; what people say goes in as parameters."""
+    """Only numbers and ids are formatted in; texts are parameters."""
     nearest = {
         "codes": query("recall", "nearest_by_codes"),
         "graph": query("recall", "nearest_by_graph"),
@@ -200,7 +193,7 @@ def _search_text(
 
 
 def _chosen(statement: str, flags: frozenset[str]) -> str:
-    """The statement with those of its optional lines whose flag is set."""
+    """The statement with those optional lines (``--? flag``) whose flag is set."""
     lines: list[str] = []
     for line in statement.splitlines():
         found = _OPTIONAL.search(line)
@@ -212,7 +205,6 @@ def _chosen(statement: str, flags: frozenset[str]) -> str:
 
 
 def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
-    """What the statement is asked with."""
     vectors: dict[str, Any] = {}
     if plan.way != "none" and query.vector is not None and query.code is not None:
         vectors = {
@@ -234,12 +226,12 @@ def _parameters(query: SearchQuery, plan: VectorPlan) -> dict[str, Any]:
 
 
 def sparse_text(words: LexicalVector) -> str:
-    """A lexical vector as PostgreSQL reads it, which counts from 1 as term numbers do."""
+    """A lexical vector as a sparsevec, whose indices start at 1 as term numbers do."""
     return "{" + ",".join(f"{term}:{weight:.7g}" for term, weight in sorted(words.items())) + f"}}/{TERM_NUMBERS}"
 
 
 def _end(query: SearchQuery) -> datetime:
-    """The first moment that is not searched any more; ``as_of`` itself still is."""
+    """The exclusive end of the search; ``as_of`` itself is included."""
     try:
         behind = query.as_of + timedelta(microseconds=1)
     except OverflowError:
@@ -272,7 +264,7 @@ def _facts(found: Any, scopes: tuple[UUID, ...], in_range: list[int] | None) -> 
 
 
 def _best(rows: Sequence[Any], limit: int) -> list[Candidate]:
-    """Without what is in neither list once the spare ones are gone; the order stays."""
+    """At most ``limit`` rows of either list, in the given order."""
     near = [one.no for one in rows if one.is_near][:limit]
     worded = sorted((one for one in rows if one.is_worded), key=lambda one: (-one.lexical, one.no))[:limit]
     kept = {*near, *(one.no for one in worded)}

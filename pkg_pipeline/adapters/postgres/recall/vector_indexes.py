@@ -1,7 +1,5 @@
-"""Indexes of big scopes and the vacuum after big loads: what keeps searches fast, never what makes them right.
-
-A scope with more than ``SCAN_LIMIT`` codes has a partial HNSW index of its own. It is built beside readers and writers;
-its name stands in ``chunk_scopes`` only while it is whole. Nothing here changes a vector.
+"""Partial HNSW indexes of big scopes, and VACUUM after big loads. An index is named in ``chunk_scopes`` only while it
+is valid.
 """
 
 from __future__ import annotations
@@ -22,16 +20,16 @@ from pkg_pipeline.stages.recall.records import SpaceState
 SQL = Statements("vectors")
 
 SCAN_LIMIT = 20_000
-"""Codes of a scope that are scanned; above it has an index."""
+"""Codes of a scope; above it has an index."""
 
 PREFIX = "chunk_vectors_"
 EF_CONSTRUCTION = 100
 LEAST_MEMORY_KB, MOST_MEMORY_KB = 64 * 1024, 2 * 1024 * 1024
 NODE_BYTES = 900
-"""Of a vector's neighbours and bookkeeping while pgvector builds, beside the vector itself (m = 16)."""
+"""Bytes per vector besides the vector itself while pgvector builds an index (m = 16)."""
 
 CHANGED_SHARE, CHANGED_LEAST = 0.1, 1000
-"""Rows that are new or dead since the last vacuum, as a share of the table and at least, before it is vacuumed."""
+"""Rows changed since the last vacuum, as a share of the table and at least, before it is vacuumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,8 @@ class _Scope:
 def keep_indexes(
     connection: Connection, *, scan_limit: int, building: int | None, sweep: Callable[[Connection], object]
 ) -> list[str]:
-    """Names of what was built. ``connection`` commits by itself; ``building`` is a space that is to be active soon.
-
-    ``sweep`` runs before tables of which much is new are vacuumed.
+    """Build missing and drop needless indexes; returns the names of those built. ``connection`` is in autocommit;
+    ``building`` is a space soon to be active; ``sweep`` runs before the vacuum.
     """
     if not SQL.value(connection, "one_at_a_time"):
         return []
@@ -81,15 +78,13 @@ def keep_indexes(
 
 
 def drop_indexes(connection: Connection, space_id: int) -> None:
-    """All indexes of one space, beside readers and writers."""
     for name in SQL.values(connection, "indexes", prefix=f"{PREFIX}{space_id}_"):
         _drop(connection, name)
 
 
 def _wanted(one: _Scope, *, scan_limit: int, building: int | None) -> bool:
-    """A space that is being filled is indexed when it is full: each vector would be filed one by one else.
-
-    A retired one keeps what it has. Half the limit is between building and dropping: no index comes and goes.
+    """A space that is being filled gets its indexes when it is full. Between half the limit and the limit an index
+    stays but none is built.
     """
     if one.dimensions is None:
         return False
@@ -99,7 +94,7 @@ def _wanted(one: _Scope, *, scan_limit: int, building: int | None) -> bool:
 
 
 def _clear(connection: Connection, wanted: dict[str, _Scope]) -> set[str]:
-    """Drop what is broken, unknown or no longer needed; the names of what is whole and stays."""
+    """Drop invalid, unknown and needless indexes; returns the names of the others."""
     whole: set[str] = set()
     for index in SQL.rows(connection, "indexes", prefix=PREFIX):
         if index.is_whole and index.name in wanted:
@@ -132,7 +127,7 @@ def _build(connection: Connection, one: _Scope) -> None:
 
 @contextmanager
 def _memory(connection: Connection, kilobytes: int) -> Iterator[None]:
-    """What one build may use, for this session only."""
+    """maintenance_work_mem of one build, for this session."""
     SQL.run(connection, "limit_memory", kilobytes=str(kilobytes))
     try:
         yield

@@ -1,4 +1,4 @@
-"""Vectors as PostgreSQL's binary COPY format: whole blocks of bytes, no value goes through text. No connection here."""
+"""Vectors in PostgreSQL's binary COPY format, built as whole blocks of bytes."""
 
 from __future__ import annotations
 

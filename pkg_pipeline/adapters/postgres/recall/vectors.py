@@ -1,7 +1,4 @@
-"""Vectors and codes by space: saved in one transaction, taken away, indexed where a scope has outgrown scanning.
-
-Codes are derived here from what is saved, so that the two never differ. Building indexes is in ``vector_indexes``.
-"""
+"""Vectors and their binary codes by space, saved in one transaction. Codes are derived here, so they always match."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from pkg_pipeline.memory.recall.vector_codes import codes
 from pkg_pipeline.stages.recall.records import ChunkPlace, SpaceMismatch, VectorRow
 
 ROWS_AT_ONCE = 1000
-"""More at a time are saved in several transactions: each has the row of its scopes' sizes for a moment only."""
+"""Per transaction: each locks the sizes of its scopes."""
 
 LENGTH_TOLERANCE = 1e-3
 
@@ -32,14 +29,12 @@ SQL, SPACES = Statements("vectors"), Statements("spaces")
 
 
 class PostgresVectorStore:
-    """Vectors, codes and sizes of chunks."""
-
     def __init__(self, connections: ConnectionPool, *, scan_limit: int = SCAN_LIMIT) -> None:
         self._connections = connections
         self._scan_limit = scan_limit
 
     def missing(self, space_id: int, chunks: Sequence[tuple[int, str]]) -> set[int]:
-        """Of ``(chunk_no, index_hash)`` those without a vector made from exactly these words."""
+        """Of ``(chunk_no, index_hash)`` those without a vector of this text."""
         given = {
             "space": space_id,
             "chunk_nos": [chunk_no for chunk_no, _ in chunks],
@@ -49,9 +44,8 @@ class PostgresVectorStore:
             return set(SQL.values(connection, "missing", **given))
 
     def save(self, space_id: int, rows: Sequence[VectorRow]) -> int:
-        """As in ``VectorStore``. Raises ValueError for a vector that is not finite or neither of length 1 nor zero.
-
-        Of a chunk given twice the last one counts. More than ``ROWS_AT_ONCE`` are saved in several transactions.
+        """As in ``VectorStore``, in transactions of ``ROWS_AT_ONCE``; of duplicates the last one counts. Raises
+        ValueError for vectors that are not finite or not of length 1 or 0.
         """
         latest = {row.chunk_no: row for row in rows}
         ordered = [latest[chunk_no] for chunk_no in sorted(latest)]
@@ -83,21 +77,18 @@ class PostgresVectorStore:
         return len(there)
 
     def delete(self, chunks: Sequence[ChunkPlace]) -> None:
-        """Take the codes and vectors of these chunks away in every space."""
+        """Delete codes and vectors of these chunks in every space."""
         with transaction(self._connections) as connection:
             delete_in(connection, chunks)
 
     def keep_indexes(self, space_id: int | None = None) -> list[str]:
-        """As in ``VectorStore``; before that, what has changed a lot is vacuumed. Of two at once one does it."""
+        """As in ``VectorStore``. One process at a time; others return at once."""
         with self._connections.connection() as connection:
             return keep_indexes(connection, scan_limit=self._scan_limit, building=space_id, sweep=_sweep)
 
 
 def delete_in(connection: Connection, chunks: Sequence[ChunkPlace]) -> None:
-    """Take codes and vectors of these chunks away within the caller's transaction.
-
-    Rows of ``memory_chunks`` are best deleted before: a saver that came first has ended then, a later one finds none.
-    """
+    """Delete codes and vectors of these chunks in the caller's transaction, best after those of ``memory_chunks``."""
     if not chunks:
         return
     chunk_nos = sorted({place.chunk_no for place in chunks})
@@ -110,14 +101,14 @@ def delete_in(connection: Connection, chunks: Sequence[ChunkPlace]) -> None:
 
 
 def _sweep(connection: Connection) -> None:
-    """Codes whose chunk is gone, of whoever was killed in between."""
+    """Delete codes whose chunk is gone, left by killed workers."""
     with connection.transaction():
         gone = Counter(SQL.rows(connection, "orphans"))
         _count(connection, {key: -number for key, number in gone.items()})
 
 
 def drop_vectors(connection: Connection, space_id: int) -> int:
-    """All vectors, codes and sizes of a space; how many vectors. Each step commits where the connection does."""
+    """Delete vectors, codes and sizes of a space; returns how many vectors. Commits per step under autocommit."""
     dropped = SQL.run(connection, "drop_embeddings", space=space_id)
     SQL.run(connection, "drop_codes", space=space_id)
     SQL.run(connection, "drop_scopes", space=space_id)
@@ -125,7 +116,7 @@ def drop_vectors(connection: Connection, space_id: int) -> int:
 
 
 def _keep_size(connection: Connection, space_id: int, dimensions: int) -> None:
-    """The space holds vectors of this many dimensions, from now on if it had none. Raises SpaceMismatch."""
+    """Set the dimensions of a new space. Raises SpaceMismatch for another number."""
     SPACES.run(connection, "keep_size", space=space_id, dimensions=dimensions)
     found = SPACES.one(connection, "size", space=space_id)
     if found is None:
@@ -145,7 +136,7 @@ def _count(connection: Connection, change: dict[tuple[int, UUID], int]) -> None:
 
 
 def _checked(rows: Iterable[VectorRow]) -> NDArray[np.float32]:
-    """(n, d) of the rows. Raises SpaceMismatch for two lengths, ValueError for values that no search can use."""
+    """Array (n, d) of the rows. Raises SpaceMismatch for different lengths, ValueError for unusable values."""
     given = [row.embedding for row in rows]
     if len({one.shape for one in given}) > 1:
         raise SpaceMismatch("vectors of different dimensions were given to be saved together")

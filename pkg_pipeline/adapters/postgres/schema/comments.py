@@ -1,4 +1,4 @@
-"""Comments of tables and columns, written into a migrated database: what it lacks of those that the tables declare."""
+"""Writes the comments of tables and columns into a migrated database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRESENT = text(
 
 
 def write_comments(connection: Connection) -> None:
-    """Whatever differs, in one round trip; columns that an earlier revision has not made yet are passed over."""
+    """Writes those that differ, in one round trip; columns of later revisions are skipped."""
     present = {(table, column): said for table, column, said in connection.execute(_PRESENT, {"schema": SCHEMA})}
     missing = [
         SetTableComment(table)

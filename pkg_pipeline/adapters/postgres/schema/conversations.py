@@ -1,4 +1,4 @@
-"""The tables of who is there and what was said: people, chats, messages, interactions."""
+"""Tables of people, chats, messages and interactions."""
 
 from __future__ import annotations
 

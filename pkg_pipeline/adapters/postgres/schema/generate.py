@@ -1,4 +1,4 @@
-"""What ``make docs`` writes from the tables: the columns of docs/tables.md, the sources of dbt, the text of reads."""
+"""``make docs``: columns in docs/tables.md, dbt's sources, compiled statements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCES = ROOT / "pkg_pipeline" / "dbt" / "models" / "sources" / "memory.yml"
 BEGIN, END = "<!-- columns: written by `make docs` -->\n", "<!-- end of the columns -->\n"
 NOTE = "# Written by `make docs` from the tables of pkg_pipeline.adapters.postgres.schema.\n"
 STALE_DAYS = 31
-"""A source whose newest row is older is warned about."""
+"""Age of the newest row above which dbt warns about a source."""
 
 COMPOSED = {
     "reads": ("statements",),
@@ -33,26 +33,25 @@ COMPOSED = {
 
 
 def tables() -> list[Table]:
-    """All tables by name."""
     return sorted(METADATA.tables.values(), key=lambda table: table.name)
 
 
 def page(text: str) -> str:
-    """The page with its columns between the marks as the tables have them now."""
+    """The page with the columns between its marks replaced."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{''.join(map(_section, tables()))}{END}{after}"
 
 
 def sources() -> str:
-    """The tables that marts read, as dbt's sources: shown as the asset whose stage writes them."""
+    """The tables that marts read, as dbt sources of the assets that write them."""
     listed = [_source(table) for table in tables() if table.info["asset"]]
     memory = {"name": "memory", "schema": SCHEMA, "description": "The memory's own tables.", "tables": listed}
     return NOTE + yaml.safe_dump({"version": 2, "sources": [memory]}, sort_keys=False, allow_unicode=True, width=120)
 
 
 def statements() -> bytes:
-    """The composed statements of the rooms as text with ``%(name)s`` for their parameters: room → name → text."""
+    """Room → name → text with ``%(name)s`` parameters."""
     found: dict[str, dict[str, str]] = {room: {} for room in COMPOSED}
     for room, modules in COMPOSED.items():
         for module in modules:
@@ -62,7 +61,7 @@ def statements() -> bytes:
 
 
 def text_of(statement: ClauseElement) -> str:
-    """A statement in PostgreSQL's words, constants written into it."""
+    """The statement in PostgreSQL's dialect, constants inlined."""
     for part in visitors.iterate(statement):
         if isinstance(part, BindParameter):
             part.literal_execute, part.required = part.value is not None, False
@@ -71,7 +70,6 @@ def text_of(statement: ClauseElement) -> str:
 
 
 def type_of(column: Column[Any]) -> str:
-    """The column's type as PostgreSQL names it."""
     named = column.type.compile(postgresql.dialect()).lower()
     return named.replace("timestamp with time zone", "timestamptz").replace("float(53)", "double precision")
 
@@ -103,7 +101,6 @@ def _source(table: Table) -> dict[str, Any]:
 
 
 def write() -> None:
-    """All of it anew."""
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     COMPILED.write_bytes(statements())
     SOURCES.write_text(sources(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Short forms that the tables are declared with: types, columns, keys, indexes. No table is here."""
+"""Short forms for declaring tables: types, columns, keys, indexes."""
 
 from __future__ import annotations
 
@@ -45,9 +45,8 @@ def table(
     fresh_by: str | None = None,
     **options: Any,
 ) -> Table:
-    """A table of ``SCHEMA`` with ``about`` as its comment; ``key`` names the columns of its primary key.
-
-    ``asset`` is the asset whose marts read it as a dbt source; ``fresh_by`` the column that says how new its rows are.
+    """A table of ``SCHEMA`` with ``about`` as its comment; ``key``: primary key columns; ``asset``: the dbt source's
+    asset; ``fresh_by``: the column of its freshness.
     """
     info = {"asset": asset, "fresh_by": fresh_by}
     primary = PrimaryKeyConstraint(*key.split())
@@ -63,7 +62,7 @@ def col(
     default: str | None = None,
     one_of: str | None = None,
 ) -> Column[Any]:
-    """A column with ``about`` as its comment. ``default`` is SQL; ``one_of`` lists the values that it takes."""
+    """A column with ``about`` as its comment. ``default`` is SQL; ``one_of`` lists the allowed values."""
     checks = [] if one_of is None else [check(f"{name} IN ({', '.join(repr(value) for value in one_of.split())})")]
     given = None if default is None else text(default)
     counts = "auto" if any(isinstance(part, Identity) for part in parts) else False
@@ -72,30 +71,29 @@ def col(
 
 
 def view(name: str, of: Table, names: str = "") -> TableClause:
-    """A view of the schema that shows columns of ``of``: all of them, or those of ``names``."""
+    """A view with columns of ``of``: all, or those of ``names``."""
     shown = [of.c[one] for one in names.split()] or list(of.c)
     VIEWS[name] = TableClause(name, *(column(one.name, one.type) for one in shown), schema=SCHEMA)
     return VIEWS[name]
 
 
 def pick(source: FromClause, names: str) -> list[ColumnElement[Any]]:
-    """Columns of a table or subquery by name; ``id=key`` gives one another name."""
+    """Columns of a table or subquery by name; ``id=key`` gives an alias."""
     pairs = [name.partition("=") for name in names.split()]
     return [source.c[name].label(given) if given else source.c[name] for name, _, given in pairs]
 
 
 def check(condition: str) -> CheckConstraint:
-    """What always holds of a row."""
     return CheckConstraint(condition)
 
 
 def to(table: str, on_delete: str | None = None, *, column: str = "id") -> ForeignKey:
-    """The column holds an id of ``table``."""
+    """A foreign key."""
     return ForeignKey(f"{SCHEMA}.{table}.{column}", ondelete=on_delete)
 
 
 def index(name: str, of: str, *, where: str | None = None, include: str = "", **options: Any) -> Index:
-    """An index over columns or expressions, separated by commas; ``include`` names columns it carries along."""
+    """An index over comma-separated columns or expressions; ``include``: covered columns."""
     parts = [part if part.isidentifier() else text(part) for part in of.split(", ")]
     if where is not None:
         options["postgresql_where"] = text(where)

@@ -1,4 +1,4 @@
-"""The tables of what recall searches: chunks, their words and their vectors."""
+"""Tables of chunks, their words and their vectors."""
 
 from __future__ import annotations
 

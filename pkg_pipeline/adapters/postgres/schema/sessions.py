@@ -1,4 +1,4 @@
-"""The tables of live sessions: their state, folds, topics and served windows."""
+"""Tables of live sessions: state, folds, topics, served windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, NUMBERS, TEXTS, USD, check, col, index, table, to, view
 
 STANDS = "status <> 'superseded'"
-"""The folds that count."""
+"""Folds that count."""
 
 CONVERSATION_SESSIONS = table(
     "conversation_sessions",

@@ -1,4 +1,4 @@
-"""The tables of what was made of interactions: summaries, their items, relationship profiles, archive, backfills."""
+"""Tables of summaries and their items, profiles, archive, backfills."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from pkg_pipeline.adapters.postgres.schema.parts import MOMENT, RATIO, TEXTS, USD, check, col, index, table, to, view
 
 LIVE = "status IN ('completed', 'dirty')"
-"""The summary that is served."""
+"""The served summary."""
 
 INTERACTION_SUMMARIES = table(
     "interaction_summaries",

@@ -1,7 +1,5 @@
-"""All tables of the schema ``pkg``, declared once as SQLAlchemy Core: the shape of record.
-
-From here come the comments in the database, the column tables of docs/tables.md, the sources of dbt and the statements
-of the reads. A test holds them against a migrated database, both ways. Views and functions stand in the migrations.
+"""All tables of schema ``pkg`` as SQLAlchemy Core, from which comments, docs/tables.md, dbt's sources and the read
+statements are generated. A test compares them with a migrated database. Views and functions are in the migrations.
 """
 
 from __future__ import annotations

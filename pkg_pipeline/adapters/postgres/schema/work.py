@@ -1,4 +1,4 @@
-"""The tables of the work itself: ledger, budget, leases, partitions, receipts, figures by day."""
+"""Tables of the ledger, budget, leases, partitions, receipts and daily figures."""
 
 from __future__ import annotations
 

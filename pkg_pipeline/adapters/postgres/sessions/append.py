@@ -1,6 +1,5 @@
-"""Appending to a session: one transaction, two statements where chat and senders are known and every message is new.
-
-Whoever is new goes in by the statements of imports, and so does what was there already: edits, deletions, revisions.
+"""Appends to sessions in one transaction: two statements if chat and senders are known and every message is new, else
+the statements of imports.
 """
 
 from __future__ import annotations
@@ -32,25 +31,23 @@ from pkg_pipeline.stages.sessions.records import AppendBatch, Appended, MessageT
 
 
 class _Outdated(Exception):
-    """The chat, its session or a sender is not there (any more): what was begun is rolled back."""
+    """The chat, its session or a sender is missing: roll back."""
 
 
 class PostgresAppendStore:
-    """Messages and counters of one chat, in one transaction that may be repeated."""
-
     def __init__(self, connections: ConnectionPool, counters: SessionCounters) -> None:
         self._connections = connections
         self._counters = counters
 
     def times(self, chat_id: UUID, message_ids: Collection[str]) -> MessageTimes:
-        """Of those of these messages that are there."""
+        """Of those of these messages that are stored."""
         with self._connections.connection() as connection:
             return _times(connection, chat_id, message_ids)
 
     def append(self, batch: AppendBatch) -> Appended | None:
-        """Messages and counters in one transaction, which may be repeated.
+        """Save messages and counters in one transaction, which may be repeated.
 
-        None, and nothing written: somebody in a batch without newcomers is not known in this chat (any more).
+        None, nothing written: a batch without newcomers has a sender unknown in this chat.
         """
         if batch.newcomers is None and batch.last is not None and batch.rows:
             done = self._append_known(batch, batch.last)
@@ -65,7 +62,7 @@ class PostgresAppendStore:
             return None
 
     def _append_known(self, batch: AppendBatch, last: Appended) -> Appended | None:
-        """One round trip, or None with nothing written: the statements of a pipeline are one transaction."""
+        """One round trip (a pipeline is one transaction), or None with nothing written."""
         if len({row.external_id for row in batch.rows}) < len(batch.rows):
             return None
         state = advanced(last.state, batch.rows)
@@ -113,14 +110,14 @@ class PostgresAppendStore:
 
 
 def _appended(state: SessionState, done: Any) -> Appended:
-    """``state`` with what the statement "append" returned."""
+    """``state`` with the result of the statement "append"."""
     counts = IngestCounts(new=done.inserted - done.deleted, deleted=done.deleted)
     now = replace(state, last_message_id=done.last_message_id, is_pending=done.is_pending)
     return Appended(counts, now, done.next_due_at, done.version)
 
 
 def _let_in(connection: Connection, newcomers: Newcomers, counters: SessionCounters) -> None:
-    """The chat, its session and senders, in the order of locks of imports."""
+    """Insert the chat, its session and senders, in the lock order of imports."""
     entities, start = newcomers.entities, newcomers.start
     selves = lock_selves(connection, entities)
     insert_entities(connection, entities)
@@ -146,7 +143,7 @@ def _at(row: MessageRow, time: tuple[datetime, bool] | None) -> MessageRow:
 
 
 def _not_inserted(rows: Sequence[MessageRow], keys: Sequence[str]) -> list[MessageRow]:
-    """Rows that were there; of several with one id in a batch all but the first that went in."""
+    """Rows that were stored already, and repeated ids within the batch."""
     new = Counter(keys)
     others: list[MessageRow] = []
     for row in rows:
@@ -158,7 +155,7 @@ def _not_inserted(rows: Sequence[MessageRow], keys: Sequence[str]) -> list[Messa
 
 
 def _fields(number: int, row: MessageRow) -> dict[str, Any]:
-    """One record of the statement's ``jsonb_to_recordset``; what is missing there is NULL."""
+    """One record of ``jsonb_to_recordset``; absent fields are NULL."""
     given: dict[str, Any] = {
         "n": number,
         "sender": row.sender_entity_id,

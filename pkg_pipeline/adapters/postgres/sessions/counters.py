@@ -1,6 +1,5 @@
-"""The counters of sessions (H1, H16, W5), moved in the transaction that writes messages, whoever writes them.
-
-What a policy makes of them is asked of a callable. The statements are in ``sessions/appending.sql``.
+"""The counters of sessions (H1, H16, W5), updated in the transaction that writes messages. Statements:
+``appending.sql``.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from pkg_pipeline.stages.sessions.records import DueAt
 SQL = Statements("appending")
 
 Standing = tuple[SessionState, datetime | None, int]
-"""A session, when its policy is asked next, and the version of its row."""
+"""A session, when it is next due, and the version (xmin) of its row."""
 
 
 def at_once(state: SessionState, source: str, now: datetime) -> datetime:
-    """For whoever knows no policy: the next worker that looks will ask."""
+    """Without a policy: due at once, so that the next worker asks."""
     del state, source
     return now
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A session of a batch: ``last_id`` is the last message of the chat before it."""
+    """A session of a batch; ``last_id``: the chat's last message before it."""
 
     id: UUID
     source: str
@@ -39,30 +38,32 @@ class Touched:
 
 
 class SessionCounters:
-    """Counts what a batch of messages changes. ``due_at`` says when the policy is asked next."""
+    """``due_at`` asks the session's policy when it is next due."""
 
     def __init__(self, due_at: DueAt = at_once) -> None:
         self._due_at = due_at
 
     def due(self, state: SessionState, source: str, now: datetime) -> datetime | None:
-        """Events (H7), dirty folds (H15) and a decided fold that is not done wait for nobody's policy."""
+        """At once after events (H7), with dirty folds (H15) and during a fold of several steps; else as the policy
+        says.
+        """
         if state.event is not None or state.dirty_folds or state.folding_to_id is not None:
             return now
         return self._due_at(state, source, now)
 
     def touched(self, connection: Connection, chats: Collection[UUID]) -> list[Touched]:
-        """Those of the locked chats that are sessions, locked, before anything is written: mostly none."""
+        """The sessions among the locked chats, locked before anything is written; usually none."""
         return SQL.rows(connection, "touched", Touched, chats=list(chats))
 
     def replace(self, connection: Connection, touched: Sequence[Touched]) -> None:
-        """Before messages become what is in the table ``changed``: counters by the difference, folds dirty (H15)."""
+        """Before messages are updated from the table ``changed``: adjust counters, mark folds dirty (H15)."""
         if touched:
             given = _given(touched)
             SQL.run(connection, "count_changed", **given)
             SQL.run(connection, "mark_folds_dirty", **given)
 
     def settle(self, connection: Connection, touched: Sequence[Touched], *, now: datetime) -> list[Standing]:
-        """At the end: counts what is new, and says when each is asked next."""
+        """After everything is written: count new messages and set when each session is due."""
         if not touched:
             return []
         states = SQL.rows(connection, "count_new", SessionState, **_given(touched))
@@ -72,7 +73,7 @@ class SessionCounters:
     def set_due(
         self, connection: Connection, sessions: Sequence[tuple[SessionState, str]], *, now: datetime
     ) -> list[Standing]:
-        """Of sessions that are locked, with the source of each; the states with ``is_pending`` as it is now (W4)."""
+        """For locked sessions with their sources; returns states with the current ``is_pending`` (W4)."""
         dues = {state.id: self.due(state, source, now) for state, source in sessions}
         rows = SQL.rows(connection, "set_due", ids=list(dues), dues=list(dues.values()))
         found = {row.id: row for row in rows}
@@ -84,7 +85,7 @@ class SessionCounters:
 
 
 def advanced(state: SessionState, rows: Sequence[MessageRow]) -> SessionState:
-    """The state once ``rows``, none of which is there yet, are appended; only the ids are not known yet."""
+    """The state after appending ``rows``, all of them new; only ids are missing."""
     live = [row for row in rows if not row.is_deleted]
     if not live:
         return state

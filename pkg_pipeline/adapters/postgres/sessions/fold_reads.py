@@ -1,4 +1,4 @@
-"""What the folding stage reads: sessions with their state, pages of their messages, folds that stand."""
+"""Reads of the folding stage."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ SQL = Statements("folds")
 
 
 class PostgresFoldReads:
-    """What goes into folds."""
-
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
@@ -24,28 +22,28 @@ class PostgresFoldReads:
         return SQL.one(self._connections, "view", view_of, session=session_id)
 
     def page(self, session_id: UUID, *, after_id: int, to_id: int, limit: int) -> list[SessionMessage]:
-        """What is there of (``after_id``, ``to_id``], service entries among it, deleted messages not; in order."""
+        """Undeleted messages, service entries included, of (``after_id``, ``to_id``], in order."""
         given = {"session": session_id, "after": after_id, "to": to_id, "limit": limit}
         return SQL.rows(self._connections, "page", SessionMessage, **given)
 
     def tail(self, session_id: UUID, *, after_id: int, limit: int) -> list[SessionMessage]:
-        """The last ``limit`` of what came after ``after_id``, in order."""
+        """The last ``limit`` messages after ``after_id``, in order."""
         return SQL.rows(self._connections, "tail", SessionMessage, session=session_id, after=after_id, limit=limit)
 
     def earlier(self, session_id: UUID, *, before_id: int, limit: int) -> list[str]:
-        """Of the last folds that end before ``before_id``, oldest first; none that rests on a deleted message."""
+        """Summaries of the last folds before ``before_id``, oldest first; none that rests on a deleted message."""
         return SQL.values(self._connections, "earlier", session=session_id, before=before_id, limit=limit)[::-1]
 
     def summaries(self, session_id: UUID) -> list[tuple[int, str]]:
-        """(id of the last message, summary) of every live fold, oldest first; none that rests on a deleted message."""
+        """(last message id, summary) of every live fold, oldest first, without those that rest on a deleted message."""
         return SQL.rows(self._connections, "summaries", session=session_id)
 
     def next_dirty(self, session_id: UUID) -> DirtyFold | None:
-        """The oldest fold that is to be made anew."""
+        """The oldest dirty fold."""
         return SQL.one(self._connections, "next_dirty", DirtyFold, session=session_id)
 
     def is_folded(self, session_id: UUID, *, to_id: int, input_hash: str) -> bool:
-        """Whether a live fold stands for exactly this (H8)."""
+        """Whether a live fold has exactly this input (H8)."""
         return SQL.value(self._connections, "is_folded", session=session_id, to=to_id, input_hash=input_hash)
 
 

@@ -1,7 +1,4 @@
-"""The folding stage's writes: leases of sessions, folds, topics, and the fold columns of a session's row.
-
-Reading is ``fold_reads``. Every transaction takes the chat's lock first, then its session's, then looks at the lease.
-"""
+"""Writes of the folding stage. Every transaction locks the chat, then its session, then checks the lease."""
 
 from __future__ import annotations
 
@@ -27,13 +24,11 @@ SQL = Statements("folds")
 STORED_ERROR_CHARACTERS = 1_000
 
 Read = Sequence[tuple[int, str]]
-"""Ids of messages with the content hashes that were read."""
+"""Message ids with the content hashes as read."""
 
 
 class PostgresFoldStore(Leasing):
-    """Leases of sessions, folds, and what a session's row says of them. ``False``: another worker has it, nothing was
-    written.
-    """
+    """Leases, folds and the fold columns of sessions. ``False``: another worker has the lease, nothing was written."""
 
     _lease_kind = "session"
 
@@ -41,28 +36,28 @@ class PostgresFoldStore(Leasing):
         self._connections = connections
 
     def due(self, now: datetime, *, limit: int) -> int:
-        """How many sessions could be claimed now, at most ``limit``."""
+        """Sessions that can be claimed now, counted up to ``limit``."""
         return SQL.value(self._connections, "due", now=now, limit=limit)
 
     def unfolded(self, *, least_messages: int, limit: int) -> int:
-        """How many sessions have so many messages since their HWM, due or not; counted up to ``limit``."""
+        """Sessions with at least so many messages since their HWM, counted up to ``limit``."""
         return SQL.value(self._connections, "unfolded", least=least_messages, limit=limit)
 
     def ask_all(self, now: datetime, *, least_messages: int) -> int:
-        """H7, ``scheduled``: asks for a fold of every session with so many messages since its HWM; how many."""
+        """H7, ``scheduled``: request a fold of every session with so many messages since its HWM; returns how many."""
         return SQL.run(self._connections, "ask_all", now=now, least=least_messages)
 
     def claim(
         self, *, now: datetime, limit: int, besides: Sequence[UUID], holder: str, lease_seconds: float
     ) -> list[ClaimedSession]:
-        """Due sessions that nobody works on, the longest due first, none of ``besides``."""
+        """Due sessions without a lease, longest due first, none of ``besides``."""
         given = {"now": now, "limit": limit, "besides": list(besides), "holder": holder, "lease": lease_seconds}
         return SQL.rows(self._connections, "claim", ClaimedSession, **given)
 
     def claim_one(
         self, session_id: UUID, *, event: SessionEvent | None, now: datetime, holder: str, lease_seconds: float
     ) -> ClaimedSession | None:
-        """Asks for a fold of this session and takes it, due or not; None while another worker has it."""
+        """Request a fold of this session and take its lease, due or not; None while another worker has it."""
         with transaction(self._connections) as connection:
             SQL.run(connection, "lock_chat", session=session_id)
             SQL.run(connection, "ask", session=session_id, event=event, now=now)
@@ -70,8 +65,8 @@ class PostgresFoldStore(Leasing):
         return ClaimedSession(session_id, tokens[session_id]) if tokens else None
 
     def begin(self, claimed: ClaimedSession, *, to_id: int, trigger: FoldTrigger, event: SessionEvent | None) -> bool:
-        """Writes down that it is folded up to ``to_id``, so that the work goes on whoever is killed. ``event``, which
-        was looked at, is over; one that came meanwhile stays.
+        """Store that the session is being folded up to ``to_id``, to resume after a crash, and clear ``event`` unless a
+        new one came.
         """
         with self._writing(claimed) as writing:
             if writing is not None:
@@ -81,10 +76,10 @@ class PostgresFoldStore(Leasing):
     def publish(
         self, row: FoldRow, *, claimed: ClaimedSession, running: Running, now: datetime, ending: Ending | None
     ) -> bool:
-        """H10: the fold, topics and the HWM at once. ``ending`` None keeps the lease for the next step.
+        """H10: save fold, topics and HWM together. ``ending`` None keeps the lease for the next step.
 
-        What was edited or deleted since it was read makes the fold dirty from the beginning. A live fold of the same
-        window is not doubled: the HWM moves alone (H8).
+        A fold whose messages changed since they were read is saved as dirty. If a live fold of this window exists only
+        the HWM moves (H8).
         """
         with self._writing(claimed) as writing:
             if writing is None or writing.hwm != row.after_id:
@@ -106,8 +101,8 @@ class PostgresFoldStore(Leasing):
         return True
 
     def replace(self, row: FoldRow, *, claimed: ClaimedSession, running: Running | None) -> bool:
-        """H15: the fold in place of ``row.parent``, which is superseded. HWM and counters stay, and so does the lease.
-        ``running`` None: it is made anew with another fold.
+        """H15: save the fold and supersede ``row.parent``; HWM, counters and lease stay. ``running`` None keeps the
+        running summary.
         """
         parent = row.parent
         assert parent is not None, "a fold that was made anew stands for another one"
@@ -124,9 +119,7 @@ class PostgresFoldStore(Leasing):
     def confirm(
         self, fold: DirtyFold, *, messages: Sequence[tuple[int, str]], claimed: ClaimedSession, running: Running | None
     ) -> bool:
-        """What the fold covers is again what it was made from: unless ``messages``, as read, changed since, it is not
-        dirty any more.
-        """
+        """The fold's input is unchanged: clear its dirty mark unless ``messages`` changed since they were read."""
         with self._writing(claimed) as writing:
             if writing is None:
                 return False
@@ -136,7 +129,7 @@ class PostgresFoldStore(Leasing):
         return True
 
     def leave(self, claimed: ClaimedSession, look: Look, *, ending: Ending) -> bool:
-        """Nothing (more) is to be folded: the lease goes back."""
+        """Release the lease; nothing more to fold."""
         with self._writing(claimed) as writing:
             if writing is not None:
                 writing.run("look", event=look.event, is_of_drift=look.is_of_drift)
@@ -144,7 +137,7 @@ class PostgresFoldStore(Leasing):
         return writing is not None
 
     def fail(self, claimed: ClaimedSession, failure: Failure) -> None:
-        """Nothing moves: the attempt is counted or put off, with its reason, and the lease goes back."""
+        """Count or postpone the attempt with its reason and release the lease."""
         with self._writing(claimed) as writing:
             if writing is not None:
                 error = failure.error[:STORED_ERROR_CHARACTERS]
@@ -152,12 +145,12 @@ class PostgresFoldStore(Leasing):
                 writing.give_back()
 
     def rest(self, now: datetime, *, seconds: float, reason: str) -> int:
-        """All that is due waits so long, by the database's clock: a cap or the service would refuse it all alike."""
+        """Postpone all due sessions by ``seconds`` of the database clock, after an error that would meet them all."""
         return SQL.run(self._connections, "rest", now=now, seconds=seconds, error=reason[:STORED_ERROR_CHARACTERS])
 
     @contextmanager
     def _writing(self, claimed: ClaimedSession) -> Iterator[_Writing | None]:
-        """A transaction over a locked session; None when the lease is another worker's by now."""
+        """A transaction over a locked session; None if another worker has the lease."""
         with transaction(self._connections) as connection:
             SQL.run(connection, "lock_chat", session=claimed.session_id)
             hwm = SQL.value(connection, "lock_session", session=claimed.session_id)
@@ -165,7 +158,7 @@ class PostgresFoldStore(Leasing):
 
 
 class _Writing:
-    """What may be written of one session while its locks and its lease are held."""
+    """Writes to one session while its locks and lease are held."""
 
     def __init__(self, store: Leasing, connection: Connection, claimed: ClaimedSession, hwm: int) -> None:
         self._store, self.connection, self._claimed, self.hwm = store, connection, claimed, hwm
@@ -174,7 +167,7 @@ class _Writing:
         return SQL.run(self.connection, name, session=self._claimed.session_id, **given)
 
     def window(self, after_id: int, to_id: int, read: Read) -> tuple[list[Any], str | None]:
-        """The window as it is now, and what was done to it since it was read: ``deleted``, ``edited`` or nothing."""
+        """The window now, and what changed since it was read: ``deleted``, ``edited`` or None."""
         found = SQL.rows(self.connection, "window_now", session=self._claimed.session_id, after=after_id, to=to_id)
         now = {one.id: one.content_hash for one in found}
         if any(number not in now for number, _ in read):
@@ -182,11 +175,11 @@ class _Writing:
         return found, None if now == dict(read) else "edited"
 
     def insert(self, row: FoldRow, dirty_reason: str | None) -> bool:
-        """False where a live fold of this very window stands already (H8)."""
+        """False if a live fold of this window exists (H8)."""
         return SQL.run(self.connection, "insert_fold", **_columns(row, dirty_reason)) == 1
 
     def account(self, running: Running | None, moments: Sequence[datetime]) -> None:
-        """None leaves the running summary as it is."""
+        """None keeps the running summary."""
         self.run("keep_account", has_running=running is not None, **fields_of(running or Running("", 0, None)))
         self.run("mark_chunks", moments=list(moments))
 

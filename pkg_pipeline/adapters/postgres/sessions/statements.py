@@ -1,4 +1,4 @@
-"""The statements of sessions' states, lists and messages, compiled to ``compiled.json`` by ``make docs``."""
+"""Statements of sessions' states, lists and messages, compiled to ``compiled.json`` by ``make docs``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LATEST = sa.text("last_message_at DESC NULLS LAST, id")
 
 
 def listed(session: Any) -> list[Any]:
-    """A session in a list: its state and what else is known of it."""
+    """A session in a list."""
     number = sa.select(sa.func.count()).select_from(folds).where(folds.c.session_id == session.c.id).correlate(session)
     return [
         *pick(session, STATE),
@@ -35,7 +35,6 @@ def listed(session: Any) -> list[Any]:
 
 
 def said(is_folded: Any) -> list[Any]:
-    """The fields of a ``SessionMessage``."""
     return [
         *pick(texts, "id=message_id external_id sent_at content=text role kind parts sender_entity_id is_outgoing"),
         *pick(texts, "content_hash token_count=message_tokens importance_score importance_reason"),
@@ -46,7 +45,7 @@ def said(is_folded: Any) -> list[Any]:
 
 
 def _page(*where: Any) -> sa.ClauseElement:
-    """By the last message, newest first; those without a message behind all others."""
+    """By last message, newest first; sessions without messages last."""
     every = sessions.CONVERSATION_SESSIONS
     chosen = sa.select(*pick(every, ALL)).where(*where).order_by(LATEST).limit(p("limit")).subquery("s")
     order = [chosen.c.last_message_at.desc().nulls_last(), chosen.c.id]
@@ -54,7 +53,7 @@ def _page(*where: Any) -> sa.ClauseElement:
 
 
 def _newest(*where: Any) -> Any:
-    """The newest live messages of a chat. Pairs are compared, so that only the index of its order gives the order."""
+    """The newest live messages of a chat. Comparing pairs makes the planner use the index of the chat's order."""
     live = conversations.LIVE_MESSAGES
     place = sa.tuple_(live.c.chat_id, live.c.id)
     found = sa.select(live.c.id, live.c.chat_id).where(place > sa.tuple_(SESSION, sa.literal_column("0")))
@@ -63,9 +62,7 @@ def _newest(*where: Any) -> Any:
 
 
 def _recent() -> sa.ClauseElement:
-    """H16: the counters and the last messages, whatever lies behind them. One row a message; a session without any has
-    one.
-    """
+    """H16: a session with its last messages, one row each; a session without messages has one row."""
     session = sessions.CONVERSATION_SESSIONS.alias("s")
     last = _newest(lambda place: place <= sa.tuple_(SESSION, LAST_ID)).lateral("last")
     return (
@@ -80,7 +77,6 @@ def _recent() -> sa.ClauseElement:
 
 
 def _messages() -> sa.ClauseElement:
-    """A page of messages, newest first."""
     before = sa.cast(p("before"), sa.BigInteger)
     page = _newest(lambda place: place < sa.tuple_(SESSION, before)).subquery("p")
     session = sessions.CONVERSATION_SESSIONS.alias("s")
@@ -94,7 +90,7 @@ def _messages() -> sa.ClauseElement:
 
 
 def _fold_messages() -> sa.ClauseElement:
-    """T6: what a fold covers, live, deleted or in the archive."""
+    """T6: the messages of a fold, also deleted and archived ones."""
     fold = sessions.SESSION_SUMMARIES.alias("f")
     covers = sa.and_(texts.c.chat_id == fold.c.session_id, texts.c.id == sa.func.any(fold.c.message_ids))
     return (

@@ -1,4 +1,4 @@
-"""Sessions as rows: made, set, asked for, listed, with their messages. Appending is ``append_store``."""
+"""The store of sessions: create, change, list, with their messages."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ MESSAGE_COLUMNS = (
 def make_session(
     connection: Connection, start: SessionStart, counters: SessionCounters, *, selves: Sequence[UUID] = ()
 ) -> None:
-    """The chat and its session where they are missing, both locked then; a chat's messages are counted once.
+    """Create chat and session if missing and lock both; existing messages are counted.
 
-    ``selves`` are entities that are about to become me: their chats are locked along (as imports do).
+    ``selves``: entities about to become me, whose chats are locked too.
     """
     chat = start.chat
     described = {"id": [chat.id], "source": [chat.source], "external_id": [chat.external_id], "kind": [chat.kind]}
@@ -48,7 +48,7 @@ def make_session(
 def _set_due(
     connection: Connection, session_id: UUID, source: str, counters: SessionCounters, now: datetime
 ) -> SessionState:
-    """Says when a session that is locked is asked next."""
+    """Set when a locked session is next due."""
     state = SQL.one(connection, "lock_state", SessionState, id=session_id)
     assert state is not None
     ((found, _, _),) = counters.set_due(connection, [(state, source)], now=now)
@@ -56,8 +56,6 @@ def _set_due(
 
 
 class PostgresSessionStore:
-    """Rows of ``conversation_sessions`` with their chats and messages."""
-
     def __init__(self, connections: ConnectionPool, counters: SessionCounters) -> None:
         self._connections = connections
         self._counters = counters
@@ -65,7 +63,7 @@ class PostgresSessionStore:
     # ── writing ───────────────────────────────────────────────────────────────────────────────
 
     def ensure(self, start: SessionStart) -> SessionState:
-        """The session, made with its chat where there is none; of a chat that was there the counters are counted."""
+        """The session, created with its chat if missing."""
         found = self.state(start.chat.id)
         if found is not None:
             return found
@@ -77,14 +75,14 @@ class PostgresSessionStore:
         return state
 
     def event(self, session_id: UUID, event: SessionEvent, *, source: str, now: datetime) -> SessionState | None:
-        """Asks for a fold at once; None where there is no such session."""
+        """Request a fold now; None if there is no such session."""
         return self._changed(session_id, "set_event", {"event": event}, source, now)
 
     def change(
         self, session_id: UUID, changes: Mapping[str, Any], *, source: str, now: datetime
     ) -> SessionState | None:
-        """``policy``, ``strategy``, ``interval``, ``label``: None leaves it. An empty label takes it away, an interval
-        of 0 is that of the settings. None where there is no such session.
+        """``policy``, ``strategy``, ``interval``, ``label``: None keeps the value, an empty label removes it, interval
+        0 is the setting's. None if there is no such session.
         """
         return self._changed(session_id, "change", changes, source, now)
 
@@ -142,7 +140,7 @@ def _message(*, message_id: int, message_tokens: int, **columns: Any) -> Session
 
 
 def _with_message(**columns: Any) -> tuple[SessionRow, SessionMessage | None]:
-    """A session with one of its messages, if it has any."""
+    """A session with one of its messages, if any."""
     message = {name: columns.pop(name) for name in MESSAGE_COLUMNS}
     return _listed(**columns), None if message["message_id"] is None else _message(**message)
 

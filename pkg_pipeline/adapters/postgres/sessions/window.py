@@ -1,7 +1,4 @@
-"""The store of windows: reads of a session, and the record of what was served.
-
-Statements are in ``sessions/windows.sql`` and ``sessions/served_windows.sql``; what a window shows is not decided here.
-"""
+"""The store of windows: reads of a session, and records of served windows."""
 
 from __future__ import annotations
 
@@ -28,17 +25,17 @@ SQL = Statements("served_windows")
 log = logging.getLogger(__name__)
 
 Price = Callable[[str, int, int], float | None]
-"""(model, input tokens, output tokens) → USD, None where the model has no price here."""
+"""(model, input tokens, output tokens) → USD, None for models without a price."""
 
 
 class PostgresWindowStore:
-    """What a window is made from; its connections need not be able to write. Raises ``StoreUnavailable``."""
+    """Read-only. Raises ``StoreUnavailable``."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._reads = Reads(connections, "windows")
 
     def read_window(self, query: WindowQuery) -> WindowRows | None:
-        """One round trip, and one more where texts are in the archive."""
+        """One round trip, and one more for archived texts."""
         found = orjson.loads(self._reads.value("window", **window_parameters(query)))
         if found["session"] is None:
             return None
@@ -53,12 +50,11 @@ class PostgresWindowStore:
         return _window_rows(found, messages)
 
     def topics(self, session_id: UUID, *, limit: int) -> list[Topic]:
-        """The most mentioned first, of those the last seen."""
+        """Most mentioned first, then last seen."""
         return self._reads.rows(Topic, "topics", session=session_id, limit=limit)
 
 
 def window_parameters(query: WindowQuery) -> dict[str, Any]:
-    """What ``windows.sql`` is asked with."""
     return {"session": query.session_id, **asdict(query)}
 
 
@@ -101,7 +97,7 @@ def _window_rows(found: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
 
 
 class PostgresServedWindows:
-    """``WindowSink`` that writes at once. Fails nobody: what cannot be kept is counted in ``lost``."""
+    """``WindowSink`` that writes at once. Raises nothing; ``lost`` counts failures."""
 
     def __init__(self, connections: ConnectionPool, *, price: Price = lambda *_: None) -> None:
         self._connections = connections
@@ -112,7 +108,6 @@ class PostgresServedWindows:
         self.put_many([receipt])
 
     def put_many(self, receipts: list[ServedWindow]) -> None:
-        """All in one transaction."""
         try:
             with self._connections.connection() as connection, connection.transaction(), connection.cursor() as cursor:
                 rows = [_served_row(receipt) for receipt in receipts]
@@ -129,7 +124,7 @@ class PostgresServedWindows:
         cost_usd: float | None = None,
         model: str | None = None,
     ) -> bool:
-        """Whether the session's last window took the report. Without ``cost_usd`` the model's price is taken."""
+        """Whether the session's last window took the report. Without ``cost_usd`` the model's price is used."""
         given = {
             "session": session_id,
             "input_tokens": input_tokens,

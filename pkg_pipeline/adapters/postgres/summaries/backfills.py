@@ -1,4 +1,4 @@
-"""Backfills in PostgreSQL: requests, the interactions they chose, and what is told of them."""
+"""The store of backfills: requests and the interactions they chose."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALWAYS = (date.min, date.max)
 
 
 class PostgresBackfillStore:
-    """Requests and the interactions that they chose. ``eligibility`` tells what is current, failed and complete."""
+    """``eligibility`` defines current, failed and complete interactions."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
@@ -53,9 +53,8 @@ class PostgresBackfillStore:
         ended_before: datetime,
         requested_by: str,
     ) -> tuple[UUID, bool]:
-        """The new backfill, or the open one with the very same request (then False), in one transaction.
-
-        All of ``chosen`` ended by ``ended_before``: one that ends later has gone on since.
+        """The new backfill, or the open one with the same request (then False), in one transaction. All of ``chosen``
+        ended by ``ended_before``; later ones were continued since.
         """
         parameters = {
             "request": Jsonb(request.to_json()),
@@ -76,7 +75,7 @@ class PostgresBackfillStore:
         return None if found is None else (BackfillRequest.from_json(found.request), found.state)
 
     def settle(self, backfill_id: UUID, *, eligibility: Eligibility, days: tuple[date, date] | None = None) -> int:
-        """Ticks off what needs nothing more; ends the backfill when that is all. Returns how many are left."""
+        """Mark finished interactions; ends the backfill when all are. Returns how many are left."""
         parameters = {**eligible(eligibility, days or ALWAYS), "backfill": backfill_id}
         with transaction(self._connections) as connection:
             if days is None:
@@ -86,24 +85,24 @@ class PostgresBackfillStore:
             return SQL.value(connection, "left", **parameters)
 
     def begin(self, backfill_id: UUID) -> None:
-        """It is being worked on: nothing waited for any more."""
+        """Clear the reason to wait."""
         SQL.run(self._connections, "begin", backfill=backfill_id)
 
     def rest(self, backfill_id: UUID, *, seconds: float, reason: str) -> None:
-        """Why it stopped, and how long from now it is not asked for again."""
+        """Store why it stopped and for how long it waits."""
         SQL.run(self._connections, "rest", backfill=backfill_id, seconds=seconds, reason=reason)
 
     def cancel(self, backfill_id: UUID) -> bool:
-        """Ends an open one as it is; False where it is not open."""
+        """False if it is not open."""
         return SQL.run(self._connections, "cancel", backfill=backfill_id) == 1
 
     def ready_days(self, backfill_id: UUID, *, eligibility: Eligibility) -> list[date]:
-        """Days with interactions of it that can be worked on now, oldest first."""
+        """Days with interactions that can be worked on now, oldest first."""
         given = {**eligible(eligibility, ALWAYS), "backfill": backfill_id}
         return SQL.values(self._connections, "ready_days", **given)
 
     def open_ids(self) -> list[tuple[UUID, datetime | None]]:
-        """Open backfills, oldest request first, each with the moment before which it rests, if that is to come."""
+        """Open backfills, oldest request first, each with the time until which it waits, if any."""
         return [tuple(row) for row in SQL.rows(self._connections, "open")]
 
     def listed(self, *, limit: int, only: UUID | None = None) -> list[Backfill]:
@@ -111,7 +110,7 @@ class PostgresBackfillStore:
         return SQL.rows(self._connections, "listed", _backfill, limit=limit, only=only)
 
     def stale_count(self, *, eligibility: Eligibility) -> int:
-        """Served summaries that another prompt, model or schema made."""
+        """Served summaries of another prompt, model or schema."""
         return SQL.value(self._connections, "stale_count", **eligible(eligibility, ALWAYS))
 
 

@@ -1,4 +1,4 @@
-"""What a summary is made from, read for the summaries' store: messages, people, what was known. Nothing is written."""
+"""Reads the inputs of summaries: messages, people, existing summaries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pkg_pipeline.stages.summaries.stores import NOBODY, Claimed, Eligibility, T
 
 LOADED_MESSAGES = 2_000
 LOADED_TOKENS = 400_000
-"""An interaction up to this size comes with its claim; a longer one is read page by page."""
+"""Up to this size an interaction is loaded with its claim; longer ones are read page by page."""
 
 PAGE_MESSAGES = 1_000
 HASHES_AT_ONCE = 5_000
@@ -31,21 +31,21 @@ CLAIMED = (
     *("token", "attempts", "deferrals", "token_count", "day", "parent_summary_id", "parent_revision", "chat_id"),
     "message_count",
 )
-"""Columns of the statement ``claimed`` that are fields of what is claimed."""
+"""Columns of the statement ``claimed`` that are fields of ``ClaimedInteraction``."""
 
 SQL, SUMMARIES = Statements("summary_sources"), Statements("summaries")
 _UNKNOWN = Person(NOBODY, "?", is_self=False)
 
 
 class SummarySources:
-    """The part of ``PostgresSummaryStore`` that reads, and loads what ``claim`` took."""
+    """The reading part of ``PostgresSummaryStore``."""
 
     _connections: ConnectionPool
     _timezone: str
 
     def pages(self, claimed: Claimed) -> Iterator[list[SourceMessage]]:
-        """All live messages in the order of the input hash, archived ones with their texts; some thousands at a time,
-        and nothing stays open between two pages.
+        """All live messages in the order of the input hash, with archived texts, in pages; nothing stays open between
+        two pages.
         """
         people = {person.entity_id: person for person in claimed.source.participants}
         number = 1
@@ -54,7 +54,7 @@ class SummarySources:
             number += len(rows)
 
     def texts(self, claimed: Claimed) -> Iterator[tuple[str, str]]:
-        """(external id, content hash) of all live messages, in that order."""
+        """(external id, content hash) of all live messages, in the order of the input hash."""
         for rows in self._pages(claimed, "hashes", HASHES_AT_ONCE):
             yield from ((row.external_id, row.content_hash) for row in rows)
 
@@ -65,7 +65,7 @@ class SummarySources:
         return [_message(number, row, people) for number, row in enumerate(rows, 1)]
 
     def too_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> list[TooSmall]:
-        """What is to be superseded without a successor in the closed range of days."""
+        """Summaries of the closed range of days to supersede without a successor."""
         parameters = {
             "first_day": days[0],
             "last_day": days[1],
@@ -83,7 +83,7 @@ class SummarySources:
         return found
 
     def _pages(self, claimed: Claimed, statement: str, limit: int) -> Iterator[list[Any]]:
-        """Each page is a statement of its own, begun after the last message of the one before."""
+        """Keyset pages."""
         parameters = {**_span(claimed), "after_at": claimed.source.started_at, "after_length": -1, "after_id": ""}
         while True:
             rows = SQL.rows(self._connections, statement, **parameters, limit=limit)
@@ -95,7 +95,7 @@ class SummarySources:
             parameters |= {"after_at": rows[-1].sent_at, "after_length": len(key), "after_id": key}
 
     def _loaded(self, connection: Connection, rows: Sequence[Any]) -> list[Claimed]:
-        """What was claimed, rows of the statement ``claimed``, with messages, people and what was known before."""
+        """Claimed rows with messages, people and existing summaries."""
         ids = [row.id for row in rows]
         messages: dict[UUID, list[Any]] = defaultdict(list)
         if short := [row for row in rows if not _is_long(row)]:
@@ -139,7 +139,7 @@ def _participant(*, interaction_id: UUID, **columns: Any) -> tuple[UUID, Person]
 
 
 def with_content(**columns: Any) -> tuple[Any, SummaryContent]:
-    """The columns of a stored summary as its content, beside the others by name."""
+    """The content columns of a summary as one record."""
     columns["tone"] = columns["tone"] or "neutral"
     content = record_of(SummaryContent, columns)
     return SimpleNamespace(**{name: one for name, one in columns.items() if not hasattr(content, name)}), content
@@ -148,7 +148,7 @@ def with_content(**columns: Any) -> tuple[Any, SummaryContent]:
 def _known(
     connection: Connection, ids: Sequence[UUID]
 ) -> tuple[dict[UUID, KnownSummary], dict[UUID, list[SummaryContent]]]:
-    """Of each interaction the summary that stands, and those whose items it took over."""
+    """Per interaction the live summary, and those whose items it took over."""
     standing: dict[UUID, KnownSummary] = {}
     for row, content in SQL.rows(connection, "known", with_content, ids=ids):
         columns = vars(row)

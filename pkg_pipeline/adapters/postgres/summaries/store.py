@@ -28,13 +28,11 @@ from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility
 
 SQL = Statements("summaries")
 STORED_ANSWER_CHARACTERS = 20_000
-"""Of a quarantined answer: enough to see what went wrong."""
+"""Of a quarantined answer."""
 
 
 class PostgresSummaryStore(SummarySources, Leasing):
-    """Leases, sources and publication; what is saved releases its lease. ``timezone`` goes into every input, for words
-    such as tomorrow.
-    """
+    """Leases, sources and publication; saving releases the lease. ``timezone`` resolves words such as "tomorrow"."""
 
     _lease_kind = "summary"
 
@@ -52,7 +50,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
         lease_seconds: float,
         without: Sequence[UUID] = (),
     ) -> list[Claimed]:
-        """Due interactions under leases, fewest attempts first, then oldest first; none of ``without``."""
+        """Due interactions, leased, fewest attempts first, then oldest; none of ``without``."""
         parameters = {**eligible(eligibility, days), "limit": limit, "holder": holder, "lease": lease_seconds}
         with transaction(self._connections) as connection:
             tokens = dict(SQL.rows(connection, "claim", **parameters, without=list(without)))
@@ -64,11 +62,11 @@ class PostgresSummaryStore(SummarySources, Leasing):
             return self._loaded(connection, rows) if rows else []
 
     def revive(self, *, prompt_version: str, model: str) -> int:
-        """What failed under another prompt or model is due again (P19); how many interactions."""
+        """Interactions that failed under another prompt or model become due (P19); returns how many."""
         return SQL.value(self._connections, "revive", prompt_version=prompt_version, model=model)
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
-        """Save and link in one transaction; False, and nothing saved, when another worker has the lease."""
+        """Save and link in one transaction; False, nothing saved: another worker has the lease."""
         parameters = {**_columns(row), "fact_confidence": fact_confidence}
         is_long = len(row.message_ids) > LOADED_MESSAGES
         # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it
@@ -99,7 +97,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
     def supersede_small(
         self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
     ) -> bool:
-        """Of its items and facts only ``keep`` is served on. False if it changed meanwhile."""
+        """Only ``keep`` of its items and facts stay served. False if it changed meanwhile."""
         parameters = {
             "id": found.summary_id,
             "keep": list(keep),
@@ -113,7 +111,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             return gone is not None
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
-        """Record an attempt (P19), or with ``counts`` False only put the work off."""
+        """Record an attempt (P19), or only postpone it if not ``counts``."""
         attempts = claimed.attempts + failure.counts
         source = claimed.source
         parameters = {
@@ -158,7 +156,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             return dict(cursor.execute(query("summaries", "counts"), eligible(eligibility, days)))
 
     def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
-        """What is due over all days."""
+        """Due interactions of all days."""
         given = {
             "now": eligibility.now,
             "due_after": eligibility.due_after_seconds,
@@ -175,7 +173,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
 
 
 def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any]:
-    """Parameters that ``claim`` and ``counts`` share."""
+    """Parameters shared by ``claim`` and ``counts``."""
     return {
         "first_day": days[0],
         "last_day": days[1],
@@ -194,7 +192,7 @@ def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any
 
 
 def _said(connection: Connection, parameters: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a long interaction says now, some thousand messages at a time."""
+    """The current texts of a long interaction, in pages."""
     with connection.cursor("said") as cursor:
         cursor.itersize = HASHES_AT_ONCE
         cursor.execute(query("summaries", "texts"), parameters)
@@ -202,8 +200,8 @@ def _said(connection: Connection, parameters: dict[str, Any]) -> Iterator[tuple[
 
 
 def _staleness(row: SummaryRow, said: Iterable[tuple[str, str]]) -> str | None:
-    """What happened to the texts since they were claimed: deleted, edited, or None. Messages that came in later make
-    the input another one, which is claimed anew; what was said of the others stays right.
+    """What happened to the texts since the claim: deleted, edited, or None. Later messages change the input hash
+    instead.
     """
     covered = frozenset(row.message_ids)
     left = 0
