@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 import pytest
 
 from pkg_pipeline.adapters.postgres.interactions import store as interaction_store
-from pkg_pipeline.adapters.postgres.queries import query
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.stages.interactions.stage import build_interactions
 from pkg_pipeline_tests.digest import tables
 from pkg_pipeline_tests.stages.ingest.import_rig import FixedClock, Rig, line
@@ -120,14 +120,16 @@ def test_whatever_statement_fails_the_next_build_goes_on(rig: Rig, monkeypatch: 
     class Killed(BaseException):
         pass
 
-    def dying(file: str, name: str) -> LiteralString:
+    text = Statements.text
+
+    def dying(self: Statements, name: str) -> LiteralString:
         nonlocal left
         left -= 1
         if left < 0:
             raise Killed
-        return query(file, name)
+        return text(self, name)
 
-    monkeypatch.setattr(interaction_store, "query", dying)
+    monkeypatch.setattr(Statements, "text", dying)
     while True:
         left = failures
         try:

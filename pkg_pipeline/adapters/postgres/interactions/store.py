@@ -16,7 +16,6 @@ from psycopg.rows import kwargs_row
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
-from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory.records import ChatCategory
 from pkg_pipeline.stages.interactions.records import ChatInfo, InteractionRow, SegmentMessage
@@ -47,7 +46,7 @@ class PostgresInteractionStore:
     ) -> Iterator[PostgresChatBatch]:
         """As many of ``chats`` as one transaction takes. With ``waits`` False locked chats are skipped."""
         with transaction(self._connections) as connection:
-            connection.execute(query("interactions", "create_planned"))
+            SQL.run(connection, "create_planned")
             given = {"chats": list(chats[:CHATS_AT_ONCE]), "messages": MESSAGES_AT_ONCE}
             (sized,) = SQL.rows(connection, "chats_at_once", **given)
             asked = list(chats[: sized.chats])
@@ -73,9 +72,9 @@ class PostgresInteractionStore:
             parameters = {"entity": [row.entity_id for row in some], "from_day": [row.from_day for row in some]}
             with transaction(self._connections) as connection:
                 for step in ("lock_entities", "clear_days", "build_days"):
-                    connection.execute(query("interactions", step), parameters)
+                    SQL.run(connection, step, **parameters)
                 marks = list(chain.from_iterable(row.ids for row in some))
-                connection.execute(query("interactions", "drop_marks"), {"ids": marks})
+                SQL.run(connection, "drop_marks", ids=marks)
         return len(dirty)
 
 
@@ -98,7 +97,7 @@ def _open(
     """Lock the chats and load their ranges; chats that another worker has finished are left out."""
     locked = {row.id: row for row in SQL.rows(connection, "lock_chats" if waits else "lock_free_chats", chats=chats)}
     if len(locked) < len(chats) and (lost := SQL.rows(connection, "lost_chats", chats=chats)):
-        connection.execute(query("interactions", "drop_lost_marks"), {"chats": [row.id for row in lost]})
+        SQL.run(connection, "drop_lost_marks", chats=[row.id for row in lost])
     ids = {"chats": list(locked)}
     marks = {row.chat_id: row for row in SQL.rows(connection, "chat_marks", **ids)}
     mass = {row.id for row in SQL.rows(connection, "mark_mass", chats=list(marks), mass_senders=mass_senders)}
@@ -136,7 +135,7 @@ class PostgresChatBatch:
         with self._connection.cursor("segments", row_factory=kwargs_row(SegmentMessage)) as cursor:
             cursor.itersize = CHUNK_MESSAGES
             given = self._bounds() | {"is_group": [one.is_group for one in self._stretches]}
-            cursor.execute(query("interactions", "segments"), given)
+            cursor.execute(SQL.text("segments"), given)
             for place, chunks in groupby(_chunks(cursor), key=lambda chunk: chunk[0].place):
                 yield self._stretches[place - 1].chat, chunks
 
@@ -151,10 +150,9 @@ class PostgresChatBatch:
         """Upsert; marks changed days as due ``due_after_seconds`` after the end of their interactions."""
         if not rows:
             return
-        run = self._connection.execute
         columns = columns_of(rows, "id", "chat_id", "day", "started_at", "ended_at", "status", "message_count")
         columns |= columns_of(rows, "token_count", "important_count", "language", "first_external_id", "input_hash")
-        run(query("interactions", "insert_planned"), columns)
+        SQL.run(self._connection, "insert_planned", **columns)
         self._changed += SQL.value(
             self._connection,
             "upsert_interactions",
@@ -163,7 +161,7 @@ class PostgresChatBatch:
             minimum=minimum_messages,
             is_eligible=[not self._by_chat[row.chat_id].chat.is_mass for row in rows],
         )
-        run(query("interactions", "assign_messages"), columns)
+        SQL.run(self._connection, "assign_messages", **columns)
         self._save_participants(rows)
         if others := [row for row in rows if self._by_chat[row.chat_id].chat.kind != "direct"]:
             self._save_belongings(others)
@@ -174,56 +172,48 @@ class PostgresChatBatch:
             "interaction_id": [row.id for row, _ in pairs],
             "entity_id": [participant.entity_id for _, participant in pairs],
         }
-        self._connection.execute(
-            query("interactions", "delete_participants"),
-            {
-                "interaction": [row.id for row in rows],
-                "pair_interaction": ids["interaction_id"],
-                "pair_entity": ids["entity_id"],
-            },
+        SQL.run(
+            self._connection,
+            "delete_participants",
+            interaction=[row.id for row in rows],
+            pair_interaction=ids["interaction_id"],
+            pair_entity=ids["entity_id"],
         )
-        self._connection.execute(
-            query("interactions", "upsert_participants"),
-            {
-                **ids,
-                "role": [participant.role for _, participant in pairs],
-                "message_count": [participant.message_count for _, participant in pairs],
-                "token_count": [participant.token_count for _, participant in pairs],
-                "started_at": [row.started_at for row, _ in pairs],
-                "ended_at": [row.ended_at for row, _ in pairs],
-                # a moved start leaves its old day: nothing before the stretch can have changed
-                "from_at": [self._by_chat[row.chat_id].from_at for row, _ in pairs],
-            },
+        SQL.run(
+            self._connection,
+            "upsert_participants",
+            **ids,
+            role=[participant.role for _, participant in pairs],
+            message_count=[participant.message_count for _, participant in pairs],
+            token_count=[participant.token_count for _, participant in pairs],
+            started_at=[row.started_at for row, _ in pairs],
+            ended_at=[row.ended_at for row, _ in pairs],
+            # a moved start leaves its old day: nothing before the stretch can have changed
+            from_at=[self._by_chat[row.chat_id].from_at for row, _ in pairs],
         )
 
     def _save_belongings(self, rows: Sequence[InteractionRow]) -> None:
-        run = self._connection.execute
-        run(query("interactions", "create_belongs"))
-        with self._connection.cursor() as cursor, cursor.copy(query("interactions", "copy_belongs")) as copy:
+        SQL.run(self._connection, "create_belongs")
+        with self._connection.cursor() as cursor, cursor.copy(SQL.text("copy_belongs")) as copy:
             for row in rows:
                 for one in row.belongings:
                     entity, interaction = str(one.entity_id), str(row.id)
                     for message_id, sent_us in zip(one.message_ids.tolist(), one.sent_at_us.tolist(), strict=True):
                         copy.write_row((entity, message_id, interaction, sent_us))
-        run(query("interactions", "delete_belongings"), {"interaction": [row.id for row in rows]})
-        run(query("interactions", "upsert_belongings"))
-        run(query("interactions", "clear_belongs"))
+        SQL.run(self._connection, "delete_belongings", interaction=[row.id for row in rows])
+        SQL.run(self._connection, "upsert_belongings")
+        SQL.run(self._connection, "clear_belongs")
 
     def finish(self) -> int:
         """Delete interactions that no longer exist in the ranges and reassign their rows; returns how many changed in
         all.
         """
-        run = self._connection.execute
         vanished = SQL.rows(self._connection, "vanished", **self._bounds())
         if vanished:
-            run(
-                query("interactions", "retire"),
-                columns_of(vanished, "id", "heir", "day", "chat_id", "from_at", "to_at"),
+            SQL.run(
+                self._connection, "retire", **columns_of(vanished, "id", "heir", "day", "chat_id", "from_at", "to_at")
             )
-        run(
-            query("interactions", "drop_marks"),
-            {"ids": list(chain.from_iterable(one.marks for one in self._stretches))},
-        )
+        SQL.run(self._connection, "drop_marks", ids=list(chain.from_iterable(one.marks for one in self._stretches)))
         return self._changed + len(vanished)
 
 
