@@ -1,1 +1,1 @@
-"""The world: each file implements a port of ``stages.ports``; SDKs are imported only here."""
+"""Implementations of ``stages.ports`` and of the stores; SDKs are imported only here."""

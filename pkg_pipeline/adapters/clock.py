@@ -1,4 +1,4 @@
-"""The memory's clock: the real time, or one moment that was pinned. Leases and ledger use the database's own."""
+"""The memory's clock, real or pinned. Leases and ledger use the database's clock."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from datetime import UTC, datetime
 
 @dataclass(frozen=True, slots=True)
 class SystemClock:
-    """The real time."""
-
     def now(self) -> datetime:
         return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class PinnedClock:
-    """``PKG_NOW``: age, tiers and eligibility are reckoned from one moment."""
+    """``PKG_NOW``: age, tiers and eligibility are computed from one moment."""
 
     moment: datetime
 

@@ -1,7 +1,5 @@
-"""Dagster's own home: ``$PKG_HOME/dagster/dagster.yaml``, its tables in schema ``dagster``, this process's instance.
-
-The address of the database, with its password, is only ever in the environment (``PKG_DAGSTER_URL``), never in a file.
-What runs when is ``defs/``; which processes run is ``cli/``.
+"""Dagster's home ``$PKG_HOME/dagster`` and its instance. The database URL is passed only by the environment
+(``PKG_DAGSTER_URL``): it has the password.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ retention:
 
 
 def write(home: Path) -> Path:
-    """``dagster.yaml`` in ``home``, made or brought up to date; one that a person took over is left alone."""
+    """Create or update ``dagster.yaml`` in ``home``, unless the marker line was removed from it."""
     file = home / "dagster.yaml"
     home.mkdir(parents=True, exist_ok=True)
     try:
@@ -92,7 +90,7 @@ def write(home: Path) -> Path:
 
 
 def environment(home: Path, url: str) -> dict[str, str]:
-    """Variables under which Dagster's programs find their home and storage. ``url`` is in libpq's form."""
+    """Variables of Dagster's processes. ``url`` is a libpq URL."""
     return {
         "DAGSTER_HOME": str(home),
         URL_VARIABLE: sqlalchemy_url(url, driver="psycopg2", search_path=DAGSTER_SCHEMA),
@@ -102,7 +100,7 @@ def environment(home: Path, url: str) -> dict[str, str]:
 
 @contextmanager
 def instance(home: Path, url: str) -> Iterator[DagsterInstance]:
-    """The instance that the UI shows too, for runs in this process. Its tables are made on first use."""
+    """The instance of this process, shared with the UI. Its tables are created on first use."""
     write(home)
     with in_environment(environment(home, url)):
         from dagster import DagsterInstance
@@ -113,7 +111,7 @@ def instance(home: Path, url: str) -> Iterator[DagsterInstance]:
 
 @contextmanager
 def prepared(home: Path, url: str) -> Iterator[DagsterInstance]:
-    """As ``instance``, with tables made or migrated: before several programs start at once and all try to."""
+    """As ``instance``, with tables created or migrated before several processes start."""
     with instance(home, url) as found:
         found.upgrade()
         yield found

@@ -1,8 +1,4 @@
-"""The dbt project of the marts: where it lies, its manifest, what its profile reads, and one build of it.
-
-The project lies inside the package and is never written to after the environment was built; what dbt writes goes into
-the home or a temporary folder.
-"""
+"""The dbt project of the marts: manifest, profile, build. dbt writes only into the home or a temporary folder."""
 
 from __future__ import annotations
 
@@ -24,15 +20,15 @@ from pkg_pipeline.adapters.process_environment import in_environment
 PROJECT = Path(__file__).resolve().parents[1] / "dbt"
 MARTS_SCHEMA = "marts"
 EXECUTABLE = Path(sys.executable).parent / "dbt"
-"""The program of this environment, whatever the search path says."""
+"""The program of this environment, not of PATH."""
 
 
 class DbtFailed(Exception):
-    """dbt could not do what was asked; one line without its output, which may quote rows."""
+    """One line without dbt's output, which may quote rows."""
 
 
 class Built(NamedTuple):
-    """One model or test of a build. ``mart`` is the model, or the one that a test is a check of."""
+    """A model or test of a build. ``mart``: the model, or the one a test checks."""
 
     name: str
     mart: str
@@ -43,7 +39,7 @@ class Built(NamedTuple):
 
 @cache
 def digest() -> str:
-    """A short hash of everything the project says."""
+    """A short hash of the project's files."""
     found = hashlib.sha256()
     for file in sorted(PROJECT.rglob("*")):
         inside = file.relative_to(PROJECT)
@@ -53,16 +49,13 @@ def digest() -> str:
 
 
 def target(home: Path) -> Path:
-    """The folder of the manifest: below the project where the environment's build made it, else below ``home``."""
+    """The folder of the manifest: in the project if it was built with the environment, else below ``home``."""
     made = PROJECT / "target" / digest()
     return made if (made / "manifest.json").exists() else home / "cache" / "dbt" / digest()
 
 
 def prepare(home: Path, folder: Path | None = None) -> Path:
-    """The folder of the manifest (default: ``target``), parsed now if it is not there, which takes seconds.
-
-    Raises DbtFailed.
-    """
+    """The folder of the manifest (default: ``target``), parsed now if missing (seconds). Raises DbtFailed."""
     folder = target(home) if folder is None else folder
     manifest = folder / "manifest.json"
     if not manifest.exists():
@@ -76,8 +69,8 @@ def prepare(home: Path, folder: Path | None = None) -> Path:
 
 
 def build(url: str, given: Mapping[str, Any]) -> list[Built]:
-    """Build and test every mart of the memory at ``url`` by one command; ``given`` are its variables. What failed is
-    among the results. Raises DbtFailed where there are none.
+    """Build and test every mart of the database at ``url`` with variables ``given``; failures are among the results.
+    Raises DbtFailed if there are none.
     """
     with building(url), tempfile.TemporaryDirectory() as folder:
         # a failing model is among the results
@@ -98,7 +91,7 @@ def _built(node: Mapping[str, Any], status: str) -> Built:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> int:
-    """The exit code of dbt's ``command`` over the project; all that it writes is below ``folder``."""
+    """The exit code of dbt's ``command``; output goes below ``folder``."""
     places = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT)]
     told = {"DBT_TARGET_PATH": str(folder), "DBT_LOG_PATH": str(folder), "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
     return subprocess.run(
@@ -112,7 +105,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -
 
 
 def variables(url: str) -> dict[str, str]:
-    """``PKG_DBT_*`` for a libpq URL: a server by name, or the folder of a unix socket."""
+    """``PKG_DBT_*`` for a libpq URL with a host name or socket folder."""
     from pkg_pipeline.adapters.postgres.engine import libpq_url  # brings the driver, which loading definitions must not
 
     parts = urlsplit(libpq_url(url))
@@ -131,10 +124,7 @@ def variables(url: str) -> dict[str, str]:
 
 @contextmanager
 def building(url: str) -> Iterator[None]:
-    """The variables in this process's environment, which dbt inherits; afterwards as before.
-
-    Waits until no other build is under way: two that make the same view or table for the first time would meet.
-    """
+    """Sets the variables for dbt while no other build runs: concurrent builds would create the same relation."""
     import psycopg
 
     from pkg_pipeline.adapters.postgres.engine import libpq_url

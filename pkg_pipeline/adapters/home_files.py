@@ -1,7 +1,5 @@
-"""What the program keeps in PKG_HOME, and that no other user of the machine reads it.
-
-Everything said and every key lies there. A private folder is enough for what is in it; files are private all the same,
-for the day on which they are copied. What the files hold is the business of whoever writes them.
+"""The files of PKG_HOME, and that no other user can read them. Files are private too, not only the folder: they may be
+copied.
 """
 
 from __future__ import annotations
@@ -34,18 +32,15 @@ OURS = (
     TOKEN_FILE,
     "pkg.toml",
 )
-"""All that the program puts into PKG_HOME; nothing else there is touched."""
+"""Nothing else in PKG_HOME is touched."""
 
 
 class TokenUnusable(Exception):
-    """The file with this machine's token cannot be used; one line says why and what to do."""
+    """The token file cannot be used; one line with reason and remedy."""
 
 
 def open_to_others(home: Path) -> list[Path]:
-    """What of ours others may read: nothing in a home that they cannot enter.
-
-    Also what a link leads to, since the secret is there.
-    """
+    """Our files, and targets of links, that others may read; none in a home they cannot enter."""
     found: list[Path] = []
     with suppress(OSError):
         if home.stat().st_mode & OTHERS & ~_server_bit(home, home.stat()):
@@ -57,9 +52,8 @@ def open_to_others(home: Path) -> list[Path]:
 
 
 def make_private(home: Path) -> None:
-    """Make the home if there is none, and take from others what they may do in one that is laxer.
-
-    What is not ours is left alone: a home that other things lie in, links, what another user owns.
+    """Create the home, or remove others' permissions from our files; foreign files, links and files of other users are
+    left alone.
     """
     if not home.exists():
         with suppress(OSError):  # whoever needs the home says that it cannot be made
@@ -98,14 +92,14 @@ def _is_all_ours(home: Path) -> bool:
 
 
 def _lax_bits(path: Path, found: os.stat_result, home: Path) -> int:
-    """What others may do with a thing of ours."""
+    """Others' permissions on one of our files."""
     if found.st_uid != os.geteuid():
         return 0
     return found.st_mode & OTHERS & ~(_server_bit(home, found) if path == home else 0)
 
 
 def _server_bit(home: Path, found: os.stat_result) -> int:
-    """As root the embedded server is a user of its own, whose group may pass through the home."""
+    """As root the server has its own user, whose group may enter the home."""
     with suppress(OSError):
         if os.geteuid() == 0 and (home / "postgres").stat().st_gid == found.st_gid != 0:
             return stat.S_IXGRP
@@ -113,7 +107,7 @@ def _server_bit(home: Path, found: os.stat_result) -> int:
 
 
 def machine_token(home: Path) -> str:
-    """The secret that programs of this user show to the API: made once, then always the same. Raises TokenUnusable."""
+    """The API token of this user's programs, created once. Raises TokenUnusable."""
     file = home / TOKEN_FILE
     if not file.exists():
         make_private(home)
@@ -131,7 +125,7 @@ def machine_token(home: Path) -> str:
 
 
 def read_machine_token(home: Path) -> str:
-    """The secret, where there is one. Raises TokenUnusable."""
+    """None if there is none. Raises TokenUnusable."""
     file = home / TOKEN_FILE
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW)) as stream:

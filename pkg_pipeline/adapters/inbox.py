@@ -1,8 +1,5 @@
-"""The folder of files to be imported: what lies there, what is complete, and where it goes once it was taken.
-
-A drop is one entry of the folder: a file, a zip, or a folder with everything in it. Reading it is the importer's
-business, which arrives as an argument. A drop is imported first and moved afterwards: a crash in between repeats an
-import, and an import repeated changes nothing (B10).
+"""The inbox folder: which entries (files, zips, folders) are complete, and where they go. An entry is imported, then
+moved: after a crash in between it is imported again, which changes nothing (B10).
 """
 
 from __future__ import annotations
@@ -22,27 +19,24 @@ import fasteners
 from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS, unexpected_error
 
 SETTLE_SECONDS = 2.0
-"""A drop whose files changed this recently may still be written to."""
+"""Entries changed more recently may still be written to."""
 
 UNFINISHED = (".part", ".partial", ".crdownload", ".download", ".filepart", ".tmp", "~")
-"""Endings under which browsers, copy programs and editors keep what is not complete."""
+"""Suffixes of unfinished files of browsers, copy programs and editors."""
 
 DONE, FAILED = "done", "failed"
 REPORT = ".report.json"
 LONGEST_NAME_BYTES = 255
-"""Of one entry of a folder, on every usual file system."""
 
 _ONE_THREAD = threading.Lock()
 """File locks hold between processes only."""
 
 
 class Refused(Exception):
-    """A drop that cannot be imported and never will be as it is; one line says why and what to do."""
+    """An entry that can never be imported as it is; one line with reason and remedy."""
 
 
 class Report(Protocol):
-    """What an importer says it did."""
-
     def to_json(self) -> dict[str, Any]: ...
 
 
@@ -51,7 +45,7 @@ Importer = Callable[[Path], Report]
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """One entry of the inbox. ``changed_at`` (unix seconds) is the newest change of any file in it."""
+    """``changed_at`` (unix seconds): the newest change of any of its files."""
 
     path: Path
     files: int
@@ -71,7 +65,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of a drop; ``report`` is what lies beside it as ``NAME.report.json``."""
+    """``report``: contents of ``NAME.report.json``."""
 
     name: str
     imported: bool
@@ -80,12 +74,12 @@ class Taken:
 
     @property
     def line(self) -> str:
-        """One line for a log or a terminal; names the file, quotes nothing of it."""
+        """One line that names the file and quotes nothing of it."""
         return f"{self.name}: {self.report['note']}"
 
 
 class Inbox:
-    """``folder`` is made when the first drop is taken. ``wall`` is what file stamps are held against."""
+    """``folder`` is created with the first entry taken; ``wall`` is compared with file times."""
 
     def __init__(
         self, folder: Path, *, settle_seconds: float = SETTLE_SECONDS, wall: Callable[[], float] = time.time
@@ -95,7 +89,7 @@ class Inbox:
         self._wall = wall
 
     def drops(self) -> list[Drop]:
-        """Everything that waits, by name. Hidden entries, unfinished downloads and empty folders are no drops."""
+        """All entries by name, without hidden ones, unfinished downloads and empty folders."""
         try:
             entries = sorted(self.folder.iterdir())
         except (FileNotFoundError, NotADirectoryError):
@@ -104,14 +98,13 @@ class Inbox:
         return [drop for drop in found if drop is not None]
 
     def ready(self) -> list[Drop]:
-        """Drops that nobody has written to for ``settle_seconds`` and that hold no unfinished file."""
+        """Entries unchanged for ``settle_seconds`` without unfinished files."""
         return [drop for drop in self.drops() if self._is_settled(drop)]
 
     def take_all(self, importer: Importer) -> list[Taken]:
-        """Import every ready drop and move it to ``done/`` or ``failed/`` with its report; one failing stops no other.
+        """Import every ready entry and move it to ``done/`` or ``failed/`` with its report; a failure stops no other.
 
-        ``importer`` raises Refused for a drop that is at fault; anything else (the database is gone) leaves the drop
-        where it is and is raised.
+        ``importer`` raises Refused for a bad entry; other errors (no database) are raised and leave it in place.
         """
         if not self.ready():
             return []
@@ -156,7 +149,7 @@ def _is_ignored(name: str) -> bool:
 
 
 def _drop(entry: Path) -> Drop | None:
-    """None for what vanished meanwhile, is neither file nor folder, or holds nothing yet."""
+    """None if it vanished, is neither file nor folder, or is empty."""
     files = size = 0
     changed_at = 0.0
     is_unfinished = False
@@ -182,7 +175,7 @@ def _files(entry: Path) -> Iterator[Path]:
 
 
 def _free_name(folder: Path, name: str) -> Path:
-    """``name``, or ``stem (2).suffix`` … where that is taken, by a file or by a report; cut so that a report fits."""
+    """``name``, or ``stem (2).suffix`` … if taken, cut so that the report's name fits."""
     stem, suffix = Path(name).stem, Path(name).suffix
     longest = LONGEST_NAME_BYTES - len(os.fsencode(suffix)) - len(REPORT) - len(". (1000)")
     stem = os.fsdecode(os.fsencode(stem)[: max(longest, 1)])

@@ -1,7 +1,5 @@
-"""The signals that end a command: within seconds, by one line, with what is under way finished where it can be.
-
-A signal unwinds the command by a KeyboardInterrupt: what threads have begun they finish and save, every ``finally``
-runs. What is not over by then is cut off; everything that was committed stays.
+"""SIGINT, SIGTERM and SIGHUP end a command within seconds by one line: a KeyboardInterrupt unwinds it, threads finish
+what they began, the rest is cut off.
 """
 
 from __future__ import annotations
@@ -16,30 +14,29 @@ from types import FrameType
 from typing import NoReturn
 
 BY_SIGNAL = 128
-"""A program ended by signal N says 128 + N, as shells do."""
+"""Exit code of a program ended by signal N: 128 + N."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_SECONDS = 3.0
-"""What is under way when the signal comes has so long; stopping a server of ours comes after it."""
+"""For work in progress; stopping our server comes on top."""
 
 LINE = "stopped; what was committed stays, run the same command to go on"
 SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """The signals of one process. ``number`` is that of the first that came. Only one is made, ``INTERRUPTION``."""
+    """The signals of one process (``INTERRUPTION``). ``number``: the first that came."""
 
     def __init__(self) -> None:
         self.number: int | None = None
         self.is_bounded = True
-        """False where a program takes its time to end and bounds it itself."""
+        """False where a program bounds its own shutdown."""
         self._is_watching = self._is_raised = False
         self._saying = threading.Lock()
 
     def watch(self, cut_off: Callable[[], object]) -> None:
-        """From now on a signal ends the process, by force if need be; ``cut_off`` is called before that.
-
-        Signals are noticed too while other code, Dagster's or uvicorn's, has put handlers of its own.
+        """From now on a signal ends the process, by force if need be, after calling ``cut_off``; also if Dagster or
+        uvicorn installed handlers.
         """
         self._is_watching = True
         for number in SIGNALS:
@@ -50,15 +47,15 @@ class Interruption:
         threading.Thread(target=self._bound, args=(reader, cut_off), name="signals", daemon=True).start()
 
     def check(self) -> None:
-        """Raises KeyboardInterrupt where a signal came and nobody heard of it."""
+        """Raises KeyboardInterrupt if a signal came unnoticed."""
         if self.number is not None:
             self._is_raised = True
             raise KeyboardInterrupt
 
     @contextmanager
     def raised(self) -> Iterator[None]:
-        """Inside, a signal raises KeyboardInterrupt whatever handlers there are: for an exception of any other kind
-        psycopg does not cancel the statement that is under way.
+        """Inside, a signal raises KeyboardInterrupt whatever handlers are installed: only for it psycopg cancels the
+        running statement.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -72,7 +69,7 @@ class Interruption:
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def exit(self, words: str = "") -> NoReturn:
-        """Say the one line, or ``words`` instead, and end with the code of the signal."""
+        """Print ``words`` or the standard line and exit with the signal's code."""
         self._say(words or LINE)
         code = BY_SIGNAL + (self.number or signal.SIGINT)
         if self._is_watching:  # taking everything apart that is loaded takes a second
@@ -116,7 +113,7 @@ INTERRUPTION = Interruption()
 
 
 def _end_children() -> None:
-    """What this process has started and would leave behind: pg_dump, dbt. A server is no child of ours."""
+    """Child processes (pg_dump, dbt); our server is none."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):

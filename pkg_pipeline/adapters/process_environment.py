@@ -1,7 +1,4 @@
-"""Variables in this process's environment for a while: Dagster and dbt take their connection from there.
-
-What the variables are called and hold is the business of ``dagster_home`` and ``dbt_profile``.
-"""
+"""Temporary environment variables, from which Dagster and dbt take their connection."""
 
 from __future__ import annotations
 
@@ -10,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 CODE_SERVER_VARIABLE = "PKG_CODE_SERVER"
-"""Where what runs in the code server can ask it for new definitions: a socket's path, or a port of this machine."""
+"""The code server's address for reloads: a socket path or a local port."""
 
 
 @contextmanager
 def in_environment(values: Mapping[str, str]) -> Iterator[None]:
-    """``values`` in this process's environment, which child programs inherit; afterwards as before."""
+    """``values`` in this process's environment, inherited by child processes; restored afterwards."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

@@ -1,4 +1,4 @@
-"""Which version of the program this is, for its own answers."""
+"""The program's version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def program_version() -> str:
-    """As it was installed; 0 where the code lies on the path without an installation, as in the image."""
+    """As installed; 0 if the code runs without an installation, as in the image."""
     try:
         return version("pkg-pipeline")
     except PackageNotFoundError:

@@ -1,1 +1,1 @@
-"""The embedders behind ``ports.Embedder``: a model that comes with the package, and any OpenAI-compatible endpoint."""
+"""Implementations of ``ports.Embedder``: the offline model and OpenAI-compatible endpoints."""

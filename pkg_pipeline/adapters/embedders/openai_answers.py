@@ -1,7 +1,4 @@
-"""An endpoint's answer read into vectors, in the order of the texts. What does not fit is found here; nothing is sent.
-
-Servers differ: floats or base64 whatever was asked for, items in any order, an index or none.
-"""
+"""Parses the response of an embeddings endpoint: floats or base64, items in any order, with or without index."""
 
 from __future__ import annotations
 
@@ -19,16 +16,15 @@ from pkg_pipeline.stages.ports import EmbedderMisconfigured, Vectors
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Vectors of length 1; those at ``unusable`` are zero: they came without numbers, with NaN or without length."""
+    """Vectors of length 1; ``unusable`` positions are zero (no numbers, NaN or zero length)."""
 
     vectors: Vectors
     unusable: tuple[int, ...]
 
 
 def read_answer(response: Any, *, count: int, dimensions: int | None) -> Answer:
-    """Raises ``Transient`` for no answer, ``Refused`` for another number of vectors than ``count`` or no usable one.
-
-    Raises ``EmbedderMisconfigured`` for vectors of another size than ``dimensions``, or of several sizes.
+    """Vectors in the order of the texts. Raises ``Transient`` for no answer, ``Refused`` for a wrong number of vectors
+    or no usable one, ``EmbedderMisconfigured`` for other ``dimensions`` or mixed sizes.
     """
     data = getattr(response, "data", None)
     if not isinstance(data, list):
@@ -57,7 +53,7 @@ def read_answer(response: Any, *, count: int, dimensions: int | None) -> Answer:
 
 
 def tokens_of(response: Any) -> int | None:
-    """What the service counted; None where it says nothing."""
+    """Reported tokens, None if not reported."""
     usage = getattr(response, "usage", None)
     counted = (getattr(usage, name, None) for name in ("prompt_tokens", "total_tokens"))
     return next((count for count in counted if isinstance(count, int) and count >= 0), None)
@@ -75,7 +71,7 @@ def _in_order(data: Sequence[Any], count: int) -> list[Any]:
 
 
 def _numbers(embedding: Any) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    """The numbers as float64, so that no length overflows; None where there are none."""
+    """float64, so that no length overflows; None if there are no numbers."""
     try:
         if isinstance(embedding, str):
             found = np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)

@@ -1,7 +1,5 @@
-"""``ports.Embedder`` over any endpoint that speaks OpenAI's embeddings protocol, through the official SDK.
-
-The SDK's own retries are off: they sleep up to two minutes when a service asks for it, and know no deadline over all
-tries. What a status means is in ``openai_errors.py``, how an answer is read in ``openai_answers.py``.
+"""``ports.Embedder`` over any OpenAI-compatible endpoint, with the official SDK. The SDK's retries are off: they sleep
+up to two minutes and know no overall deadline.
 """
 
 from __future__ import annotations
@@ -29,28 +27,28 @@ from pkg_pipeline.stages.ports import EmbedderMisconfigured, EmbedderRejected, E
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
-"""What a local server without keys is sent: the SDK does not go without one."""
+"""Sent to servers without keys: the SDK requires one."""
 
 MOST_TEXTS = 128
 MOST_CHARS = 100_000
-"""Of one request. The strictest known limit is 300,000 tokens; a character is at most three."""
+"""Per request. The strictest known limit is 300,000 tokens; a character is at most three."""
 
 LONGEST_TEXT_CHARS = 8000
 SHORTEST_CUT_CHARS = 1000
-"""Models read 512 to 8192 tokens, which no client can count for all: a text refused alone is halved down to this."""
+"""Models read 512 to 8192 tokens: a text refused alone is halved down to this length."""
 
 TIMEOUT_SECONDS = 20.0
 DEADLINE_SECONDS = 90.0
 MAX_TRIES = 5
 RETRY_AFTER_CAP_SECONDS = 30.0
-"""A longer ``retry-after`` is not slept: the work is put off with it."""
+"""A longer ``retry-after`` is not slept; it is passed on with the error."""
 
 PROBE = "hello"
 
 
 @dataclass(slots=True)
 class _Call:
-    """One ``embed`` on its way: groups of positions still to be asked for, the next one last."""
+    """State of one ``embed``: groups of positions to request, the next one last."""
 
     asked: list[str]
     shortened: set[int]
@@ -59,7 +57,7 @@ class _Call:
     refused: list[int] = field(default_factory=list[int])
 
     def make_smaller(self, group: list[int]) -> None:
-        """A refused group is halved, a refused text cut, until it is known which text it was."""
+        """Halve a refused group or cut a refused text."""
         if len(group) > 1:
             self.groups += [group[len(group) // 2 :], group[: len(group) // 2]]
             return
@@ -73,19 +71,18 @@ class _Call:
             self.refused.append(position)
 
     def take(self, group: list[int], answer: Answer) -> None:
-        """One text can spoil its neighbours' vectors: each is asked for on its own before it is given up."""
+        """Unusable vectors are requested once more alone, as one text can spoil its batch."""
         unusable = [group[row] for row in answer.unusable]
         self.found |= {position: answer.vectors[row] for row, position in enumerate(group) if position not in unusable}
         self.groups += [[position] for position in reversed(unusable)]
 
 
 class OpenAiEmbedder:
-    """One model behind one endpoint. Safe to use from several threads. Close it, or use it as a context manager.
+    """One model at one endpoint. Thread-safe. Close it, or use it as a context manager.
 
-    ``on_usage`` is told of every answered request, before it is judged: its tokens (None where the service says
-    nothing) and seconds. ``cut_texts`` counts the texts that were read in part. ``deadline_seconds`` bounds one
-    ``embed`` with all its requests, tries and waits; a question of a person is given a short one.
-    ``sleep``, ``draw`` (uniform in [0, 1)), ``monotonic`` and ``now`` are there for tests.
+    ``on_usage`` gets tokens (None if not reported) and seconds of every answered request. ``cut_texts``: texts read in
+    part. ``deadline_seconds`` bounds one ``embed`` with all retries. ``sleep``, ``draw`` (uniform in [0, 1)),
+    ``monotonic`` and ``now`` are there for tests.
     """
 
     def __init__(
@@ -126,7 +123,6 @@ class OpenAiEmbedder:
         return self._dimensions
 
     def close(self) -> None:
-        """Closes the connections; the object is of no use afterwards."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -138,7 +134,7 @@ class OpenAiEmbedder:
         self.close()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """As in ``ports.Embedder``; texts of white space alone are not sent."""
+        """As in ``ports.Embedder``; blank texts are not sent."""
         deadline = self._monotonic() + self._deadline_seconds
         fitted = [cut(sound(text), LONGEST_TEXT_CHARS) for text in texts]
         call = _Call(
@@ -178,7 +174,7 @@ class OpenAiEmbedder:
         return vectors
 
     def _probe(self, deadline: float) -> None:
-        """Before the first answer a refusal may mean the setup: an innocent word tells. Finds the format as well."""
+        """One harmless request tells whether a refusal is due to the setup; also finds the response format."""
         why = ""
         for encoding in ("base64", "float"):
             self._format = encoding
@@ -191,7 +187,7 @@ class OpenAiEmbedder:
         raise EmbedderMisconfigured(f"the service refuses whatever it is asked: {why}; {CHECK}")
 
     def _answer(self, texts: Sequence[str], deadline: float) -> Answer:
-        """Vectors of one request, tried until the deadline. Raises ``Refused`` or an ``EmbedderError``."""
+        """Vectors of one request, retried until the deadline. Raises ``Refused`` or an ``EmbedderError``."""
 
         def one_try() -> Answer:
             remaining = deadline - self._monotonic()

@@ -1,6 +1,5 @@
-"""What a failed call of an OpenAI-compatible endpoint means for us. No call is made here.
-
-Messages name status and code alone: what a service writes may repeat the text or the key, and errors end in logs.
+"""Classifies errors of an OpenAI-compatible endpoint. Messages contain status and code only: the service's text may
+repeat inputs or keys.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ _NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached", "bill
 
 
 class Refused(Exception):
-    """The request was refused for what it holds; smaller ones find the text."""
+    """The content was refused; smaller requests find the text."""
 
 
 def classify(error: Exception, *, now: datetime) -> EmbedderMisconfigured | Transient | Refused:
-    """The failure that an exception of the SDK amounts to; never the exception itself, whose words may hold texts."""
+    """The failure for an exception of the SDK; never the exception itself, which may quote texts."""
     match error:
         case APIStatusError():
             return _by_status(error, now=now)

@@ -1,4 +1,4 @@
-"""Texts made fit for a model, and grouped into requests. What is changed here changes no meaning, except a cut."""
+"""Cleans texts for a model and groups them into requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 
 def sound(text: str) -> str:
-    """The text as UTF-8 can carry it: halves of a character joined, lone ones replaced, no NUL."""
+    """Valid UTF-8: surrogate pairs joined, lone ones replaced, NUL removed."""
     if "\0" in text:
         text = text.replace("\0", " ")
     try:
@@ -17,7 +17,7 @@ def sound(text: str) -> str:
 
 
 def cut(text: str, limit_chars: int) -> tuple[str, bool]:
-    """At most ``limit_chars`` of the text, and whether words were lost. White space goes first: it says nothing."""
+    """At most ``limit_chars`` of the text, and whether words were lost. White space is dropped first."""
     if len(text) <= limit_chars:
         return text, False
     words = " ".join(text.split())
@@ -27,7 +27,7 @@ def cut(text: str, limit_chars: int) -> tuple[str, bool]:
 def requests_of(
     positions: Sequence[int], texts: Sequence[str], *, most_texts: int, most_chars: int
 ) -> Iterator[list[int]]:
-    """The positions in groups of at most ``most_texts`` texts and ``most_chars`` characters; a long text goes alone."""
+    """Positions in groups of at most ``most_texts`` texts and ``most_chars`` characters; a longer text alone."""
     group: list[int] = []
     chars = 0
     for position in positions:

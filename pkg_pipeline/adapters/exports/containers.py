@@ -1,6 +1,5 @@
-"""The files behind a path: one file, a folder at any depth, or a zip; without the media that lie in exports.
-
-Formats are not known here. Zips are guarded against bombs and odd members; nothing is ever unpacked to disk.
+"""The files behind a path: a file, a folder or a zip, without media. Zips are checked for bombs and never unpacked to
+disk.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS
 
 MAX_ZIP_MEMBERS: Final = 200_000
 MAX_ZIP_RATIO: Final = 250
-"""Text of chats packs 5 to 20 times, repeated lines perhaps 100 times; a bomb packs a thousand times."""
+"""Chat text compresses 5 to 20 times, repeated lines about 100 times; a bomb 1,000 times."""
 MAX_ZIP_RATIO_FROM_BYTES: Final = 64 * 1024 * 1024
 MAX_ZIP_BYTES: Final = 64 * 1024**3
 
@@ -49,15 +48,15 @@ _TELEGRAM_MEDIA: Final = frozenset(
         "profile_music",
     )
 )
-"""Folders beside a ``result.json`` that hold media and pages, in thousands."""
+"""Folders beside a ``result.json`` with media and pages."""
 
 
 class UnreadableExport(ValueError):
-    """There is nothing that can be imported; the message is one sentence for the person who asked for it."""
+    """Nothing can be imported; the message is one sentence for the user."""
 
 
 class UnreadablePart(ByteSource):
-    """One file of a folder or zip that cannot be opened, and why; those beside it can."""
+    """One file of a folder or zip that cannot be opened, and why."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, opener=partial(nullcontext, BytesIO()), bytes_total=0, written_at=_NO_TIME)
@@ -65,9 +64,8 @@ class UnreadablePart(ByteSource):
 
 
 def files_in(path: Path) -> tuple[list[ByteSource], bool]:
-    """``(files in the order of their names, whether path is a folder or a zip)``.
-
-    A part that cannot be opened stands in the list as ``UnreadablePart``. Raises ``UnreadableExport``.
+    """Files by name, and whether ``path`` is a folder or zip; unreadable files as ``UnreadablePart``. Raises
+    ``UnreadableExport``.
     """
     try:
         if path.is_dir():
@@ -160,13 +158,13 @@ def _refusal_of(info: zipfile.ZipInfo) -> str | None:
 
 @contextmanager
 def _opened(path: Path, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """The member by its place and not by its name, which another may have too."""
+    """By position: names may repeat."""
     with zipfile.ZipFile(path) as archive, archive.open(info) as stream:
         yield stream
 
 
 def _written_at(info: zipfile.ZipInfo) -> datetime:
-    """Zips keep wall time without a zone; it is taken as UTC, so that every machine reads the same."""
+    """Zip times have no zone; read as UTC, the same on every machine."""
     try:
         return datetime(*info.date_time, tzinfo=UTC)
     except ValueError:  # some packers leave month and day zero

@@ -1,7 +1,4 @@
-"""Finds the exports in a file, a folder or a zip and says of each what format it is, from its content.
-
-The formats themselves are read by the modules of ``formats``.
-"""
+"""Finds export files at a path and detects their format by content."""
 
 from __future__ import annotations
 
@@ -25,10 +22,10 @@ _DATA_SUFFIXES: Final = frozenset((".json", ".jsonl", ".ndjson", ".zip", ".txt",
 
 
 class Export:
-    """One export: the bytes of a file and the reader of its format. Implements the stages' ``ExportSource``.
+    """A file with the reader of its format; implements ``ExportSource``.
 
-    ``name`` is the path as given, for a member of a zip with the member behind it; ``exported_at`` when the file was
-    written; ``bytes_read`` of ``bytes_total`` the progress of the running ``items``.
+    ``name``: the path, plus the member of a zip; ``exported_at``: when the file was written; ``bytes_read`` of
+    ``bytes_total``: progress of ``items``.
     """
 
     def __init__(
@@ -42,21 +39,20 @@ class Export:
 
     @property
     def bytes_total(self) -> int:
-        """Size of the file, unpacked."""
+        """Unpacked size."""
         return self._content.bytes_total
 
     @property
     def bytes_read(self) -> int:
-        """How far ``items`` has read."""
         return self._content.bytes_read
 
     @property
     def sha256(self) -> str | None:
-        """Hex digest of the whole file; None until ``items`` is exhausted, and where the file could not be read."""
+        """Hex digest; None until ``items`` is exhausted, or if the file could not be read."""
         return self._content.sha256
 
     def items(self) -> Iterator[ExportItem]:
-        """Everything in it, a chat before its messages; each call reads anew. Never raises for the content."""
+        """Chats, each before its messages; each call reads anew. Never raises for the content."""
         try:
             yield from self._reader(self._content)
         except UNEXPECTED_ERRORS as error:  # not in an entry, which readers survive: the rest of the file is unread
@@ -68,13 +64,11 @@ class Export:
 
 
 def open_export(path: Path | str, *, format: str | None = None, timezone: str = "UTC") -> list[Export]:  # noqa: A002
-    """The exports at ``path``: a file, a folder (searched at any depth) or a zip of either.
+    """The exports at ``path``: a file, a folder (recursive) or a zip.
 
-    ``format``, a name of ``formats``, skips the guess from the content; of a folder or zip it takes that format only,
-    and every data file as such. ``timezone`` is the IANA name assumed for times that have no offset. In a folder or
-    zip, a data file of unknown content becomes an export with one ``Rejected``; the rest is read. Raises
-    ``UnreadableExport`` with one clear sentence where there is nothing to read,
-    ``ValueError`` for an unknown format or time zone.
+    ``format``, a name of ``formats``, skips detection; in a folder or zip only that format is read. ``timezone``: IANA
+    name for times without offset. Unknown files of a folder or zip give one ``Rejected``. Raises ``UnreadableExport``
+    if nothing can be read, ``ValueError`` for an unknown format or zone.
     """
     zone = zone_named(timezone)
     known_formats = formats()
@@ -127,7 +121,7 @@ def _rejecting(reason: str) -> Callable[[ByteSource], Iterator[ExportItem]]:
 
 
 def _format_of(source: ByteSource, known: Mapping[str, ExportFormat]) -> str:
-    """Raises ``UnreadableExport`` saying what was tried, ``DamagedFile`` where it cannot be read."""
+    """Raises ``UnreadableExport`` saying what was tried, or ``DamagedFile``."""
     head = source.head(_HEAD_BYTES)
     if not head.strip():
         raise UnreadableExport("the file is empty")

@@ -1,6 +1,5 @@
-"""The importers there are: each name is that of a module beside this one, which declares itself in ``FORMAT``.
-
-A new format is its module and its name here.
+"""The list of importers: each name is a module of this package that defines ``FORMAT``. A new format is its module and
+its name here.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ NAMES: Final = (
     "jsonl",
     "telegram",
 )
-"""In the order in which a file of unknown content is compared with them."""
+"""In the order of detection."""
 
 
 def formats() -> dict[str, ExportFormat]:
-    """All of them by name."""
     return {name: importlib.import_module(f"pkg_pipeline.adapters.exports.{name}").FORMAT for name in NAMES}

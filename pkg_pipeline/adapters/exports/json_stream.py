@@ -1,7 +1,6 @@
-"""Walks a JSON text of any size with bounded memory: containers are entered, values taken one at a time.
+"""Streaming JSON parser with bounded memory: containers are iterated, values decoded by the standard library's scanner.
 
-The values themselves are decoded by the standard library's C scanner on a sliding buffer, which gives the exact place
-of a fault and tells a file that is cut off from one that is broken. Nothing here knows an export format.
+It reports the exact position of a fault and tells a truncated file from a broken one.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final, NoReturn
 
 MAX_VALUE_CHARACTERS: Final = 64 * 1024 * 1024
-"""The longest single value (one message, one skipped entry) that is held in memory."""
+"""The longest single value held in memory."""
 
 _MARGIN: Final = 12
-"""A fault this close to the end of the buffer may be a torn literal or escape: read on before judging."""
+"""A fault this close to the end of the buffer may be a torn token: read on first."""
 _AFTER_NUMBER: Final = frozenset(" \t\r\n,]}")
 _TORN_NUMBER = re.compile(r"-|\.|[eE][+-]?")
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -25,11 +24,11 @@ _OUTSIDE_STRING = re.compile(r'[^"{}\[\]]*+')
 _SCALAR = re.compile(r"[^ \t\r\n,\]}]*+")
 _INSIDE_STRING = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _AHEAD: Final = 8 * 1024
-"""Characters in which a pattern must lie that is looked for."""
+"""The longest match of a searched pattern."""
 
 
 class JsonFault(Exception):
-    """The text cannot be read further. ``unread_characters`` is how much of what was fetched lies behind the fault."""
+    """The text cannot be read further. ``unread_characters``: fetched characters behind the fault."""
 
     def __init__(self, reason: str, *, cut_off: bool, unread: str) -> None:
         super().__init__(reason)
@@ -39,17 +38,14 @@ class JsonFault(Exception):
 
 
 class BadValue(JsonFault):
-    """A value that is well formed but cannot be held: too deep, too long. It was passed over; reading can go on."""
+    """A well-formed value too deep or too long to hold; it was skipped."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, cut_off=False, unread="")
 
 
 class JsonStream:
-    """A reader that stands at one place of the text; each call reads on from there or raises ``JsonFault``.
-
-    After a fault it stands behind the first character of what could not be read, and ``seek`` finds a place to go on.
-    """
+    """A reader at one position; methods advance it or raise ``JsonFault``, after which ``seek`` can resume."""
 
     def __init__(self, chunks: Iterable[bytes], *, max_value_characters: int = MAX_VALUE_CHARACTERS) -> None:
         self._chunks = _decoded(chunks)
@@ -71,7 +67,7 @@ class JsonStream:
                 raise self._fault("the file ends too early", cut_off=True)
 
     def value(self) -> Any:
-        """The next value, whole. Raises ``BadValue`` behind one that is well formed but cannot be held."""
+        """The next value. Raises ``BadValue`` after skipping one that cannot be held."""
         self.peek()
         while True:
             try:
@@ -90,20 +86,16 @@ class JsonStream:
                     return value
 
     def members(self, *, inside: bool = False) -> Iterator[str]:
-        """Enters an object (``inside``: stands at a key already): each key in turn; the caller consumes its value
-        before asking for the next.
-        """
+        """Keys of an object (``inside``: already at a key); the caller consumes each value before the next key."""
         yield from self._entries("{", "}", inside=inside)
 
     def elements(self, *, inside: bool = False) -> Iterator[int]:
-        """Enters an array (``inside``: stands at an element already): each index in turn; the caller consumes its
-        value before asking for the next.
-        """
+        """Indexes of an array (``inside``: already at an element); the caller consumes each element before the next."""
         for index, _ in enumerate(self._entries("[", "]", inside=inside)):
             yield index
 
     def skip(self) -> None:
-        """Passes over a value of any size: containers are walked, so that only their parts are held."""
+        """Skips a value of any size with bounded memory."""
         opening = self.peek()
         if opening == "{":
             for _ in self.members():
@@ -112,7 +104,6 @@ class JsonStream:
             self._skip_part()
 
     def _skip_part(self) -> None:
-        """Arrays by element, anything else whole. What cannot be held is passed over like all else."""
         if self.peek() != "[":
             with suppress(BadValue):
                 self.value()
@@ -129,7 +120,7 @@ class JsonStream:
         return pattern.match(self._text, self._at) is not None
 
     def seek(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Goes on to the next match, wherever in the JSON that is; None at the end of the file."""
+        """Advances to the next match anywhere; None at the end of the file."""
         while (found := pattern.search(self._text, self._at)) is None:
             self._at = max(self._at, len(self._text) - _AHEAD)
             if not self._fetch(_AHEAD):
@@ -138,9 +129,8 @@ class JsonStream:
         return found
 
     def check_swallowed(self, value: object, mark: re.Pattern[str], hint: str) -> None:
-        """Gives the value just read back as a fault if one that looks like ``mark`` stands within it, through a quote
-        or bracket too much. What holds another rightly is an object and valid to the letter. Every mark has the
-        ``hint`` in it.
+        """Reports the value just read as a fault if another value matching ``mark`` lies within it (a stray quote or
+        bracket). Every mark contains ``hint``.
         """
         began, end, text = self._began, self._at, self._text
         if isinstance(value, dict):
@@ -164,15 +154,15 @@ class JsonStream:
         raise fault
 
     def fault(self, reason: str) -> JsonFault:
-        """What stands here is valid but cannot be meant."""
+        """A fault at the current position: valid JSON that cannot be meant."""
         return self._fault(reason, cut_off=False)
 
     def step(self) -> None:
-        """Behind the next character, whatever it is: so that ``seek`` finds something else."""
+        """Advances by one character, so that ``seek`` finds something else."""
         self._at = min(self._at + 1, len(self._text))
 
     def expect_end(self) -> None:
-        """Nothing but white space may follow."""
+        """Raises ``JsonFault`` unless only white space follows."""
         try:
             self.peek()
         except JsonFault:
@@ -206,7 +196,7 @@ class JsonStream:
         self._at += 1
 
     def _fetch_or_fail(self, error: JSONDecodeError) -> None:
-        """More text for a value that may just be torn by the end of the buffer; else the fault that it is."""
+        """Fetches more for a value torn by the end of the buffer; else raises the fault."""
         torn = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - _MARGIN
         if torn and not self._ended:
             held = len(self._text) - self._at
@@ -221,7 +211,7 @@ class JsonStream:
         raise fault
 
     def _pass_over(self) -> None:
-        """Behind a value of any size and depth by its brackets and quotes, held in pieces."""
+        """Skips a value by its brackets and quotes, in pieces."""
         depth, is_string = 0, False
         is_container = self.peek() in '{["'
         while True:
@@ -248,7 +238,7 @@ class JsonStream:
         raise BadValue(reason)
 
     def _fetch(self, at_least: int = 1) -> bool:
-        """Appends that many characters to the buffer, fewer only at the end of the file; False if there were none."""
+        """Appends that many characters to the buffer; False at the end of the file."""
         parts = [self._text[self._at :]]
         fetched = 0
         while fetched < at_least and not self._ended:
@@ -264,13 +254,13 @@ class JsonStream:
         return fetched > 0
 
     def _fault(self, reason: str, *, cut_off: bool, at: int | None = None) -> JsonFault:
-        """``at``: the place of the fault where that is not the present one."""
+        """``at``: position of the fault if not the current one."""
         unread = "" if cut_off else self._text[self._at if at is None else at :]
         return JsonFault(reason, cut_off=cut_off, unread=unread)
 
 
 def _is_incomplete(error: JSONDecodeError, rest: str) -> bool:
-    """At the end of the file: is something missing (the export was interrupted), rather than something wrong?"""
+    """At the end of the file: whether the text is truncated rather than wrong."""
     if not rest or error.msg.startswith(("Unterminated string", "Invalid \\")):
         return True
     return _TORN_NUMBER.fullmatch(rest) is not None or any(
@@ -279,7 +269,7 @@ def _is_incomplete(error: JSONDecodeError, rest: str) -> bool:
 
 
 def _decoded(chunks: Iterable[bytes]) -> Iterator[str]:
-    """UTF-8 with or without a mark at the start; undecodable bytes become U+FFFD."""
+    """UTF-8 with or without BOM; undecodable bytes become U+FFFD."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     for chunk in chunks:
         if text := decoder.decode(chunk):

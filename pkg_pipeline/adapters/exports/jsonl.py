@@ -1,7 +1,4 @@
-"""Reads the generic format of this program: JSONL, one message a line, as a stream.
-
-A line that cannot be read is rejected with its number and reason; all others go in.
-"""
+"""Reads the generic JSONL format, one message per line; unreadable lines are rejected with number and reason."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ DEFAULT_SOURCE: Final = "jsonl"
 REQUIRED: Final = ("chat_id", "message_id", "sender_id", "sent_at", "text")
 MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 MAX_ID_CHARACTERS: Final = 500
-"""Ids are keys; an index of PostgreSQL takes no longer ones."""
+"""Limit of keys in a PostgreSQL index."""
 
 _CHAT_KINDS: Final = frozenset(("direct", "group", "channel", "thread"))
 _CHAT_CATEGORIES: Final = frozenset(("personal", "work", "mass"))
@@ -37,7 +34,7 @@ _OPTIONS: Final = (
 )
 _LINES_TRIED: Final = 20
 _FIELDS_ENOUGH: Final = 3
-"""So many of the required fields make a line one of ours, so that a file whose lines all lack one is still told so."""
+"""Required fields that make a file JSONL of ours, even if all lines lack one."""
 _BOM: Final = b"\xef\xbb\xbf"
 _TOO_LONG: Final = object()
 
@@ -47,24 +44,23 @@ class _BadLine(ValueError):
 
 
 class _CutOff(_BadLine):
-    """A line that ends before its object does."""
+    """A line that ends within its object."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What was last said of a chat; ``senders`` are counted while nothing names its kind."""
+    """The latest state of a chat; ``senders`` are counted while its kind is unknown."""
 
     chat: ParsedChat
     senders: set[str] | None
 
 
 def read_jsonl(source: ByteSource, *, zone: tzinfo) -> Iterator[ParsedChat | ParsedMessage | Rejected]:
-    """Everything in one JSONL file, in the order of its lines.
+    """Everything in one JSONL file, in order of lines.
 
-    A ``ParsedChat`` is yielded when its ``chat_id`` first occurs and again whenever anything about it changes, so that
-    the latest one with a message's ``chat_external_id`` is always the message's chat. Without ``chat_kind`` a chat is a
-    ``thread`` if its lines have a ``role``, else ``direct`` until a third sender speaks, then ``group``. ``zone`` is
-    assumed for ISO times without an offset. Never raises for the content.
+    A ``ParsedChat`` is yielded at its first line and after every change; the latest one is valid for a message. Without
+    ``chat_kind``: ``thread`` if lines have a ``role``, else ``direct`` for up to two senders, else ``group``. ``zone``:
+    for ISO times without offset. Never raises for the content.
     """
     seen: dict[str, _Seen] = {}
     try:
@@ -92,7 +88,7 @@ def read_jsonl(source: ByteSource, *, zone: tzinfo) -> Iterator[ParsedChat | Par
 
 
 def _lines(source: ByteSource) -> Iterator[tuple[int, Any]]:
-    """``(number from 1, line)`` of every line that is not blank; ``_TOO_LONG`` in place of one over the limit."""
+    """``(number from 1, line)`` of non-blank lines; ``_TOO_LONG`` instead of one over the limit."""
     number = 0
     rest: list[bytes] = []  # pieces of a line whose end is not read yet
     rest_bytes = 0
@@ -133,7 +129,7 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 def _message(fields: dict[str, Any], where: str, zone: tzinfo) -> ParsedMessage:
-    """Raises ``_BadLine``. The checks stand inline, and names are positions below, because this runs for every line."""
+    """Raises ``_BadLine``. Checks are inline and names positions, as this runs for every line."""
     get = fields.get
     text, sent_at, name, is_self = get("text"), get("sent_at"), get("sender_name"), get("is_self")
     role, parts, metadata, deleted = get("role"), get("parts"), get("metadata"), get("deleted")
@@ -220,7 +216,7 @@ def _json_type(value: object) -> str:
 
 
 def _chat_if_changed(fields: dict[str, Any], message: ParsedMessage, seen: dict[str, _Seen]) -> ParsedChat | None:
-    """The chat of this line if it is new or says something else than before. Raises ``_BadLine``."""
+    """The chat of this line if new or changed. Raises ``_BadLine``."""
     known = seen.get(message.chat_external_id)
     kind, category, title = fields.get("chat_kind"), fields.get("chat_category"), fields.get("chat_title")
     source = fields.get("source", DEFAULT_SOURCE)
@@ -251,7 +247,7 @@ def _check_chat(kind: object, category: object, fields: dict[str, Any]) -> None:
 def _remembered(
     message: ParsedMessage, known: _Seen | None, seen: dict[str, _Seen], said: ParsedChat, *, kind_said: bool
 ) -> ParsedChat | None:
-    """Merges what a line says of its chat into what is known of it; the chat if that changed anything."""
+    """Merges the line's data about its chat; the chat if that changed it."""
     kind: ChatKind = said.kind
     senders: set[str] | None = None
     if not kind_said:

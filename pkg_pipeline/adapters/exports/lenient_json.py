@@ -1,4 +1,4 @@
-"""JSON as other programs write it: what the strict parser refuses but cleaning can mend is read all the same."""
+"""JSON with faults that cleaning repairs later."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import orjson
 
 
 class NotJson(ValueError):
-    """Neither parser can read it; the message says what the strict one missed, never a word of the text."""
+    """Neither parser can read it; the message is that of the strict one and quotes no text."""
 
 
 def loads(text: bytes) -> Any:
-    """The value. Lone surrogates, control characters and broken UTF-8 are left to cleaning. Raises ``NotJson``."""
+    """Accepts lone surrogates, control characters and broken UTF-8. Raises ``NotJson``."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as strict:

@@ -1,7 +1,4 @@
-"""Bytes of one export file, on disk or inside a zip: read once, counted for progress, hashed on the way.
-
-What the bytes mean is the parsers' business.
-"""
+"""The bytes of one export file, on disk or in a zip, with progress and digest."""
 
 from __future__ import annotations
 
@@ -25,9 +22,8 @@ UNREADABLE: Final = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZM
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One importer. ``refusal`` says by a file's first bytes why it is not of this format, or None.
-
-    ``read`` yields what is in a file, given the zone of times without an offset; it never raises for the content.
+    """One importer. ``refusal``: why a file with these first bytes is not of this format, or None. ``read`` never
+    raises for the content.
     """
 
     refusal: Callable[[bytes], str | None]
@@ -35,14 +31,11 @@ class ExportFormat:
 
 
 class DamagedFile(Exception):
-    """The file cannot be read any further (disk error, broken zip member); the message says why."""
+    """Disk error or broken zip member; the message says why."""
 
 
 class ByteSource:
-    """One file's bytes. ``name`` is for people, ``written_at`` the file's own time.
-
-    ``bytes_read`` of ``bytes_total`` is the progress of ``chunks``.
-    """
+    """``written_at``: the file's own time; ``bytes_read`` of ``bytes_total``: progress of ``chunks``."""
 
     def __init__(
         self,
@@ -61,11 +54,11 @@ class ByteSource:
 
     @property
     def sha256(self) -> str | None:
-        """Hex digest of the whole content, once ``chunks`` was read to the end; None before."""
+        """Hex digest after ``chunks`` was read to the end, else None."""
         return self._sha256
 
     def chunks(self) -> Iterator[bytes]:
-        """The content from the start, counted and hashed. Raises ``DamagedFile``."""
+        """The content, counted and hashed. Raises ``DamagedFile``."""
         self.bytes_read = 0
         self._sha256 = None
         digest = hashlib.sha256()
@@ -76,11 +69,11 @@ class ByteSource:
         self._sha256 = digest.hexdigest()
 
     def uncounted_chunks(self) -> Iterator[bytes]:
-        """The content from the start once more, leaving progress and digest alone. Raises ``DamagedFile``."""
+        """The content once more, without progress and digest. Raises ``DamagedFile``."""
         return self._read()
 
     def head(self, size: int) -> bytes:
-        """The first ``size`` bytes (fewer where there are no more). Raises ``DamagedFile``."""
+        """At most the first ``size`` bytes. Raises ``DamagedFile``."""
         parts: list[bytes] = []
         missing = size
         with closing(self._read()) as chunks:

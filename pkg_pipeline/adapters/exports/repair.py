@@ -1,8 +1,5 @@
-r"""Mends, in a stream of bytes, the invalid JSON that Telegram Desktop is known to write. Bytes in, bytes out.
-
-Two faults occur in real exports: control characters written as ``\x01`` (never valid JSON), and in 4.1.x the file
-path of a custom emoji written without quotes (``"document_id": video_files/sticker (2).webm``). Everything else passes
-unchanged, and the way the bytes are cut into chunks makes no difference.
+r"""Repairs invalid JSON of Telegram Desktop in a byte stream: escapes like ``\x01``, and unquoted custom emoji paths of
+4.1.x (``"document_id": video_files/sticker (2).webm``). Independent of chunking.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from typing import Final
 
 _KEY: Final = b'"document_id":'
 _VALUE_LIMIT: Final = 300
-"""Longest path that is taken for an unquoted document id; one key with its value is held back until it is complete."""
+"""Longest unquoted path; a key with its value is held back until complete."""
 _WINDOW: Final = len(_KEY) + _VALUE_LIMIT + 16
 
 _BACKSLASH: Final = 0x5C
@@ -25,7 +22,7 @@ _BARE_VALUE = re.compile(
 
 
 def repaired(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same content with both faults mended; holds back at most a few hundred bytes between chunks."""
+    """The repaired content; holds back at most a few hundred bytes."""
     held = b""
     for chunk in chunks:
         data = held + chunk
@@ -56,7 +53,7 @@ def _quote(match: re.Match[bytes]) -> bytes:
 
 
 def _safe_end(data: bytes) -> int:
-    """Where ``data`` can be cut so that no escape and no ``document_id`` line is torn."""
+    """Where ``data`` can be cut without tearing an escape or ``document_id`` line."""
     end = len(data)
     open_line = max(end - _WINDOW, data.rfind(b"\n") + 1, 0)
     cut = data.find(_KEY, open_line)

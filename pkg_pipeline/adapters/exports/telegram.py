@@ -1,7 +1,7 @@
-"""Reads Telegram Desktop's ``result.json`` as a stream: one chat or a whole account, every form since 2020.
+"""Reads Telegram Desktop's ``result.json`` (one chat or an account, every form since 2020) as a stream.
 
-Walks file and chats; one entry is read in ``telegram_message.py``. Memory is bounded by the first messages of a chat
-and by topics, never by the file. Chat keys are ``kind:id``, since group 5 and user 5 may both exist.
+Memory is bounded by a chat's first messages and its topics. Chat keys are ``kind:id``, as group 5 and user 5 may both
+exist.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ HEADER: Final = frozenset(("name", "type", "id"))
 
 
 def read_telegram(source: ByteSource, *, zone: tzinfo) -> Iterator[ExportItem]:
-    """Everything in one ``result.json``: the owner, and each chat before its messages.
+    """The owner, and each chat before its messages.
 
-    ``zone`` is where wall times without ``date_unixtime`` are assumed to be from. Never raises for the content: an
-    entry that cannot be read is a ``Rejected`` with its place. Where the file is broken or cut off a ``Rejected`` with
-    the byte position is marked as damage, and reading goes on at the next entry that can be told apart.
+    ``zone``: for times without ``date_unixtime``. Never raises for the content: unreadable entries are ``Rejected``
+    with their place; a broken or truncated file gives one marked as damage with the byte position, and reading resumes
+    at the next recognizable entry.
     """
     return _Account(source, zone).items()
 
@@ -90,7 +90,7 @@ class _Account:
             yield Rejected("", "there is no chat in this export", is_damage=True)
 
     def _value(self) -> Any:
-        """The next value; None for one that cannot be held."""
+        """None for a value that cannot be held."""
         try:
             return self._stream.value()
         except BadValue:
@@ -187,7 +187,7 @@ class _Account:
                 yield Rejected(f"{prefix}{index}]", "nobody can tell which chat it belongs to")
 
     def _behind_a_fault(self) -> Iterator[ExportItem]:
-        """What can be told apart behind the place where the JSON is broken: entries, and chats with their heads."""
+        """Entries and chat headers found behind a fault."""
         while (found := self._stream.seek(marks.MARKS)) is not None:
             try:
                 if found["entry"]:
@@ -209,7 +209,7 @@ class _Account:
             yield owner
 
     def _header_ahead(self, place: str) -> dict[str, Any]:
-        """Name, type and id of a chat whose messages come first (a file written again with sorted keys)."""
+        """Name, type and id of a chat whose messages come first (sorted keys)."""
         if self._headers_ahead is None:
             stream = JsonStream(repaired(self._source.uncounted_chunks()))
             self._headers_ahead = {}
@@ -228,7 +228,7 @@ class _Account:
 
 
 def _look_at(entries: Iterator[Entry], opening: Opening) -> JsonFault | DamagedFile | None:
-    """Reads on until the opening says enough; a fault on the way waits until what was read is passed on."""
+    """Reads on until the opening is enough; a fault is raised after what was read."""
     try:
         for entry in entries:
             opening.add(entry)
@@ -279,7 +279,7 @@ def _refusal(head: bytes) -> str | None:
 
 
 def _top_level(head: bytes) -> tuple[set[str], object]:
-    """The keys of the outermost object as far as the head goes, and the value of ``type``."""
+    """Keys of the outermost object within the head, and the value of ``type``."""
     stream = JsonStream(repaired(iter((head,))))
     keys: set[str] = set()
     chat_type: object = None

@@ -1,7 +1,4 @@
-"""What a Telegram chat is: its key, kind, category and title, from its header and its first messages.
-
-Reading the file is in ``telegram.py``, single messages in ``telegram_message.py``.
-"""
+"""Key, kind, category and title of a Telegram chat, from its header and first messages."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ from pkg_pipeline.memory.records import ChatCategory, ChatKind, ParsedChat
 
 SOURCE: Final = "telegram"
 Entry = tuple[int, Any]
-"""Index in ``messages`` and the JSON value there."""
+"""Index in ``messages`` and the JSON value."""
 
 LOOKAHEAD: Final = 500
-"""Most messages of a chat that are held before the first is passed on, where the export leaves something to infer."""
+"""Messages of a chat held to infer what its header lacks."""
 
 _USER: tuple[str, ChatKind, ChatCategory | None] = ("user", "direct", None)
 _KINDS: dict[str, tuple[str, ChatKind, ChatCategory | None]] = {
@@ -31,17 +28,17 @@ _KINDS: dict[str, tuple[str, ChatKind, ChatCategory | None]] = {
     "private_channel": ("channel", "channel", "mass"),
     "public_channel": ("channel", "channel", "mass"),
 }
-"""Peer kind, chat kind and category (P34) by type. A chat made public or private again keeps its key."""
+"""Peer kind, chat kind and category (P34) by type. Making a chat public or private keeps its key."""
 CHAT_TYPES: Final = frozenset(_KINDS)
 _NAMELESS = {"saved_messages": "Saved Messages", "replies": "Replies", "verification_codes": "Verification Codes"}
 _SENDER_PREFIX = {"user": "user", "group": "chat", "channel": "channel"}
 _OLD_MASK = {"group": 1 << 32, "channel": 2 << 32}
-"""While senders were plain integers, ids of groups and channels carried their kind in the bits above 32."""
+"""Older exports: integer senders with the kind in the bits above 32."""
 _MASK_WIDTH: Final = 1 << 32
 
 
 class Opening:
-    """The first messages of a chat, as many as it takes to describe it (``is_enough``)."""
+    """The first messages of a chat, until ``is_enough``."""
 
     def __init__(self, header: dict[str, Any], *, owner_known: bool) -> None:
         self.entries: list[Entry] = []
@@ -75,7 +72,7 @@ class Opening:
 
 
 class DescribedChat:
-    """A chat as far as its header and its opening tell. ``number`` is its id as written, ``bare_number`` as it is."""
+    """A chat by its header and opening. ``number``: the id as written, ``bare_number`` without mask."""
 
     def __init__(self, header: dict[str, Any], opening: Opening) -> None:
         name, self.type = header.get("name"), header.get("type")
@@ -93,8 +90,8 @@ class DescribedChat:
         self.external_id = f"{self.peer_kind}:{bare}"
 
     def inferred_owner(self) -> str | None:
-        """The exporting account where it is not named: saved messages carry its id; of two in a personal chat it is
-        the one who is not the other.
+        """The exporting account if not named: the id of saved messages, or of two people in a personal chat the other
+        one.
         """
         if self.type == "saved_messages":
             return self.peer
@@ -104,7 +101,7 @@ class DescribedChat:
         return None
 
     def chat(self, *, is_left: bool) -> ParsedChat:
-        """The record of it; ``metadata`` has ``telegram_type``, and ``left`` for a chat the owner is no longer in."""
+        """``metadata`` has ``telegram_type``, and ``left`` for a chat the owner left."""
         metadata: dict[str, Any] = {"telegram_type": self.type if isinstance(self.type, str) else None}
         if self.number != self.bare_number:
             metadata["telegram_id"] = self.number
@@ -140,13 +137,13 @@ class DescribedChat:
         return self.number
 
     def _derived_id(self, opening: Opening) -> str:
-        """For exports without ids: by name, else by the first message, so that a later export of it meets this one."""
+        """For exports without ids: by name, else by the first message, stable over exports."""
         seed = self.title or repr(opening.entries[:1])
         return "derived-" + hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def number_of(value: object) -> int | None:
-    """A peer's number, written as such or as text; None for anything else."""
+    """A peer's number, from a number or text; None for anything else."""
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,19}", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

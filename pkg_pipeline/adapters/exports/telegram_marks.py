@@ -1,6 +1,5 @@
-"""How the parts of a Telegram export look in the text of the file, so that they are known where its JSON is broken.
-
-Quotes within a string are always escaped, so that no text of a message can look like any of these.
+"""Patterns of Telegram export entries, to resume reading in broken JSON. Quotes in strings are escaped, so no message
+text matches.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ _HEADER = f"(?:{_NAME})?+" + _SPACE.join(
 _ENTRY = _SPACE.join((r"\{", '"id"', ":", r"-?\d+", ",", '"type"', ":", '"'))
 
 ENTRY: Final = re.compile(rf'{_ENTRY}(?:message|service|unsupported)"')
-"""No chat begins like this."""
 
 MARKS: Final = re.compile(
     rf'(?P<entry>{_ENTRY})|(?P<chat>{_HEADER})|(?P<left>"left_chats"{_SPACE}:)|(?P<messages>"messages"{_SPACE}:{_SPACE}\[)',
     re.DOTALL,
 )
-"""Where reading may go on: at an entry, at the first key of a chat's head. The others end a chat without saying which
-is next: ``left``, after which all chats are left ones, and messages behind a head that cannot be read."""
+"""Where reading resumes: an entry, the first key of a chat header; or where a chat ends: ``left`` (left chats follow),
+messages behind an unreadable header.
+"""
 
 OLD_SENDER: Final = re.compile(rf'"(?:from|actor)_id"{_SPACE}:{_SPACE}\d'.encode())
-"""In files of the time when ids of chats carried their kind (``telegram_chat``)."""
+"""Of older exports (``telegram_chat``)."""
 
 MESSAGE_LIST: Final = re.compile(rf"\[{_SPACE}{_ENTRY}")
 CHAT_LIST: Final = re.compile(rf"\[{_SPACE}\{{{_SPACE}{_HEADER}", re.DOTALL)
@@ -35,4 +34,4 @@ CHAT_SECTION: Final = re.compile(
     rf"{CHAT_LIST.pattern}",
     re.DOTALL,
 )
-"""What is behind a key that names nothing known (one bit of it may be wrong) and is what it would be behind ours."""
+"""What follows a misspelt key and matches what follows ours."""

@@ -1,7 +1,4 @@
-"""One entry of a Telegram export to one record: identity, time, reply, topic, and what goes into metadata.
-
-Reading files and chats is in ``telegram.py``, wording in ``telegram_text.py``.
-"""
+"""One Telegram entry as a record: identity, time, reply, topic, metadata."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ _CONSUMED: Final = frozenset(
         "thumbnail_file_size",
     )
 )
-"""Keys that became a field of the record (or are worth nothing without the media files); all others are metadata."""
+"""Keys that become fields or are useless without media; all others are metadata."""
 _TOO_BIG: Final = 1 << 63
 
 
@@ -59,7 +56,7 @@ class _Unreadable(ValueError):
 
 
 class Topics:
-    """Which topic a message belongs to, by its chain of replies; 16 bytes for each message in a topic."""
+    """Topics of messages by their replies; 16 bytes per message in a topic."""
 
     def __init__(self) -> None:
         self._titles: dict[int, str | None] = {}
@@ -68,7 +65,7 @@ class Topics:
         self._stray: dict[int, int] = {}  # ids that did not come in ascending order
 
     def title_of(self, raw: Mapping[str, Any], message_id: int, reply_to: int | None) -> str | None:
-        """The title of the topic at this point of the chat, or None outside of any (the General topic)."""
+        """The topic's title at this point, None outside of topics (General)."""
         action = raw.get("action")
         if action == "topic_created":
             self._titles[message_id] = plain(raw.get("title")) or None
@@ -102,10 +99,10 @@ class Topics:
 
 @dataclass(slots=True)
 class ChatReader:
-    """Turns the entries of one chat into records, in their order.
+    """Converts the entries of one chat in order.
 
-    ``own_id`` is the number the export gives the chat (old forms use it as sender of a channel's own posts), ``peer``
-    the chat as a sender id (``user5``, ``channel7``), ``owner`` the exporting account's sender id where known.
+    ``own_id``: the chat's number in the export (sender of a channel's posts in older forms); ``peer``: the chat as a
+    sender id (``user5``, ``channel7``); ``owner``: the exporting account's sender id if known.
     """
 
     external_id: str
@@ -119,7 +116,7 @@ class ChatReader:
     _derived_seen: dict[str, int] = field(default_factory=dict[str, int])
 
     def read(self, raw: object, where: str) -> ParsedMessage | Rejected:
-        """The record of one entry, or why there is none; ``raw`` may be the ``BadValue`` that stood there."""
+        """The record of an entry, or why there is none; ``raw`` may be a ``BadValue``."""
         if isinstance(raw, BadValue):
             return Rejected(where, raw.reason, self.external_id)
         if not isinstance(raw, dict):
@@ -171,7 +168,7 @@ class ChatReader:
         return from_iso(raw["date"], self.zone)
 
     def _edited_at(self, raw: dict[str, Any]) -> datetime | None:
-        """None for the epoch zero that exports up to 2021 wrote into every message that was never edited."""
+        """None for the zero that exports up to 2021 have in unedited messages."""
         edited = _unixtime(raw.get("edited_unixtime"))
         if edited is None and isinstance(raw.get("edited"), str):
             try:
@@ -210,7 +207,7 @@ class ChatReader:
         return None
 
     def _derived_id(self, raw: dict[str, Any], sender: str | None, text: str) -> str:
-        """For exports without ids: hash of second, sender and words, and a count among equals of that second."""
+        """For exports without ids: hash of second, sender and text, plus a count among equals."""
         second = str(raw.get("date_unixtime") or raw.get("date"))
         if second != self._derived_second:
             self._derived_second = second
@@ -250,7 +247,7 @@ def _unixtime(value: object) -> datetime | None:
 
 
 def _forwarded_from(raw: dict[str, Any]) -> str | None:
-    """Who said it first, so that the words are not laid in the forwarder's mouth; "unknown" where the name is gone."""
+    """The original sender; "unknown" where the name is missing."""
     if "forwarded_from" not in raw and "forwarded_from_id" not in raw:
         return None
     for key in ("forwarded_from", "forwarded_from_id"):

@@ -1,7 +1,4 @@
-"""The words of one Telegram entry: text and its markup, polls, lists, media without words, service messages.
-
-Only what a reader should see; who said it when, and where it is stored, is not decided here.
-"""
+"""The text of a Telegram entry: markup, polls, lists, media, service messages."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ class UnreadableText(ValueError):
 
 
 def plain(text: object) -> str:
-    """The words of a text that is a string, a list of strings and ``{type, text}`` runs, or null.
-
-    Raises ``UnreadableText``.
-    """
+    """The text of a string, a list of strings and ``{type, text}`` runs, or null. Raises ``UnreadableText``."""
     if isinstance(text, str):
         return text
     if text is None:
@@ -43,7 +37,7 @@ def plain(text: object) -> str:
 
 
 def links_and_mentions(text: object) -> dict[str, list[str]]:
-    """What the markup says beyond the words: ``links`` behind them, ``mentions`` as sender ids (``user123``)."""
+    """``links`` of the markup, and ``mentions`` as sender ids (``user123``)."""
     found: dict[str, list[str]] = {}
     for run in text if isinstance(text, list) else []:
         if not isinstance(run, dict):
@@ -56,10 +50,7 @@ def links_and_mentions(text: object) -> dict[str, list[str]]:
 
 
 def message_text(raw: Mapping[str, Any]) -> str:
-    """Everything readable of a message: its words or caption, a poll or list in full, else a word for its media.
-
-    Raises ``UnreadableText``.
-    """
+    """Text or caption, poll or list, else a word for the media. Raises ``UnreadableText``."""
     words = plain(raw.get("text")) or plain(raw.get("text_entities"))
     if not words and "rich_message" in raw:
         words = "\n".join(_rich_lines(raw["rich_message"]))
@@ -72,7 +63,7 @@ def message_text(raw: Mapping[str, Any]) -> str:
 
 
 def media_text(raw: Mapping[str, Any]) -> str:
-    """``[voice message, 12 s]`` and the like for a message without words; "" if it carries no known media."""
+    """``[voice message, 12 s]`` and the like; "" without known media."""
     for key, describe in _MEDIA.items():
         if key in raw:
             return f"[{describe(raw)}]"
@@ -80,10 +71,7 @@ def media_text(raw: Mapping[str, Any]) -> str:
 
 
 def service_text(raw: Mapping[str, Any]) -> str:
-    """A readable line for a service entry; an unknown action is named by its own words.
-
-    Raises ``UnreadableText``.
-    """
+    """One line for a service entry; unknown actions by name. Raises ``UnreadableText``."""
     if isinstance(information := raw.get("information_text"), str) and information:
         return information
     action = raw.get("action")
@@ -100,7 +88,7 @@ def service_text(raw: Mapping[str, Any]) -> str:
 
 
 def _rich_lines(node: object) -> list[str]:
-    """The lines of a rich message, whose blocks nest: the runs of a paragraph are one line, each block its own."""
+    """The lines of a rich message: one per paragraph, blocks nested."""
     if isinstance(node, str):
         return [node] if node else []
     if isinstance(node, list):

@@ -1,1 +1,1 @@
-"""What stands before an HTTP port: who may come in, and from which pages."""
+"""Access checks in front of HTTP servers."""

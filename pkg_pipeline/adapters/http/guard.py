@@ -1,8 +1,5 @@
-"""Keeps pages of other origins away from a port of ours, HTTP and WebSocket alike: Host, Origin and Sec-Fetch-Site.
-
-Loopback is no protection from a browser: every page can send requests there, and one whose name resolves to 127.0.0.1
-can read the answers. Decided from the head alone, before anything else is done. Who may ask (tokens, cookies) is the
-business of each server.
+"""Rejects requests of other origins (HTTP, WebSocket) by Host, Origin and Sec-Fetch-Site: a browser lets any page send
+requests to loopback, and DNS rebinding lets it read the answers. Authentication is up to each server.
 """
 
 from __future__ import annotations
@@ -17,23 +14,23 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 Headers = Sequence[tuple[bytes, bytes]]
-"""As ASGI has them: names in lower case, one entry for each time a header was sent."""
+"""ASGI headers: lower-case names, repeated ones kept."""
 
 OwnHost = Callable[[str], bool]
-"""Whether a host name, without port and brackets, in lower case, is one of this server's."""
+"""Whether a lower-case host name, without port and brackets, is this server's."""
 
 POLICY_VIOLATION: Final = 1008
-"""The code with which a WebSocket is refused; before it is accepted, servers answer 403."""
+"""Close code of refused WebSockets; before accepting, servers answer 403."""
 
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[^\s:/?#@\[\]]+))(?::(?P<port>\d{1,5}))?", re.IGNORECASE)
 _DEFAULT_PORTS: Final[Mapping[str, str]] = {"http": "80", "https": "443"}
 _OWN_PAGES: Final = frozenset({"same-origin", "none"})
-"""``none`` is an address that a person typed; ``same-site`` is not enough: another port of this machine is that."""
+"""``none``: typed address; ``same-site`` is rejected, as other ports of this machine are that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered. ``detail`` repeats nothing that was sent."""
+    """``detail`` repeats nothing of the request."""
 
     status: Literal[403, 421]
     kind: Literal["cross-origin", "wrong-host"]
@@ -41,10 +38,8 @@ class Refusal:
 
 
 def refusal(headers: Headers, *, is_own_host: OwnHost) -> Refusal | None:
-    """Why the request with these ``headers`` is refused, or None.
-
-    Programs that are no browsers send neither Origin nor Sec-Fetch-Site; what is there must speak for our own pages,
-    each time it is there.
+    """Why a request with these ``headers`` is refused, or None. Programs other than browsers send neither Origin nor
+    Sec-Fetch-Site; every one sent must be of our pages.
     """
     hosts = _values(headers, b"host")
     host = _parsed(hosts[0]) if len(hosts) == 1 else None
@@ -58,9 +53,8 @@ def refusal(headers: Headers, *, is_own_host: OwnHost) -> Refusal | None:
 
 
 def own_hosts(bound: str, names: Iterable[str] = ()) -> OwnHost:
-    """The hosts of a server that listens on ``bound``: this machine's loopback names and the further ``names``.
-
-    One that others can reach also answers to IP addresses: no page can make its own name be one.
+    """Hosts of a server on ``bound``: loopback names and ``names``; also IP addresses if others can reach it, as these
+    cannot be rebound.
     """
     known = {name.strip().lower() for name in names} - {""}
     if not is_loopback(bound):
@@ -85,10 +79,7 @@ def is_loopback(host: str) -> bool:
 
 
 class HttpGuard:
-    """ASGI layer that lets nothing through that ``refusal`` refuses; to be the outermost.
-
-    ``answer`` makes the response to a refused HTTP request; by default one line of plain text.
-    """
+    """Outermost ASGI middleware. ``answer`` makes the response to a refused request (default: one line of text)."""
 
     def __init__(
         self, app: ASGIApp, *, is_own_host: OwnHost, answer: Callable[[Refusal], ASGIApp] | None = None
@@ -98,7 +89,6 @@ class HttpGuard:
         self._answer = answer or (lambda refused: PlainTextResponse(f"{refused.detail}\n", refused.status))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request or WebSocket."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -116,13 +106,13 @@ def _values(headers: Headers, name: bytes) -> list[str]:
 
 
 def _parsed(authority: str) -> tuple[str, str] | None:
-    """Host in lower case and port, which may be empty; None for what is no authority."""
+    """Lower-case host and port (may be empty); None if invalid."""
     found = _AUTHORITY.fullmatch(authority.strip())
     return None if found is None else ((found["v6"] or found["name"]).lower(), found["port"] or "")
 
 
 def _is_origin(origin: str, host: tuple[str, str]) -> bool:
-    """Whether ``origin`` is that of pages which ``host`` serves. A proxy may add TLS: either scheme will do."""
+    """Whether ``origin`` is of pages that ``host`` serves; either scheme, as a proxy may add TLS."""
     scheme, separator, authority = origin.strip().lower().partition("://")
     default = _DEFAULT_PORTS.get(scheme)
     found = _parsed(authority)

@@ -1,8 +1,7 @@
-"""Before Dagster's pages, which ask nobody who they are: one person's browser comes in, and no page of another origin.
+"""Authentication in front of Dagster's pages, which have none.
 
-The token comes once, in the address ``/?token=…``, and is exchanged for a cookie that no script can read and that
-requests from other sites do not carry. Programs send it as ``Authorization: Bearer``. Cookies know no ports, so what
-another port of this machine's sends is told from ours by the guard's Origin and Sec-Fetch-Site.
+The token of ``/?token=…`` is exchanged for an HttpOnly, SameSite cookie; programs send ``Authorization: Bearer``.
+Cookies ignore ports, so requests of other local ports are rejected by the guard.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _GO_ON: Final = '<p>Opened in this browser before? <a href="{path}">Go on to the
 
 
 class PageGate:
-    """ASGI layer, to be the outermost. ``token`` opens; ``is_own_host`` knows the names the pages are served under."""
+    """Outermost ASGI middleware. ``is_own_host`` knows the names the pages are served under."""
 
     def __init__(self, app: ASGIApp, *, token: str, is_own_host: OwnHost) -> None:
         self._app = app
@@ -54,7 +53,6 @@ class PageGate:
         self._cookie = sha256(self._token).hexdigest()  # of any token a value that cookies may have
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request or WebSocket."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -68,7 +66,7 @@ class PageGate:
             await self._app(scope, receive, _isolated(send, Headers(scope=scope)["host"]))
 
     def _answer(self, scope: Scope) -> Response | None:
-        """What is said instead of the pages, or None for a request that may go on to them."""
+        """The response instead of the pages, or None if the request may pass."""
         connection = HTTPConnection(scope)
         refused = refusal(scope["headers"], is_own_host=self._is_own_host)
         if refused is not None and (refused.kind == "wrong-host" or not _opens_a_page(scope, connection.headers)):
@@ -109,13 +107,13 @@ class PageGate:
 
 
 def _cookie_name(connection: HTTPConnection) -> str:
-    """One for each port, since a browser keeps one jar for all ports of a name."""
+    """Per port: browsers share cookies between ports."""
     port = _PORT.search(connection.headers["host"])
     return f"pkg_dagster_{port[1]}" if port else "pkg_dagster"
 
 
 def _opens_a_page(scope: Scope, headers: Headers) -> bool:
-    """Whether somebody followed a link into a tab of its own: what is answered, no other page can read."""
+    """Whether it is a top-level navigation, whose answer no other page can read."""
     return (
         scope["method"] == "GET"
         and "origin" not in headers
@@ -125,7 +123,7 @@ def _opens_a_page(scope: Scope, headers: Headers) -> bool:
 
 
 def _would_run_by_reading(scope: Scope, headers: Headers) -> bool:
-    """Dagster runs what a GET or a form asks for, mutations too; its own pages send JSON."""
+    """Dagster executes GET and form requests, mutations too; its own pages send JSON."""
     if scope["method"] == "POST":
         return headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json"
     return "text/html" not in headers.get("accept", "")
@@ -143,7 +141,7 @@ def _said(connection: HTTPConnection, status: int, title: str, detail: str, *, g
 
 
 def _isolated(send: Send, host: str) -> Send:
-    """Adds to each answer what keeps other pages from framing or holding it, and it from asking elsewhere."""
+    """Adds headers against framing and outgoing requests."""
     policy = (
         f"frame-ancestors 'none'; frame-src 'none'; form-action 'self'; connect-src 'self' ws://{host} wss://{host};"
         " img-src 'self' data: blob:; font-src 'self' data:; media-src 'self'"

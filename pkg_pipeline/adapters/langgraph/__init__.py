@@ -1,1 +1,1 @@
-"""Threads of LangGraph agents, as its Postgres savers keep them: read, converted, pruned. Needs the extra."""
+"""Threads of LangGraph's Postgres savers: read, converted, pruned. Needs the extra."""

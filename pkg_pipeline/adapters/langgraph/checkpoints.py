@@ -1,7 +1,5 @@
-"""LangGraph's saver over somebody else's database, opened without changing it and without running what it holds.
-
-``setup`` is never called, as it would migrate. Only classes on LangGraph's safe list are loaded, and no pickles: strict
-msgpack is asked for here, since its variable would hold for an agent in the same process too.
+"""LangGraph's saver over a foreign database: never migrated (``setup`` is not called), and only LangGraph's safe
+classes are deserialized, no pickles.
 """
 
 from __future__ import annotations
@@ -20,19 +18,19 @@ from pkg_pipeline.adapters.postgres.engine import CONNECT_TIMEOUT_SECONDS, libpq
 from pkg_pipeline.stages.ingest.threads import ThreadUnreadable
 
 MESSAGES = "messages"
-"""The channel that holds a conversation. Its name is the graph author's choice; this one is LangGraph's own."""
+"""The usual channel of messages in LangGraph."""
 
 ROOT = ""
-"""The namespace of threads; others are runs of subgraphs of the same conversation."""
+"""The namespace of threads; others are subgraph runs."""
 
 
 class ThreadsUnavailable(Exception):
-    """The database of threads cannot be read at all; the message is one line that says why."""
+    """The database cannot be read; one line says why."""
 
 
 @contextmanager
 def connected(url: str, *, readonly: bool) -> Iterator[psycopg.Connection[Any]]:
-    """A connection as savers want it. Raises ThreadsUnavailable."""
+    """A connection as savers need it. Raises ThreadsUnavailable."""
     try:
         connection = psycopg.connect(
             libpq_url(url),
@@ -51,7 +49,7 @@ def connected(url: str, *, readonly: bool) -> Iterator[psycopg.Connection[Any]]:
 
 
 def saver_on(connection: psycopg.Connection[Any]) -> PostgresSaver:
-    """LangGraph's own reader and writer, with the strict serializer. Raises ThreadsUnavailable without its tables."""
+    """LangGraph's saver with the strict serializer. Raises ThreadsUnavailable if its tables are missing."""
     found = connection.execute("SELECT to_regclass('checkpoints') IS NOT NULL AS there").fetchone()
     if found is None or not found["there"]:
         raise ThreadsUnavailable("this database has no checkpoints of LangGraph; give the one that its saver writes to")
@@ -59,7 +57,7 @@ def saver_on(connection: psycopg.Connection[Any]) -> PostgresSaver:
 
 
 def config_of(thread_id: str, checkpoint_id: str | None = None) -> Any:
-    """What LangGraph calls a place: a thread, or one of its checkpoints."""
+    """The config of a thread or of one of its checkpoints."""
     place = {"thread_id": thread_id, "checkpoint_ns": ROOT}
     return {"configurable": place if checkpoint_id is None else {**place, "checkpoint_id": checkpoint_id}}
 
@@ -70,7 +68,7 @@ def id_of(found: CheckpointTuple) -> str:
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """What fails on data that this program may not or cannot read, as ThreadUnreadable with the reason."""
+    """Turns errors of reading a thread into ThreadUnreadable."""
     try:
         yield
     except NotImplementedError as error:
@@ -87,7 +85,7 @@ def readable() -> Iterator[None]:
 
 
 def is_delta(found: CheckpointTuple) -> bool:
-    """Whether its messages are kept as differences (``DeltaChannel``) and rebuilt from earlier checkpoints."""
+    """Whether messages are stored as differences (``DeltaChannel``)."""
     metadata: Any = found.metadata or {}
     if "counters_since_delta_snapshot" in metadata or "delta_writes_versioned" in metadata:
         return True

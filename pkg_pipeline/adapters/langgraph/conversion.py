@@ -1,6 +1,5 @@
-"""LangChain's messages ↔ ours: roles, content blocks, tool calls and results.
-
-Blocks of LangChain and of services become those of ``memory.message.blocks``; unknown ones are kept as JSON.
+"""LangChain messages ↔ ours: roles, content blocks (``memory.message.blocks``), tool calls and results. Unknown blocks
+are kept as JSON.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ _REASONING = THINKING | {"reasoning", "reasoning_content"}
 
 
 def role_of(message: BaseMessage) -> MessageRole:
-    """Whose words they are; a role that nobody knows is a person's."""
+    """Unknown roles are a person's."""
     kind = message.role if isinstance(message, ChatMessage) else message.type
     return _ROLES.get(kind.removesuffix("MessageChunk").lower(), "user")
 
 
 def parts_of(message: BaseMessage) -> tuple[Part, ...] | None:
-    """The blocks of a message, None where it is plain text."""
+    """None for plain text."""
     if isinstance(message, ToolMessage):
         return (_result(message),)
     calls = _calls(message) if isinstance(message, AIMessage) else []
@@ -59,12 +58,12 @@ def parts_of(message: BaseMessage) -> tuple[Part, ...] | None:
 
 
 def text_in(message: BaseMessage, parts: Iterable[Part] | None) -> str:
-    """What the message says, without thinking and calls."""
+    """The text without thinking and calls."""
     return str(message.content) if parts is None else text_of(parts)
 
 
 def id_of(message: BaseMessage, seen: dict[str, int]) -> tuple[str, bool]:
-    """The message's id, and whether it has one. Else one made of its words: the same words again are another one."""
+    """The message's id and True, else one derived from its content and False."""
     if message.id:
         return str(message.id), True
     words = f"{message.type}\0{_json(message.content)}\0{_json(getattr(message, 'tool_calls', None))}"
@@ -74,7 +73,7 @@ def id_of(message: BaseMessage, seen: dict[str, int]) -> tuple[str, bool]:
 
 
 def shortened(message: BaseMessage, shown: Shown) -> BaseMessage:
-    """The message as a window shows it (L6): a copy with less in it; what was sent along else stays."""
+    """The message shortened for a window (L6); other fields stay."""
     if isinstance(message, ToolMessage):
         result = next((part for part in shown.parts or () if part["type"] == "tool_result"), None)
         content = shown.text if result is None else result.get("content", "")
@@ -119,7 +118,7 @@ def _blocks(content: str | Sequence[str | Mapping[str, Any]]) -> list[Part]:
 
 
 def _part(block: Part) -> list[Part]:
-    """One block of LangChain or of a service as ours; nothing for one that says nothing."""
+    """One block as ours; nothing for an empty one."""
     kind = block.get("type")
     if kind == "text" or (kind is None and isinstance(block.get("text"), str)):
         return [{"type": "text", "text": str(block.get("text") or "")}]
@@ -176,7 +175,7 @@ def _result(message: ToolMessage) -> Part:
 
 
 def _plain(value: Any) -> Any:
-    """Whatever it is, as JSON can say it."""
+    """As JSON types."""
     return json.loads(_json(value))
 
 

@@ -1,7 +1,5 @@
-"""Removing messages from a thread's state (L2), through the saver's own ``put``.
-
-The new checkpoint's id directly follows that of the one it was made from: whatever a run writes meanwhile has a later
-id and stands, and then nothing was removed.
+"""Removes messages from a thread's state (L2) by the saver's ``put``. The new checkpoint's id directly follows its
+parent's: a run writing meanwhile has a later id and wins.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from pkg_pipeline.adapters.langgraph.checkpoints import MESSAGES, config_of, id_
 
 
 def refusal(newest: CheckpointTuple, *, is_complete: bool, has_ids: bool) -> str | None:
-    """Why nothing is taken out of this thread, or None."""
+    """Why nothing is removed from this thread, or None."""
     if is_delta(newest):
         return "its messages are kept as differences (DeltaChannel): taking some out would destroy the rest"
     if not is_complete:
@@ -36,7 +34,7 @@ def refusal(newest: CheckpointTuple, *, is_complete: bool, has_ids: bool) -> str
 
 
 def remove(saver: PostgresSaver, thread_id: str, checkpoint_id: str, message_ids: frozenset[str]) -> bool:
-    """Whether the messages are out of the newest state; False where it is not ``checkpoint_id`` (any more)."""
+    """Whether the messages were removed; False if ``checkpoint_id`` is not the newest state."""
     with readable():
         newest = saver.get_tuple(config_of(thread_id))
     if newest is None or id_of(newest) != checkpoint_id or newest.pending_writes:

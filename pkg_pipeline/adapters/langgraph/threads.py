@@ -1,6 +1,5 @@
-"""Threads of a Postgres saver: their list, newest state, and all messages with their times (L1).
-
-A message is dated by the first checkpoint that contains it. The walk back ends at the checkpoint that was read last.
+"""Threads of a Postgres saver with all messages and their times (L1): a message is dated by the first checkpoint with
+it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from pkg_pipeline.stages.sessions.parsing import NAMES
 
 PAGE_CHECKPOINTS = 50
 MOST_CHECKPOINTS = 2_000
-"""Looked at of one thread in one import. What is older bears the time of the oldest one looked at."""
+"""Per thread and import; older messages get the time of the oldest one read."""
 
 _LIST = """
 SELECT thread_id, count(*) AS checkpoints, max(checkpoint_id) AS last_id,
@@ -50,7 +49,7 @@ _DELETED = "SELECT count(*) AS there FROM checkpoints WHERE thread_id = %s"
 
 
 class PostgresThreads:
-    """``Threads`` over a saver's database. Raises ThreadsUnavailable where it does not answer."""
+    """Implements ``Threads``. Raises ThreadsUnavailable."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -122,7 +121,7 @@ def _state(
 
 
 def _delta_messages(saver: PostgresSaver, found: CheckpointTuple) -> list[Any]:
-    """The list rebuilt from its differences. Ids that a write left open are made of its place."""
+    """The list rebuilt from differences; missing ids are derived from the position."""
     with readable():
         history: Any = saver.get_delta_channel_history(config=found.config, channels=[MESSAGES])[MESSAGES]
         messages: Any = list(getattr(history.get("seed"), "value", history.get("seed")) or [])
@@ -142,7 +141,7 @@ def _messages(given: Any) -> Iterator[BaseMessage]:
 
 
 def _as_message(given: Any) -> BaseMessage | None:
-    """Graphs may keep messages as plain objects."""
+    """Graphs may store messages as plain objects."""
     try:
         return convert_to_messages([given])[0]
     except (ValueError, NotImplementedError, TypeError, KeyError, AttributeError):
@@ -150,7 +149,7 @@ def _as_message(given: Any) -> BaseMessage | None:
 
 
 def _told(thread_id: str, message: BaseMessage, at: datetime, seen: dict[str, int]) -> tuple[ParsedMessage, bool]:
-    """The message in the memory's form, and whether LangChain gave it an id."""
+    """The message as ours, and whether LangChain gave its id."""
     parts, role, (external_id, has_id) = parts_of(message), role_of(message), message_id(message, seen)
     told = ParsedMessage(
         chat_external_id=thread_id,
@@ -172,7 +171,7 @@ def _told(thread_id: str, message: BaseMessage, at: datetime, seen: dict[str, in
 
 @dataclass(slots=True)
 class _Walk:
-    """Messages met from the newest checkpoint back: by id their versions, newest first, with place and time."""
+    """Messages from the newest checkpoint back: versions by id, newest first, with position and time."""
 
     thread_id: str
     versions: dict[str, list[tuple[ParsedMessage, int, datetime]]] = field(
@@ -181,7 +180,7 @@ class _Walk:
     notes: list[str] = field(default_factory=list[str])
 
     def add(self, at: datetime, given: Any) -> None:
-        """One checkpoint, older than those before."""
+        """Add the next older checkpoint."""
         seen = dict[str, int]()
         for place, message in enumerate(_messages(given)):
             told, _ = _told(self.thread_id, message, at, seen)
@@ -192,7 +191,7 @@ class _Walk:
                 known.append((told, place, at))
 
     def told(self) -> Iterator[ParsedMessage]:
-        """In order of arrival; what came together in the order of its list, a microsecond apart."""
+        """In order of arrival; those of one checkpoint in list order, a microsecond apart."""
         first = sorted(self.versions.values(), key=lambda known: (known[-1][2], known[-1][1]))
         last: datetime | None = None
         for known in first:
@@ -208,7 +207,7 @@ def _is_same(one: ParsedMessage, other: ParsedMessage) -> bool:
 
 
 def _look_back(saver: PostgresSaver, thread_id: str, newest: CheckpointTuple, since: str | None, walk: _Walk) -> None:
-    """From the newest checkpoint to ``since``; one that cannot be read ends the walk, what is newer goes in."""
+    """From the newest checkpoint back to ``since``, or to one that cannot be read."""
     walk.add(_at(newest), newest.checkpoint["channel_values"][MESSAGES])
     before, looked_at = id_of(newest), 1
     while since is None or before > since:
@@ -234,7 +233,7 @@ def _look_back(saver: PostgresSaver, thread_id: str, newest: CheckpointTuple, si
 
 
 def _date_delta(saver: PostgresSaver, thread_id: str, walk: _Walk) -> None:
-    """A difference written at one checkpoint is in the next: times by the writes that are kept."""
+    """A difference written at one checkpoint is in the next; dates come from the kept writes."""
     following, before, looked_at = None, None, 0
     while looked_at < MOST_CHECKPOINTS:
         with readable():

@@ -1,7 +1,5 @@
-"""What a failed call of the Anthropic API means for us: worth another try, or which ``LlmError``. No call is made here.
-
-Messages name status, type and code; what the service wrote is added only where it repeats nothing of the prompt, since
-errors end in logs and no word of a conversation may.
+"""Classifies errors of the Anthropic API. Messages contain status, type and code; the service's text only if it repeats
+nothing of the prompt, since errors are logged.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from pkg_pipeline.stages.ports import (
 )
 
 ECHO_CHARS = 24
-"""A run of this many characters in common with the prompt makes the service's words an echo of it."""
+"""So many characters in common with the prompt count as an echo."""
 
 MAX_DETAIL_CHARS = 200
 
@@ -37,10 +35,10 @@ _NOT_SENT = (
     httpx2.UnsupportedProtocol,
     httpx2.LocalProtocolError,
 )
-"""Nobody got the request, so nobody charges for it; every other broken connection may have been charged."""
+"""The request was not received, hence not billed; other connection errors may have been."""
 
 _GATEWAY_TIMEOUTS = frozenset({504, 524})
-"""A gateway passed the request on and got no answer in its time."""
+"""A gateway timed out after passing the request on."""
 
 _NO_MONEY = re.compile(r"spend(?:ing)?[ _]limit|usage[ _]limit|credit balance|quota", re.IGNORECASE)
 _TOO_LONG = re.compile(
@@ -51,7 +49,7 @@ _TOO_LONG = re.compile(
 
 
 def classify(error: Exception, *, request: LlmRequest, now: datetime) -> LlmError | Transient:
-    """The failure that an exception of the SDK amounts to; never the exception itself, whose words may hold texts."""
+    """The failure for an exception of the SDK; never the exception itself, which may quote texts."""
     match error:
         case APIStatusError():
             return _by_status(error, request=request, now=now)

@@ -1,7 +1,5 @@
-"""``ports.Llm`` over the Anthropic API: one request out, its words back, every try reported. No prompt, no validation.
-
-The SDK's own retries are off: with its defaults a dead peer holds a worker for half an hour and ``retry-after: 3600``
-is slept in full. What a status means is in ``anthropic_errors.py``, what a call costs in ``prices.py``.
+"""``ports.Llm`` over the Anthropic API; every try is reported. The SDK's retries are off: they wait half an hour for a
+dead peer and sleep any ``retry-after``.
 """
 
 from __future__ import annotations
@@ -39,24 +37,23 @@ from pkg_pipeline.stages.ports import (
 )
 
 DEFAULT_MODEL = "claude-haiku-5-5"
-"""The current Haiku."""
 
 TIMEOUT_SECONDS = 60.0
 MAX_TRIES = 5
 
 WINDOW_TOKENS = 200_000
-"""The smallest window of the models in the price table; windows are cut well below it (P18)."""
+"""The smallest window of the priced models; windows are cut well below it (P18)."""
 
 TOKENIZERS_APART = 4
-"""No tokenizer makes four tokens of one of ours, or one of four: a service that says so does not tell the truth."""
+"""Token counts differ less than this factor between tokenizers; others are not believed."""
 
 
 class AnthropicLlm:
-    """A summarising model behind the Messages API. Close it, or use it as a context manager.
+    """A model of the Messages API. Close it, or use it as a context manager.
 
-    ``on_attempt`` is told of every try before its answer is judged, so that money spent is in the ledger whatever comes
-    next (B6). ``sleep``, ``draw`` (uniform in [0, 1)), ``monotonic`` and ``now`` are there for tests.
-    Raises ``LlmMisconfigured`` for an empty key or a model without a price.
+    ``on_attempt`` gets every try before its answer is validated, so that the ledger has every cost (B6). ``sleep``,
+    ``draw`` (uniform in [0, 1)), ``monotonic`` and ``now`` are there for tests. Raises ``LlmMisconfigured`` for an
+    empty key or a model without a price.
     """
 
     def __init__(
@@ -106,7 +103,6 @@ class AnthropicLlm:
         return price(self._model, usage, at=self._now())
 
     def close(self) -> None:
-        """Closes the connections; the object is of no use afterwards."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -118,10 +114,10 @@ class AnthropicLlm:
         self.close()
 
     def complete(self, request: LlmRequest) -> LlmReply:
-        """The model's answer to ``request``, not validated; ``usage`` is that of the try that answered.
+        """The model's answer, not validated; ``usage`` of the try that answered.
 
-        At most ``max_tries`` tries while the service refuses, which costs nothing; a cut answer is asked for once more
-        with twice the room. A try of unknown outcome ends it. Raises an ``LlmError``.
+        At most ``max_tries`` while requests are refused unbilled; a truncated answer is requested once more with twice
+        the tokens. No retry after a try of unknown outcome. Raises an ``LlmError``.
         """
         room = request.max_output_tokens
         started = self._monotonic()
@@ -149,7 +145,7 @@ class AnthropicLlm:
         return replace(reply, duration_seconds=self._monotonic() - started, tries=tries)
 
     def _try(self, request: LlmRequest, room: int) -> LlmReply:
-        """One call. Reports it, then gives its words or raises what it amounts to."""
+        """One call: report it, then return its text or raise."""
         started = self._monotonic()
         try:
             message = self._client.messages.create(**request_params(request, model=self._model, max_tokens=room))
@@ -179,7 +175,7 @@ class AnthropicLlm:
         )
 
     def _estimated(self, request: LlmRequest, text: str) -> Usage:
-        """T5: counted here where the service said nothing."""
+        """T5: counted here if not reported."""
         return Usage(prompt_tokens(request, self._counter), self._counter.count(text), estimated=True)
 
     def _report(
@@ -219,13 +215,13 @@ class AnthropicLlm:
 
 
 class _Truncated(Transient):
-    """An answer cut at its limit; another try has twice the room."""
+    """Truncated at ``max_tokens``; the next try has twice as many."""
 
     at_once = True
 
 
 def request_params(request: LlmRequest, *, model: str, max_tokens: int) -> dict[str, Any]:
-    """The parameters of one call, the same for a single one and inside a batch; the stable part first (cache)."""
+    """Parameters of a call, single or batched; the stable part first (prompt cache)."""
     return {
         "model": model,
         "max_tokens": max_tokens,
@@ -237,7 +233,7 @@ def request_params(request: LlmRequest, *, model: str, max_tokens: int) -> dict[
 
 
 def _has_shape(message: object) -> bool:
-    """The SDK hands out whatever a 200 held: text for a page, a message with holes for other JSON."""
+    """The SDK returns any body of a 200: text for HTML, incomplete messages for other JSON."""
     return isinstance(message, Message) and isinstance(message.content, list)  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
@@ -255,8 +251,8 @@ def _usage(message: Message) -> Usage | None:
 
 
 def _believable(told: Usage | None, *, ours: Usage, room: int) -> Usage:
-    """What the service told, ``ours`` where it told nothing. What cannot be is put right, and marked as estimated: less
-    than a quarter of our own count or more than four times it, more than the room for the answer.
+    """Reported usage, or ``ours``. Implausible counts (below a quarter or above four times ours, over ``max_tokens``)
+    are replaced and marked as estimated.
     """
     if told is None:
         return ours
@@ -273,7 +269,7 @@ def _believable(told: Usage | None, *, ours: Usage, room: int) -> Usage:
 
 
 def _verdict(message: Message, reply: LlmReply, room: int) -> tuple[LlmOutcome, LlmError | _Truncated | None]:
-    """What a well-formed answer amounts to, by its stop reason. An unknown reason is judged by its text further up."""
+    """The outcome by stop reason; the text of unknown reasons is validated later."""
     usage, request_id = reply.usage, reply.request_id
     match message.stop_reason:
         case "max_tokens":

@@ -1,7 +1,5 @@
-"""What a call costs: one dated table, in USD per million tokens. No call, no currency conversion, no guess.
-
-A model that is not in the table has no price, and asking for one is an error: an invented cost would pass the budget
-check (P32) unseen. New rows are added with their date; old ones stay, so that old calls keep their price (P14).
+"""Prices of models in USD per million tokens, by date. Models without a price are refused: a guess would bypass the
+budget (P32). Rows are only added, so that old calls keep their price (P14).
 """
 
 from __future__ import annotations
@@ -15,20 +13,19 @@ from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.ports import LlmMisconfigured
 
 TABLE_VERSION = "2026-11-21"
-"""Goes into the ledger beside every cost."""
+"""Stored in the ledger with every cost."""
 
 LONG_PROMPT_TOKENS = 100_000
-"""Above this the whole request is charged at the long rate, not only what is beyond."""
+"""Above it the whole request is charged at the long rate."""
 
 BATCH_SHARE = 0.5
-"""A batched call costs half."""
 
 _DATE_SUFFIX = re.compile(r"-20\d{6}$")
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """USD per million tokens. ``cache_write`` is that of the five-minute cache, the only one that we ask for."""
+    """USD per million tokens. ``cache_write``: of the five-minute cache."""
 
     input: float
     output: float
@@ -38,7 +35,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """The price of ``model`` from ``since`` on; ``long`` where a prompt over ``LONG_PROMPT_TOKENS`` costs more."""
+    """The price of ``model`` from ``since`` on; ``long`` for prompts over ``LONG_PROMPT_TOKENS``."""
 
     model: str
     since: datetime
@@ -66,14 +63,12 @@ PRICES: tuple[PriceRow, ...] = (
 
 
 def known_models(table: Sequence[PriceRow] = PRICES) -> tuple[str, ...]:
-    """The models that have a price, sorted."""
     return tuple(sorted({row.model for row in table}))
 
 
 def price_row(model: str, *, at: datetime | None = None, table: Sequence[PriceRow] = PRICES) -> PriceRow:
-    """The row in force for ``model`` at ``at`` (None: the newest). A dated name (``…-20251001``) is its family's.
-
-    Raises ``LlmMisconfigured`` for a model without a price; before its first row the first one holds.
+    """The row for ``model`` at ``at`` (None: the newest, before the first row: the first); dated names (``…-20251001``)
+    count as their family. Raises ``LlmMisconfigured``.
     """
     family = _DATE_SUFFIX.sub("", model)
     rows = sorted((row for row in table if row.model == family), key=lambda row: row.since)
@@ -93,7 +88,7 @@ def price(
     batched: bool = False,
     table: Sequence[PriceRow] = PRICES,
 ) -> float:
-    """USD for ``usage``. The three input counters are disjoint, and their sum decides whether the long rate applies."""
+    """USD for ``usage``. The three input counters are disjoint; their sum decides about the long rate."""
     row = price_row(model, at=at, table=table)
     prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     rate = row.long if row.long is not None and prompt_tokens > LONG_PROMPT_TOKENS else row.rate

@@ -1,4 +1,4 @@
-"""The one retry loop of all remote clients, on tenacity: which failures another try may mend, and how long to wait."""
+"""The retry loop of all remote clients, on tenacity."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ from pkg_pipeline.memory.records import Usage
 T = TypeVar("T")
 
 WRONG_SETUP: Final = frozenset({401, 402, 403, 404})
-"""Key, billing, permission, address or model: every further call would fail alike."""
+"""Key, billing, permission, address or model: every further call would fail too."""
 
 _WORTH_RETRYING: Final = frozenset({408, 409, 425, 429, 499})
 
 BACKOFF_BASE_SECONDS: Final = 0.5
 BACKOFF_CAP_SECONDS: Final = 8.0
 RETRY_AFTER_CAP_SECONDS: Final = 60.0
-"""A longer ``retry-after`` is not slept: the work goes back to the queue with it (P19)."""
+"""A longer ``retry-after`` is not slept: the work is postponed by it (P19)."""
 
 
 class Transient(Exception):
-    """A try that gave nothing; another may, ``retry_after_seconds`` later if the service asked so.
-
-    ``tries`` says how many there were when the loop gave up.
-    """
+    """A failed try, repeatable ``retry_after_seconds`` later if the service said so; ``tries`` if given up."""
 
     at_once = False
 
@@ -51,7 +48,6 @@ class Transient(Exception):
 
 
 def is_worth_retrying(status: int) -> bool:
-    """Whether an HTTP status may be another one soon."""
     return status in _WORTH_RETRYING or status >= 500
 
 
@@ -64,11 +60,11 @@ def retried(
     longest_wait_seconds: float = RETRY_AFTER_CAP_SECONDS,
     seconds_left: Callable[[], float] = lambda: math.inf,
 ) -> tuple[T, int]:
-    """What ``one_try`` gives, and the number of the try that gave it.
+    """The result of ``one_try`` and the number of the try.
 
-    Between tries: full jitter over 0.5 s × 2ⁿ up to 8 s (``draw`` is uniform in [0, 1)), at least what the service
-    asked. Raises the last ``Transient`` after ``tries``, where the wait would be longer than that or not end
-    within ``seconds_left``, or at once where it may not be retried. Any other exception ends the loop.
+    Full jitter over 0.5 s × 2ⁿ up to 8 s (``draw`` is uniform in [0, 1)), at least ``retry-after``. Raises the last
+    ``Transient`` after ``tries``, if the wait exceeds the cap or ``seconds_left``, or if it may not be retried. Other
+    exceptions pass.
     """
 
     def wait(state: RetryCallState) -> float:
@@ -102,7 +98,7 @@ def _failure(state: RetryCallState) -> Transient:
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Seconds that the service asks to wait (``retry-after-ms``, seconds or an HTTP date); None if it asks nothing."""
+    """Seconds (from ``retry-after-ms``, seconds or an HTTP date), or None."""
     seconds = _number(headers.get("retry-after-ms"), scale=0.001)
     if seconds is None:
         seconds = _number(headers.get("retry-after"))

@@ -1,7 +1,5 @@
-"""The PostgreSQL that comes with the package: for whom it runs, and where its address is.
-
-One server a data folder, shared by every process that needs it; the process itself is ``postmaster.py``, connecting to
-it is ``postgres/engine.py``, as to any other server.
+"""The embedded PostgreSQL: one server per data folder, shared by all processes that use it. The process:
+``postmaster.py``.
 """
 
 from __future__ import annotations
@@ -39,24 +37,24 @@ __all__ = [
 ]
 
 FILES_BESIDE = (".lock", ".starting", ".keep", ".part")
-"""What lies beside the data folder ``postgres``: ``postgres.lock`` and so on."""
+"""Suffixes of files beside the data folder ``postgres``."""
 
 
 NO_SPACE = os.strerror(errno.ENOSPC)
 LOG_SEGMENT_BYTES = 16 << 20
-"""PostgreSQL's write-ahead log grows by so much at once; with less it does not start."""
+"""WAL segment size; with less free space the server does not start."""
 
 RECHECK_SECONDS = 2.0
 _USES: list[tuple[Path, int]] = []
-"""Folders in use by this process, each with its lock."""
+"""Folders used by this process, each with its lock."""
 
 
 class EmbeddedError(Exception):
-    """The embedded server cannot be used; the message says why and what to do."""
+    """The embedded server cannot be used; the message has reason and remedy."""
 
 
 def dsn(folder: Path, database: str = "postgres") -> str:
-    """URL in libpq's form of a running server; the socket lies where the server put it. Raises EmbeddedError."""
+    """The libpq URL of a running server. Raises EmbeddedError."""
     folder = _resolved(folder)
     found = server_state.pid_file(folder)
     if found is None or server_state.state(folder) != "ready":
@@ -67,19 +65,17 @@ def dsn(folder: Path, database: str = "postgres") -> str:
 
 
 def is_initialised(folder: Path) -> bool:
-    """Whether a whole database lies there; one is never half there."""
+    """A database is created whole or not at all."""
     return (_resolved(folder) / "PG_VERSION").exists()
 
 
 def is_running(folder: Path) -> bool:
-    """Whether the server answers."""
     return server_state.state(_resolved(folder)) == "ready"
 
 
 def start(folder: Path) -> str:
-    """Start (and on first use create) the server; returns its DSN. Several processes may call it at once.
-
-    Nobody is counted as a user by it: ``running`` is for those who need the server, ``stop`` ends it.
+    """Start the server, creating it on first use; returns its URL. Safe to call concurrently. Does not count as a user
+    (see ``running``).
     """
     folder = _resolved(folder)
     if server_state.state(folder) != "ready":
@@ -92,10 +88,10 @@ def start(folder: Path) -> str:
 
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
-    """The server for as long as it is needed: the last user to leave stops it, unless ``keep`` said otherwise.
+    """The server while needed; the last user stops it, unless ``keep`` was set. May be nested and used by several
+    threads.
 
-    Every user holds a shared lock, freed by the kernel if it is killed; whoever leaves and gets it exclusively was the
-    last. Uses may be nested and may be of several threads.
+    Users hold a shared file lock, which the kernel frees on a kill; who gets it exclusively was the last.
     """
     folder = _resolved(folder)
     with _locked(folder, ".lock", fcntl.LOCK_SH) as lock:
@@ -109,7 +105,7 @@ def running(folder: Path) -> Iterator[str]:
 
 
 def leave() -> None:
-    """End all uses of this process at once, as ``running`` does in good order; what ran on is recovered."""
+    """End all uses of this process at once; the next start recovers."""
     while _USES:
         folder, lock = _USES.pop()
         if all(other != folder for other, _ in _USES) and _is_last(lock) and not _kept(folder).exists():
@@ -119,10 +115,7 @@ def leave() -> None:
 
 @contextmanager
 def revived(folder: Path) -> Iterator[None]:
-    """For users who stay: a server that crashed and did not come back, for want of space for one, is started again.
-
-    One that somebody shut down stays down.
-    """
+    """Restart a server that crashed (disk full) while in use; one that was shut down stays down."""
     folder = _resolved(folder)
     ended = threading.Event()
 
@@ -147,7 +140,7 @@ def revived(folder: Path) -> Iterator[None]:
 
 
 def keep(folder: Path, *, kept: bool) -> None:
-    """Whether the server goes on when nobody uses it (``db start``, ``db stop``)."""
+    """Whether the server runs on without users (``db start``, ``db stop``)."""
     marker = _kept(_resolved(folder))
     if kept:
         with _clear_words(folder, "start"):
@@ -158,20 +151,19 @@ def keep(folder: Path, *, kept: bool) -> None:
 
 
 def stop(folder: Path, *, mode: Literal["fast", "immediate"] = "fast") -> bool:
-    """Stop the server in ``mode`` fast or immediate, whoever uses it; False when none was running."""
+    """Stop the server in ``mode`` fast or immediate, whoever uses it; False if none was running."""
     folder = _resolved(folder)
     with _clear_words(folder, "stop"):
         return postmaster.end(folder, mode=mode)
 
 
 def remove(folder: Path) -> None:
-    """Stop the server and delete its data folder with everything in it."""
+    """Stop the server and delete its data folder."""
     stop(folder)
     shutil.rmtree(_resolved(folder))
 
 
 def disk_is_full(folder: Path) -> str:
-    """One line on it."""
     return (
         f"the disk that holds {folder} is full: free some space there and do the same again; what was committed is kept"
     )
@@ -187,10 +179,7 @@ def _kept(folder: Path) -> Path:
 
 @contextmanager
 def _locked(folder: Path, suffix: str, kind: int) -> Iterator[int]:
-    """A lock of this one ``open``: unlike locks of a process, two in one process do not share it. Raises EmbeddedError.
-
-    No other program inherits it.
-    """
+    """A flock of its own open file, so two in one process exclude each other; not inherited. Raises EmbeddedError."""
     path = folder.with_name(folder.name + suffix)
     with _clear_words(folder, "start"):
         path.parent.mkdir(parents=True, exist_ok=True)

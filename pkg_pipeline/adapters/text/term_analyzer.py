@@ -1,7 +1,5 @@
-"""Terms by Snowball: English for Latin words, Russian for Cyrillic ones, pairs of characters where no spaces are.
-
-The language of a text is never guessed: the script of each word decides, so that mixed texts and a single word in a
-question are cut alike. Which words are left out is data (``memory/languages/*/words.toml``).
+"""Index terms by Snowball: English for Latin, Russian for Cyrillic words, bigrams for scripts without spaces. The
+script of each word decides, not the text's language. Stop words: ``memory/languages/*/words.toml``.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from pkg_pipeline.memory.languages import word_set
 from pkg_pipeline.memory.languages.scripts import CYRILLIC
 
 REMEMBERED_WORDS: Final = 65_536
-"""About 15 MB when full; a word met again costs a look-up instead of a stemming."""
+"""About 15 MB when full."""
 _LONGEST_STEMMED_CHARS: Final = 40
 _SHORT_PART_CHARS: Final = 2
 
@@ -51,7 +49,7 @@ _LATIN: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ"
 
 
 class SnowballTerms:
-    """A ``TermAnalyzer``. Safe to share between threads: stemmers keep state, so a lock stands before them."""
+    """A ``TermAnalyzer``. Thread-safe: stemmers have state, a lock guards them."""
 
     def __init__(self, *, remembered_words: int = REMEMBERED_WORDS) -> None:
         self._english = snowballstemmer.stemmer("english")
@@ -61,7 +59,7 @@ class SnowballTerms:
         self._of_token = lru_cache(maxsize=remembered_words)(self._cut_token)
 
     def terms(self, text: str) -> list[str]:
-        """Lower-case stems, numbers and pairs of characters; linear in the text."""
+        """Lower-case stems, numbers and bigrams; linear in the text."""
         tokens = _tokens(text)
         of_token = self._of_token
         found: list[str] = []
@@ -109,7 +107,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _folded(word: str) -> str:
-    """A Latin word without its accents, so that it is found however it is typed; any other as it is."""
+    """Latin words without accents; others unchanged."""
     if word.isascii() or _CYRILLIC.match(word):
         return word
     plain = "".join(c for c in unicodedata.normalize("NFD", word.translate(_LATIN)) if not unicodedata.combining(c))
