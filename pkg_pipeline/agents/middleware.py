@@ -255,6 +255,5 @@ class Calibration:
             self._ratios.append(told / counted)
 
     def start(self, factor: float | None) -> None:
-        """The factor until this model has reported."""
         if factor is not None and not self._ratios:
             self._ratios.append(factor)

@@ -111,7 +111,6 @@ class ThreadMemory:
             self._memory.windows.records.put(served_of(answer, model))
 
     def told(self, thread_id: str | None, *, input_tokens: int, output_tokens: int, model: str | None) -> None:
-        """Record the model's report for the thread's last window."""
         if self._memory is None or thread_id is None:
             return
         with _tolerated("what the model reported could not be recorded: %s"):

@@ -136,7 +136,6 @@ def answers(messages: Sequence[SessionMessage]) -> list[tuple[int, int]]:
 
 
 def spent(turns: Sequence[TurnUse]) -> list[Spent]:
-    """Cumulative costs after each turn."""
     compressed = accumulate(turn.usd + turn.fold_usd for turn in turns)
     uncompressed = accumulate(turn.hypothetical_usd for turn in turns)
     return [Spent(*both) for both in zip(compressed, uncompressed, strict=True)]

@@ -70,7 +70,6 @@ def page(document: Mapping[str, Any], *, svg: str, said: str) -> str:
 
 
 def setup(document: Mapping[str, Any]) -> str:
-    """Settings of the run in one line."""
     budget = document["budget"]
     return (
         f"{document['messages']:,} messages; {document['strategy']}, folds by {document['policy']};"

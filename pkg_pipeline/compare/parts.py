@@ -21,7 +21,6 @@ from pkg_pipeline.stages.llm.stores import LedgerRow, LedgerStore
 from pkg_pipeline.stages.ports import Embedder, Llm, LlmError, LlmReply, LlmRequest, Vectors
 
 PIECES: Final = 5
-"""Recalled per turn."""
 
 PIECE_CHARACTERS: Final = 600
 """About the length of a chunk of one message."""

@@ -159,8 +159,6 @@ def _turn(
 
 
 class _Player:
-    """An in-memory session: counters, folds, next prompt."""
-
     def __init__(self, conversation: Conversation, ports: ComparePorts, settings: CompareSettings) -> None:
         self.messages = conversation.messages
         self.folds: list[FoldUse] = []

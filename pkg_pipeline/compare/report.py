@@ -42,7 +42,6 @@ class Compared:
         return overflows_from(self.played.turns, budget.available + budget.system)
 
     def outcome(self) -> str:
-        """One or two sentences."""
         found, turn = self.totals, self.pays_from
         paid = (
             f"{found.usd:.4f} USD with {found.fold_usd:.4f} for folds, {found.hypothetical_usd:.4f} without compression"
@@ -78,7 +77,6 @@ class Compared:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """One object per turn; tokens and USD."""
         return [
             {
                 "turn": turn.number,

@@ -34,8 +34,6 @@ PAGE = 2_000
 
 
 class CompareWork:
-    """Compares a conversation in both modes; stores nothing."""
-
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
@@ -70,7 +68,6 @@ class CompareWork:
 
     @property
     def is_paid(self) -> bool:
-        """Whether folds cost money."""
         return self._memory.llm.is_paid
 
     def settings(
@@ -81,7 +78,6 @@ class CompareWork:
         model_window: int | None = None,
         system_tokens: int = 0,
     ) -> CompareSettings:
-        """From the settings, unless given."""
         given = self._memory.settings
         chosen = policy or given.session_policy
         is_sliding = chosen == "sliding"

@@ -18,7 +18,6 @@ from pkg_pipeline.memory.text.timestamps import iso
 
 FORMATS: Final = ("csv", "jsonl", "parquet")
 ARROW: Final = {"str": "string", "Int64": "int64", "Float64": "float64", "boolean": "bool", "day": "date32"}
-"""dtype → Arrow type."""
 
 
 class ParquetMissing(Exception):
@@ -85,7 +84,6 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _csv(table: str, rows: list[Any], *, head: bool = False) -> str:
-    """Lists become JSON."""
     frame = _plain(table, rows)
     for one in tables()[table].columns:
         if one.dtype == "list":
@@ -99,7 +97,6 @@ def _lines(table: str, rows: list[Any]) -> str:
 
 
 def _plain(table: str, rows: list[Any]) -> pd.DataFrame:
-    """The frame with times as in JSON answers, and ISO dates."""
     frame = typed(table, rows)
     for one in tables()[table].columns:
         if one.dtype in ("moment", "day"):

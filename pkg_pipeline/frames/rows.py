@@ -68,7 +68,6 @@ class FrameRows:
         return ([row_of(table, one) for one in batch] for batch in found)
 
     def _activity(self, wanted: Narrowed) -> Iterator[Iterable[Any]]:
-        """Weeks with contact per person, by the rules of the profiles."""
         from pkg_pipeline.stages.profiles import aggregation
 
         for person in self._reads.persons(wanted):

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DuePartition:
-    """A partition with work; version and attempt make its run key."""
-
     asset: str
     key: str
     version: int
@@ -42,7 +40,6 @@ class PartitionReport:
     reasons: list[str] = field(default_factory=list[str])
 
     def add_reason(self, reason: str | None) -> None:
-        """Adds each reason once."""
         if reason and reason not in self.reasons:
             self.reasons.append(reason)
 

@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 
 
 class ArchiveWork:
-    """The archive operations of ``Memory``."""
-
     def __init__(self, process: Process) -> None:
         self._process = process
         self._store = PostgresArchiveStore(process.connections)
 
     def due_months(self) -> list[date]:
-        """First days of the months to archive or drop now, oldest first."""
         return archive.due_months(self._deps, self._params)
 
     def archive_months(
@@ -34,7 +31,6 @@ class ArchiveWork:
         run_id: str | None = None,
         on_month: Callable[[MonthReport], None] = lambda _: None,
     ) -> list[MonthReport]:
-        """Archive what is ready in each month and drop expired months."""
         del run_id
         return archive.archive_months(months, deps=self._deps, params=self._params, on_month=on_month)
 
@@ -44,7 +40,6 @@ class ArchiveWork:
         return archive.blank_deleted(self._store, clock=self._process.clock, after_days=after_days)
 
     def status(self) -> ArchiveStatus:
-        """Every archived or waiting month, and what the next run would do."""
         return archive.status(self._deps, self._params)
 
     def restore(self, scope: RestoreScope) -> RestoreReport:

@@ -128,8 +128,6 @@ def space_named(given: str) -> str:
 
 
 class ReembedWork:
-    """The operations of ``Memory`` on vector spaces."""
-
     def __init__(self, process: Process, *, embedder_of: Callable[[str], Embedder] | None = None) -> None:
         self._process = process
         self._embedder_of = embedder_of or (lambda model: embedder_named(model, process.settings))
@@ -141,7 +139,6 @@ class ReembedWork:
         return self._spaces.sizes()
 
     def forecast(self, model: str) -> ReembedForecast:
-        """What ``run`` would have to do; writes nothing, calls no model."""
         return reembed.forecast(model, spaces=self._spaces, counter=self._process.counter)
 
     def usd(self, model: str, tokens: int) -> float | None:

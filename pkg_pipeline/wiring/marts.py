@@ -35,8 +35,6 @@ class MartsBuilt:
 
 
 class MartWork:
-    """The mart operations of ``Memory``."""
-
     def __init__(self, process: Process) -> None:
         self._process = process
         self._work = PostgresWorkStore(process.connections)
@@ -85,7 +83,6 @@ def _days(first: date, last: date) -> Iterator[date]:
 
 
 def variables(settings: Settings, *, first: str | None = None, last: str | None = None) -> dict[str, Any]:
-    """Variables of ``dbt_project.yml``: key range, clock, thresholds, caps."""
     span = {} if first is None else {"min_date": first, "max_date": last}
     return {
         **span,
@@ -98,7 +95,6 @@ def variables(settings: Settings, *, first: str | None = None, last: str | None 
 
 
 def _stretches(days: Sequence[date]) -> list[list[str]]:
-    """Closed ranges of days, split at wide gaps."""
     found: list[list[str]] = []
     for day in days:
         if found and (day - date.fromisoformat(found[-1][1])).days <= WIDEST_GAP_DAYS:

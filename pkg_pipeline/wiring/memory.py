@@ -272,7 +272,6 @@ class Memory(Process):
 
     @cached_property
     def reads(self) -> PostgresReadStore:
-        """Reads of entities, summaries and contexts."""
         from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
         return PostgresReadStore(self.connections, zone=self.settings.zone)

@@ -53,8 +53,6 @@ Report = TypeVar("Report")
 
 
 class MonitoringWork:
-    """The monitoring operations of ``Memory``."""
-
     def __init__(self, process: Process) -> None:
         self.params = monitoring_params(process.settings)
         self.store = PostgresMonitoringStore(process.connections, zone=process.settings.zone)

@@ -69,7 +69,6 @@ class Process:
 
     @property
     def provider(self) -> Provider:
-        """The configured provider; loads nothing."""
         from pkg_pipeline.wiring.models import provider_of
 
         return provider_of(self.settings)
@@ -130,7 +129,6 @@ class Space:
 
     @property
     def line(self) -> str:
-        """Message if space is low."""
         return (
             f"only {self.free_bytes // MEGABYTE:,} MB are free on the disk of {self.folder}; imports and runs need"
             f" {self.minimum_bytes // MEGABYTE:,} MB: free some space, or set {variable_of('minimum_free_megabytes')}"

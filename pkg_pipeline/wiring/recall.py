@@ -88,8 +88,6 @@ def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
 
 
 def relevant_by(parts: RecallParts, *, max_tokens: int) -> Relevant:
-    """Recall as the context's ``relevant`` port."""
-
     def relevant(request: ContextRequest) -> tuple[Ranked, ...]:
         assert request.hint is not None, "only a request with a hint asks"
         asked = RecallRequest(

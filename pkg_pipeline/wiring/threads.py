@@ -60,8 +60,6 @@ class ThreadImport:
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """Stages that threads use, built on first use."""
-
     sessions: Callable[[], SessionWork]
     build: Callable[[Collection[UUID]], InteractionsReport]
     estimate: Callable[[], Estimate]
@@ -79,7 +77,6 @@ class ThreadWork:
         self._opened: Threads | None = None
 
     def at(self, url: str | None) -> ThreadWork:
-        """The same over another database."""
         return self if url is None else ThreadWork(self._process, self._across, url=url)
 
     @property
@@ -138,7 +135,6 @@ class ThreadWork:
         sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
 
     def build(self, report: ImportReport) -> tuple[InteractionsReport, Estimate]:
-        """Interactions of the imported chats, and an estimate of their summaries."""
         made = self._across.build(report.chats)
         leave_unreported(self._process, report, made)
         return made, self._across.estimate()
@@ -158,7 +154,6 @@ class ThreadWork:
         return threads.prune(parts, thread_id, dry_run=dry_run)
 
     def covered(self, chat_id: UUID, message_ids: Sequence[str]) -> frozenset[str]:
-        """Those of the messages covered by a fold."""
         return frozenset(message_ids) - self._known.coverage(chat_id, message_ids).missing
 
     def _fold(self, chat_id: UUID, by_hand: bool) -> str | None:

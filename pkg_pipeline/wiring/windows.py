@@ -69,8 +69,6 @@ def window_parts(
 
 
 def recaller(parts: RecallParts, *, zone: ZoneInfo) -> Recaller:
-    """Recall within a session."""
-
     def recalled(question: RecallQuestion) -> Recalled:
         asked = RecallRequest(query=question.query, now=question.now, chat_id=question.session_id, top_k=LOOKED_AT)
         found = find(parts, asked)
@@ -119,13 +117,11 @@ class WindowWork:
         return self.parts
 
     def close(self) -> None:
-        """Write pending receipts."""
         if self._background is not None:
             self._background.close()
 
     @property
     def lost(self) -> int:
-        """Number of receipts that could not be stored."""
         return self.records.lost if self._background is None else self._background.lost
 
     def window(self, session_id: UUID, **options: Unpack[WindowOptions]) -> WindowResult:

@@ -26,7 +26,6 @@ FOLD: Final[Question[FoldInput, FoldContent]] = Question(
 )
 
 Content = tuple[FoldContent, tuple[Quarantined, ...]]
-"""Valid content and quarantined items."""
 
 Compress = Callable[[str, int], str | None]
 """(text, target tokens) → shorter text, or None if no answer was valid."""

@@ -21,7 +21,6 @@ from pkg_pipeline.memory.text import language
 from pkg_pipeline.memory.text.marks import named
 
 UNNAMED = "unknown"
-"""Unknown tool or sender."""
 
 
 def fold_input(
@@ -53,7 +52,6 @@ Piece = tuple[SessionMessage, Person, str]
 
 
 def _said(message: SessionMessage, tools: dict[str, str]) -> Iterator[Piece]:
-    """Text, tool calls and tool results of a message, under the tool's name."""
     speaker = _speaker(message)
     if message.parts is None:
         if message.role == "tool":

@@ -116,7 +116,6 @@ class _Session:
             self._ask(view)
 
     def _ask(self, view: SessionView) -> None:
-        """Asks the policy and acts on it."""
         state = view.state
         decision, is_of_drift = self._decide(view)
         self._made.reason = decision.reason
@@ -227,7 +226,6 @@ class _Session:
         self._made.refolds += 1
 
     def _whole_range(self, fold: DirtyFold) -> list[SessionMessage]:
-        """All messages of a dirty fold."""
         limit, after_id = 4 * self._making.deps.step_messages, fold.after_id
         found: list[SessionMessage] = []
         while True:

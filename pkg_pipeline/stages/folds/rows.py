@@ -36,7 +36,6 @@ UNMADE = "none"
 """Prompt and model of a fold of noise only."""
 
 NOTHING = FoldContent("", (), (), (), ())
-"""Content of such a fold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +76,6 @@ class Stretch:
 
 
 class FoldMaker:
-    """Makes one session's folds; ``effort`` has the totals."""
-
     def __init__(self, session_id: UUID, making: FoldMaking, effort: Effort) -> None:
         self._id, self._making, self._effort = session_id, making, effort
         self._deps, self._counter, self._llm = making.deps, making.asking.counter, making.asking.llm

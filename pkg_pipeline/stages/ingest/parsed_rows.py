@@ -29,7 +29,6 @@ EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo
 
 
 def key_refusal(source: str, external_id: str) -> str | None:
-    """Why nothing under this key can be stored, or None."""
     if not source or ":" in source:
         return f"the source {source[:60]!r} is empty or has a colon in it"
     if len(external_id) > LONGEST_ID:
@@ -42,7 +41,6 @@ def key_refusal(source: str, external_id: str) -> str | None:
 
 
 def refusal_of(message: ParsedMessage, source: str, text: str) -> str | None:
-    """Why a message with this cleaned text is rejected, or None."""
     if len(message.external_id) > LONGEST_ID or len(message.reply_to or "") > LONGEST_ID:
         return f"an id is longer than {LONGEST_ID} characters"
     if message.sender_external_id and (refusal := key_refusal(source, message.sender_external_id)) is not None:
@@ -94,7 +92,6 @@ def row_of(
     score: float,
     reason: str | None,
 ) -> MessageRow:
-    """The row of one message; service entries have importance 0."""
     is_service = message.kind == "service"
     return MessageRow(
         chat_id,

@@ -182,7 +182,6 @@ class SeenNumbers:
                 self.refuse(external_id)
 
     def refuse(self, external_id: str) -> None:
-        """An entry added before was not stored after all."""
         if NUMBER.fullmatch(external_id):
             self.refused.add(int(external_id))
 

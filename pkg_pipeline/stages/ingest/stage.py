@@ -95,8 +95,6 @@ def import_export(
 
 @dataclass(slots=True)
 class _Person:
-    """A sender in this file, with the latest name so far."""
-
     id: UUID
     is_self: bool
     name: str = ""

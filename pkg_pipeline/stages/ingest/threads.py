@@ -91,8 +91,6 @@ class Threads(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownThread:
-    """What the memory has of a thread: times by message id, and the last checkpoint read."""
-
     times: Mapping[str, datetime]
     checkpoint_id: str | None
 

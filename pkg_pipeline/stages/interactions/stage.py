@@ -163,7 +163,6 @@ class _Tally:
         self.answers: list[tuple[int, UUID, datetime]] = []
 
     def pairs(self, messages: Iterable[_Read]) -> Iterator[tuple[str, str]]:
-        """Count each message and yield the input of the hash."""
         is_group = _is_group(self.chat)
         for message, named in messages:
             self.seen += 1

@@ -142,8 +142,6 @@ def retry_ladder(
 
 
 class Past(Protocol):
-    """Earlier tries."""
-
     @property
     def attempts(self) -> int: ...
     @property

@@ -56,8 +56,6 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Model, ledger, counter and the run that pays."""
-
     llm: Llm
     ledger: LedgerStore
     counter: TokenCounter
@@ -140,7 +138,6 @@ def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
 
 
 def prompt_tokens(request: LlmRequest, counter: TokenCounter) -> int:
-    """Prompt and schema, in our own count."""
     schema = json.dumps(request.schema, sort_keys=True)
     return sum(counter.count(text) for text in (request.system, request.user, schema))
 

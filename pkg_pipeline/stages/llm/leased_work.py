@@ -70,7 +70,6 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def hold(self, claimed: Iterable[Leased]) -> None:
-        """Renew these from now on; starts the thread."""
         with self._lock:
             self._held.update({one.lease_id: one for one in claimed})
         if self._thread is None and self._held:

@@ -37,7 +37,6 @@ class AskedReport(PartitionReport):
         return round(self.source_tokens / self.summary_tokens, 2) if self.summary_tokens else 0.0
 
     def add_effort(self, effort: Effort) -> None:
-        """Adds calls, tokens, cost, time and reason."""
         self.calls += effort.calls
         self.input_tokens += effort.input_tokens
         self.output_tokens += effort.output_tokens
@@ -46,6 +45,5 @@ class AskedReport(PartitionReport):
         self.add_reason(effort.reason)
 
     def add_text(self, effort: Effort) -> None:
-        """Adds the tokens of source and result."""
         self.source_tokens += effort.source_tokens
         self.summary_tokens += effort.summary_tokens

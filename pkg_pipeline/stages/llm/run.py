@@ -58,7 +58,6 @@ class Run:
         raise OutOfBudget(found)
 
     def settle(self, reservation: Reservation, *, subject: Subject) -> float:
-        """Actual USD, by the ledger."""
         return self._budgets.settle(reservation, lane=self.billing.lane, task=self.task, subject=subject)
 
     def answered(self) -> None:

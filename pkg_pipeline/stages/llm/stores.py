@@ -131,7 +131,6 @@ class BudgetStore(Protocol):
 
 
 def unanswered_reason(calls: int, lane: str) -> str:
-    """Message about a paused lane."""
     return (
         f"the last {calls} calls of the {lane} lane went out and brought no whole answer; each may have been charged"
         " and is booked at the most it can cost, so nothing more is asked for an hour"

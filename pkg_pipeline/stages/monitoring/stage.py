@@ -51,8 +51,6 @@ class MonitoringParams:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A snapshot, with one query per table."""
-
     memory: MemoryFigures
     ledger: Sequence[LedgerFigures]
     budgets: BudgetFigures
@@ -113,7 +111,6 @@ class Statistics:
         }
 
     def lanes(self) -> list[LaneBudget]:
-        """Both lanes, used today or not."""
         stopped = {one.lane: one for one in self.stopped}
         return [_lane(name, self.budgets, self.params, stopped.get(name)) for name in ("live", "backfill")]
 

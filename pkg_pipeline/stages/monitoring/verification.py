@@ -56,7 +56,6 @@ CHECKS: Mapping[str, tuple[str, ...]] = {
     "entity_relationship_profiles": ("partition_drift",),
     "archived_messages": ("partition_drift",),
 }
-"""Asset → its checks in order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,6 @@ def framed(rows: Sequence[Sequence[Any]], columns: dict[str, str]) -> pd.DataFra
 
 
 def covered(talks: pd.DataFrame) -> pd.DataFrame:
-    """Those with a summary."""
     return talks[talks["summary_id"].notna()]
 
 
@@ -105,7 +104,6 @@ def response_minutes(spoken: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def _sundays(moments: pd.Series, zone: ZoneInfo) -> pd.Series:
-    """First local day of each moment's week."""
     import pandas as pd
 
     local = moments.dt.tz_convert(zone).dt.tz_localize(None).dt.normalize()

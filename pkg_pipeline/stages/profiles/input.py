@@ -60,7 +60,6 @@ def prepared_from(
     chosen: tuple[UUID, ...],
     zone: ZoneInfo,
 ) -> Prepared:
-    """Pure."""
     topics = _topics(material, entity)
     dated, covered = _dated(material, texts, chosen), material.covered
     source = ProfileInput(

@@ -68,14 +68,11 @@ class MadeProfile(Effort):
 
 
 def prompt_of(model: str) -> ProfilePrompt:
-    """The current prompt for ``model``."""
     return ProfilePrompt(prompt.VERSION, model, prompt.SCHEMA_VERSION)
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileMaker:
-    """Makes the profiles of one week."""
-
     reads: PostgresProfileReads
     writes: PostgresProfileStore
     asking: Asking
@@ -116,8 +113,6 @@ class ProfileMaker:
     def _word(
         self, claimed: ClaimedProfile, prepared: Prepared, past: PastAttempt | None, made: MadeProfile, started: float
     ) -> None:
-        """Asks for the text and saves it, or records why not."""
-
         def make() -> None:
             content, dropped = self._asked(prepared.source, made)
             words = Words(
@@ -163,7 +158,6 @@ class ProfileMaker:
     def _save(
         self, claimed: ClaimedProfile, prepared: Prepared, words: Words, made: MadeProfile, outcome: Outcome
     ) -> None:
-        """Saves the row unless text and counts are unchanged."""
         row = ProfileRow(
             profile_id=claimed.profile_id,
             entity_id=claimed.entity.entity_id,

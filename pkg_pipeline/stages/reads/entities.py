@@ -98,14 +98,12 @@ def entity_json(one: ListedEntity) -> dict[str, Any]:
 
 
 def contact(one: ListedEntity) -> str:
-    """What tells apart people of the same name: identities and last activity."""
     where = ", ".join(one.identities) or "no identity"
     when = f"last contact {one.last_contact.date().isoformat()}" if one.last_contact else "no contact"
     return f"{where}, {when}"
 
 
 def _of_key(store: PostgresReadStore, asked: str) -> ListedEntity | None:
-    """The entity with this identity or direct chat."""
     for source, external_id in key_spellings(asked):
         if (found := store.entity_of_key(source, external_id)) is not None:
             return store.entity(found)

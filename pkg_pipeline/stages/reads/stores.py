@@ -52,8 +52,6 @@ class ChatKey(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A name to compare with."""
-
     id: UUID
     name: str
 

@@ -226,7 +226,6 @@ def _finish(
     marks: Mapping[str, tuple[int, ...]],
     on_day: Callable[[DayReport], None],
 ) -> None:
-    """Record what a day left, and its pause."""
     key = report.day.isoformat()
     if key in marks or report.interactions or report.pending:
         rest = 0.0
@@ -239,7 +238,6 @@ def _finish(
 
 
 def _groups(due: Iterable[DueInteraction]) -> Iterator[list[DueInteraction]]:
-    """Consecutive short interactions together, a long one alone."""
     group: list[DueInteraction] = []
     messages = 0
     for one in due:
@@ -267,7 +265,6 @@ def _keys(days: tuple[date, date]) -> list[str]:
 
 
 def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Lists of at most ``size``."""
     left = iter(items)
     while batch := list(islice(left, size)):
         yield batch

@@ -47,8 +47,6 @@ class VectorRow:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """The scopes that hold a chunk's codes."""
-
     chunk_no: int
     scopes: tuple[UUID, ...]
 
@@ -70,8 +68,6 @@ class DueInteraction:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """A chunk with its terms' numbers and weights."""
-
     chunk: Chunk
     lexical: LexicalVector
 

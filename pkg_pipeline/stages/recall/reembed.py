@@ -61,8 +61,6 @@ Fill = Callable[[Space, Callable[[int], None]], Filled]
 
 @dataclass(frozen=True, slots=True)
 class SpaceSize:
-    """A space as listed; ``missing`` chunks lack a vector in it."""
-
     model: str
     state: SpaceState
     dimensions: int | None
@@ -206,7 +204,6 @@ def drop(model: str, *, spaces: PostgresSpaceStore) -> int:
 
 
 def forecast(model: str, *, spaces: PostgresSpaceStore, counter: TokenCounter) -> ReembedForecast:
-    """What ``reembed`` would have to do now; reads only."""
     known = next((one for one in spaces.spaces() if one.model == model), None)
     space_id = known.id if known else 0
     chunks = spaces.missing(space_id)[1]
@@ -220,7 +217,6 @@ def forecast(model: str, *, spaces: PostgresSpaceStore, counter: TokenCounter) -
 
 
 def _tokens(sample: Sequence[tuple[bool, str]], chunks: int, *, counter: TokenCounter) -> int:
-    """Estimate that includes the neighbours embedded with each message."""
     if not sample:
         return 0
     counts = counter.count_many([words for _, words in sample])

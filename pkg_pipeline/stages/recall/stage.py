@@ -44,8 +44,6 @@ Embedders = Callable[[str], Embedder | None]
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """Defaults; ``top_k`` applies if a request limits neither lines nor tokens."""
-
     zone: ZoneInfo
     top_k: int = 5
     ranking: RankingRules = field(default_factory=RankingRules)
@@ -232,7 +230,6 @@ def _search_query(
 
 
 def _candidates(request: RecallRequest, settings: RecallSettings) -> int:
-    """Number of candidates to fetch."""
     lines = CANDIDATES if request.max_tokens is None else request.max_tokens // TOKENS_PER_LINE
     top_k = _top_k(request, settings)
     if top_k is not None:
@@ -245,7 +242,6 @@ def _top_k(request: RecallRequest, settings: RecallSettings) -> int | None:
 
 
 def _searched(parts: RecallParts, query: SearchQuery, time: QuestionTime) -> list[Candidate]:
-    """The candidates, and more from the times named in the question."""
     found = {one.no: one for one in parts.store.search(query)}
     is_open = query.at_from is None and query.at_to is None
     for period in time.periods[:2] if is_open else ():

@@ -36,7 +36,6 @@ class Words:
         return cls(tuple(asked), tuple(term for term in others if term not in asked))
 
     def weighed(self, facts: QuestionFacts) -> dict[int, float]:
-        """Term number → weight."""
         others = question_vector(self.others, facts.document_frequencies, facts.chunks)
         asked = question_vector(self.asked, facts.document_frequencies, facts.chunks)
         weights = {number: OTHER_WORDS * weight for number, weight in others.items()} | asked

@@ -58,7 +58,6 @@ class NewMessage(NamedTuple):
 
 
 def listed(messages: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """(place, message) pairs of a list."""
     return ((f"messages[{number}]", message) for number, message in enumerate(messages))
 
 

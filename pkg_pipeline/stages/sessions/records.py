@@ -40,8 +40,6 @@ class SessionChat:
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """Settings of a new session; ``now`` is the memory's clock."""
-
     chat: SessionChat
     policy: Policy
     strategy: Strategy
@@ -91,8 +89,6 @@ class AppendBatch:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session as listed."""
-
     state: SessionState
     source: str
     external_id: str

@@ -38,7 +38,6 @@ class Sender:
 
     @property
     def is_stranger(self) -> bool:
-        """Whether the database has to be updated for them."""
         return not self.is_stored or self.name != self.stored[1] or self.name_at - self.stored[0] > NAME_LAG
 
 
@@ -54,7 +53,6 @@ class KnownChat:
     last: Appended | None = None
 
     def learns_from(self, message: ParsedMessage) -> bool:
-        """Whether the message may change what is stored of its sender."""
         person = self.people.get(message.sender_external_id or "")
         return (
             person is None

@@ -79,7 +79,6 @@ class Backfills:
         return check(BackfillRequest(age, most, first_day, last_day, stale, failed))
 
     def foretell(self, request: BackfillRequest) -> Forecast:
-        """Estimate without writing. Raises ``BackfillWrong``."""
         return self._forecast(self._chosen(request))
 
     def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
@@ -104,7 +103,6 @@ class Backfills:
         return Asked(known.forecast, known, is_new)
 
     def scope_of(self, backfill_id: UUID) -> Scope:
-        """The scope of a run on its account."""
         request, _ = self._known(backfill_id)
         return Scope(retry_failed=request.failed, redo_stale=request.stale, backfill_id=backfill_id)
 
@@ -125,7 +123,6 @@ class Backfills:
         return self.store.open_ids()
 
     def told(self, backfill_id: UUID) -> Backfill:
-        """Forecast, actual, and what is left."""
         found = self.store.listed(limit=1, only=backfill_id)
         if not found:
             raise BackfillUnknown(f"there is no backfill {backfill_id}")

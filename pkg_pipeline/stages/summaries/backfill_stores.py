@@ -90,8 +90,6 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """Used so far, by the ledger."""
-
     calls: int
     tokens: int
     usd: float
@@ -118,7 +116,6 @@ class Backfill:
         return self.state in ("requested", "running")
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON of ``backfill --json`` and the API."""
         done = self.progress
         return {
             "id": str(self.id),
@@ -154,7 +151,6 @@ class Chosen:
 
 
 def waiting_of(chosen: Sequence[Chosen]) -> Waiting:
-    """Their sums."""
     return Waiting(
         interactions=len(chosen),
         prompts=sum(one.prompts for one in chosen),

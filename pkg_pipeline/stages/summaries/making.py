@@ -67,7 +67,6 @@ FEW_WINDOWS = 3
 
 Asked = TypeVar("Asked")
 Content = tuple[SummaryContent, tuple[Quarantined, ...]]
-"""Valid content and quarantined items."""
 
 
 class Outcome(Enum):
@@ -79,8 +78,6 @@ class Outcome(Enum):
 
 @dataclass(slots=True)
 class Made(Effort):
-    """The result for one interaction."""
-
     outcome: Outcome = Outcome.DEFERRED
     method: SummaryMethod = "whole"
     windows: int = 0
@@ -113,8 +110,6 @@ class Making:
 
 
 class SummaryMaker:
-    """For one claimed interaction; ``made`` has the totals."""
-
     def __init__(
         self, claimed: Claimed, store: PostgresSummaryStore, asking: Asking, rules: MakingRules, made: Made
     ) -> None:

@@ -125,7 +125,6 @@ class Summaries:
         return self.store.revive(prompt_version=self.prompt_version, model=self.access.model)
 
     def estimate(self) -> Estimate:
-        """Estimate of all due work; calls no model."""
         waiting = self.store.waiting(eligibility=self.eligibility(), window_messages=self.rules.window_messages)
         return estimate(self.access.llm(), waiting)
 
@@ -239,7 +238,6 @@ class Summaries:
 
 
 def estimate(llm: Llm, waiting: Waiting) -> Estimate:
-    """Price of all due summaries."""
     tokens_in = waiting.prompts * PROMPT_TOKENS + waiting.messages * MESSAGE_TOKENS + waiting.message_tokens
     tokens_out = waiting.prompts * ANSWER_TOKENS
     usd = 0.0
@@ -251,7 +249,6 @@ def estimate(llm: Llm, waiting: Waiting) -> Estimate:
 
 
 def _groups(days: Sequence[date], before: Mapping[date, DayCounts]) -> Iterator[list[date]]:
-    """Consecutive days processed together."""
     group: list[date] = []
     pending = 0
     for day in days:

@@ -89,7 +89,6 @@ def _row(claimed: Claimed, making: Making, made: Made, asking: Asking) -> Summar
 
 
 def _printed(content: SummaryContent) -> list[str]:
-    """The text a context may show, for the compression ratio."""
     return [
         content.summary,
         *content.key_points,

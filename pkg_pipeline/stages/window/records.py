@@ -117,8 +117,6 @@ class RecalledPiece:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The pieces, best first, and warnings."""
-
     pieces: tuple[RecalledPiece, ...]
     warnings: tuple[str, ...] = ()
 
@@ -172,7 +170,6 @@ class WindowResult:
 
 
 def bounded(left_out: Sequence[WindowLeftOut]) -> tuple[WindowLeftOut, ...]:
-    """The first MOST_LEFT_OUT, and counts of the others by kind and reason."""
     kept, rest = left_out[:MOST_LEFT_OUT], left_out[MOST_LEFT_OUT:]
     counts: dict[tuple[Any, Any], int] = {}
     for one in rest:

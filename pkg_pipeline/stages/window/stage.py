@@ -76,8 +76,6 @@ class WindowSettings:
 
 
 class WindowOptions(TypedDict, total=False):
-    """Options of a window; see ``WindowRequest``."""
-
     model_window: int | None
     system_tokens: int
     strategy: Strategy | None
@@ -239,7 +237,6 @@ def _stale(rows: WindowRows, strategy: Strategy) -> tuple[str, ...]:
 
 
 def _live_words(messages: Sequence[WindowMessage]) -> str:
-    """The user's unanswered words, else the last words."""
     live_at = live_turn(messages)
     asked = messages[live_at:] if live_at < len(messages) else messages[::-1]
     return next((words for message in asked if (words := _words(message))), "")
@@ -252,7 +249,6 @@ def _words(message: WindowMessage) -> str:
 
 
 def _within(pieces: Sequence[RecalledPiece], most_tokens: int, counter: TokenCounter) -> tuple[RecalledPiece, ...]:
-    """The first pieces that fit, each text once."""
     chosen: dict[str, RecalledPiece] = {}
     counts = counter.count_many([piece.text for piece in pieces])
     for piece, tokens in zip(pieces, counts, strict=True):
