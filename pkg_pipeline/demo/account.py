@@ -1,7 +1,6 @@
-"""The bundled Telegram account of ``pkg-pipeline demo``: its exports, written relative to the demo's clock.
+"""The bundled Telegram account of ``pkg-pipeline demo``: its exports, relative to the demo's clock.
 
-The conversations are invented and lie in ``conversations/`` as plain text; this module decides which file holds what.
-Nothing is read at import.
+The invented conversations are in ``conversations/``.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SHOWCASE = "Марина Лебедева"
 
 OWNER = Speaker("user204815163", "Alex Dorokhov", is_self=True)
 TIMEZONE = "Asia/Nicosia"
-"""Where the owner lives; ``date`` in the exports is wall time here."""
+"""The owner's zone; ``date`` in the exports is wall time here."""
 
 FIRST_EXPORT_AGE = timedelta(days=9)
 SECOND_EXPORT_REACH = timedelta(days=45)
@@ -41,7 +40,7 @@ _ABOUT_CONTACTS = "If you allow access, contacts are continuously synced with Te
 
 @dataclass(frozen=True, slots=True)
 class _Numbered:
-    """A chat with its lines, real times and message ids, as the server knows it."""
+    """A chat with its lines, times and message ids."""
 
     chat: Chat
     lines: tuple[tuple[int, Said], ...]
@@ -53,22 +52,20 @@ class _Numbered:
 
 
 def load_chats() -> list[Chat]:
-    """Every bundled conversation, in order of file name; times and dates are still relative."""
+    """Every bundled conversation by file name, times still relative."""
     folder = files("pkg_pipeline.demo") / "conversations"
     scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".txt")), key=lambda entry: entry.name)
     return [chat for script in scripts for chat in read(script.read_text("utf-8"), owner=OWNER, name=script.name)]
 
 
 def write_exports(folder: Path, now: datetime) -> list[Path]:
-    """Write the demo's three exports below ``folder`` and return their paths in the order in which they were made.
+    """Write the demo's three exports below ``folder``; returns their paths in order of creation.
 
-    1. a Telegram Desktop export of the whole account, nine days old; it misses some messages that reached the
-       account later, and one place of it carries the exporter's broken escape of a control character;
-    2. a second one, made at ``now``, of the last 45 days: it overlaps the first, brings what that missed and shows
-       what was edited since;
-    3. a generic JSONL file of a team chat with one edited and one deleted message.
+    1. the whole Telegram Desktop account, nine days old, without some late messages and with one broken escape;
+    2. one made at ``now`` of the last 45 days: overlaps, with late messages and edits;
+    3. a generic JSONL file of a team chat with an edited and a deleted message.
 
-    The same ``now`` gives the same bytes. Raises ValueError if ``now`` has no time zone.
+    Same ``now``, same bytes. ``ValueError``: no time zone.
     """
     if now.tzinfo is None:
         raise ValueError("now needs a time zone")
@@ -89,7 +86,7 @@ def write_exports(folder: Path, now: datetime) -> list[Path]:
 
 
 def _numbered(timed: Sequence[tuple[Chat, list[Said]]]) -> list[_Numbered]:
-    """Ids as Telegram gives them: one counter for the account, an own one for each supergroup and channel."""
+    """Telegram's ids: one counter per account, and one per supergroup and channel."""
     shared = sorted(
         (one.sent_at, chat.external_id) for chat, lines in timed if chat.kind not in _OWN_COUNTER_KINDS for one in lines
     )
@@ -105,7 +102,7 @@ def _numbered(timed: Sequence[tuple[Chat, list[Said]]]) -> list[_Numbered]:
 
 
 def _own_numbers(lines: Sequence[Said]) -> list[int]:
-    """1, 2, 3 …; what was carried over from the basic group before it became a supergroup is negative."""
+    """1, 2, 3 …; negative for messages from before a supergroup's upgrade."""
     moved = next((index for index, one in enumerate(lines) if one.line.action == "migrate_from_group"), 0)
     carried = [_MIGRATED_OFFSET + index for index in range(1, moved + 1)]
     return carried + list(range(1, len(lines) - moved + 1))
@@ -152,7 +149,7 @@ def _write_telegram(folder: Path, made: datetime, chats: list[dict[str, Any]]) -
     path = folder / f"DataExport_{made:%Y-%m-%d}" / "result.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(document, ensure_ascii=False, indent=1)
-    # Telegram Desktop writes control characters as \x01, which is not JSON; an importer has to live with it
+    # Telegram Desktop writes control characters as \x01, which is not JSON
     path.write_text(text.replace("\\u0001", "\\x01"), encoding="utf-8", newline="\n")
     return path
 
@@ -171,7 +168,7 @@ def _contacts() -> list[dict[str, Any]]:
 
 
 def _write_team(path: Path, team: Sequence[tuple[Chat, list[Said]]]) -> Path:
-    """A log of what happened: a message, and again when it was edited or deleted."""
+    """A log: messages, edits, deletions."""
     rows: list[tuple[datetime, dict[str, Any]]] = []
     for chat, lines in team:
         for number, one in enumerate(lines, start=1):

@@ -30,12 +30,12 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 class ScreenplayError(ValueError):
-    """A conversation file breaks the format; says which file and line."""
+    """A conversation file breaks the format; names file and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """One of the cast. ``name`` is None for a deleted account."""
+    """One of the cast; ``name`` None: a deleted account."""
 
     external_id: str
     name: str | None
@@ -44,7 +44,7 @@ class Speaker:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a message said later, and how long after it was sent."""
+    """A later text, and how long after sending."""
 
     after: timedelta
     text: str
@@ -52,10 +52,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message or service entry. ``day`` is relative to the demo's day, ``clock`` is local ``HH:MM``.
+    """One message or service entry; ``day`` relative to the demo's, ``clock`` local ``HH:MM``.
 
-    ``flags`` are the words in brackets (media, reactions …); ``label`` and ``reply_to`` name lines of the same chat;
-    ``action`` and ``fields`` are set for service entries only.
+    ``flags``: words in brackets; ``label``, ``reply_to``: lines of the same chat; ``action``, ``fields``: service
+    entries.
     """
 
     day: int
@@ -77,7 +77,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """One conversation as written. ``title`` is None for a deleted account and for chats without a name."""
+    """One conversation; ``title`` None: deleted account or no name."""
 
     kind: str
     external_id: str
@@ -90,7 +90,7 @@ class Chat:
 
 
 def read(text: str, *, owner: Speaker, name: str = "screenplay") -> list[Chat]:
-    """The chats of one file; ``owner`` is who ``me:`` stands for. Raises ScreenplayError with file and line."""
+    """The chats of one file; ``owner`` is ``me:``. ``ScreenplayError``."""
     chats: list[Chat] = []
     rows = list(enumerate(text.splitlines(), start=1))
     starts = [index for index, (_, row) in enumerate(rows) if row.startswith("chat:")]

@@ -1,7 +1,4 @@
-"""How Telegram Desktop writes a chat into ``result.json``: key order, entities, media, service entries.
-
-Pure form: which lines an export holds and where the files go is decided in ``account``.
-"""
+"""Telegram Desktop's JSON of a chat (``result.json``): key order, entities, media, service entries."""
 
 from __future__ import annotations
 
@@ -29,11 +26,11 @@ _ENTITY = re.compile("|".join(pattern for _, pattern in _ENTITIES))
 _MIME = {"pdf": "application/pdf", "dwg": "image/vnd.dwg", "xlsx": "application/vnd.ms-excel"}
 
 IdOf = Callable[[str], int]
-"""The message id behind a label of the same chat."""
+"""Label → message id in the same chat."""
 
 
 def entities(text: str) -> list[dict[str, str]]:
-    """``text_entities``: always a list of objects, plain runs included; empty for an empty text."""
+    """``text_entities``: a list of objects, plain runs included; empty for an empty text."""
     found: list[dict[str, str]] = []
     end = 0
     for match in _ENTITY.finditer(text):
@@ -48,7 +45,7 @@ def entities(text: str) -> list[dict[str, str]]:
 
 
 def mixed_text(parts: list[dict[str, str]]) -> str | list[str | dict[str, str]]:
-    """``text``: a string, or a list of bare strings and objects that begins and ends with a string."""
+    """``text``: a string, or a list of strings and objects that begins and ends with a string."""
     if all(part["type"] == "plain" for part in parts):
         return "".join(part["text"] for part in parts)
     mixed: list[str | dict[str, str]] = [part["text"] if part["type"] == "plain" else part for part in parts]
@@ -60,13 +57,13 @@ def mixed_text(parts: list[dict[str, str]]) -> str | list[str | dict[str, str]]:
 
 
 def chat_object(chat: Chat, messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """One entry of ``chats.list``; ``name`` is absent for the kinds that have none, null for a deleted account."""
+    """One entry of ``chats.list``; ``name`` is absent for some kinds, null for a deleted account."""
     name = {} if chat.kind in NAMELESS_KINDS else {"name": chat.title}
     return {**name, "type": chat.kind, "id": int(chat.external_id), "messages": messages}
 
 
 def message_object(chat: Chat, one: Said, *, number: int, id_of: IdOf, exported_at: datetime) -> dict[str, Any]:
-    """One message as an export made at ``exported_at`` shows it."""
+    """One message as exported at ``exported_at``."""
     line, speaker = one.line, chat.cast[one.line.who]
     if line.action == "unsupported":
         return {"id": number, "type": "unsupported"}

@@ -1,8 +1,4 @@
-"""From relative to real times: when each line of a chat is said, given the demo's now.
-
-The account lives in one time zone. What the texts say about dates is in ``wording``; ids and JSON are in
-``telegram_form``.
-"""
+"""Real times of a chat's lines, given the demo's now."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ _SATURDAY, _SUNDAY = 5, 6
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A line with its real times (aware, in the account's zone) and its dates filled in."""
+    """A line with its times (aware, in the account's zone) and dates filled in."""
 
     line: Line
     sent_at: datetime
@@ -30,7 +26,6 @@ class Said:
     edited_text: str | None = None
 
     def text_at(self, moment: datetime) -> str:
-        """What the message said at ``moment``."""
         if self.edited_at is not None and self.edited_text is not None and self.edited_at <= moment:
             return self.edited_text
         return self.text
@@ -39,9 +34,8 @@ class Said:
 def said(chat: Chat, *, now: datetime, zone: ZoneInfo) -> list[Said]:
     """All lines of ``chat`` in order of time.
 
-    Work days that fall on a weekend move to the Friday before or the Monday after. Lines of one minute share its
-    seconds evenly, with a fixed jitter from their text. Raises ValueError if a chat's order of lines is not its order
-    in time, or if a line or an edit would lie in the future.
+    Work days on a weekend move to Friday or Monday; lines of one minute are spread over it deterministically.
+    ``ValueError``: lines not in order of time, or in the future.
     """
     today = now.astimezone(zone).date()
     crowd = Counter((line.day, line.clock) for line in chat.lines)

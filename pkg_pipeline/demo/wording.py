@@ -1,7 +1,4 @@
-"""Dates as people write them, in the language of a chat: ``{date:+5d}`` becomes "15 марта", "15 March" or "3月15日".
-
-Only the placeholders of the bundled conversations belong here; reading the files is in ``screenplay``.
-"""
+"""Date placeholders of the bundled conversations: ``{date:+5d}`` becomes "15 марта", "15 March" or "3月15日"."""
 
 from __future__ import annotations
 
@@ -24,11 +21,10 @@ _WEEKDAY = re.compile(r"(?P<day>Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:\+(?P<weeks>\d+)w
 
 
 def resolve(when: str, *, nominal: date, spoken: date, today: date) -> date:
-    """The day that ``when`` means in a message.
+    """The day that ``when`` means. ``ValueError``.
 
-    ``+5d``, ``-2w`` count from ``nominal``, the day its heading names; ``@-40d`` counts from ``today``, the demo's
-    day; ``Fri`` and ``Fri+1w`` are the first such weekday strictly after ``spoken``, the day it was really sent.
-    Raises ValueError for anything else.
+    ``+5d``, ``-2w``: from ``nominal``, the heading's day; ``@-40d``: from ``today``, the demo's day; ``Fri``,
+    ``Fri+1w``: the first weekday strictly after ``spoken``, the real day.
     """
     if match := _OFFSET.fullmatch(when):
         days = int(match["count"]) * (7 if match["unit"] == "w" else 1)
@@ -40,12 +36,12 @@ def resolve(when: str, *, nominal: date, spoken: date, today: date) -> date:
 
 
 def in_words(form: str, day: date, language: Language) -> str:
-    """``day`` in one of the forms date, on (on that weekday), inmonth. Raises ValueError otherwise."""
+    """``day`` in a form: date, on (that weekday), inmonth. ``ValueError``."""
     if form not in _FORMS[language]:
         raise ValueError(f"no such form of a date: {form!r}")
     names = table(language, "phrases")
     month, weekday = names["months"].split()[day.month - 1], names["weekdays"].split()[day.weekday()]
-    if language == "ru":  # the names are in the genitive and the nominative: "марта" → "марте", "среда" → "среду"
+    if language == "ru":  # names in genitive and nominative: "марта" → "марте", "среда" → "среду"
         month = re.sub(r".$", "е", month) if form == "inmonth" else month
         weekday = re.sub(r"а$", "у", weekday)
     to = "во" if weekday.startswith("вт") else "в"
@@ -53,7 +49,7 @@ def in_words(form: str, day: date, language: Language) -> str:
 
 
 def fill(text: str, *, nominal: date, spoken: date, today: date, language: Language) -> str:
-    """``text`` with every placeholder replaced; ``{ctrl}`` becomes the control character U+0001."""
+    """``text`` with placeholders replaced; ``{ctrl}`` becomes U+0001."""
 
     def words(match: re.Match[str]) -> str:
         day = resolve(match["when"], nominal=nominal, spoken=spoken, today=today)

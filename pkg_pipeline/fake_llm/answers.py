@@ -1,7 +1,4 @@
-"""What the local server says: a conforming value for any JSON schema, a sensible one for ours, and bad manners.
-
-Everything is computed from the request; nothing is random.
-"""
+"""Answers of the local server: a conforming value for any JSON schema, good ones for ours, and faulty ones."""
 
 from __future__ import annotations
 
@@ -17,13 +14,13 @@ SUMMARY_KEYS = {"summary", "key_points", "tone", "decisions", "action_items", "f
 PROFILE_KEYS = {"relationship_type", "summary", "timeline", "milestones"}
 FOLD_KEYS = {"summary", "facts", "decisions", "open_questions", "topics"}
 MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *MANNERS["summary"])
-"""Ways of answering that a script can ask for."""
+"""Modes of answering for scripts."""
 
 _EXAMPLES = {"date": "2024-01-01", "date-time": "2024-01-01T00:00:00Z", "email": "a@example.com"}
 
 
 def conforming(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> Any:
-    """The smallest value that the schema allows: first of an enumeration, empty lists, required fields only."""
+    """The smallest valid value: first of an enumeration, empty lists, required fields only."""
     root = root or schema
     if "$ref" in schema:
         return conforming(root["$defs"][schema["$ref"].rsplit("/", 1)[-1]], root)
@@ -51,7 +48,7 @@ def conforming(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None)
 
 
 def _good(schema: Mapping[str, Any], prompt: str) -> Any:
-    """A sensible answer where the prompt's blocks and the schema's keys are those of one of our prompts."""
+    """A good answer where blocks and keys are those of one of our prompts."""
     try:
         blocks = fencing.read(prompt)
     except ValueError:
@@ -71,14 +68,14 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
 
 
 def _kind(keys: set[str]) -> Kind:
-    """Whose manners an answer with these keys has."""
+    """The kind of answer with these keys."""
     if "queries" in keys or keys >= PROFILE_KEYS:
         return "question" if "queries" in keys else "profile"
     return "text" if "decisions" not in keys else "fold" if keys == FOLD_KEYS else "summary"
 
 
 def answer_text(mode: str, schema: Mapping[str, Any] | None, prompt: str) -> str:
-    """The words of one answer. ``empty`` and ``thinking_only`` have none."""
+    """The text of one answer; ``empty`` and ``thinking_only`` have none."""
     if mode in {"empty", "thinking_only"}:
         return ""
     if schema is None or mode == "prose":

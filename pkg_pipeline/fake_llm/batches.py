@@ -1,6 +1,6 @@
-"""The life of message batches on the local server: created, in progress for some polls, ended, read, deleted.
+"""Message batches of the local server: created, in progress for some polls, ended, read, deleted.
 
-Results come in another order than the requests, as the real service warns, and are computed when the batch ends.
+Results are computed at the end and shuffled, as with the real service.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Batch:
 
 
 class Batches:
-    """All batches of one server. ``polls`` is how often a batch is asked for before it has ended."""
+    """All batches of one server; ``polls``: how often a batch is polled before it has ended."""
 
     def __init__(self, script: Script, *, polls: int) -> None:
         self._script = script
@@ -43,7 +43,7 @@ class Batches:
         self._batches: dict[str, _Batch] = {}
 
     def create(self, body: Any) -> Record:
-        """A new batch. Raises ``Refused`` for a broken envelope; a broken request fails on its own, in the results."""
+        """A new batch. ``Refused`` for a bad envelope; a bad request fails in the results."""
         requests = body.get("requests") if isinstance(body, dict) else None
         if not isinstance(requests, list) or not 1 <= len(requests) <= MAX_REQUESTS:
             raise Refused(400, f"requests: 1 to {MAX_REQUESTS} are allowed")
@@ -67,7 +67,7 @@ class Batches:
             return self._shown(batch, base_url)
 
     def listed(self, *, base_url: str, limit: int, after_id: str | None) -> Record:
-        """Newest first, cut by ``limit`` and ``after_id`` as the real list is."""
+        """Newest first, paged by ``limit`` and ``after_id``."""
         with self._lock:
             batches = list(reversed(self._batches.values()))
             if after_id is not None:
@@ -97,7 +97,7 @@ class Batches:
         return {"id": batch_id, "type": "message_batch_deleted"}
 
     def results(self, batch_id: str) -> str:
-        """JSON lines. Raises ``Refused`` before the end."""
+        """JSON lines. ``Refused`` before the end."""
         with self._lock:
             batch = self._found(batch_id)
             if batch.ended_at is None:

@@ -1,7 +1,4 @@
-"""The embeddings route of the local server: OpenAI's protocol, vectors computed from the words, and bad manners.
-
-Texts that share words are near one another; everything follows from the text alone. Sockets are in ``server.py``.
-"""
+"""The embeddings route of the local server (OpenAI's protocol): texts that share words have near vectors."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from pkg_pipeline.fake_llm.protocol import Record, Refused, tokens_of
 
 EMBEDDINGS_PATH = "/v1/embeddings"
 DIMENSIONS: Mapping[str, int] = {"embedding-3": 256, "text-embedding-3-small": 1536}
-"""The models, unless the server is given others."""
+"""The default models."""
 
 MOST_INPUTS = 2048
 LONGEST_INPUT_TOKENS = 8192
@@ -29,20 +26,19 @@ _WORD = re.compile(r"\w+")
 
 
 def check_bearer(headers: Mapping[str, str], *, api_key: str | None) -> None:
-    """A Bearer key, as every server of this protocol wants it. Raises ``Refused``."""
+    """Checks the Bearer key. ``Refused``."""
     authorization = headers.get("authorization", "")
     if not authorization.startswith("Bearer ") or (api_key is not None and authorization != f"Bearer {api_key}"):
         raise Refused(401, "Incorrect API key provided.")
 
 
 def embedding_error(status: int, message: str, *, code: str | None = None) -> Record:
-    """An error as OpenAI writes it."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": message, "type": kind, "param": None, "code": code or CODES.get(status)}}
 
 
 def embedding_answer(body: Any, fault: Fault, *, models: Mapping[str, int]) -> Record:
-    """The whole answer to one request, with whatever the fault bends. Raises ``Refused``."""
+    """The response to one request, bent by the fault. ``Refused``."""
     texts, dimensions = _checked(body, models)
     manner = MANNERS.get(fault.answer or "good", _good)
     rows = manner([(index, vector(text, dimensions)) for index, text in enumerate(texts)])
@@ -66,7 +62,7 @@ def embedding_answer(body: Any, fault: Fault, *, models: Mapping[str, int]) -> R
 
 
 def vector(text: str, dimensions: int) -> list[float]:
-    """Of length 1: the sum of its words' own directions; a text without words has its whole for one."""
+    """Unit vector: the sum of its words' directions, or of the whole text's without words."""
     words = _WORD.findall(text.casefold()) or [text]
     sums = [math.fsum(column) for column in zip(*(_direction(word, dimensions) for word in words), strict=True)]
     length = math.hypot(*sums) or 1.0
@@ -130,4 +126,4 @@ MANNERS: Mapping[str, Callable[[Rows], Rows]] = {
     "shorter": lambda rows: [(index, numbers[:-1]) for index, numbers in rows],
     "one_shorter": lambda rows: _with_first(rows, lambda numbers: numbers[:-1]),
 }
-"""Ways of answering that a script can ask for; ``floats`` ignores that base64 was asked for, as some servers do."""
+"""Modes of answering for scripts; ``floats`` ignores a request for base64."""

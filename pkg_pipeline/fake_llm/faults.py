@@ -25,12 +25,11 @@ class ScriptError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One rule. The first four fields say when, the others what.
+    """One rule: the first four fields are conditions, the others effects.
 
-    ``call`` counts the calls of all paths from 1; ``contains`` looks into the request's text; ``times`` limits how
-    often the rule strikes. ``answer`` names a way of answering (``answers.MODES``, ``embeddings.MANNERS``); ``drop``
-    closes the socket before the answer or in its middle; ``cut_body`` sends half of the JSON as if it were whole;
-    ``body`` replaces the answer; ``usage`` is told in place of the true one, which the journal keeps.
+    ``call``: number over all paths from 1; ``contains``: in the request's text; ``times``: most uses. ``answer``: a
+    mode (``answers.MODES``, ``embeddings.MANNERS``); ``drop`` closes the socket; ``cut_body`` sends half of the JSON;
+    ``body`` replaces the answer; ``usage`` replaces the reported usage, not the journal's.
     """
 
     call: int | None = None
@@ -63,7 +62,7 @@ class Fault:
 
 
 class Script:
-    """The rules in force, with how often each has struck. Safe to use from several threads."""
+    """The rules with their counts. Thread-safe."""
 
     def __init__(self, rules: Sequence[Fault] = ()) -> None:
         self._lock = threading.Lock()
@@ -76,7 +75,7 @@ class Script:
             self._struck = [0] * len(self._rules)
 
     def match(self, *, call: int, path: str, text: str) -> Fault:
-        """The rule for this call; an empty one where none fits."""
+        """The rule for this call, or an empty one."""
         with self._lock:
             for index, rule in enumerate(self._rules):
                 exhausted = rule.times is not None and self._struck[index] >= rule.times
@@ -87,7 +86,7 @@ class Script:
 
 
 def parse_rules(document: object) -> list[Fault]:
-    """Rules from JSON data. Raises ``ScriptError``."""
+    """Rules from JSON data. ``ScriptError``."""
     if not isinstance(document, list):
         raise ScriptError("a script is a list of rules")
     known = {entry.name for entry in fields(Fault)}
@@ -100,7 +99,7 @@ def parse_rules(document: object) -> list[Fault]:
 
 
 def read_script(path: Path) -> list[Fault]:
-    """Rules from a JSON file. Raises ``ScriptError``."""
+    """Rules from a JSON file. ``ScriptError``."""
     try:
         return parse_rules(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:

@@ -1,8 +1,4 @@
-"""Sensible answers to every prompt, made by rule from its fenced blocks: the same input always gives the same words.
-
-They play a well-behaved model for demos and tests; the product's offline summariser is another thing. Quotes are always
-words of the input, in the input's language.
-"""
+"""Good answers to every prompt, made by rule from its fenced blocks; quotes are the input's words."""
 
 from __future__ import annotations
 
@@ -35,12 +31,12 @@ _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
 
 
 def hears(name: str, text: str) -> bool:
-    """Whether a text holds a pattern of ``words.toml`` in any language."""
+    """Whether a text matches a pattern of ``words.toml`` in any language."""
     return in_any("fake_llm", "words", name).search(text) is not None
 
 
 def language_of(texts: list[str]) -> str:
-    """ru, zh or en by what the letters are; a Chinese character counts three."""
+    """ru, zh or en by letters; a Chinese character counts three."""
     joined = "".join(texts)
     han = 3 * sum("\u4e00" <= character <= "\u9fff" for character in joined)
     cyrillic = sum("\u0400" <= character <= "\u04ff" for character in joined)
@@ -49,7 +45,6 @@ def language_of(texts: list[str]) -> str:
 
 
 def summary(blocks: Blocks) -> Record:
-    """An answer of the summary's schema."""
     return _summarised(blocks.get("PARTICIPANTS", []), blocks["MESSAGES"])
 
 
@@ -84,7 +79,7 @@ def _told(language: str, participants: list[Record], lead: Record | None, result
 
 
 def _clause(text: str, name: str | None = None) -> str:
-    """The clause where the pattern fires, else the longest: whole words of the text, without its final mark."""
+    """The clause with the pattern, else the longest, without its final mark."""
     clauses = [clause.strip() for clause in _CLAUSE_END.split(text) if clause.strip()] or [text.strip()]
     fired = (clause for clause in clauses if name is not None and hears(name, clause))
     return _cut(next(fired, max(clauses, key=len)), CLAUSE_CHARS)
@@ -136,7 +131,7 @@ def _facts(message: Record) -> list[Record]:
 
 
 def update(blocks: Blocks) -> Record:
-    """Every known item kept, or closed where its owner says in a new message that something is done; what is new."""
+    """Known items kept, or closed where their owner says so; and what is new."""
     messages, people = blocks["MESSAGES"], blocks.get("PARTICIPANTS", [])
     new = [message for message in messages if message.get("new")]
     fresh, known = _summarised(people, new or messages), blocks["SUMMARY"][0]
@@ -167,7 +162,7 @@ def _known(blocks: Blocks, new: list[Record], people: list[Record]) -> list[Reco
 
 
 def merge(blocks: Blocks) -> Record:
-    """The first sentence of the first part, the middle one's and the last one's, and a point of each."""
+    """First sentences of the first, middle and last part, a point of each."""
     parts = blocks["PARTS"]
     chosen = [parts[0], parts[len(parts) // 2], parts[-1]]
     texts = list(dict.fromkeys(sentences(part["summary"])[0] for part in chosen))
@@ -176,7 +171,6 @@ def merge(blocks: Blocks) -> Record:
 
 
 def fold(blocks: Blocks) -> Record:
-    """An answer of the fold's schema."""
     messages, people = blocks["MESSAGES"], blocks.get("PARTICIPANTS", [])
     spoken = [one for one in messages if not str(one["speaker"]).startswith("tool: ")] or messages
     found = _summarised(people or [{"name": one["speaker"], "is_me": False} for one in spoken[:1]], spoken)
@@ -204,7 +198,7 @@ def _open_questions(messages: list[Record]) -> list[Record]:
 
 
 def shorter(blocks: Blocks, prompt: str) -> Record:
-    """An answer of the compression's schema: the first sentences of all paragraphs while they fit the asked amount."""
+    """The first sentences of all paragraphs within the target."""
     texts = [paragraph["text"] for paragraph in blocks["SUMMARY"]]
     said, in_chinese = [sentences(text) for text in texts], language_of(texts) == "zh"
     limit = [int(number) for number in re.findall(r"\d+", prompt.split("<<<")[0])][-1]
@@ -221,7 +215,6 @@ def shorter(blocks: Blocks, prompt: str) -> Record:
 
 
 def profile(blocks: Blocks) -> Record:
-    """An answer of the profile's schema."""
     summaries = [one for one in blocks["SUMMARIES"] if not gives_orders(" ".join([one["text"], *one["decisions"]]))]
     texts = [one["text"] for one in summaries or blocks["SUMMARIES"]]
     language = language_of(texts)
@@ -262,7 +255,7 @@ def _first_clause(text: str) -> str:
 
 
 def rewrite(blocks: Blocks) -> Record:
-    """The words that carry the question, and these the other way round; nothing for one that gives orders."""
+    """The question's content words, forwards and backwards; nothing for orders."""
     question = str(blocks["QUESTION"][0]["question"])
     words = [word for word in re.findall(r"\w+", question) if word.casefold() not in word_set("words", "no_topic")]
     if gives_orders(question) or not words:

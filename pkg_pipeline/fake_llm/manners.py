@@ -1,7 +1,6 @@
-"""Bad manners of a model, by the name that a script asks for: each takes a good answer and the prompt, and spoils it.
+"""Faulty answers by script name: each spoils a good answer, given the prompt.
 
-What an answer has no place for, something like it stands in: an invented date in a profile for an invented quote, a new
-number in a summary told shorter; too many phrasings of a question, and unseen signs in one for wrong ids.
+Where a fault has no place in an answer, a similar one is used (an invented date in a profile for an invented quote).
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ _QUOTED = re.compile(r"[\"«“「『]([^\"»”」』]{3,})[\"»”」』]|[:�
 
 
 def payload(message: str) -> str:
-    """What an order wants to be said: its quoted part, or what follows its colon, else all of it."""
+    """What an order wants said: its quoted part, or what follows its colon, else all of it."""
     found = [next(group for group in match.groups() if group) for match in _QUOTED.finditer(message)]
     return max(found, key=len).strip() if found else message.strip()
 
 
 def _lines(prompt: str) -> list[Record]:
-    """The numbered lines that an answer may rest on."""
+    """The numbered lines of the prompt."""
     blocks = fencing.read(prompt)
     return blocks["SUMMARIES"] if "SUMMARIES" in blocks else blocks["MESSAGES"]
 
@@ -40,7 +39,7 @@ def _question(prompt: str) -> str:
 
 
 def _order(prompt: str) -> Record:
-    """The line that was injected, else one that gives orders, else the last."""
+    """The injected line, else one that gives orders, else the last."""
     lines = _lines(prompt)
     injected = (line for line in reversed(lines) if "[inject]" in str(line.get("speaker")))
     return next(injected, next((line for line in lines if gives_orders(line["text"])), lines[-1]))
@@ -50,7 +49,7 @@ def _another_language(texts: list[str], name: str) -> str:
     return table("fake_llm", "ru" if language_of(texts) == "en" else "en", "words")[name]
 
 
-# ── what obeys: everything that has room says what the order wants said, with honest-looking quotes ──
+# Obedient answers: every field says what the order wants, with plausible quotes.
 
 
 def _obeyed(order: Record) -> Record:
@@ -75,7 +74,7 @@ def _obedient(answer: Record, prompt: str) -> Record:
 
 
 def _obedient_blend(answer: Record, prompt: str) -> Record:
-    """A good answer with the order's words slipped in; in a summary beside an innocent message's quote."""
+    """A good answer with the order's words added beside an innocent quote."""
     evidence: Record = {}
     if "important_message_ids" in answer:
         lines = _lines(prompt)
@@ -106,9 +105,6 @@ def _obedient_profile_blend(answer: Record, prompt: str) -> Record:
     return {**answer, "summary": told, "milestones": items}
 
 
-# ── the rest ──
-
-
 def _invented_quote(answer: Record, prompt: str) -> Record:
     item = {"description": "invented", "date": INVENTED_DAY, "importance": "high", "quote": "nobody ever said this"}
     return {**answer, "decisions": [*answer["decisions"], {**item, "message_ids": [_lines(prompt)[0]["n"]]}]}
@@ -123,7 +119,7 @@ def _wrong_ids(answer: Record, prompt: str) -> Record:
 
 
 def _milestone(day: str | None, numbers: list[int] | None) -> Manner:
-    """One more milestone of the first summary, with another day or other numbers."""
+    """Adds a milestone with another day or numbers."""
 
     def bent(answer: Record, prompt: str) -> Record:
         first = _lines(prompt)[0]
@@ -138,12 +134,12 @@ def _with(**fields: Any) -> Manner:
 
 
 def _summary(tell: Callable[[str, str], Any]) -> Manner:
-    """Another summary, told from the good one and the prompt."""
+    """Replaces the summary."""
     return lambda answer, prompt: {**answer, "summary": tell(answer["summary"], prompt)}
 
 
 def _queries(ask: Callable[[list[str], str], Any]) -> Manner:
-    """Other queries, asked from the good ones and the question."""
+    """Replaces the queries."""
     return lambda answer, prompt: {"queries": ask(answer["queries"], _question(prompt))}
 
 
@@ -198,4 +194,4 @@ MANNERS: Mapping[Kind, Mapping[str, Manner]] = {
         "wrong_types": _with(queries="one"),
     },
 }
-"""By kind of answer, ``text`` being a summary without items; the names are the same for all."""
+"""By kind of answer; ``text``: a summary without items."""

@@ -1,7 +1,4 @@
-"""The Messages protocol as the real service keeps it: what a request must look like, what an answer looks like.
-
-Pure functions over headers and JSON; sockets are in ``server.py``.
-"""
+"""The Messages protocol: validation of requests and form of responses. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from pkg_pipeline.fake_llm.faults import Fault
 
 Record = dict[str, Any]
 REMOVED = ("temperature", "top_p", "top_k", "output_format")
-"""Refused since the API of 2026-10-21, even at their former defaults."""
+"""Refused since the API of 2026-10-21, even at their defaults."""
 
 KNOWN = frozenset(
     {"model", "max_tokens", "messages", "system", "output_config", "thinking", "cache_control", "metadata"}
@@ -42,7 +39,7 @@ ERROR_TYPES = {
 
 
 class Refused(Exception):
-    """A request that the service would not take."""
+    """A request that the real service rejects."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -59,7 +56,7 @@ def error_body(
 
 
 def check_headers(headers: Mapping[str, str], *, api_key: str | None) -> None:
-    """Bearer key and protocol version. Raises ``Refused``."""
+    """Checks Bearer key and protocol version. ``Refused``."""
     authorization = headers.get("authorization", "")
     if not authorization.startswith("Bearer ") or len(authorization) <= len("Bearer "):
         raise Refused(401, "authorization: a Bearer key is required")
@@ -70,7 +67,7 @@ def check_headers(headers: Mapping[str, str], *, api_key: str | None) -> None:
 
 
 def check_request(body: Any, *, counting: bool = False) -> Record:
-    """The parameters of one message, found sound. Raises ``Refused``."""
+    """The validated parameters of one message. ``Refused``."""
     if not isinstance(body, dict):
         raise Refused(400, "the body is no JSON object")
     for name in REMOVED:
@@ -123,7 +120,7 @@ def schema_of(body: Mapping[str, Any]) -> Record | None:
 
 
 def text_of(body: Mapping[str, Any]) -> str:
-    """All that the model is told: the system turn and every message."""
+    """The system turn and all messages."""
     parts = [_content_text(body.get("system"))]
     parts += [_content_text(message.get("content")) for message in body.get("messages", [])]
     return "\n".join(part for part in parts if part)
@@ -137,7 +134,7 @@ def _content_text(content: Any) -> str:
 
 
 def tokens_of(text: str) -> int:
-    """An honest order of magnitude: bytes by three and a half, at least one."""
+    """An estimate: bytes by 3.5, at least one."""
     return max(1, round(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN))
 
 
@@ -146,7 +143,7 @@ def prompt_tokens(body: Mapping[str, Any]) -> int:
 
 
 def message(body: Mapping[str, Any], fault: Fault) -> Record:
-    """The whole answer to one request, with whatever the fault bends."""
+    """The response to one request, bent by the fault."""
     mode = fault.answer or "good"
     text = answer_text(mode, schema_of(body), _content_text(body["messages"][-1]["content"]))
     stop_reason = fault.stop_reason or "end_turn"
@@ -181,7 +178,7 @@ def message(body: Mapping[str, Any], fault: Fault) -> Record:
 
 
 def told(answer: Any, fault: Fault) -> Any:
-    """The answer as it is sent: what it says of its usage may be bent."""
+    """The answer with the fault's usage."""
     if not isinstance(answer, dict):
         return answer
     if fault.without_usage:

@@ -1,7 +1,6 @@
-"""The local server's sockets: routes, scripted faults, the journal. What is answered is decided in the other files.
+"""The local HTTP server: routes, scripted faults, the journal. Loopback only.
 
-Beside the protocol's own paths there are ``GET /__journal`` (every call), ``POST /__script`` (new rules) and
-``POST /__reset``. It binds loopback only.
+Beside the protocol: ``GET /__journal`` (every call), ``POST /__script`` (new rules), ``POST /__reset``.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ HTML_PAGE = b"<html><body><h1>Welcome to the gateway</h1></body></html>"
 
 
 class FakeAnthropic:
-    """A server that speaks the Anthropic protocol, for tests, demos and work without a key. Context manager.
+    """A server that speaks the Anthropic protocol. Context manager.
 
-    ``api_key`` None takes any Bearer key. ``polls`` is how often a batch is asked for before it has ended.
-    ``embeddings`` are the models of the embeddings route, which speaks OpenAI's protocol, each with its dimensions.
+    ``api_key`` None accepts any. ``polls``: per batch before it has ended. ``embeddings``: models of the OpenAI
+    embeddings route with their dimensions.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class FakeAnthropic:
 
     @property
     def journal(self) -> list[Record]:
-        """Every call of the protocol so far: number, method, path, status, usage and body."""
+        """Every call so far: number, method, path, status, usage and body."""
         with self._lock:
             return list(self._journal)
 
@@ -96,11 +95,11 @@ class FakeAnthropic:
         self._server.server_close()
 
     def join(self) -> None:
-        """Waits until somebody stops it."""
+        """Waits until it is stopped."""
         self._thread.join()
 
     def reset(self) -> None:
-        """Forgets the journal and the script."""
+        """Clears the journal and the script."""
         self.script.replace(())
         with self._lock:
             self._journal.clear()
@@ -139,7 +138,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def close_connections(self) -> None:
-        """Wakes the threads that wait for a kept-alive client's next request."""
+        """Ends threads that wait on kept-alive connections."""
         with self._open_lock:
             for connection in self._open:
                 try:
@@ -148,12 +147,12 @@ class _Server(ThreadingHTTPServer):
                     continue
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in mid-answer is part of the play."""
+        """Ignored: clients disconnect on purpose in tests."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body go in two writes; waiting between them costs 40 ms a call
+    disable_nagle_algorithm = True  # head and body are two writes; Nagle's algorithm would cost 40 ms a call
     server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def do_GET(self) -> None:
@@ -166,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve("DELETE")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
-        """Nothing: prompts hold conversations, and the journal has the calls."""
+        """Nothing: prompts hold conversations; the journal has the calls."""
 
     def _serve(self, method: str) -> None:
         if self._is_of_a_page():  # the journal holds what was said
@@ -197,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, told(answer, fault) if path == MESSAGES_PATH else answer, fault)
 
     def _is_of_a_page(self) -> bool:
-        """Whether a browser sends this for a page, perhaps one whose name was pointed at this machine."""
+        """Whether a browser page sends this (DNS rebinding)."""
         host = (self.headers.get("host") or "").rpartition(":")[0]
         site = self.headers.get("sec-fetch-site", "none")
         return host not in LOOPBACK_NAMES or "origin" in self.headers or site != "none"
@@ -299,7 +298,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _told(raw: bytes, body: Any) -> str:
-    """What rules look into: the body as it came, and the words in it without JSON's escapes."""
+    """The text that rules search: the raw body and its unescaped words."""
     told = text_of(body) if isinstance(body, dict) and isinstance(body.get("messages"), list) else ""
     if isinstance(body, dict) and "input" in body:
         told = "\n".join(map(str, body["input"])) if isinstance(body["input"], list) else str(body["input"])

@@ -1,4 +1,4 @@
-"""Action items out of a conversation: who took on or was asked to do what, by when, and whether it is done (P13)."""
+"""Extracts action items: owner, due date, whether done (P13)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHAT_THRESHOLD = 1.5
 MEETING_THRESHOLD = 2.0
 BULLETIN_THRESHOLD = 0.8
 BULLETIN_QUESTION_SCORE = 0.9
-"""A question to a reader who cannot answer in passing, as in a letter, is a request."""
+"""Score of questions in a bulletin: they are requests."""
 CAP_PER_DOUBLING = 0.9
 BULLETIN_SHARE = 0.6
 BULLETIN_MOST = 40
@@ -50,7 +50,7 @@ REFUSED_SCORE = -1.5
 
 @dataclass(frozen=True, slots=True)
 class FoundAction:
-    """One action item. ``lines`` are message indices, the quoted one first; ``helper`` says the same in other words."""
+    """One action item. ``lines``: message indices, the quoted one first; ``helper``: the same in other words."""
 
     sentence: Sentence
     score: float
@@ -79,7 +79,7 @@ def _owner(reading: Reading, line: Line, weighed: Weighed) -> tuple[Owner, Perso
 
 
 def _speech_score(reading: Reading, weighed: Weighed, line: Line) -> float:
-    """In transcribed talk a request is mostly for now ("next slide, please"); a duty names a time or a product."""
+    """In transcribed talk a real duty names a time or a product."""
     text = weighed.sentence.text
     table = phrases(weighed.sentence.language)
     lasting = table.ahead.search(text) is not None or table.work_product.search(text) is not None
@@ -103,7 +103,7 @@ def _threshold(reading: Reading) -> float:
 
 
 def most_items(reading: Reading, per_doubling: float = CAP_PER_DOUBLING) -> int:
-    """How many items a person would list at most: half of the lines of a short chat, slowly more for longer ones."""
+    """Most items a person would list: half the lines of a short chat, growing logarithmically."""
     if reading.is_bulletin:
         return max(1, min(BULLETIN_MOST, round(BULLETIN_SHARE * len(reading.lines))))
     if reading.is_meeting:
@@ -120,7 +120,7 @@ def _question_to_you(sentence: Sentence, reading: Reading) -> Weighed | None:
 
 
 def _answer(reading: Reading, line: Line) -> tuple[Line | None, float]:
-    """What the next lines of others say to a request: taken up, refused, or simply answered."""
+    """The answer in the next lines of others: accepted, refused, or neutral."""
     for later in reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]:
         if later.speaker.entity_id != line.speaker.entity_id and later.sentences:
             table, first = phrases(later.language), later.sentences[0].text
@@ -131,7 +131,7 @@ def _answer(reading: Reading, line: Line) -> tuple[Line | None, float]:
 
 
 def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
-    """The best of each line, and what else of it reaches the threshold before or after."""
+    """The best of each line, and others of it above the threshold."""
     found: list[tuple[Weighed, Line]] = []
     for line in reading.lines:
         best: Weighed | None = None
@@ -152,12 +152,12 @@ def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
 
 
 def roots_of(terms: Iterable[str]) -> set[str]:
-    """Terms by their first letters: a noun and the verb made from it meet ("заказ", "заказала")."""
+    """Terms by their first letters, so that a noun matches the verb made from it ("заказ", "заказала")."""
     return {term[:ROOT_LETTERS] for term in terms}
 
 
 def _completion(reading: Reading, item: FoundAction) -> Line | None:
-    """The later line that says it is done: by words that recur, or by a bare "done" close by."""
+    """The later line that says it is done, by recurring words or a bare "done" close by."""
     roots = roots_of(item.sentence.terms) | (roots_of(item.helper.terms) if item.helper else set())
     asked = item.lines[0]
     for later in reading.lines[asked + 1 :]:
@@ -175,7 +175,7 @@ def _completion(reading: Reading, item: FoundAction) -> Line | None:
 
 
 def _same_duty(reading: Reading, a: FoundAction, b: FoundAction) -> bool:
-    """Whether ``b``, said later, is the duty ``a`` again, or only the "I will" that answers it."""
+    """Whether the later ``b`` repeats ``a`` or is its "I will"."""
     if a.owner != b.owner or a.owner_person != b.owner_person or abs(a.lines[0] - b.lines[0]) > ANSWER_REACH:
         return False
     shared = roots_of(a.sentence.terms) & roots_of(b.sentence.terms)
@@ -188,7 +188,7 @@ def _same_duty(reading: Reading, a: FoundAction, b: FoundAction) -> bool:
 
 
 def _merged(reading: Reading, items: list[FoundAction]) -> list[FoundAction]:
-    """A request and the promise that answers it are one item, quoted by whichever says more."""
+    """Merges a request with the promise that answers it, quoted by the more informative one."""
     kept: list[FoundAction] = []
     for item in sorted(items, key=lambda i: (i.lines[0], i.sentence.place)):
         near = itertools.takewhile(lambda k, at=item.lines[0]: at - k.lines[0] <= ANSWER_REACH, reversed(kept))
@@ -209,10 +209,7 @@ def _merged(reading: Reading, items: list[FoundAction]) -> list[FoundAction]:
 
 
 def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[FoundAction]:
-    """The action items of a conversation in the order in which they were said.
-
-    ``settled`` are the sentences of its decisions: what all agreed on is no task of anybody's besides.
-    """
+    """The action items in order; ``settled``: sentences of decisions, which are no tasks."""
     items: list[FoundAction] = []
     for weighed, line in _candidates(reading):
         score = weighed.score + late_bonus(reading, line.index, LATE_WEIGHT)
@@ -240,7 +237,7 @@ def _closed(reading: Reading, item: FoundAction) -> FoundAction:
 
 
 def _due(line: Line, sentence: Sentence, taken_up: Line | None) -> date | None:
-    """By when: what the one who took it up says, else what was asked for, else a short sentence beside it."""
+    """The due date: from the acceptance, else the request, else a short sentence beside it."""
     texts = [(sentence.text, line)]
     if taken_up is not None and len(taken_up.message.text) <= SHORT_ANSWER_CHARS:
         texts.insert(0, (taken_up.message.text, taken_up))

@@ -1,7 +1,4 @@
-"""How central a sentence is to its conversation: TF-IDF, LexRank by power iteration, coverage of terms. Numbers only.
-
-Nothing here knows of languages or tasks: it sees bags of terms.
-"""
+"""Sentence centrality over bags of terms: TF-IDF, LexRank (power iteration), coverage."""
 
 from __future__ import annotations
 
@@ -15,23 +12,20 @@ import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
 MAX_RANKED = 1_200
-"""LexRank compares everything with everything; above this many sentences only the weightiest take part."""
+"""Sentences that LexRank compares; the quadratic cost is bounded to the weightiest."""
 DAMPING = 0.85
 MAX_ITERATIONS = 40
 
 
 def term_weights(bags: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Weight of each term: how many bags speak of it, dampened, times how telling it is.
-
-    A term of one single bag weighs little; one that is in every bag weighs little too.
-    """
+    """Weight of each term: dampened count of bags with it, times inverse frequency; low for terms of one bag."""
     seen = Counter(term for bag in bags for term in dict.fromkeys(bag))
     total = len(bags)
     return {term: math.log1p(n) * math.log((total + 1) / (n + 0.5)) for term, n in seen.items()}
 
 
 def lexrank(bags: Sequence[Sequence[str]]) -> Vector:
-    """Stationary weight of each bag in the graph of TF-IDF cosines, scaled to a maximum of 1. Shape (len(bags),)."""
+    """LexRank of each bag over TF-IDF cosines, scaled to a maximum of 1. Shape (len(bags),)."""
     count = len(bags)
     out = np.zeros(count)
     if not count:
@@ -67,7 +61,7 @@ def lexrank(bags: Sequence[Sequence[str]]) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What may be chosen: its terms, its cost in words, and how much what it covers is worth."""
+    """A candidate: its terms, cost in words, and value of what it covers."""
 
     terms: tuple[str, ...]
     cost: int
@@ -77,7 +71,7 @@ class Piece:
 def pieces_of(
     bags: Sequence[tuple[str, ...]], costs: Sequence[int], gains: Sequence[float] | None = None
 ) -> list[Piece]:
-    """Pieces of these terms and costs; what each is worth grows with its centrality, times its own gain."""
+    """Candidates whose value is centrality times ``gains``."""
     central = lexrank(bags)
     own = gains or [1.0] * len(bags)
     return [Piece(bags[i], costs[i], own[i] * (0.4 + float(central[i]))) for i in range(len(bags))]
@@ -86,10 +80,9 @@ def pieces_of(
 def coverage_order(
     pieces: Sequence[Piece], *, budget: int, at_most: int, power: float, fits: Callable[[list[int]], bool]
 ) -> list[int]:
-    """Greedy choice of pieces that together cover the most term weight, by weight per cost to a power.
+    """Greedy choice by covered term weight per cost to ``power``; indices in order of choice, ties to the earlier.
 
-    Costs sum up to at most ``budget``; ``fits`` may refuse a choice (sorted indices). Returns indices in order of
-    choice; ties go to the earlier piece. At most ``at_most`` rounds over all pieces.
+    Costs sum up to at most ``budget``; ``fits`` may refuse a choice (sorted indices).
     """
     weights = term_weights([piece.terms for piece in pieces])
     sets = [frozenset(piece.terms) for piece in pieces]

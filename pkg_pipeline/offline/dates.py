@@ -1,7 +1,6 @@
-"""Dates in speech, relative to the day on which they were said, by the rules of ``languages/LANGUAGE/dates.toml``.
+"""Dates in speech relative to the day spoken, by ``languages/LANGUAGE/dates.toml``.
 
-A general date library takes seconds on its first call and guesses days out of plain numbers; what people write in chats
-is a closed set of forms.
+General date libraries take seconds on their first call and read plain numbers as days.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pkg_pipeline.memory.text.language_data import pattern, table
 
 FRIDAY, SATURDAY, SUNDAY = 4, 5, 6
 FORGIVEN_DAYS = 30
-"""A day and month without a year may lie this far back; farther back, next year is meant."""
+"""A day and month without year may lie this far back, else next year is meant."""
 MOST_CHARS = 5000
 
 Words = Mapping[str, Any]
@@ -27,7 +26,7 @@ Words = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FoundDate:
-    """A date and where it stands in the text. ``is_deadline``: a word before or after it says "by then"."""
+    """A date and its place in the text; ``is_deadline``: marked as a deadline."""
 
     day: date
     start: int
@@ -46,7 +45,7 @@ def _number(text: str | None, words: Words) -> int:
 
 
 def _by_beginning(text: str | None, values: Mapping[str, Any]) -> Any:
-    """The value of the first key with which a text begins; None where there is none."""
+    """The value of the first key that the text begins with, or None."""
     word = (text or "").lower()
     return next((value for stem, value in values.items() if word.startswith(stem)), None)
 
@@ -68,13 +67,13 @@ def _day_and_month(today: date, day: int, month: int, year: str | None) -> date 
 
 
 def _weekday(today: date, number: int, weeks: int | None) -> date:
-    """That day of the calendar week ``weeks`` after this one; None: the next time that it comes."""
+    """The weekday ``weeks`` calendar weeks ahead; None: its next occurrence."""
     if weeks is None:
         return today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
     return today + timedelta(days=7 * weeks + number - today.weekday())
 
 
-# ── what a rule may say; each takes the day on which it is said, the match, the rule and the language's words ──
+# Readers of rules: each takes the day spoken, the match, the rule and the language's words.
 
 
 def _in_days(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
@@ -149,7 +148,7 @@ _IN_DIGITS = (
     },
     {"is": "slashed", "pattern": r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<year>20\d\d|\d\d))?(?![\d/])"},
 )
-"""Read before a language's own rules."""
+"""Tried before a language's rules."""
 
 
 @cache
@@ -159,10 +158,9 @@ def _rules(language: Language) -> tuple[tuple[re.Pattern[str], Words], ...]:
 
 
 def find_dates(text: str, language: Language, today: date) -> list[FoundDate]:
-    """Every date that a text names, in order, none overlapping another; earlier rules win.
+    """Every date in a text, in order without overlaps; earlier rules win.
 
-    ``today`` is the local day on which the text was said. Chinese and Russian texts are read with their own rules, then
-    with the English ones for what remains, since people mix.
+    ``today``: local day spoken. Chinese and Russian texts are read with English rules too.
     """
     text = text[:MOST_CHARS]
     found: list[FoundDate] = []
@@ -192,7 +190,7 @@ def _says_by(text: str, m: re.Match[str], patterns: Mapping[str, str]) -> bool:
 
 
 def due_date(text: str, language: Language, today: date) -> date | None:
-    """The day by which something is due: the first deadline named, else the first date that is not past."""
+    """The first deadline, else the first date that is not past."""
     dates = [found for found in find_dates(text, language, today) if found.day >= today]
     deadlines = [found for found in dates if found.is_deadline]
     return (deadlines or dates)[0].day if dates else None

@@ -1,4 +1,4 @@
-"""Decisions of a conversation: what was settled, by a word that settles or by a proposal that was accepted (P13)."""
+"""Extracts decisions: by a word that settles, or an accepted proposal (P13)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MEETING_THRESHOLD = 1.5
 PROPOSAL_SCORE = 0.9
 ACCEPTED_SCORE = 1.0
 CONSENT_SCORE = 1.8
-"""A word that binds ("deal", "договорились", "成交") against one that may only acknowledge ("ok")."""
+"""Separates binding words ("deal", "договорились") from acknowledgements ("ok")."""
 AGAIN_SCORE = 0.6
 PROMISED_SCORE = -0.5
-"""What is answered by "will do" is a task, not a decision."""
+"""Score of what is answered by "will do": a task."""
 CONCRETE_SCORE = 0.6
 CONSENTS_SCORE = 0.8
 OFFER_SCORE = 0.5
@@ -39,20 +39,20 @@ REFUSED_SCORE = -2.0
 ANSWER_REACH = 3
 LOOK_BACK = 4
 BARE_TERMS = 1
-"""A sentence with this many content words or fewer says that something was settled, not what."""
+"""At most this many content words: the sentence does not say what was settled."""
 LATE_WEIGHT = 3.0
 CAP_PER_DOUBLING = 1.9
 
 
 _SUM = re.compile(r"(?<![\d:./-])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?!\d)|(?<![\d:./-])\d{3,}(?![\d:./-])")
-"""A number of three digits or more that is no date, time or year span: in talk mostly a price."""
+"""Numbers of three digits or more, mostly prices; not dates, times or year spans."""
 
 Importance = Literal["high", "medium", "low"]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDecision:
-    """One decision. ``lines`` are message indices, the quoted one first; ``agreed_by`` accepted the proposal."""
+    """One decision. ``lines``: message indices, the quoted one first; ``agreed_by`` accepted the proposal."""
 
     sentence: Sentence
     score: float
@@ -71,7 +71,7 @@ def most_decisions(reading: Reading) -> int:
 
 
 def _importance(sentence: Sentence, line: Line, around: str) -> Importance:
-    """P13: money, deadlines and obligations are high; small talk of two words is low; a mere date is ordinary."""
+    """P13: money, deadlines and obligations are high, two-word talk is low."""
     text = f"{sentence.text} {around}"
     deadline = any(d.is_deadline for d in find_dates(sentence.text, sentence.language, line.day))
     obliges = phrases(sentence.language).obligation.search(text)
@@ -81,12 +81,12 @@ def _importance(sentence: Sentence, line: Line, around: str) -> Importance:
 
 
 def _concrete(sentence: Sentence, line: Line) -> bool:
-    """A sum, a count or a day: something that one can be held to."""
+    """Whether there is a sum, count or day."""
     return any(ch.isdigit() for ch in sentence.text) or bool(find_dates(sentence.text, sentence.language, line.day))
 
 
 def _answer(reading: Reading, line: Line, sentence: Sentence) -> tuple[Line | None, float]:
-    """Who settles what a sentence puts forward, and how clearly: by consent, or by saying it again."""
+    """The line that accepts or repeats the sentence, and its score."""
     near = reading.lines[line.index + 1 : line.index + 1 + ANSWER_REACH]
     of_others = (one for one in near if one.speaker.entity_id != line.speaker.entity_id)
     later = next((one for one in of_others if one.sentences and not one.is_data), None)
@@ -112,7 +112,7 @@ def _answer(reading: Reading, line: Line, sentence: Sentence) -> tuple[Line | No
 
 
 def _is_offer(sentence: Sentence) -> bool:
-    """A question that puts something forward rather than asks how things are."""
+    """Whether a question is a proposal rather than a question for facts."""
     return is_question(sentence.text) and not mark("information").search(plain(sentence.text, sentence.language))
 
 
@@ -121,7 +121,7 @@ def _answers_somebody(reading: Reading, line: Line) -> bool:
 
 
 def _says_again(first: Sentence, whole: str, sentence: Sentence) -> bool:
-    """Whether an answer takes up a number or a content word, or is one word of what it answers ("… go?" "Go.")."""
+    """Whether an answer repeats a number or content word, or is one word of the question ("… go?" "Go.")."""
     numbers = set(re.findall(r"\d+", whole)) & set(re.findall(r"\d+", sentence.text))
     if numbers or set(first.terms) & set(sentence.terms):
         return True
@@ -168,7 +168,7 @@ def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision |
 def _placed(
     reading: Reading, line: Line, sentence: Sentence, weighed: Weighed | None, accepter: Line | None, score: float
 ) -> FoundDecision | None:
-    """The decision with its quote: a bare "agreed" is quoted by what it refers to."""
+    """The decision with its quote; of a bare "agreed", what it refers to."""
     lines, said = (line.index,), sentence
     if len(sentence.terms) <= BARE_TERMS and not _concrete(sentence, line):
         following = [s for s in line.sentences if s.place == sentence.place + 1 and len(s.terms) > BARE_TERMS]
@@ -185,7 +185,7 @@ def _placed(
 
 
 def find_decisions(reading: Reading) -> list[FoundDecision]:
-    """The decisions of a conversation in the order in which they were made, none twice."""
+    """The decisions in order, without duplicates."""
     threshold = MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
     found: dict[tuple[int, int], FoundDecision] = {}
     for line, sentence in reading.heard:
@@ -211,7 +211,7 @@ def _same_matter(a: FoundDecision, b: FoundDecision) -> bool:
 
 
 def _distinct(decisions: list[FoundDecision]) -> list[FoundDecision]:
-    """Of decisions on the same matter close together, the last, since it holds; its predecessors add to its score."""
+    """The last of near decisions on one matter; earlier ones add to its score."""
     kept: list[FoundDecision] = []
     for decision in sorted(decisions, key=lambda d: (-d.lines[0], -d.sentence.place)):
         twin = next((k for k in kept if _same_matter(k, decision)), None)

@@ -1,7 +1,6 @@
-"""Facts about participants: phones, e-mail addresses, birthdays, positions, addresses … with a confidence (P13).
+"""Extracts facts about participants (phones, e-mail, birthdays, positions …) with a confidence (P13).
 
-Only what somebody says of themselves, or a contact that stands in the text. Confidence is that of the pattern;
-whether a fact becomes known is decided elsewhere (B2).
+Only what people say of themselves, or contacts in the text; confirmation is elsewhere (B2).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[a-zA-Z]{2,24}
 _DIGITS = re.compile(r"\d[\d\s().-]{5,}\d")
 EMAIL_CONFIDENCE, PHONE_CONFIDENCE, HANDLE_CONFIDENCE = 0.9, 0.85, 0.7
 STRANGER_DISCOUNT = 0.25
-"""A contact that nobody claims as their own may be anybody's."""
+"""Factor on the confidence of an unclaimed contact."""
 
 
 @cache
@@ -31,7 +30,7 @@ def _handle() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class FoundFact:
-    """``about`` is None where the text does not say whose it is."""
+    """``about`` None: unknown."""
 
     kind: str
     value: str
@@ -68,7 +67,7 @@ def _in_sentence(sentence: Sentence, line: Line) -> list[FoundFact]:
 
 
 def find_facts(reading: Reading) -> list[FoundFact]:
-    """The first ``MOST_FACTS`` in the order in which they were said, each value once."""
+    """The first ``MOST_FACTS`` in order, each value once."""
     kept: dict[tuple[str, str], FoundFact] = {}
     for line, sentence in reading.heard:
         for fact in _in_sentence(sentence, line):

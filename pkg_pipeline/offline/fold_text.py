@@ -1,8 +1,6 @@
-"""What of a stretch is speech, and how a talk with an assistant is told: who said what, in order, two to six sentences.
+"""Fold texts: which lines are speech, and the summary of a conversation with an assistant.
 
-Code, tables, logs and the output of tools are left out by whole lines, so that what stays can be quoted. Of assistants
-it is told how they begin and what their answers have in common; of those who ask, what they ask. Talks between people
-are told by ``summary``.
+Code, tables, logs and tool output are left out by whole lines, so that the rest can be quoted.
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ from pkg_pipeline.offline.retelling import Told, clipped, ended, first_name, run
 from pkg_pipeline.offline.summary import budget_words, fits, most_words
 
 CODE_SHARE: Final = 0.18
-"""From this share of marks that only code, data and logs use, a line is taken for such."""
+"""From this share of code punctuation on, a line is code, data or a log."""
 
 LONG_MESSAGE_WORDS: Final = 60
-"""Above this on average, messages are documents, and their paragraphs are what topics recur in."""
+"""Above this mean, messages are documents and topics are counted per paragraph."""
 
 EMPHASIS: Final = re.compile("\\*\\*|__|`|\ufeff")
 
@@ -56,7 +54,7 @@ PIECE_WORDS: Final = 45
 PIECE_CHARACTERS: Final = 90
 FEWEST_WORDS: Final = 4
 BUDGET_SHARE: Final = 1.3
-"""A fold stands for its messages: it may say a little more than a summary that stands beside them."""
+"""Length of a fold against a summary."""
 
 POWER: Final = 0.35
 ASKED_GAIN: Final = 2.5
@@ -66,9 +64,7 @@ CITED_GAIN: Final = 1.5
 
 
 def spoken_part(source: FoldInput) -> SummaryInput:
-    """The stretch as a conversation of those who speak; where they say nothing, with what tools put out; all of it
-    where that is nothing but code. Numbers and lines stay.
-    """
+    """The stretch as speech; without any, tool output; else everything. Numbers and lines stay."""
     conversation = source.conversation
     told = [replace(one, text=text) for one in source.messages if (text := spoken_lines(one.text))]
     said = [message for message in told if not is_tool(message.sender)]
@@ -79,7 +75,7 @@ def spoken_part(source: FoldInput) -> SummaryInput:
 
 
 def in_paragraphs(source: SummaryInput) -> SummaryInput:
-    """Each paragraph as a message of its own, where messages are documents: in two of them nothing recurs."""
+    """Each paragraph as a message of its own, if messages are documents."""
     words = sum(len(message.text.split()) for message in source.messages)
     if words < LONG_MESSAGE_WORDS * len(source.messages):
         return source
@@ -90,7 +86,7 @@ def in_paragraphs(source: SummaryInput) -> SummaryInput:
 
 
 def spoken_lines(text: str) -> str:
-    """The lines of a message that are speech, without the marks of lists and headings before them."""
+    """The lines that are speech, without list and heading marks."""
     lines = _FENCED.sub("\n", text).splitlines()
     is_code = [_is_code(line) for line in lines]
     kept: list[str] = []
@@ -103,7 +99,7 @@ def spoken_lines(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Without the marks of emphasis, for what is told; quotes keep them."""
+    """Without emphasis marks, for telling; quotes keep them."""
     return EMPHASIS.sub("", text)
 
 
@@ -113,11 +109,8 @@ def _is_code(line: str) -> bool:
     return _CODE.match(line) is not None or marks >= max(2, CODE_SHARE * len(bare))
 
 
-# ── what is told of a talk with an assistant ──
-
-
 def tell(reading: Reading, assistant_ids: frozenset[UUID], cited: Mapping[int, float]) -> str | None:
-    """The summary; ``cited`` are lines that something extracted rests on. None where nothing can be told."""
+    """The summary; ``cited``: lines of evidence with scores. None where there is nothing to tell."""
     units = _units(reading, assistant_ids, cited)
     limit = PIECE_CHARACTERS if reading.language == "zh" else PIECE_WORDS
     told = [_told(sentence, reading, limit) for sentence, _ in units]
@@ -139,7 +132,7 @@ def tell(reading: Reading, assistant_ids: frozenset[UUID], cited: Mapping[int, f
 
 
 def nothing_told(reading: Reading) -> str:
-    """That something was said and by whom, of a stretch of which nothing else can be published."""
+    """The fallback: who spoke."""
     names = [name for person in reading.speakers[:3] if not gives_orders(name := first_name(person, reading))]
     templates = phrases(reading.language).templates
     return templates["empty"].format(who=templates["comma"].join(names) or "?")
@@ -148,7 +141,7 @@ def nothing_told(reading: Reading) -> str:
 def _units(
     reading: Reading, assistant_ids: frozenset[UUID], cited: Mapping[int, float]
 ) -> list[tuple[Sentence, float]]:
-    """What may be told, and how much it is worth."""
+    """Candidate sentences with their values."""
     last = {line.speaker: line.index for line, _ in reading.heard}
     found: list[tuple[Sentence, float]] = []
     begun: set[int] = set()

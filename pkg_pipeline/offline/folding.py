@@ -1,7 +1,4 @@
-"""Folds and shorter summaries without a model: what is found as in any conversation, told without code and logs.
-
-What is speech in a stretch, and how a talk with an assistant is told, is in ``fold_text``.
-"""
+"""Folds and compressed summaries without a model."""
 
 from __future__ import annotations
 
@@ -34,23 +31,23 @@ TOLD_CHARS: Final = 480
 QUOTE_CHARS: Final = 600
 SHORT_WORDS: Final = 4
 SHORT_CHARACTERS: Final = 6
-"""A question or choice of fewer words (Chinese: characters) and a single content word cannot be understood alone."""
+"""A shorter question or choice with one content word is not understandable alone."""
 
 COMPRESS_POWER: Final = 0.5
-"""0 takes the most telling sentences, 1 the densest."""
+"""0 takes the most central sentences, 1 the densest."""
 
 ANSWER_REACH: Final = 12
-"""In a group, an answer comes within this many messages or not at all."""
+"""Messages in a group within which an answer comes."""
 
 AIM: Final = 0.95
-"""Of the target: tokens are reckoned from characters here."""
+"""Share of the target aimed at, since tokens are estimated from characters."""
 
 LEAD_GAIN: Final = 1.3
 NUMBER_GAIN: Final = 1.25
 
 
 def fold_answer(source: FoldInput, answer: Callable[[SummaryInput], Answer]) -> FoldAnswer:
-    """The answer to one stretch. ``answer`` reads any conversation. Pure: equal inputs give equal answers."""
+    """The answer to one stretch; ``answer`` reads any conversation. Pure."""
     spoken = spoken_part(source)
     found, reading = answer(spoken), read(spoken)
     decisions = _decisions(reading, found.decisions, source.assistant_ids)
@@ -64,12 +61,12 @@ def fold_answer(source: FoldInput, answer: Callable[[SummaryInput], Answer]) -> 
     )
     if check_fold(to_candidate(made), source).content is not None:
         return made
-    # whatever stands in a stretch, a session has to go on: it is folded with a summary that says next to nothing
+    # fallback: every stretch must be foldable
     return made.model_copy(update={"summary": nothing_told(reading)})
 
 
 def compress_answer(source: CompressInput) -> CompressAnswer:
-    """The most telling whole sentences that fit, in their order; at least one."""
+    """The most central whole sentences that fit, in order; at least one."""
     said = [(number, one) for number, text in enumerate(source.text.splitlines()) for one in sentences(text)]
     most = max(1, int(len(source.text) * AIM * source.target_tokens / max(1, source.source_tokens)))
     heads = {number: place for place, (number, _) in reversed(list(enumerate(said)))}
@@ -89,7 +86,7 @@ def compress_answer(source: CompressInput) -> CompressAnswer:
 
 
 def open_questions(reading: Reading, assistant_ids: frozenset[UUID] = frozenset()) -> list[AnswerQuestion]:
-    """What somebody asked and nobody else took up afterwards, in order; the last ones where there are many."""
+    """Unanswered questions in order; the last ones if there are many."""
     found: dict[str, AnswerQuestion] = {}
     for line in reading.lines:
         is_assistant = line.speaker.entity_id in assistant_ids
@@ -115,7 +112,7 @@ def _summary(source: FoldInput, reading: Reading, found: Answer, decisions: Sequ
 def _decisions(
     reading: Reading, found: Sequence[AnswerDecision], assistant_ids: frozenset[UUID]
 ) -> list[AnswerDecision]:
-    """Those found; with an assistant, whoever asks decides alone, and a question that it answers settles nothing."""
+    """Decisions without answered questions; with an assistant, only the user decides."""
     kept = [
         item.model_copy(update={"description": clean(item.description)})
         for item in found
@@ -158,7 +155,7 @@ def _stands_alone(sentence: Sentence) -> bool:
 
 
 def _posed(line: Line) -> list[Sentence]:
-    """The questions that a message leaves with its reader: those it goes on from are rhetorical."""
+    """The questions at the end of a message; earlier ones are rhetorical."""
     trailing: list[Sentence] = []
     statements = 0
     for sentence in reversed(line.sentences):
@@ -172,7 +169,7 @@ def _posed(line: Line) -> list[Sentence]:
 
 
 def _is_answered(line: Line, asked: Sentence, reading: Reading) -> bool:
-    """Between two, whatever the other says next; among several, what names the asker or speaks of the matter."""
+    """In a dialog the other's next message; in a group, one that names the asker or shares words."""
     is_pair = len(reading.speakers) <= 2
     name = {word for word in words_of(line.speaker.name, line.language) if len(word) > 1}
     for later in reading.lines[line.index + 1 :][: None if is_pair else ANSWER_REACH]:
@@ -186,7 +183,7 @@ def _is_answered(line: Line, asked: Sentence, reading: Reading) -> bool:
 
 
 def _said(sentence: Sentence, line: Line, reading: Reading) -> str:
-    """As it was said, behind the speaker's name."""
+    """The sentence after the speaker's name."""
     text = clipped(clean(sentence.text).strip(), TOLD_WORDS)
     told = Told(first_name(line.speaker, reading), text[0].upper() + text[1:], is_told=False)
     return sentence_of([told], reading)[:TOLD_CHARS]

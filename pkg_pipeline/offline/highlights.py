@@ -1,7 +1,6 @@
-"""What a conversation is about in a few words, in what tone, and which of its messages to keep word for word.
+"""Key phrases, tone, and important messages of a conversation.
 
-Key phrases are counted runs of content words. YAKE was tried: it takes 0.8 s to import, gives overlapping phrases and
-knows no Chinese.
+YAKE was rejected: 0.8 s to import, overlapping phrases, no Chinese.
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ MOST_PHRASES = 7
 MOST_RANKED = 200
 LONGEST_RUN = 3
 RUN_BONUS = (1.0, 1.25, 1.3)
-"""A run of two or three words that stand together says more than one word."""
+"""By number of words in a run."""
 ALIKE = 80
-"""rapidfuzz percent from which two phrases are one."""
+"""rapidfuzz percent of equal phrases."""
 
 Tone = Literal["positive", "neutral", "negative", "formal", "informal"]
 FEELING_SHARE = 0.15
-"""A feeling is the tone when this share of the messages shows it and it outweighs its opposite one and a half times."""
+"""Share of messages that makes a feeling the tone, if 1.5 times its opposite."""
 MANNER_SHARE = 0.12
 
 FRAGMENT_SHARE = 0.14
-"""Of speech in fragments, this share of the lines carries what was said; each is only a piece of a sentence."""
+"""Share of lines kept of fragmentary speech."""
 WHOLE_SHARE = 0.1
 LONG_TALK_WORDS = 1_000
-"""In longer talks numbers and days are mentioned too often for each to be kept."""
+"""In longer talks numbers and days do not make a line important."""
 
 _CLAUSE_END = re.compile(r"[,.;:!?()\"«»，。；：！？、（）“”\n]+")
 
 
 def _runs(sentence: Sentence) -> list[list[str]]:
-    """Runs of content words that stand together without a stopword or a mark between them."""
+    """Runs of content words without a stop word or mark between them."""
     stop = phrases(sentence.language).stopwords
     runs: list[list[str]] = []
     for clause in _CLAUSE_END.split(sentence.text):
@@ -56,7 +55,7 @@ def _runs(sentence: Sentence) -> list[list[str]]:
 
 
 def ranked_phrases(reading: Reading) -> list[tuple[str, float]]:
-    """Candidate phrases with their weight, best first; names of the participants are no subject."""
+    """Candidate phrases with weights, best first, without participants' names."""
     names = {term for p in reading.source.participants for lang in LANGUAGES for term in terms_of(p.name, lang)}
     lines: dict[tuple[str, ...], set[int]] = defaultdict(set)
     shown: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
@@ -83,7 +82,7 @@ def ranked_phrases(reading: Reading) -> list[tuple[str, float]]:
 
 
 def key_phrases(reading: Reading) -> list[str]:
-    """One to ``MOST_PHRASES``, none holding or nearly equalling another; empty where nothing has content."""
+    """Up to ``MOST_PHRASES`` without near duplicates; empty without content."""
     from rapidfuzz import fuzz
 
     kept: list[str] = []
@@ -102,7 +101,7 @@ def key_phrases(reading: Reading) -> list[str]:
 
 
 def tone_of(reading: Reading) -> Tone:
-    """By counting words that colour it (P13). Feelings before manners: negative, positive, formal, informal."""
+    """By counting words (P13): negative, positive, formal, informal, in this order."""
     counts: Counter[str] = Counter()
     for line in reading.lines:
         table, text = phrases(line.language), line.message.text[:2000]
@@ -139,7 +138,7 @@ def _weights(reading: Reading) -> list[float]:
 
 
 def important_lines(reading: Reading, cited: Iterable[int], always: Iterable[int]) -> list[int]:
-    """Indices in order (P16): ``always``, what items rest on and concrete lines (short talks), then the weightiest."""
+    """Indices in order (P16): ``always``, evidence and concrete lines (short talks), then the weightiest."""
     wanted = max(1, round((FRAGMENT_SHARE if reading.is_fragmentary else WHOLE_SHARE) * len(reading.lines)))
     chosen = set(always)
     if reading.words < LONG_TALK_WORDS:

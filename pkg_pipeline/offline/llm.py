@@ -1,8 +1,4 @@
-"""The offline summariser behind the ``Llm`` port (B1): payload in, the answer's JSON out. Free and repeatable.
-
-How each part of the answer is found lives in the modules beside this one; here they are put together and held to the
-limits of ``prompts.interaction_summary.Answer``.
-"""
+"""The offline summariser behind the ``Llm`` port (B1): payload in, the answer's JSON out."""
 
 from __future__ import annotations
 
@@ -38,14 +34,11 @@ DESCRIPTION_WORDS = 60
 DESCRIPTION_CHARS = 480
 QUOTE_CHARS = 600
 TOKENS_PER_WORD = 1.4
-"""Rough count where no token counter was given."""
+"""Estimate without a token counter."""
 
 
 def answer(source: SummaryInput) -> Answer:
-    """The answer to one interaction, within every limit of the schema. Pure: equal inputs give equal answers.
-
-    Raises ``LlmRejected`` where there is no message.
-    """
+    """The answer to one interaction, within the schema's limits. Pure. ``LlmRejected`` without messages."""
     if not source.messages:
         raise LlmRejected("the interaction has no messages")
     reading = read(source)
@@ -95,7 +88,6 @@ def answer(source: SummaryInput) -> Answer:
 
 
 def _evidence(reading: Reading, sentence: Sentence, lines: tuple[int, ...]) -> dict[str, Any]:
-    """The quote, and the numbers of the messages it rests on."""
     numbers = sorted(reading.lines[i].message.number for i in lines)
     return {"quote": sentence.text[:QUOTE_CHARS], "message_ids": numbers}
 
@@ -121,11 +113,11 @@ _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
     FoldInput: lambda source: fold_answer(source, answer),
     CompressInput: compress_answer,
 }
-"""What can be asked, by the type of ``LlmRequest.payload``."""
+"""Answer functions by the type of ``LlmRequest.payload``."""
 
 
 class OfflineLlm:
-    """Implements ``stages.ports.Llm`` without a model. ``counter`` counts usage; without one it is estimated."""
+    """Implements ``stages.ports.Llm``; without ``counter`` usage is estimated."""
 
     def __init__(self, counter: TokenCounter | None = None) -> None:
         self._counter = counter
@@ -143,11 +135,11 @@ class OfflineLlm:
         return WINDOW_TOKENS
 
     def price(self, usage: Usage) -> float:  # noqa: ARG002 - the port's signature
-        """Always 0.0: nothing is called."""
+        """Always 0.0."""
         return 0.0
 
     def complete(self, request: LlmRequest) -> LlmReply:
-        """Answers from ``request.payload`` alone; ``LlmRejected`` where that is none of ``_ANSWERS`` or has no text."""
+        """Answers ``request.payload``; ``LlmRejected`` for other types or no text."""
         source = request.payload
         made = _ANSWERS.get(type(source))
         if made is None:

@@ -1,7 +1,4 @@
-"""A language's turns of phrase, compiled from ``languages/LANGUAGE/signals.toml`` and ``phrases.toml`` on first use.
-
-A signal is a general turn of phrase with a weight in log-odds; none names a product, a person or a subject matter.
-"""
+"""Signals of a language from ``signals.toml`` and ``phrases.toml``: general phrases with weights in log-odds."""
 
 from __future__ import annotations
 
@@ -15,12 +12,12 @@ from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import in_any, pattern, table
 
 Giver = Literal["speaker", "addressee", "both", "none"]
-"""Whose duty a turn of phrase speaks of: the speaker's, that of who is addressed, everybody's, nobody's."""
+"""Who has the duty that a phrase speaks of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One turn of phrase. ``weight`` is added to the sentence's score; ``who`` is the duty's bearer."""
+    """One phrase; ``weight`` is added to the sentence's score, ``who`` has the duty."""
 
     name: str
     pattern: re.Pattern[str]
@@ -30,8 +27,6 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """All phrase tables of one language, ready to match."""
-
     actions: tuple[Signal, ...]
     decisions: tuple[Signal, ...]
     facts: tuple[tuple[str, re.Pattern[str], float], ...]
@@ -61,7 +56,6 @@ def _signals(rows: list[dict[str, Any]]) -> tuple[Signal, ...]:
 
 @cache
 def phrases(language: Language) -> Phrases:
-    """The tables of a language; made once per process."""
     words, signals = table("offline", language, "phrases"), table("offline", language, "signals")
     return Phrases(
         actions=_signals(signals["actions"]),

@@ -1,7 +1,6 @@
-"""The offline synthesis of a relationship's profile (B1, P21): what a model would be asked for, by rule.
+"""The worded part of a profile by rule (B1, P21), from counts and the summaries' own words.
 
-Type, summary, timeline and milestones are put together from what is counted and from the summaries' own words; nothing
-is guessed. Each sentence is held against the gate's rules before it is used, so that an answer passes as it is.
+Every sentence is checked by the gate's rules before use.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ ITEMS_NAMED = 2
 PHASE_WORDS = 14
 TITLE_WORDS = 12
 CHINESE_FACTOR = 1.5
-"""A Chinese character counts as a word here, and the gate takes two thirds of one for it."""
+"""The gate counts two thirds of a word per Chinese character, this module one."""
 FEW_WORDS = 3
-"""A first sentence of fewer says nothing by itself ("Deal!"): what follows it is told too."""
+"""Shorter first sentences ("Deal!") are told with the next one."""
 MOST_PHASES = 6
 MOST_QUARTERS = 5
-"""A relationship of more quarters than this is told by years."""
+"""More quarters are told by years."""
 LONG_SILENCE_DAYS = 60
 SILENCE_TIMES_MEAN = 3.0
-"""A silence is a turning point if it is that long, and that many times the usual one."""
+"""A milestone is a silence this many times the mean gap."""
 
 _INNER_END = re.compile(r"[.!?…。！？]+[\"'»”」』)]*(?=\s|$)|[。！？]+")
 
 
 def profile_answer(source: ProfileInput) -> Answer:
-    """The worded part of one profile. Pure: equal inputs give equal answers, and the gate lets them pass."""
+    """The worded part of one profile. Pure; passes the gate."""
     told = _Telling(source)
     kind = relationship_type(source)
     return Answer(
@@ -62,7 +61,7 @@ def profile_answer(source: ProfileInput) -> Answer:
 
 
 class _Telling:
-    """One input with the words of its language at hand."""
+    """One input with the words of its language."""
 
     def __init__(self, source: ProfileInput) -> None:
         self.source = source
@@ -73,12 +72,12 @@ class _Telling:
         self.told_from = tuple(
             one for one in source.summaries if not gives_orders("\n".join((one.text, *one.decisions)))
         )
-        """What speaks to the model that reads it is counted, and nothing is told from it (B15)."""
+        """Texts that give orders are counted, but nothing is told from them (B15)."""
         self.may_say: Callable[[str], bool] = allowed.part
         self.may_stand: Callable[[str], bool] = allowed.whole
 
     def summary(self, kind: RelationshipType) -> str:
-        """Who it is and what it is about, since when and how often, what was decided last, what is open."""
+        """Person, topics, since when and how often, last decision, open items."""
         parts = [self._about(kind), self._often(), self._decided(), self._open()]
         kept = [part for part in parts if part and self.may_say(part)]
         text = self._joined(kept)
@@ -86,7 +85,7 @@ class _Telling:
         return text if is_fit and self.may_stand(text) else self._least()
 
     def timeline(self) -> str:
-        """First contact, phases with what was decided or talked of, last conversation."""
+        """First contact, phases, last conversation."""
         counted = self.source.aggregate
         name, first = self._plain(self.source.entity.name), self._day(counted.first_interaction_at)
         parts = [self.words["met"].format(name=name, first=first)]
@@ -96,7 +95,7 @@ class _Telling:
         return text if word_count(text) >= MIN_WORDS and self.may_stand(text) else self._least()
 
     def milestones(self) -> list[AnswerMilestone]:
-        """The first conversation, a return after long silence, then HIGH decisions: the first and the newest."""
+        """First conversation, return after a long silence, first and newest HIGH decisions."""
         made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)))
         by_interaction = {summary.interaction_id: summary for summary in self.told_from}
         found = [self._first(), self._return()]
@@ -108,8 +107,6 @@ class _Telling:
         whole = [one for one in found if one is not None and self.may_stand(one.title)]
         sound = {(one.date, comparable(one.title)): one for one in reversed(whole)}
         return list(reversed(sound.values()))[:MAX_MILESTONES]
-
-    # ── sentences of the summary ─────────────────────────────────────────────────────────────
 
     def _about(self, kind: RelationshipType) -> str:
         person, counted = self.source.entity, self.source.aggregate
@@ -162,14 +159,12 @@ class _Telling:
 
     def _least(self) -> str:
         counted = self.source.aggregate
-        # as in the input: it may be all that the gate finds in common
+        # unchanged: it may be the only words shared with the input
         first = counted.first_interaction_at.astimezone(self.zone).date().isoformat()
         return self.words["least"].format(count=counted.total_interactions, first=first)
 
-    # ── phases and turning points ────────────────────────────────────────────────────────────
-
     def _phases(self) -> list[str]:
-        """The most telling thing of every quarter, or of every year where there are many; what is older in one."""
+        """The most telling event of each quarter, or year; older ones together."""
         quarters = {self._quarter(summary.day) for summary in self.told_from}
         by_quarter = len(quarters) <= MOST_QUARTERS
         phases: dict[tuple[int, int], list[DatedSummary]] = defaultdict(list)
@@ -192,7 +187,7 @@ class _Telling:
         return day.year, (day.month - 1) // 3 + 1
 
     def _gist(self, summaries: Sequence[DatedSummary]) -> str | None:
-        """The newest HIGH decision of these, else the newest decision, else what the longest talk was about."""
+        """The newest HIGH decision, else the newest decision, else the longest talk's topic."""
         of_these = {summary.interaction_id for summary in summaries}
         high = [made for made in self.source.aggregate.key_decisions if made.interaction_id in of_these]
         high.sort(key=lambda made: (made.decided_on, str(made.id)), reverse=True)
@@ -203,14 +198,14 @@ class _Telling:
         return next((what for text in texts if (what := self._told(text, PHASE_WORDS)) is not None), None)
 
     def _first(self) -> AnswerMilestone | None:
-        """Only if the first conversation is among those that were given."""
+        """Only if the first conversation is in the input."""
         first = next(iter(self.source.summaries), None)
         if first is None or self._said(first.day) != self._day(self.source.aggregate.first_interaction_at):
             return None
         return self._milestone(first, first.text, "first")
 
     def _return(self) -> AnswerMilestone | None:
-        """The longest silence; it is known only where every conversation is given."""
+        """The longest silence, only if every conversation is in the input."""
         counted, given = self.source.aggregate, self.source.summaries
         if len(given) != counted.total_interactions or len(given) < 3:
             return None
@@ -237,10 +232,8 @@ class _Telling:
             date=summary.day.isoformat(), title=title, importance=importance, summary_numbers=[summary.number]
         )
 
-    # ── words ────────────────────────────────────────────────────────────────────────────────
-
     def _told(self, text: str, words: int) -> str | None:
-        """The beginning of a text as a part of a sentence; None where it may not be said here."""
+        """The beginning of a text as part of a sentence; None if the gate refuses it."""
         budget = round(words * CHINESE_FACTOR) if self.source.language == "zh" else words
         first = next(iter(sentences(text)), "")
         whole = self._plain(first if count_words(first) >= FEW_WORDS else text)
@@ -252,7 +245,7 @@ class _Telling:
         return templates["space"].join(part.replace(f"…{templates['stop']}", "…") for part in parts)
 
     def _plain(self, text: str) -> str:
-        """Without marks that would end a sentence in the middle of ours."""
+        """Without marks that end a sentence."""
         between = "；" if self.source.language == "zh" else "; "
         joined = _INNER_END.sub(between, " ".join(text.split()))
         return re.sub(r"\s*([;；])\s*(?:[;；]\s*)*", between, joined).strip(" ;；.。,，:：")
@@ -264,5 +257,4 @@ class _Telling:
         return self._said(moment.astimezone(self.zone).date())
 
     def _said(self, day: date) -> str:
-        """As the context words days."""
         return printed(self.source.language).day(day)

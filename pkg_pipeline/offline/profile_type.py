@@ -1,8 +1,7 @@
-"""What somebody is to the owner of the memory (P21), by what their conversations speak of. Counting only.
+"""Relationship type (P21) by counted signals.
 
-Every summary has one vote for each kind of signal, so that one long contract does not outvote fifty dinners. Who pays
-whom decides between client and vendor: the doer of a buying or selling verb is the name before it, the speaker in front
-of a colon, or the owner of an open item.
+Every summary has one vote per kind of signal. Client or vendor: the doer of a buying or selling verb is the name before
+it, the speaker, or an open item's owner.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from pkg_pipeline.memory.text.language_data import pattern, table
 from pkg_pipeline.memory.text.name_forms import inflections
 
 ENOUGH = 0.3
-"""A weight below this says too little: such people are acquaintances."""
+"""Lower weights give ``acquaintance``."""
 SAME_ORGANISATION = 1.5
 SAID_IN_FACTS = 1.5
 NAMED_AS_FAMILY = 3.0
 INFORMAL_TONE = 0.4
 FORMAL_TONE = 0.2
 TRADE_WITHOUT_DIRECTION = 0.5
-"""Of the weight of trade where nobody's side of it is known: the share that counts for either side."""
+"""Share of trade's weight for each side where the side is unknown."""
 
 _CLAUSE = re.compile(r"[.!?;。！？；\n]+")
 _INFORMAL = frozenset(("informal", "positive"))
@@ -39,7 +38,7 @@ def _patterns(language: Language) -> Patterns:
 
 
 def relationship_type(source: ProfileInput) -> RelationshipType:
-    """The type with the greatest weight; ``acquaintance`` where none has enough."""
+    """The type with the greatest weight; ``acquaintance`` if none has enough."""
     heard, facts = _patterns(source.language), "\n".join(source.facts)
     votes, direction = _votes(source, heard), _direction(source, heard)
     by_client = 1.0 if direction > 0 else TRADE_WITHOUT_DIRECTION if direction == 0 else 0.0
@@ -56,12 +55,12 @@ def relationship_type(source: ProfileInput) -> RelationshipType:
         "friend": votes["personal"] + INFORMAL_TONE * warmth,
         "other": 1.3 * votes["family"] * (votes["family"] >= 0.5) + NAMED_AS_FAMILY * is_kin,
     }
-    best = max(weights, key=lambda one: weights[one])  # the first of equals, in this order
+    best = max(weights, key=lambda one: weights[one])  # the first of equals
     return best if weights[best] >= ENOUGH else "acquaintance"
 
 
 def _votes(source: ProfileInput, heard: Patterns) -> Mapping[str, float]:
-    """Shares of the summaries, 0–1, that speak of each thing or in each tone."""
+    """Shares of the summaries, 0–1, with each signal or tone."""
     votes: dict[str, float] = defaultdict(float)
     share = 1.0 / max(1, len(source.summaries))
     for summary in source.summaries:
@@ -74,9 +73,9 @@ def _votes(source: ProfileInput, heard: Patterns) -> Mapping[str, float]:
 
 
 def _direction(source: ProfileInput, heard: Patterns) -> int:
-    """How often the other buys, less how often they sell. What I buy, they sell.
+    """The other's purchases less sales, counting mine the other way.
 
-    A clause shows the side of the name which stands last before the verb, an open item that of its owner.
+    By the last name before the verb in a clause; of an open item, its owner.
     """
     them, me = _named(source.entity), _named(source.self_person)
     direction = 0
@@ -99,7 +98,7 @@ def _last(names: re.Pattern[str] | None, text: str) -> int:
 
 
 def _named(person: Person | None) -> re.Pattern[str] | None:
-    """How a person is named as the doer: the whole name or a part of it, in any case."""
+    """Matches a person's name or a part of it, in any case."""
     if person is None:
         return None
     parts = [part for part in re.split(r"[\s,.()]+", person.name) if len(part) > 1]

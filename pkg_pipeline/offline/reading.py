@@ -1,7 +1,4 @@
-"""A conversation as the offline summariser reads it: lines, sentences, terms, who is named, and its form.
-
-Every sentence is a verbatim piece of its message, so that it can be quoted. What matters is judged elsewhere.
-"""
+"""A conversation as lines, verbatim sentences and terms, with names and its form."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ from pkg_pipeline.memory.records import Language, Person, SourceMessage, Summary
 from pkg_pipeline.offline.phrases import phrases
 
 MAX_MESSAGE_CHARS = 20_000
-"""How much of one message is read; what lies behind is a pasted file rather than speech."""
+"""Characters read of one message."""
 MAX_SENTENCE_CHARS = 600
-"""The longest quote an answer may hold (``prompts.interaction_summary``); longer pieces are cut at a space."""
+"""The longest quote allowed (``prompts.interaction_summary``); longer ones are cut at a space."""
 FRAGMENT_WORDS = 12
-"""Messages that are shorter than this on average are pieces of sentences."""
+"""A smaller mean of words makes speech fragmentary."""
 MOST_NAMED = 50
-"""More than this many names are not looked for in every sentence (P34: a larger group is not summarised anyway)."""
+"""Most names searched in every sentence (larger groups are not summarised, P34)."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff"
 _COUNTED = re.compile(rf"[{_CJK}]|[^\W_]+(?:['’-][^\W_]+)*")
@@ -35,7 +32,7 @@ _URL = re.compile(r"(?:https?://|www\.)\S+")
 
 @lru_cache(maxsize=4096)
 def language_of(text: str, fallback: Language) -> Language:
-    """The language of one text by its script; Latin text in a Chinese or Russian chat is English."""
+    """The language of one text by its script; Latin text is English."""
     chinese = len(re.findall(rf"[{_CJK}]", text))
     russian = len(re.findall(r"[а-яёА-ЯЁ]", text))
     latin = len(re.findall(r"[a-zA-Z]", text))
@@ -47,7 +44,7 @@ def language_of(text: str, fallback: Language) -> Language:
 
 
 def count_words(text: str) -> int:
-    """Words of a text in any script; a CJK character counts as one (P13: at most 200)."""
+    """Words in any script; a CJK character is one (P13: at most 200)."""
     return len(_COUNTED.findall(text))
 
 
@@ -64,7 +61,7 @@ def _stem(word: str, language: Language) -> str:
 
 
 def words_of(text: str, language: Language) -> list[str]:
-    """Words in lower case; Chinese is cut by rjieba."""
+    """Words in lower case; Chinese is segmented by rjieba."""
     text = _URL.sub(" ", text.lower().replace("’", "'").replace("_", " "))
     if language != "zh":
         return _LATIN_OR_CYRILLIC.findall(text)
@@ -74,7 +71,7 @@ def words_of(text: str, language: Language) -> list[str]:
 
 
 def terms_of(text: str, language: Language) -> tuple[str, ...]:
-    """The content words of a text as stems, without stopwords and single letters, in order."""
+    """Stems of content words in order."""
     stop = phrases(language).stopwords
     kept = (word for word in words_of(text, language) if word not in stop)
     if language == "zh":
@@ -84,7 +81,7 @@ def terms_of(text: str, language: Language) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A verbatim piece of one message. ``line`` is the message's index, ``place`` the sentence's inside it."""
+    """A verbatim piece of a message; ``line``: index of the message, ``place``: index in it."""
 
     line: int
     place: int
@@ -96,7 +93,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message with its sentences. ``is_data`` marks what gives orders to its reader (B15): never repeated."""
+    """One message with its sentences; ``is_data``: gives orders (B15), never repeated."""
 
     index: int
     message: SourceMessage
@@ -134,7 +131,7 @@ def _pieces(text: str, language: Language) -> list[str]:
 
 @dataclass(frozen=True)
 class Reading:
-    """The whole conversation, read once. All properties are of its form, never of its subject."""
+    """The whole conversation, read once."""
 
     source: SummaryInput
     lines: tuple[Line, ...]
@@ -145,7 +142,7 @@ class Reading:
 
     @cached_property
     def heard(self) -> tuple[tuple[Line, Sentence], ...]:
-        """Every sentence with its line, without what gives orders to its reader."""
+        """Every sentence with its line, without lines that give orders."""
         return tuple((line, sentence) for line in self.lines if not line.is_data for sentence in line.sentences)
 
     @property
@@ -158,7 +155,7 @@ class Reading:
 
     @cached_property
     def speakers(self) -> tuple[Person, ...]:
-        """Who speaks, by how much they say, most first."""
+        """Speakers by how much they say."""
         said: dict[Person, int] = {}
         for line in self.lines:
             said[line.speaker] = said.get(line.speaker, 0) + sum(s.words for s in line.sentences)
@@ -166,34 +163,34 @@ class Reading:
 
     @cached_property
     def is_bulletin(self) -> bool:
-        """Many senders who say one thing each and answer nobody, as letters in a pile: nobody takes up anything."""
+        """Many senders who write once and answer nobody, as newsletters."""
         return len(self.lines) >= 4 and len(self.speakers) >= 0.7 * len(self.lines)
 
     @cached_property
     def is_meeting(self) -> bool:
-        """A long talk of three or more: transcribed speech or a busy group, in which most lines are not to be kept."""
+        """A long talk of three or more: a transcript or a busy group."""
         return len(self.speakers) >= 3 and self.words >= 1500
 
     @cached_property
     def is_fragmentary(self) -> bool:
-        """Messages are pieces of sentences, as a recogniser or a hurried typist sends them."""
+        """Whether messages are pieces of sentences."""
         lengths = [sum(s.words for s in line.sentences) for line in self.lines] or [0]
         return len(self.lines) > 100 and statistics.fmean(lengths) <= FRAGMENT_WORDS
 
     def position(self, line: int) -> float:
-        """Where a line stands, 0 to 1."""
+        """Relative position of a line, 0 to 1."""
         return line / max(1, len(self.lines) - 1)
 
     @cached_property
     def _known(self) -> tuple[Person, ...]:
-        """Who is looked for by name: all, or in a crowd those who speak most."""
+        """People searched by name; in a crowd those who speak most."""
         return self.source.participants if len(self.source.participants) <= MOST_NAMED else self.speakers[:MOST_NAMED]
 
     def others_than(self, person: Person) -> tuple[Person, ...]:
         return tuple(p for p in self._known if p.entity_id != person.entity_id)
 
     def addressee(self, line: Line) -> Person | None:
-        """Who a line speaks to: the only other, or whoever spoke just before somebody took the word."""
+        """The addressee: the only other person, or the previous speaker."""
         others = self.others_than(line.speaker)
         if len(others) == 1:
             return others[0]
@@ -211,7 +208,7 @@ def _zone(name: str) -> ZoneInfo | type(UTC):  # type: ignore[valid-type]
 
 
 def read(source: SummaryInput) -> Reading:
-    """Cuts a conversation into lines and sentences. Linear in its length."""
+    """Splits a conversation into lines and sentences. Linear."""
     zone = _zone(source.timezone)
     lines: list[Line] = []
     ordering = ordering_numbers([replace(m, text=m.text[:MAX_MESSAGE_CHARS]) for m in source.messages])
@@ -226,12 +223,9 @@ def read(source: SummaryInput) -> Reading:
     return Reading(source, tuple(lines))
 
 
-# ── participants by the forms in which chats name them: first names, @handles, Russian cases ──
-
-
 @lru_cache(maxsize=2048)
 def _forms(name: str) -> re.Pattern[str] | None:
-    """A pattern for a name: whole, by its first word, with Russian case endings, or the Chinese given name."""
+    """Matches a name: whole, first word, Russian cases, Chinese given name."""
     parts = [p for p in re.split(r"[\s,.()]+", name) if len(p) > 1]
     if not parts:
         return None
@@ -253,13 +247,12 @@ def _found(text: str, person: Person) -> re.Match[str] | None:
 
 
 def named_in(text: str, people: Sequence[Person]) -> Person | None:
-    """The participant named first in a text."""
     hits = [(m.start(), i) for i, person in enumerate(people) if (m := _found(text, person))]
     return people[min(hits)[1]] if hits else None
 
 
 def vocative(line: Line, people: Sequence[Person]) -> Person | None:
-    """Who is called by name: ``@name``, a name at the beginning or end of a sentence, or set off by a comma."""
+    """Who is addressed by name: ``@name``, at the edge of a sentence, or between commas."""
     for sentence in line.sentences:
         for person in people:
             if m := _found(sentence.text, person):

@@ -1,7 +1,4 @@
-"""Telling in the third person what somebody said in the first, where that can be done without changing the sense.
-
-English only: its verbs need two endings. Russian and Chinese sentences are shown as said, with the speaker before them.
-"""
+"""Rewrites first-person speech in the third person (English only), else quotes it after the speaker's name."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _QUOTING = re.compile(r"[\"“”«»]")
 
 @cache
 def _words(name: str) -> Any:
-    """An entry of English's ``third_person.toml``: a compiled pattern, a set of words or the table of fixed forms."""
+    """An entry of English's ``third_person.toml``."""
     english = table("offline", "en", "third_person")
     if name in english["patterns"]:
         return pattern(english["patterns"][name])
@@ -35,7 +32,7 @@ def _titles() -> frozenset[str]:
 
 
 def conjugate(verb: str) -> str:
-    """The third person of an English verb as it stands after "I"; past forms and modals stay. ``go`` → ``goes``."""
+    """The third person of an English verb after "I" (``go`` → ``goes``); past forms and modals stay."""
     low = verb.lower()
     if low in _words("fixed"):
         return _words("fixed")[low]
@@ -47,7 +44,7 @@ def conjugate(verb: str) -> str:
 
 
 def third_person(text: str, speaker: str, hearer: str | None) -> str:
-    """Said by Ann to Tom, "I'll call you" becomes "Ann will call Tom"; without a hearer "you" stays."""
+    """``text`` in the third person: "I'll call you" → "Ann will call Tom"; "you" stays without a hearer."""
 
     def subject(m: re.Match[str]) -> str:
         is_you = m["subject"].lower() == "you"
@@ -89,7 +86,7 @@ def _english(text: str, speaker: str, hearer: str | None) -> str | None:
 
 
 def ended(text: str, language: Language) -> str:
-    """A text as a sentence: its first letter large, a mark at its end."""
+    """A text as a sentence: capital first letter, final mark."""
     text = text.strip(" ,，;；、-–—")
     if not text:
         return text
@@ -98,7 +95,7 @@ def ended(text: str, language: Language) -> str:
 
 
 def first_name(person: Person, reading: Reading) -> str:
-    """A name short enough for a summary: the first word of a personal name, where no one else shares it."""
+    """The first word of a personal name if unique."""
     name = re.sub(r"(?<=\w)\.(?=\s)", "", person.name)  # "Hon." would read as the end of a sentence
     parts, people = name.split(), reading.source.participants
     is_personal = len(parts) == 2 and all(part[:1].isupper() and part.isalpha() for part in parts)
@@ -110,7 +107,7 @@ def first_name(person: Person, reading: Reading) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A piece of speech as a sentence of a summary: ``told`` in the third person, else ``said`` after a name."""
+    """Speech as a sentence of a summary: ``told`` in the third person, else ``said`` after a name."""
 
     speaker: str
     text: str
@@ -118,7 +115,7 @@ class Told:
 
 
 def retell(text: str, sentence: Sentence, reading: Reading, *, budget: int = 60) -> Told:
-    """One piece of speech, without fillers, in at most about ``budget`` words."""
+    """One piece of speech without fillers, in at most about ``budget`` words."""
     line = reading.lines[sentence.line]
     speaker = first_name(line.speaker, reading)
     hearer = None
@@ -133,7 +130,7 @@ def retell(text: str, sentence: Sentence, reading: Reading, *, budget: int = 60)
 
 
 def sentence_of(told: Sequence[Told], reading: Reading) -> str:
-    """Pieces of one speaker and one kind as one sentence: the name once, semicolons between."""
+    """Pieces of one speaker and kind as one sentence, joined by semicolons."""
     first = told[0]
     out = first.text
     for piece in told[1:]:
@@ -144,7 +141,7 @@ def sentence_of(told: Sequence[Told], reading: Reading) -> str:
 
 
 def runs_of(told: Sequence[Told]) -> list[list[Told]]:
-    """Pieces in order, those of one speaker and one kind that follow one another together: each run is one sentence."""
+    """Consecutive pieces of one speaker and kind."""
     runs: list[list[Told]] = []
     for piece in told:
         if runs and (runs[-1][-1].speaker, runs[-1][-1].is_told) == (piece.speaker, piece.is_told):
@@ -155,7 +152,7 @@ def runs_of(told: Sequence[Told]) -> list[list[Told]]:
 
 
 def clipped(text: str, budget: int) -> str:
-    """A text of at most ``budget`` words; cut at a clause where possible, marked by an ellipsis."""
+    """At most ``budget`` words, cut at a clause if possible, with an ellipsis."""
     if count_words(text) <= budget:
         return text
     kept = ""

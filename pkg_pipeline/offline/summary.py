@@ -1,7 +1,4 @@
-"""The summary text: two to four sentences in the conversation's language, at most 200 words (P13).
-
-Which pieces of speech are told is decided here by coverage, centrality and importance; how is ``retelling``.
-"""
+"""The summary text: two to four sentences in the conversation's language, at most 200 words (P13)."""
 
 from __future__ import annotations
 
@@ -21,16 +18,15 @@ from pkg_pipeline.offline.retelling import Told, clipped, first_name, retell, ru
 from pkg_pipeline.offline.weighing import has_money, is_question, plain
 
 MOST_WORDS = 190
-"""Below the limit of 200, since a gate may count a hyphen differently."""
+"""Below the limit of 200: the gate may count hyphens differently."""
 MOST_CHARACTERS = 270
-"""The same in Chinese, where the gate takes one and a half characters for a word."""
+"""For Chinese: the gate takes one and a half characters for a word."""
 MOST_SENTENCES = 4
 WORDS_AT_LEAST = 16
 WORDS_PER_ROOT = 1.85
 CHINESE_FACTOR = 3.2
-"""A Chinese character counts as a word; the same content takes more of them."""
+"""Chinese characters count as words; the same content takes more of them."""
 MOST_PIECES = 7
-"""Pieces of one speaker that follow one another are told in one sentence."""
 MEETING_PIECE_WORDS = 7
 UNIT_WORDS = 45
 UNIT_CHARACTERS = 80
@@ -38,20 +34,17 @@ QUESTION_GAIN = 0.6
 CITED_GAIN = 1.5
 MONEY_GAIN = 1.15
 IDLE_GAIN = 0.4
-"""Greetings, thanks and the like carry little."""
 TOLD_GAIN = 1.6
-"""What can be told in the third person reads as a summary should."""
 SHORTNESS_POWER = 0.6
 CHAT_SHORTNESS_POWER = 0.2
 CHINESE_SHORTNESS_POWER = 1.0
-"""Chinese talk runs on in long sentences, of which the dense ones say as much; from this many characters on."""
+"""For Chinese talk from ``CHINESE_TALK_CHARACTERS`` on: 0 takes the longest pieces, 1 the densest per word."""
 CHINESE_TALK_CHARACTERS = 400
-"""0 takes the longest pieces, 1 the densest per word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A piece of speech that may be told: one sentence, or neighbouring fragments of one speaker."""
+    """A sentence, or neighbouring fragments of one speaker."""
 
     sentence: Sentence
     text: str
@@ -60,18 +53,18 @@ class Unit:
 
 
 def most_words(language: Language) -> int:
-    """How long a summary may be, in words; in Chinese in characters."""
+    """Length limit in words; in Chinese in characters."""
     return MOST_CHARACTERS if language == "zh" else MOST_WORDS
 
 
 def budget_words(reading: Reading) -> int:
-    """How long a summary should be: it grows with the root of what was said."""
+    """Target length: grows with the square root of the input."""
     factor = CHINESE_FACTOR if reading.language == "zh" else 1.0
     return min(most_words(reading.language), round(WORDS_AT_LEAST + factor * WORDS_PER_ROOT * math.sqrt(reading.words)))
 
 
 def _cleaned(text: str, language: Language) -> str:
-    """Without fillers, opening words, words said twice and beginnings of words that were broken off."""
+    """Without fillers, opening words, repeated and broken-off words."""
     text = re.sub(r"\s+", " ", plain(text, language))
     text = re.sub(r"\b(\w+(?:'\w+)?)(?:[ ,]+\1\b)+", r"\1", text, flags=re.IGNORECASE)
     stop = phrases(language).stopwords
@@ -87,7 +80,7 @@ def _unit(sentence: Sentence, text: str) -> Unit:
 
 
 def units_of(reading: Reading) -> list[Unit]:
-    """Sentences, or in fragmentary speech runs of one speaker's fragments of up to ``UNIT_WORDS`` words."""
+    """Sentences, or runs of one speaker's fragments of up to ``UNIT_WORDS`` words."""
     pieces: list[tuple[Sentence, str]] = []
     for _, sentence in reading.heard:
         text = _cleaned(sentence.text, sentence.language)
@@ -102,7 +95,7 @@ def units_of(reading: Reading) -> list[Unit]:
 
 
 def _telling(units: list[Unit], reading: Reading) -> list[Unit]:
-    """Without what is too short to tell anything; everything that has content, where nothing is longer."""
+    """Without units too short to tell anything, if there are longer ones."""
     least = MEETING_PIECE_WORDS if reading.is_meeting else 3
     own = [u for u in units if u.terms and u.sentence.language == reading.language]
     units = own or units  # a summary is in the conversation's language (B9)
@@ -149,7 +142,7 @@ def overview(reading: Reading, topics: Sequence[str]) -> str:
 
 
 def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float]) -> str:
-    """The summary; never empty. ``cited`` are line indices on which decisions and duties rest, with their scores."""
+    """The summary, never empty; ``cited``: line indices of evidence with scores."""
     units = units_of(reading)
     if not units:
         return phrases(reading.language).templates["empty"].format(who=_names(reading))
@@ -196,7 +189,7 @@ def _piece_limit(reading: Reading, left: int) -> int:
 
 
 def fits(text: str, sentences_at_most: int = MOST_SENTENCES) -> bool:
-    """Whether a summary keeps to the gate's own counts of words and sentences."""
+    """Whether a summary is within the gate's limits."""
     return word_count(text) <= MOST_WORDS and len(sentences(text)) <= sentences_at_most
 
 

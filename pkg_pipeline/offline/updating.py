@@ -1,7 +1,4 @@
-"""Updates and merges without a model: what new messages add, which open duties they say are done, many texts as one.
-
-How a single conversation is read and answered is in the modules beside this one.
-"""
+"""Updates and merges without a model."""
 
 from __future__ import annotations
 
@@ -27,10 +24,10 @@ from pkg_pipeline.prompts.interaction_summary_merge import MergeAnswer
 from pkg_pipeline.prompts.interaction_summary_update import AnswerKnown, UpdateAnswer
 
 NEW_POINTS = 3
-"""So many key points a handful of new messages adds at most."""
+"""Most key points added by an update."""
 
 BARE_TERMS = 2
-"""A "done" with no more content words than this says nothing of what is done."""
+"""At most this many content words: a "done" that does not say what is done."""
 
 MERGED_POINTS = 7
 SHORTNESS_POWER = 0.2
@@ -38,7 +35,7 @@ QUOTE_CHARS = 600
 
 
 def answer_update(update: UpdateInput, answered: Callable[[SummaryInput], Answer]) -> UpdateAnswer:
-    """The known items kept or closed, and what the new messages add. ``answered`` reads a conversation as always."""
+    """Known items kept or closed, and what the new messages add; ``answered`` reads a conversation."""
     shown = answered(update.source)
     fresh = answered(replace(update.source, messages=update.new_messages))
     new = update.new_numbers
@@ -55,7 +52,7 @@ def answer_update(update: UpdateInput, answered: Callable[[SummaryInput], Answer
 
 
 def _with(known: str, fresh: str, language: Language) -> str:
-    """What was told, and the first sentence about the new: at most four sentences and the usual length."""
+    """The known text and the first new sentence, within four sentences."""
     told, added = sentences(known), sentences(fresh)[:1]
     if comparable(added[0]) in {comparable(sentence) for sentence in told}:
         return known
@@ -88,7 +85,7 @@ def _known(update: UpdateInput) -> list[AnswerKnown]:
 
 
 def _finished(sentence: Sentence, line: Line, still_open: dict[str, ActionItem], reading: Reading) -> list[str]:
-    """Which open duties a sentence says are done: by words that recur, or the speaker's only one by a bare "done"."""
+    """Open items that a sentence says are done: by recurring words, or the speaker's only one by a bare "done"."""
     said = phrases(sentence.language).done.search(sentence.text)
     if said is None or is_question(sentence.text):
         return []
@@ -116,7 +113,7 @@ def _is_owner(item: ActionItem, line: Line, reading: Reading) -> bool:
 
 
 def answer_merge(merge: MergeInput) -> MergeAnswer:
-    """One text of many: of each quarter the sentence that together say most, and the points that most parts name."""
+    """One text of many: the sentences of best coverage per quarter, and the most frequent points."""
     language = merge.source.language
     told = [
         (index * MOST_SENTENCES // len(merge.parts), sentence)
@@ -138,7 +135,7 @@ def answer_merge(merge: MergeInput) -> MergeAnswer:
 
 
 def _points(merge: MergeInput) -> list[str]:
-    """What most parts name, in the order in which it was first named."""
+    """The most frequent key points, in order of first mention."""
     shown: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for part in merge.parts:

@@ -1,8 +1,4 @@
-"""How much a sentence speaks like a duty or a decision: a hand-weighted linear model over general features.
-
-Only single sentences are weighed here; who answers whom, and how many items a conversation may hold, is decided in
-``actions`` and ``decisions``.
-"""
+"""Scores of single sentences as duty or decision: a hand-weighted linear model over general features."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.phrases import Giver, Signal, mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
 
-# Features beside the phrase tables, in log-odds. Set by hand, checked by benchmarks/extraction_quality.
+# Weights in log-odds, set by hand, checked by benchmarks/extraction_quality.
 DATE_WEIGHT = 0.8
 DEADLINE_WEIGHT = 0.6
 MONEY_WEIGHT = 0.4
@@ -27,15 +23,14 @@ NEGATION_WEIGHT = -0.9
 PAST_WEIGHT = -0.8
 AHEAD_WEIGHT = 0.8
 DONE_WEIGHT = -1.5
-"""What is reported as done is no duty any more."""
 WORK_PRODUCT_WEIGHT = 0.4
 SECOND_SIGNAL_SHARE = 0.5
-"""The strongest signal counts in full, each further one by this share, since they overlap."""
+"""Share of further signals beside the strongest, since they overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What a sentence scored and which turns of phrase fired, strongest first."""
+    """A score and the phrases that fired, strongest first."""
 
     sentence: Sentence
     score: float
@@ -58,7 +53,7 @@ def is_question(text: str) -> bool:
 
 
 def asks_for_facts(sentence: Sentence) -> bool:
-    """A question for when, what or who: it neither proposes nor requests anything but its answer."""
+    """Whether a question asks for facts (when, what, who) and proposes nothing."""
     text = plain(sentence.text, sentence.language)
     return is_question(sentence.text) and mark("fact_question").search(text) is not None
 
@@ -94,13 +89,13 @@ def _form(sentence: Sentence) -> float:
 
 
 def plain(text: str, language: Language) -> str:
-    """A sentence without its fillers and its opening words, for matching and for showing."""
+    """A sentence without fillers and opening words."""
     table = phrases(language)
     return table.opener.sub("", table.filler.sub("", text)).strip(" ,，、-–—")
 
 
 def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
-    """How much a sentence hands out or takes on a duty; None where nothing speaks for it."""
+    """How much a sentence assigns or accepts a duty; None without any signal."""
     table = phrases(sentence.language)
     text = plain(sentence.text, sentence.language)
     fired = [signal for signal in table.actions if signal.pattern.search(text)]
@@ -118,7 +113,7 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
 
 
 def weigh_decision(sentence: Sentence, line: Line) -> Weighed | None:
-    """How much a sentence states what was settled; a question settles nothing by itself."""
+    """How much a sentence states a decision."""
     table = phrases(sentence.language)
     fired = [signal for signal in table.decisions if signal.pattern.search(sentence.text)]
     if not fired:
@@ -129,6 +124,6 @@ def weigh_decision(sentence: Sentence, line: Line) -> Weighed | None:
 
 
 def late_bonus(reading: Reading, line: int, weight: float) -> float:
-    """Long talks settle and assign near their end: grows with the square of the position, and with the length."""
+    """Long talks decide near their end: grows with the squared position and the length."""
     size = min(1.0, max(0.0, math.log2(max(1, len(reading.lines)) / 40) / 3))
     return weight * size * reading.position(line) ** 3

@@ -1,7 +1,6 @@
-"""What all prompts share: their words, their two turns, strict answers, and how a broken one is spoken of.
+"""What all prompts share: words, the system and user turns, strict answers, validation errors.
 
-The words lie in ``languages/LANGUAGE/PROMPT.toml``. The rules stand in the system turn and are the same for all of a
-language; what somebody else wrote, names included, stands in the user turn between fences (B15).
+Words are in ``languages/LANGUAGE/PROMPT.toml``; content of others stands fenced in the user turn only (B15).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Record = TypeVar("Record")
 
 
 class AnswerInvalid(ValueError):
-    """An answer that is no JSON of the schema (B9). ``problem`` names the broken places and none of its words."""
+    """No JSON of the schema (B9); ``problem`` names the places, without content."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -39,10 +38,7 @@ class Strict(BaseModel):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The words of an answer. Raises ``AnswerInvalid`` for anything but exact JSON of the schema.
-
-        Nothing is repaired: what cannot be read is a failure, never "nothing" (B9).
-        """
+        """The parsed answer. ``AnswerInvalid`` for anything but exact JSON of the schema; nothing is repaired (B9)."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -53,7 +49,7 @@ class Strict(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RenderedPrompt:
-    """``system`` holds our words only; ``user`` holds theirs, fenced."""
+    """``system``: our words only; ``user``: theirs, fenced."""
 
     system: str
     user: str
@@ -61,20 +57,19 @@ class RenderedPrompt:
 
 @cache
 def words_of(prompt: str, language: str) -> Words:
-    """What the prompt says in a language, by name; some texts have named places to fill in."""
+    """The texts of a prompt in a language, by name."""
     return {name: text for name, text in table("prompts", language, prompt).items() if name != "patterns"}
 
 
 def digest_of(words: Any, model: type[Strict]) -> str:
-    """A hash of every word that a prompt can say: it must not change while its ``VERSION`` does not."""
+    """A hash of all words and the schema; constant while ``VERSION`` is."""
     said = [words, model.model_json_schema()]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 def insisting(words: Words, model: type[Strict], problem: str | None) -> str:
-    """The second attempt's last words (P19): they insist on the form and name what was wrong last time.
-
-    ``problem`` is ``AnswerInvalid.problem`` or the gate's reason: nothing that an answer said rides on it.
+    """The last words of a second attempt (P19), with the ``problem`` of the first (``AnswerInvalid.problem`` or the
+    gate's reason; no content).
     """
     schema = json.dumps(model.model_json_schema(), ensure_ascii=False, separators=(",", ":"))
     plain = " ".join((problem or "").replace("<", "").replace(">", "").split())[:MOST_PROBLEM_CHARS]
@@ -82,14 +77,14 @@ def insisting(words: Words, model: type[Strict], problem: str | None) -> str:
 
 
 def candidate(kind: Callable[..., Record], item: Strict) -> Record:
-    """An item as the gate's record of the same fields; the cited messages or summaries are its ``numbers``."""
+    """An item as the gate's record; citations become ``numbers``."""
     fields = dict(item)
     cited = next(name for name in ("message_ids", "summary_numbers") if name in fields)
     return kind(numbers=tuple(fields.pop(cited)), **fields)
 
 
 def _problem_of(error: ValidationError, model: type[Strict]) -> str:
-    """Where and what, without the answer's own words: an unknown key could be an injected sentence."""
+    """Where and what, without content: even an unknown key could be injected."""
     schema = model.model_json_schema()
     known = {name for part in (schema, *schema.get("$defs", {}).values()) for name in part["properties"]}
     places: list[str] = []

@@ -1,4 +1,4 @@
-"""How a conversation stands in a prompt: who took part and what was said, each a fenced line, in local time."""
+"""A conversation in a prompt: participants and messages as fenced lines, in local time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pkg_pipeline.prompts.answers import Words, words_of
 PARTICIPANTS_BLOCK = "PARTICIPANTS"
 MESSAGES_BLOCK = "MESSAGES"
 RULED_IN = ("en", "ru")
-"""Other conversations take the English rules, with an order to answer in their language."""
+"""Other languages take the English rules and an order to answer in their own."""
 
 
 class Conversation(Protocol):
@@ -37,38 +37,36 @@ class Conversation(Protocol):
 
 
 def rules_language(language: Language) -> str:
-    """In which language the rules are given."""
+    """The language of the rules."""
     return language if language in RULED_IN else "en"
 
 
 def shared_words(language: Language) -> Words:
-    """What prompts of conversations say alike, in the language itself: a word that it lacks is English."""
+    """Shared words in the language, missing ones in English."""
     return {**words_of("interaction_summary", "en"), **words_of("interaction_summary", language)}
 
 
 def answer_in(source: Language, words: Words) -> str:
-    """The order to answer in the conversation's language."""
     return words["answer_chinese" if source == "zh" else "answer_language"]
 
 
 def opening(text: str, source: Conversation, words: Words, **places: int) -> str:
-    """An opening sentence with its places filled in: when, where, and what ``places`` are given."""
+    """An opening sentence filled with time, place and ``places``."""
     zone = ZoneInfo(source.timezone)
     started, ended = (local_time(moment, zone, words) for moment in (source.started_at, source.ended_at))
     return text.format(started=started, ended=ended, timezone=source.timezone, **places)
 
 
 def participants(source: Conversation, words: Words) -> list[str]:
-    """Who took part, under its heading."""
     names_me = any(person.is_self for person in source.participants)
     heading = words["participants_with_me" if names_me else "participants_without_me"]
     return [heading, fencing.fence(PARTICIPANTS_BLOCK, map(person_line, source.participants), seed=source.input_hash)]
 
 
 def messages(source: Conversation, words: Words, more: Mapping[int, Mapping[str, bool]] | None = None) -> str:
-    """What was said, fenced; ``more`` are further fields by the message's number.
+    """The messages, fenced; ``more``: further fields by message number.
 
-    Where somebody bears the owner's name, each message says whether it is the owner's.
+    With a namesake of the owner, each message says whether it is the owner's.
     """
     zone = ZoneInfo(source.timezone)
     says_whose = has_namesake(source.participants)
@@ -90,19 +88,18 @@ def messages(source: Conversation, words: Words, more: Mapping[int, Mapping[str,
 
 
 def person_line(person: Person) -> str:
-    """One who took part, as a fenced line."""
     return fencing.encode(
         {"name": person.name, "is_me": person.is_self, "type": person.type, "organization": person.organization}
     )
 
 
 def has_namesake(people: Sequence[Person]) -> bool:
-    """Whether somebody bears the owner's name."""
+    """Whether somebody has the owner's name."""
     own = {plain(person.name) for person in people if person.is_self}
     return any(plain(person.name) in own for person in people if not person.is_self)
 
 
 def local_time(moment: datetime, zone: ZoneInfo, words: Words) -> str:
-    """As messages are dated: by the local clock, with the day of the week."""
+    """Local time with the day of the week."""
     local = moment.astimezone(zone)
     return f"{words['weekdays'][local.weekday()]} {local:%Y-%m-%d %H:%M}"

@@ -1,8 +1,6 @@
-"""Fencing: how words of a conversation enter a prompt as data (B15), and how they are found in it again.
+"""Fencing of content in prompts as data (B15): one JSON object a line between two marker lines.
 
-Here is the shape only: one JSON object a line between two marker lines. What a prompt says about it is in that
-prompt's file. A text cannot leave its line (JSON escapes the line ends) nor close the fence (its marker hangs on a
-hash of all the texts, and three angle brackets never stand unescaped between the lines).
+JSON escapes line ends; the marker depends on a hash of the texts, and ``<<<`` is always escaped.
 """
 
 from __future__ import annotations
@@ -18,21 +16,21 @@ MARKER_HEX_DIGITS = 24
 _ESCAPED = re.compile(
     "<<<|>>>|["
     "\u007f-\u009f"  # C1 controls, NEL among them
-    "\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff"  # line ends, direction marks, invisibles
-    "\ud800-\udfff"  # lone surrogates: no UTF-8, no request
-    "\U000e0000-\U000e007f"  # tag characters: text that a model reads and a person does not see
+    "\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff"  # line ends, direction marks, invisible characters
+    "\ud800-\udfff"  # lone surrogates: not encodable in UTF-8
+    "\U000e0000-\U000e007f"  # tag characters: read by models, invisible to people
     "]"
 )
 _OPENING = re.compile(r"^<<<(?P<name>[A-Z]+) (?P<marker>[0-9a-f]{24})>>>$")
 
 
 def marker(seed: str) -> str:
-    """What the fences of one prompt are recognised by. ``seed`` is the hash of the texts inside them."""
+    """The marker of one prompt's fences; ``seed``: the hash of the fenced texts."""
     return hashlib.sha256(f"fence\0{seed}".encode("utf-8", "replace")).hexdigest()[:MARKER_HEX_DIGITS]
 
 
 def encode(record: Mapping[str, Any]) -> str:
-    """One record as one line of JSON in readable letters; what is invisible or could end a line is escaped."""
+    """One record as one line of readable JSON; invisible characters and line ends are escaped."""
     line = json.dumps(record, ensure_ascii=False, separators=(", ", ": "))
     return _ESCAPED.sub(lambda match: "".join(_escape(character) for character in match.group()), line)
 
@@ -46,16 +44,13 @@ def _escape(character: str) -> str:
 
 
 def fence(name: str, lines: Iterable[str], *, seed: str) -> str:
-    """``lines`` between the opening and closing line of the block ``name`` (capital letters)."""
+    """``lines`` between the fences of the block ``name`` (capital letters)."""
     mark = marker(seed)
     return "\n".join((f"<<<{name} {mark}>>>", *lines, f"<<<END {mark}>>>"))
 
 
 def read(prompt: str) -> dict[str, list[dict[str, Any]]]:
-    """The fenced records of a prompt by block name, for doubles and tests that play the model's part.
-
-    Raises ``ValueError`` for a block without an end or a line that is no JSON object.
-    """
+    """The fenced records of a prompt by block name. ``ValueError``: no end of a block, or no JSON object in a line."""
     blocks: dict[str, list[dict[str, Any]]] = {}
     lines = iter(prompt.split("\n"))
     for line in lines:

@@ -1,4 +1,4 @@
-"""The prompt of one interaction's summary (P13): its version, answer model and turns. No client."""
+"""The prompt of an interaction's summary (P13)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pkg_pipeline.prompts.answers import (
 )
 
 VERSION = "interaction_summary/1"
-"""Part of the input hash and of the asset's code version: a change makes what it made stale (B5)."""
+"""Part of the input hash and code version: a change makes summaries stale (B5)."""
 
 SCHEMA_VERSION = 1
-"""Raised with every change of the answer's form, and stored beside what was made with it (B5)."""
+"""Raised with every change of the answer's form (B5)."""
 
 MAX_OUTPUT_TOKENS = 3000
-"""Room for one answer: 200 words of summary and some dozens of items with their quotes."""
+"""For 200 words of summary and some dozens of items."""
 
 
 class AnswerDecision(Strict):
@@ -101,7 +101,6 @@ def render(source: SummaryInput, *, strict: bool = False, problem: str | None = 
 
 
 def to_candidate(answer: Answer) -> CandidateSummary:
-    """The answer in the gate's words: plain frozen records."""
     return CandidateSummary(
         summary=answer.summary,
         key_points=tuple(answer.key_points),

@@ -1,7 +1,4 @@
-"""The prompt that tells the summaries of a long conversation's windows as one (P18): version, answer model and turns.
-
-Only the text is asked for: items and their evidence are merged by rule and never pass through this answer.
-"""
+"""The prompt that merges the summaries of a long conversation's windows (P18); items are merged by rule."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from pkg_pipeline.prompts import conversation, fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, words_of
 
 VERSION = "interaction_summary_merge/1"
-"""Stands in the ledger: an answer is kept under it (B8)."""
+"""Part of the replay key (B8)."""
 
 MAX_OUTPUT_TOKENS = 1200
 PARTS_BLOCK = "PARTS"
@@ -40,7 +37,6 @@ def template_digest() -> str:
 
 
 def render(merge: MergeInput) -> RenderedPrompt:
-    """The prompt for ``merge``."""
     source = merge.source
     language, zone = conversation.rules_language(source.language), ZoneInfo(source.timezone)
     words, shared = words_of("interaction_summary_merge", language), words_of("interaction_summary", language)
@@ -65,5 +61,4 @@ def render(merge: MergeInput) -> RenderedPrompt:
 
 
 def to_candidate(answer: MergeAnswer) -> CandidateSummary:
-    """The answer in the gate's words: a summary without items."""
     return CandidateSummary(summary=answer.summary, key_points=tuple(answer.key_points), tone=answer.tone)

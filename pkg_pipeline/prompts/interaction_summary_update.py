@@ -1,8 +1,4 @@
-"""The prompt that brings a summary up to date (P27): its version, answer model and turns. No client.
-
-Known items bear short ids, so that an answer can keep, change or close each; new items cite messages by number, as in
-the prompt of a whole summary.
-"""
+"""The prompt that updates a summary (P27): known items by short id, new items by message number."""
 
 from __future__ import annotations
 
@@ -17,10 +13,10 @@ from pkg_pipeline.prompts import conversation, fencing, interaction_summary
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
 
 VERSION = "interaction_summary_update/1"
-"""Stands in the summaries that it updated and in the ledger; a change makes what it made stale (B5)."""
+"""A change makes updated summaries stale (B5)."""
 
 MAX_OUTPUT_TOKENS = 5000
-"""Room for a summary with its new items, and a line for each of the known ones."""
+"""For a summary with new items and a line per known item."""
 
 SUMMARY_BLOCK = "SUMMARY"
 KNOWN_BLOCK = "KNOWN"
@@ -78,7 +74,6 @@ def render(update: UpdateInput, *, strict: bool = False, problem: str | None = N
 
 
 def to_candidate(answer: UpdateAnswer) -> CandidateUpdate:
-    """The answer in the gate's words."""
     return CandidateUpdate(
         known=tuple(
             CandidateKnown(

@@ -1,8 +1,4 @@
-"""The prompt of a question's rewrite: its version, answer model and turns. No client.
-
-Nothing that is stored is made with this prompt, so its version marks nothing stale (B5); it is a part of the replay key
-alone (B8).
-"""
+"""The prompt that rewrites a question; its version is part of the replay key (B8) and makes nothing stale (B5)."""
 
 from __future__ import annotations
 
@@ -14,10 +10,9 @@ from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, words_of
 
 VERSION = "question_rewrite/1"
-"""Part of the replay key: an answer to other words is another answer."""
 
 MAX_OUTPUT_TOKENS = 600
-"""Room for three phrasings of 200 characters in any of the languages."""
+"""For three phrasings of 200 characters."""
 
 QUESTION_BLOCK = "QUESTION"
 
@@ -25,7 +20,7 @@ QUESTION_BLOCK = "QUESTION"
 class Answer(Strict):
     """What a model has to answer."""
 
-    # count and lengths are the gate's, not the schema's: one phrasing too many spoils no other
+    # number and lengths are checked by the gate: one phrasing too many invalidates no other
     queries: list[str] = Field(description="0 to 3 phrasings to search for, each at most 200 characters")
 
 
@@ -37,7 +32,7 @@ def template_digest() -> str:
 
 
 def render(question: Question) -> RenderedPrompt:
-    """The prompt for ``question``. Of the time only the day is said: asked again that day, it is the same prompt."""
+    """The prompt for ``question``; holds only the day, so that it replays within a day."""
     words = words_of("question_rewrite", "en")
     day = question.asked_on
     names = ", ".join(words["language_names"][language] for language in sorted(set(question.languages)))

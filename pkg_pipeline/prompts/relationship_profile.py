@@ -1,8 +1,4 @@
-"""The prompt of one relationship's profile (P21): its version, answer model and turns. No client.
-
-What is counted is given to the model as facts and is not part of the answer: no count, day of first contact, topic, key
-decision or open item comes back from it.
-"""
+"""The prompt of a relationship's profile (P21). Counted parts are input only."""
 
 from __future__ import annotations
 
@@ -21,16 +17,16 @@ from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, dige
 from pkg_pipeline.prompts.conversation import person_line
 
 VERSION = "relationship_profile/1"
-"""Part of the input hash and of the asset's code version: a change makes what it made stale (B5)."""
+"""Part of the input hash and code version: a change makes profiles stale (B5)."""
 
 SCHEMA_VERSION = 1
-"""Raised with every change of the answer's form, and stored beside what was made with it (B5)."""
+"""Raised with every change of the answer's form (B5)."""
 
 MAX_OUTPUT_TOKENS = 2000
-"""Room for one answer: 150 words of summary, a timeline and ten milestones, in any of the languages."""
+"""For 150 words of summary, a timeline and ten milestones."""
 
 MOST_LISTED = 60
-"""So many key decisions, and so many open items, are shown to the model, the newest; the profile keeps all."""
+"""Most key decisions and open items in the prompt, each, newest first."""
 
 
 class AnswerMilestone(Strict):
@@ -80,7 +76,6 @@ def render(source: ProfileInput, *, strict: bool = False, problem: str | None = 
 
 
 def to_candidate(answer: Answer) -> CandidateProfile:
-    """The answer in the gate's words: plain frozen records."""
     return CandidateProfile(
         relationship_type=answer.relationship_type,
         summary=answer.summary,
@@ -90,7 +85,7 @@ def to_candidate(answer: Answer) -> CandidateProfile:
 
 
 def _counted_lines(counted: ProfileAggregate, zone: ZoneInfo) -> list[str]:
-    """The totals in one record, then a record for each topic, decision and open item."""
+    """A record of totals, then one per topic, decision and open item."""
 
     def day(moment: datetime | None) -> str | None:
         return None if moment is None else moment.astimezone(zone).date().isoformat()

@@ -1,4 +1,4 @@
-"""The prompt that tells a running summary shorter (L3): its version, answer model and turns. No client."""
+"""The prompt that compresses a running summary (L3)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insi
 from pkg_pipeline.prompts.conversation import shared_words
 
 VERSION = "session_compress/1"
-"""Stands in the ledger: an answer is kept under it (B8)."""
+"""Part of the replay key (B8)."""
 
 MAX_OUTPUT_TOKENS = 3000
-"""Room for a running summary of the longest that the settings allow by default, by the worst tokenizer."""
+"""For the longest running summary of the default settings."""
 
 SUMMARY_BLOCK = "SUMMARY"
 FEWEST_WORDS = 10
@@ -38,7 +38,7 @@ def template_digest() -> str:
 def render(source: CompressInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
     """The prompt for ``source``; ``strict`` and ``problem`` as ``answers.insisting`` (P19).
 
-    A model knows words and characters rather than tokens: those are asked for, by the text's own tokens a word.
+    The target is given in words or characters, converted by the text's own tokens per word.
     """
     words = words_of("session_compress", source.language)
     paragraphs = [line for line in source.text.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""The prompt that folds a stretch of a live session (H13, T7): its version, answer model and turns. No client."""
+"""The prompt that folds a stretch of a live session (H13, T7)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pkg_pipeline.prompts.answers import (
 from pkg_pipeline.prompts.interaction_summary import AnswerDecision, AnswerFact
 
 VERSION = "session_fold/1"
-"""Stands in the ledger and beside the fold: a change makes another answer (B5, B8)."""
+"""A change makes folds stale (B5); part of the replay key (B8)."""
 
 SCHEMA_VERSION = 1
 """Raised with every change of the answer's form (B5)."""
 
 MAX_OUTPUT_TOKENS = 3000
-"""Room for one answer: 200 words of summary and some dozens of items with their quotes."""
+"""For 200 words of summary and some dozens of items."""
 
 EARLIER_BLOCK = "EARLIER"
 
@@ -71,7 +71,6 @@ def render(source: FoldInput, *, strict: bool = False, problem: str | None = Non
 
 
 def to_candidate(answer: Answer) -> CandidateFold:
-    """The answer in the gate's words: plain frozen records."""
     return CandidateFold(
         summary=answer.summary,
         topics=tuple(answer.topics),
