@@ -48,7 +48,6 @@ def conforming(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None)
 
 
 def _good(schema: Mapping[str, Any], prompt: str) -> Any:
-    """A good answer where blocks and keys are those of one of our prompts."""
     try:
         blocks = fencing.read(prompt)
     except ValueError:
@@ -68,7 +67,6 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
 
 
 def _kind(keys: set[str]) -> Kind:
-    """The kind of answer with these keys."""
     if "queries" in keys or keys >= PROFILE_KEYS:
         return "question" if "queries" in keys else "profile"
     return "text" if "decisions" not in keys else "fold" if keys == FOLD_KEYS else "summary"

@@ -29,7 +29,6 @@ def payload(message: str) -> str:
 
 
 def _lines(prompt: str) -> list[Record]:
-    """The numbered lines of the prompt."""
     blocks = fencing.read(prompt)
     return blocks["SUMMARIES"] if "SUMMARIES" in blocks else blocks["MESSAGES"]
 
@@ -119,8 +118,6 @@ def _wrong_ids(answer: Record, prompt: str) -> Record:
 
 
 def _milestone(day: str | None, numbers: list[int] | None) -> Manner:
-    """Adds a milestone with another day or numbers."""
-
     def bent(answer: Record, prompt: str) -> Record:
         first = _lines(prompt)[0]
         item = {"date": day or first["day"], "title": first["text"][:60], "importance": "high"}
@@ -134,12 +131,10 @@ def _with(**fields: Any) -> Manner:
 
 
 def _summary(tell: Callable[[str, str], Any]) -> Manner:
-    """Replaces the summary."""
     return lambda answer, prompt: {**answer, "summary": tell(answer["summary"], prompt)}
 
 
 def _queries(ask: Callable[[list[str], str], Any]) -> Manner:
-    """Replaces the queries."""
     return lambda answer, prompt: {"queries": ask(answer["queries"], _question(prompt))}
 
 

@@ -95,11 +95,9 @@ class FakeAnthropic:
         self._server.server_close()
 
     def join(self) -> None:
-        """Waits until it is stopped."""
         self._thread.join()
 
     def reset(self) -> None:
-        """Clears the journal and the script."""
         self.script.replace(())
         with self._lock:
             self._journal.clear()

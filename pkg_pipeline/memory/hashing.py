@@ -45,7 +45,6 @@ def entity_id(source: str, external_id: str) -> UUID:
 
 
 def chat_id(source: str, external_id: str) -> UUID:
-    """Id of the chat ``source`` + ``external_id``."""
     return _derived("chat", source, external_id)
 
 
@@ -161,7 +160,6 @@ def _framed(*parts: str) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _encoded(part: str) -> str:
-    """Remembered: of the parts of hundreds of keys in an answer, source and chat are mostly the same."""
     return quote(part, safe="", errors="surrogatepass")
 
 

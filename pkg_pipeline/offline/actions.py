@@ -131,7 +131,6 @@ def _answer(reading: Reading, line: Line) -> tuple[Line | None, float]:
 
 
 def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
-    """The best of each line, and others of it above the threshold."""
     found: list[tuple[Weighed, Line]] = []
     for line in reading.lines:
         best: Weighed | None = None

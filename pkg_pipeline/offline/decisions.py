@@ -81,7 +81,6 @@ def _importance(sentence: Sentence, line: Line, around: str) -> Importance:
 
 
 def _concrete(sentence: Sentence, line: Line) -> bool:
-    """Whether there is a sum, count or day."""
     return any(ch.isdigit() for ch in sentence.text) or bool(find_dates(sentence.text, sentence.language, line.day))
 
 
@@ -112,7 +111,6 @@ def _answer(reading: Reading, line: Line, sentence: Sentence) -> tuple[Line | No
 
 
 def _is_offer(sentence: Sentence) -> bool:
-    """Whether a question is a proposal rather than a question for facts."""
     return is_question(sentence.text) and not mark("information").search(plain(sentence.text, sentence.language))
 
 

@@ -132,7 +132,6 @@ def tell(reading: Reading, assistant_ids: frozenset[UUID], cited: Mapping[int, f
 
 
 def nothing_told(reading: Reading) -> str:
-    """The fallback: who spoke."""
     names = [name for person in reading.speakers[:3] if not gives_orders(name := first_name(person, reading))]
     templates = phrases(reading.language).templates
     return templates["empty"].format(who=templates["comma"].join(names) or "?")
@@ -141,7 +140,6 @@ def nothing_told(reading: Reading) -> str:
 def _units(
     reading: Reading, assistant_ids: frozenset[UUID], cited: Mapping[int, float]
 ) -> list[tuple[Sentence, float]]:
-    """Candidate sentences with their values."""
     last = {line.speaker: line.index for line, _ in reading.heard}
     found: list[tuple[Sentence, float]] = []
     begun: set[int] = set()

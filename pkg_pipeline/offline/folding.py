@@ -183,7 +183,6 @@ def _is_answered(line: Line, asked: Sentence, reading: Reading) -> bool:
 
 
 def _said(sentence: Sentence, line: Line, reading: Reading) -> str:
-    """The sentence after the speaker's name."""
     text = clipped(clean(sentence.text).strip(), TOLD_WORDS)
     told = Told(first_name(line.speaker, reading), text[0].upper() + text[1:], is_told=False)
     return sentence_of([told], reading)[:TOLD_CHARS]

@@ -41,7 +41,6 @@ _CLAUSE_END = re.compile(r"[,.;:!?()\"«»，。；：！？、（）“”\n]+"
 
 
 def _runs(sentence: Sentence) -> list[list[str]]:
-    """Runs of content words without a stop word or mark between them."""
     stop = phrases(sentence.language).stopwords
     runs: list[list[str]] = []
     for clause in _CLAUSE_END.split(sentence.text):

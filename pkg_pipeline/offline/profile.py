@@ -61,8 +61,6 @@ def profile_answer(source: ProfileInput) -> Answer:
 
 
 class _Telling:
-    """One input with the words of its language."""
-
     def __init__(self, source: ProfileInput) -> None:
         self.source = source
         self.table = table("offline", source.language, "profile")
@@ -85,7 +83,6 @@ class _Telling:
         return text if is_fit and self.may_stand(text) else self._least()
 
     def timeline(self) -> str:
-        """First contact, phases, last conversation."""
         counted = self.source.aggregate
         name, first = self._plain(self.source.entity.name), self._day(counted.first_interaction_at)
         parts = [self.words["met"].format(name=name, first=first)]
@@ -245,7 +242,6 @@ class _Telling:
         return templates["space"].join(part.replace(f"…{templates['stop']}", "…") for part in parts)
 
     def _plain(self, text: str) -> str:
-        """Without marks that end a sentence."""
         between = "；" if self.source.language == "zh" else "; "
         joined = _INNER_END.sub(between, " ".join(text.split()))
         return re.sub(r"\s*([;；])\s*(?:[;；]\s*)*", between, joined).strip(" ;；.。,，:：")

@@ -98,7 +98,6 @@ def _last(names: re.Pattern[str] | None, text: str) -> int:
 
 
 def _named(person: Person | None) -> re.Pattern[str] | None:
-    """Matches a person's name or a part of it, in any case."""
     if person is None:
         return None
     parts = [part for part in re.split(r"[\s,.()]+", person.name) if len(part) > 1]

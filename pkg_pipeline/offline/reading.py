@@ -131,8 +131,6 @@ def _pieces(text: str, language: Language) -> list[str]:
 
 @dataclass(frozen=True)
 class Reading:
-    """The whole conversation, read once."""
-
     source: SummaryInput
     lines: tuple[Line, ...]
 
@@ -155,7 +153,6 @@ class Reading:
 
     @cached_property
     def speakers(self) -> tuple[Person, ...]:
-        """Speakers by how much they say."""
         said: dict[Person, int] = {}
         for line in self.lines:
             said[line.speaker] = said.get(line.speaker, 0) + sum(s.words for s in line.sentences)
@@ -173,7 +170,6 @@ class Reading:
 
     @cached_property
     def is_fragmentary(self) -> bool:
-        """Whether messages are pieces of sentences."""
         lengths = [sum(s.words for s in line.sentences) for line in self.lines] or [0]
         return len(self.lines) > 100 and statistics.fmean(lengths) <= FRAGMENT_WORDS
 
@@ -225,7 +221,6 @@ def read(source: SummaryInput) -> Reading:
 
 @lru_cache(maxsize=2048)
 def _forms(name: str) -> re.Pattern[str] | None:
-    """Matches a name: whole, first word, Russian cases, Chinese given name."""
     parts = [p for p in re.split(r"[\s,.()]+", name) if len(p) > 1]
     if not parts:
         return None

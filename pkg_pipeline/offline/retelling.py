@@ -19,7 +19,6 @@ _QUOTING = re.compile(r"[\"“”«»]")
 
 @cache
 def _words(name: str) -> Any:
-    """An entry of English's ``third_person.toml``."""
     english = table("offline", "en", "third_person")
     if name in english["patterns"]:
         return pattern(english["patterns"][name])
@@ -141,7 +140,6 @@ def sentence_of(told: Sequence[Told], reading: Reading) -> str:
 
 
 def runs_of(told: Sequence[Told]) -> list[list[Told]]:
-    """Consecutive pieces of one speaker and kind."""
     runs: list[list[Told]] = []
     for piece in told:
         if runs and (runs[-1][-1].speaker, runs[-1][-1].is_told) == (piece.speaker, piece.is_told):

@@ -135,7 +135,6 @@ def _names(reading: Reading) -> str:
 
 
 def overview(reading: Reading, topics: Sequence[str]) -> str:
-    """Who talked about what, in one sentence."""
     templates = phrases(reading.language).templates
     text = templates["discussed"].format(who=_names(reading), topics=_listed(topics, templates))
     return text[0].upper() + text[1:]
@@ -189,12 +188,10 @@ def _piece_limit(reading: Reading, left: int) -> int:
 
 
 def fits(text: str, sentences_at_most: int = MOST_SENTENCES) -> bool:
-    """Whether a summary is within the gate's limits."""
     return word_count(text) <= MOST_WORDS and len(sentences(text)) <= sentences_at_most
 
 
 def _joined(parts: list[str], reading: Reading) -> str:
-    """As many whole parts as the gate allows, at least one."""
     space = phrases(reading.language).templates["space"]
     while len(parts) > 1 and not fits(space.join(parts)):
         parts = parts[:-1]

@@ -52,7 +52,6 @@ def answer_update(update: UpdateInput, answered: Callable[[SummaryInput], Answer
 
 
 def _with(known: str, fresh: str, language: Language) -> str:
-    """The known text and the first new sentence, within four sentences."""
     told, added = sentences(known), sentences(fresh)[:1]
     if comparable(added[0]) in {comparable(sentence) for sentence in told}:
         return known
@@ -135,7 +134,6 @@ def answer_merge(merge: MergeInput) -> MergeAnswer:
 
 
 def _points(merge: MergeInput) -> list[str]:
-    """The most frequent key points, in order of first mention."""
     shown: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for part in merge.parts:

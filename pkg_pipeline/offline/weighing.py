@@ -77,7 +77,6 @@ def _emptiness(sentence: Sentence) -> float:
 
 
 def _form(sentence: Sentence) -> float:
-    """Features of a sentence's form that count alike for duties and decisions."""
     text = sentence.text
     return (
         LONG_WEIGHT * (sentence.words > (90 if sentence.language == "zh" else 50))
@@ -89,7 +88,6 @@ def _form(sentence: Sentence) -> float:
 
 
 def plain(text: str, language: Language) -> str:
-    """A sentence without fillers and opening words."""
     table = phrases(language)
     return table.opener.sub("", table.filler.sub("", text)).strip(" ,，、-–—")
 
@@ -113,7 +111,6 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
 
 
 def weigh_decision(sentence: Sentence, line: Line) -> Weighed | None:
-    """How much a sentence states a decision."""
     table = phrases(sentence.language)
     fired = [signal for signal in table.decisions if signal.pattern.search(sentence.text)]
     if not fired:

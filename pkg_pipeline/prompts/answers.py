@@ -57,7 +57,6 @@ class RenderedPrompt:
 
 @cache
 def words_of(prompt: str, language: str) -> Words:
-    """The texts of a prompt in a language, by name."""
     return {name: text for name, text in table("prompts", language, prompt).items() if name != "patterns"}
 
 

@@ -37,7 +37,6 @@ class Conversation(Protocol):
 
 
 def rules_language(language: Language) -> str:
-    """The language of the rules."""
     return language if language in RULED_IN else "en"
 
 
@@ -94,12 +93,10 @@ def person_line(person: Person) -> str:
 
 
 def has_namesake(people: Sequence[Person]) -> bool:
-    """Whether somebody has the owner's name."""
     own = {plain(person.name) for person in people if person.is_self}
     return any(plain(person.name) in own for person in people if not person.is_self)
 
 
 def local_time(moment: datetime, zone: ZoneInfo, words: Words) -> str:
-    """Local time with the day of the week."""
     local = moment.astimezone(zone)
     return f"{words['weekdays'][local.weekday()]} {local:%Y-%m-%d %H:%M}"

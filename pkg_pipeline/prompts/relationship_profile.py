@@ -85,8 +85,6 @@ def to_candidate(answer: Answer) -> CandidateProfile:
 
 
 def _counted_lines(counted: ProfileAggregate, zone: ZoneInfo) -> list[str]:
-    """A record of totals, then one per topic, decision and open item."""
-
     def day(moment: datetime | None) -> str | None:
         return None if moment is None else moment.astimezone(zone).date().isoformat()
 

@@ -257,7 +257,6 @@ def _give_back(
     left: int,
     count: Callable[[str], int],
 ) -> None:
-    """Spend what is left over on lines that were cut, in the order of the tiers and of preference."""
     for wish, result in zip(wishes, filled, strict=True):
         for index in result.units:
             original = originals.get(f"{wish.tier} {wish.lines[index].key}")

@@ -65,7 +65,6 @@ class LineRenderer:
         return self.words.day(value)
 
     def bracket(self, *parts: str) -> str:
-        """The non-empty parts in brackets, or nothing."""
         given = [part for part in parts if part]
         return self.words.bracket.format(text=self.words.comma.join(given)) if given else ""
 
@@ -217,12 +216,10 @@ class LineRenderer:
         return (("relationship", f"## {title}{note}\n"),)
 
     def under(self, section: str, title: str) -> tuple[tuple[str, str], ...]:
-        """The headings of a section without parts."""
         return ((section, f"## {title}\n"),)
 
 
 def with_mark(marks: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
-    """``marks`` with ``mark`` added once."""
     return marks if mark in marks else (*marks, mark)
 
 

@@ -164,7 +164,6 @@ class Checker:
 
     @property
     def first_date(self) -> date:
-        """The local date on which the conversation began."""
         earliest = min((message.sent_at for message in self.source.messages), default=self.source.started_at)
         return min(earliest, self.source.started_at).astimezone(self.zone).date()
 
@@ -242,7 +241,6 @@ class Checker:
 
     @cached_property
     def _has_script(self) -> bool:
-        """Whether the conversation is in a supported script."""
         heard = "\n".join(message.text[:LANGUAGE_CHARS] for message in self.source.messages)[:LANGUAGE_CHARS]
         return max(script_share(heard, language) for language in LANGUAGES) >= LANGUAGE_SHARE
 

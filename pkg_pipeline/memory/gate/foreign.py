@@ -95,7 +95,6 @@ def known(source: SummaryInput) -> Known:
 
 
 def known_stems(messages: Iterable[SourceMessage]) -> frozenset[str]:
-    """Stems of the words of these messages."""
     return stems("\n".join(message.text for message in messages))
 
 

@@ -26,8 +26,6 @@ class CandidateDecision:
 
 @dataclass(frozen=True, slots=True)
 class CandidateActionItem:
-    """An action item as answered."""
-
     description: str
     owner: Owner
     status: ItemStatus

@@ -32,7 +32,6 @@ def table(language: str, name: str, room: str = "memory") -> Mapping[str, Any]:
 
 @cache
 def folders(name: str) -> tuple[str, ...]:
-    """All folders that have a file ``name``."""
     return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{name}.toml")))
 
 

@@ -30,10 +30,8 @@ def weight_of(language: str) -> int:
 
 
 def is_cyrillic(word: str) -> bool:
-    """Whether a word begins with a Cyrillic letter."""
     return _CYRILLIC_FIRST.match(word) is not None
 
 
 def is_han(word: str) -> bool:
-    """Whether a word begins with a Chinese character."""
     return _HAN_FIRST.match(word) is not None

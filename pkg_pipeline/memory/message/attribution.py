@@ -117,7 +117,6 @@ def _prepared(names: Mapping[E, Sequence[str]]) -> _Names[E]:
 
 
 def _single_words(names: Mapping[E, Sequence[str]]) -> dict[str, dict[E, None]]:
-    """Every inflected form of one-word names and first names, with the entities that have it."""
     owners: dict[str, dict[E, None]] = {}
     for entity, forms in names.items():
         for form in forms:

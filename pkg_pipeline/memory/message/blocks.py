@@ -70,7 +70,6 @@ def text_of(parts: Iterable[Mapping[str, Any]]) -> str:
 
 
 def result_text(part: Mapping[str, Any]) -> str:
-    """The text of a ``tool_result`` block."""
     content = part.get("content")
     if isinstance(content, str):
         return content
@@ -99,7 +98,6 @@ def prompt_text(text: str, parts: Iterable[Mapping[str, Any]] | None) -> str:
 
 
 def _without_data(value: Any) -> Any:
-    """A block without the bytes of its image or document."""
     if isinstance(value, dict):
         return {name: _without_data(one) for name, one in cast("Part", value).items()}
     if isinstance(value, list):

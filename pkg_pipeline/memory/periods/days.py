@@ -104,7 +104,6 @@ def _months_on(day: date, months: int) -> date:
 
 
 def _unit(today: date, unit: str, offset: int) -> Span:
-    """The calendar unit ``offset`` after the current one."""
     if unit == "day":
         return Span(today + offset * _DAY, today + (offset + 1) * _DAY)
     if unit in ("week", "fortnight"):
@@ -233,7 +232,6 @@ def _before_last(now: Now, said: Said) -> Span:
 
 
 def _count(said: Said) -> tuple[str, int, int]:
-    """Unit, least and most of "two weeks" or "a few weeks"."""
     if said.get("half"):
         return "month", 6, 6
     unit, count = unit_of(said["unit"] or ""), number_of(said.get("n"))

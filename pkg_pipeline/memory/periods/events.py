@@ -37,7 +37,6 @@ def asks_for_a_time(text: str) -> bool:
 
 
 def _is_asked(text: str, m: re.Match[str], language: str) -> bool:
-    """Whether a "when" is interrogative."""
     is_clause = expression(language, "events", "clause").match(text, m.end()) is not None
     if "asks_behind" not in table(language, "periods")["events"]:
         return not is_clause

@@ -90,7 +90,6 @@ def read_time(question: str, *, asked_at: datetime, zone: ZoneInfo) -> QuestionT
 
 
 def _mentions(text: str, now: Now) -> list[_Mention]:
-    """All expressions found, in order, without overlaps."""
     taken = bytearray(len(text))
     found: list[_Mention] = []
     for script, rows in rows_by_script():
@@ -142,7 +141,6 @@ def _with_prefix(text: str, mention: _Mention) -> _Mention:
 
 
 def _ranged(text: str, mentions: list[_Mention]) -> list[_Mention]:
-    """With "from March to May" as one mention."""
     joined: list[_Mention] = []
     for mention in mentions:
         last = joined[-1] if joined else None
@@ -157,7 +155,6 @@ def _ranged(text: str, mentions: list[_Mention]) -> list[_Mention]:
 
 
 def _pair(text: str, a: _Mention, b: _Mention) -> _Mention | None:
-    """One mention of two where the words between make them a range, else None."""
     joint = (
         expression(COMMON, "join").match(text[a.stop : b.words_start])
         if b.words_start - a.stop <= _JOINT_LETTERS
@@ -202,7 +199,6 @@ def _opened(op: Op, start: datetime, end: datetime, now: Now) -> tuple[datetime,
 
 
 def _without(text: str, places: list[tuple[int, int]]) -> str:
-    """The text without these spans, blanks and commas joined."""
     if not places:
         return text
     kept: list[str] = []

@@ -124,7 +124,6 @@ def _type(answered: str) -> RelationshipType | None:
 
 
 def _whole_reason(candidate: CandidateProfile, prepared: _Known) -> str | None:
-    """Why the answer as a whole may not be published; names no content."""
     if candidate.relationship_type not in _TYPES:
         return "relationship_type: is none of the known ones"
     limits = ((candidate.summary, "summary", MAX_SUMMARY_WORDS), (candidate.timeline, "timeline", MAX_TIMELINE_WORDS))
@@ -212,7 +211,6 @@ def _milestone(
 
 
 def _told(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
-    """The texts of the cited summaries and their HIGH decisions."""
     of_these = {summary.interaction_id for summary in cited}
     made = [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
     return [*made, *(text for summary in cited for text in (summary.text, *summary.decisions))]
@@ -265,7 +263,6 @@ def _named_days(text: str) -> set[date]:
 
 
 def _as_talk(source: ProfileInput) -> SummaryInput:
-    """All texts of the input as one conversation; summaries keep their numbers."""
     counted = source.aggregate
     texts = {summary.number: "\n".join((summary.text, *summary.decisions)) for summary in source.summaries}
     others = [

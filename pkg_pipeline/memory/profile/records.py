@@ -110,8 +110,6 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class ProfileContent:
-    """The worded part of a profile after validation."""
-
     relationship_type: RelationshipType
     summary: str
     timeline: str

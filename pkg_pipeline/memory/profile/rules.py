@@ -58,7 +58,6 @@ class Week:
 
 
 def week_of(moment: datetime, zone: ZoneInfo) -> date:
-    """The Sunday of the week of ``moment``."""
     local = moment.astimezone(zone).date()
     return local - timedelta(days=(local.weekday() + 1) % 7)
 
@@ -77,7 +76,6 @@ def week(sunday: date, zone: ZoneInfo, *, lag_days: float, min_age_days: float) 
 
 
 def newest_complete_week(now: datetime, zone: ZoneInfo) -> date:
-    """The last week whose end is not after ``now``."""
     return week_of(now, zone) - timedelta(days=7)
 
 

@@ -44,7 +44,6 @@ class Element(NamedTuple):
 
 
 def forms_of_names(names: Iterable[str]) -> frozenset[str]:
-    """Every form and stem of these names."""
     forms = {form for name in names for word in _words(name) for form in _forms(word)}
     return frozenset(forms | {stem(form) for form in forms})
 

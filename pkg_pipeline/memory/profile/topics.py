@@ -45,8 +45,6 @@ class TopicMention(NamedTuple):
 
 @dataclass(slots=True)
 class _Group:
-    """Mentions with the same stems."""
-
     stems: frozenset[str]
     names: frozenset[str]
     script: str
@@ -95,7 +93,6 @@ def merge_topics(
 
 
 def _phrases(read: dict[str, list[Element]], moments: dict[str, set[datetime]]) -> dict[str, tuple[Element, ...]]:
-    """The topic of each key point that has content words."""
     spoken: Counter[tuple[str, ...]] = Counter()
     candidates: dict[str, list[tuple[Element, ...]]] = {}
     for text, elements in read.items():
@@ -197,7 +194,6 @@ def _is_same_chinese(first: str, second: str, pairs: frozenset[str], others: fro
 
 
 def _script(words: frozenset[str]) -> str:
-    """The script of the words that are no names."""
     firsts = {word[0] for word in words if word[0] != "~"}
     if any(map(is_han, firsts)):
         return "han"
@@ -211,5 +207,4 @@ def _cut(shown: str) -> str:
 
 
 def _name(spellings: Counter[str]) -> str:
-    """The commonest spelling, the shortest of equals."""
     return min(spellings, key=lambda shown: (-spellings[shown], len(shown), shown))

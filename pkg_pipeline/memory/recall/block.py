@@ -104,7 +104,6 @@ def _in_their_own_words(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _printed(chosen: Sequence[_Chosen]) -> str:
-    """Headings and lines in order of time."""
     order = sorted(chosen, key=lambda one: (one.line.ranked.candidate.at, one.line.ranked.candidate.no))
     days: dict[str, list[str]] = {}
     for one in order:
@@ -117,7 +116,6 @@ def _chat_key(candidate: Candidate) -> tuple[str, str]:
 
 
 def _heading(candidate: Candidate, rules: RecallRules, *, names_chats: bool) -> str:
-    """The day, and the chat if there are several."""
     day = candidate.at.astimezone(rules.zone).date().isoformat()
     if not names_chats:
         return f"## {day}\n"
@@ -144,8 +142,6 @@ def _shortened(text: str, limit: int, count_many: CountMany) -> str | None:
 
 
 class _Said:
-    """What the block holds already."""
-
     def __init__(self) -> None:
         self._texts: set[tuple[str, str]] = set()
         self._runs: set[tuple[str, ...]] = set()

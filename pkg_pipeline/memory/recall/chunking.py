@@ -196,7 +196,6 @@ def _flat(text: str) -> str:
 
 
 def _scopes(entity_ids: Sequence[UUID], chat_id: UUID) -> tuple[UUID, ...]:
-    """Sorted entities, then the chat."""
     return (*sorted(set(entity_ids)), chat_id)
 
 

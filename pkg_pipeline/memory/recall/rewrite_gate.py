@@ -89,6 +89,5 @@ def _is_said(text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Letters and digits, for comparison."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join("".join(letter if letter.isalnum() else " " for letter in plain).split())

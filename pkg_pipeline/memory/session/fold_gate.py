@@ -156,7 +156,6 @@ def _check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) 
 
 
 def _speakers(source: FoldInput | SummaryInput) -> list[Person]:
-    """Participants and the tools whose results are shown."""
     return list(dict.fromkeys((*source.participants, *(message.sender for message in source.messages))))
 
 
@@ -201,7 +200,6 @@ def _topics(topics: Sequence[str], checker: Checker, log: DropLog) -> tuple[str,
 
 
 def _topic_reason(topic: str, checker: Checker) -> str | None:
-    """Topics may be in any language."""
     if len(topic) > MAX_TOPIC_CHARS or any(mark in topic for mark in "\n[]{}"):
         return "is no short name"
     content = stems(topic)

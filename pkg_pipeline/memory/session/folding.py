@@ -122,7 +122,6 @@ def _questions(questions: Iterable[OpenQuestion]) -> tuple[OpenQuestion, ...]:
 
 
 def _topics(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Round robin over the parts up to the limit."""
     kept: dict[str, str] = {}
     for row in zip_longest(*parts):
         for topic in row:

@@ -110,7 +110,6 @@ def _cooldown_end(state: SessionState, rules: FoldRules, now: datetime) -> datet
 
 
 def _is_worth_a_look(state: SessionState, bounds: Limits) -> bool:
-    """Whether there are enough new messages, and enough before them, to compare topics."""
     least = max(bounds.min_messages, NEWEST + 1)
     return state.messages_since_look >= MESSAGES_PER_LOOK and state.messages_since_hwm >= least
 

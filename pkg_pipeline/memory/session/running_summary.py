@@ -71,7 +71,6 @@ def rebuild(summaries: Iterable[str], *, limit_tokens: int, count: Count, compre
 
 
 def _shorter(text: str, target_tokens: int, *, count: Count, compress: Compress) -> str | None:
-    """The compressed text if it is shorter."""
     made = compress(text, target_tokens)
     if made is None or not made.strip() or count(made.strip()) >= count(text):
         return None
@@ -94,7 +93,6 @@ def _newest_alone(running: str, newest: str, *, limit_tokens: int, count: Count)
 
 
 def _by_rule(old: str, newest: str, *, limit_tokens: int, count: Count, why: str) -> RunningSummary:
-    """Drops whole sentences of the old part, first ones first."""
     paragraphs = [sentences(paragraph) for paragraph in old.splitlines() if paragraph.strip()]
     dropped, whole = 0, _joined(old, newest)
     while paragraphs and count(whole) > limit_tokens:
@@ -107,7 +105,6 @@ def _by_rule(old: str, newest: str, *, limit_tokens: int, count: Count, why: str
 
 
 def _told(said: list[str], source: str) -> str:
-    """Sentences joined with the spacing of ``source``'s language."""
     return ("" if said and said[0].endswith(("。", "！", "？")) and " " not in source else " ").join(said)
 
 

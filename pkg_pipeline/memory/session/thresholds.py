@@ -10,8 +10,6 @@ from pkg_pipeline.memory.session.records import FoldDecision, FoldTrigger
 
 @dataclass(frozen=True, slots=True)
 class FoldRules:
-    """The settings of folding with their defaults."""
-
     min_messages: int = 6
     """H2, with the next two: minima."""
     min_tokens: int = 600
@@ -86,5 +84,4 @@ def latest(*moments: datetime | None) -> datetime | None:
 
 
 def counted(number: int, word: str) -> str:
-    """``1 message``, ``2 messages``."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -143,7 +143,6 @@ def _marks(item: Item) -> list[str]:
 
 
 def decision_likeness(one: DecisionItem, other: DecisionItem) -> float:
-    """Likeness of two decisions, 0 if different."""
     return _likeness(one, other)
 
 
@@ -222,7 +221,6 @@ def _standing(item: Item, texts: Mapping[str, str]) -> tuple[Item | None, str]:
 
 
 def reopened(item: ActionItem) -> ActionItem:
-    """The item without its completion."""
     hashes = dict(zip(item.message_ids, item.text_hashes, strict=False))
     left = tuple(key for key in item.message_ids if key not in item.closed_by)
     return replace(

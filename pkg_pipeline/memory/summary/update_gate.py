@@ -46,7 +46,6 @@ def check_update(candidate: CandidateUpdate, update: UpdateInput) -> GateResult:
 
 
 def _held(update: UpdateInput) -> Known:
-    """The shown messages and the known content."""
     content = update.known
     items = (*content.decisions, *content.action_items)
     texts = [
@@ -168,7 +167,6 @@ def _action(
 
 
 def _evidence(said: CandidateKnown, part: str, update: UpdateInput, checker: Checker, log: DropLog) -> Evidence | None:
-    """The new messages that support a change, if any."""
     numbers = [number for number in said.numbers if number in update.new_numbers]
     if not numbers:
         return log.note(part, f"is {said.state} without a new message; it is kept")

@@ -48,7 +48,6 @@ def clean_name(name: str) -> str:
 
 
 def without_direction(text: str) -> str:
-    """``text`` without text direction marks."""
     return text if text.isascii() else _DIRECTION.sub("", text)
 
 

@@ -46,7 +46,6 @@ def detect(texts: Iterable[str]) -> Language:
 
 
 def _letters(said: str) -> list[int]:
-    """Weighted letters per language."""
     if said.isascii():
         return [len(said) - len(said.encode().translate(None, _ASCII_LETTERS)), *[0] * (len(LANGUAGES) - 1)]
     return [sum(map(len, pattern.findall(said))) * weight for pattern, weight in _scripts()]

@@ -34,7 +34,6 @@ def table(room: str, language: str, name: str) -> Mapping[str, Any]:
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """A case-insensitive regular expression."""
     return re.compile(text, re.IGNORECASE)
 
 

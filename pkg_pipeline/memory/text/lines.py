@@ -37,7 +37,6 @@ def one_line(text: str) -> str:
 
 
 def bullet(text: str) -> str:
-    """The printed line of one item."""
     return f"- {text}\n"
 
 

@@ -92,7 +92,6 @@ def first_words(text: str, words: float) -> str:
 
 
 def last_words(text: str, words: float) -> str:
-    """The last ``words`` word units, stripped."""
     left = round(words * _TENTHS)
     units = list(_units(text))
     if not units:
@@ -137,7 +136,6 @@ def _best_cut(text: str, waiting: list[_Unit]) -> int:
 
 
 def _rank(text: str, last: _Unit, following: _Unit) -> int:
-    """Quality of a cut between two units."""
     gap = text[last.end : following.start]
     if "\n" in gap or "\u2029" in gap:
         return _LINE

@@ -33,7 +33,6 @@ class Phrases:
         return self._data["date"].format(day=value.day, month=self._months[value.month - 1], year=value.year)
 
     def weekday(self, value: date) -> str:
-        """The day with its name."""
         return self._data["weekday"].format(date=self.day(value), weekday=self._weekdays[value.weekday()])
 
     def number(self, value: int) -> str:
@@ -52,7 +51,6 @@ class Phrases:
         return {"self": self.me, "both": self.both}.get(value or "", name)
 
     def label(self, source: str) -> str:
-        """The label of a recalled derived text."""
         return self._data["labels"][source]
 
     def relationship_type(self, kind: str) -> str:
@@ -88,10 +86,8 @@ def marks() -> list[str]:
 
 
 def clock(value: datetime) -> str:
-    """``14:05`` of a local time."""
     return f"{value.hour:02}:{value.minute:02}"
 
 
 def source_name(source: str) -> str:
-    """The service's own name."""
     return table(COMMON, "phrases")["sources"].get(source, source)

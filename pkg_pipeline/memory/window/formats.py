@@ -17,8 +17,6 @@ _NO_ID_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(slots=True)
 class _Entry:
-    """One message, and the results of its calls with their message keys."""
-
     role: str
     key: str | None
     blocks: list[Part]
@@ -26,7 +24,6 @@ class _Entry:
 
 
 def in_form(messages: Sequence[Shown], form: Form) -> list[dict[str, Any]]:
-    """The messages as JSON objects of ``form``."""
     entries = _entries(messages)
     match form:
         case "anthropic":
@@ -38,7 +35,6 @@ def in_form(messages: Sequence[Shown], form: Form) -> list[dict[str, Any]]:
 
 
 def _entries(messages: Sequence[Shown]) -> list[_Entry]:
-    """Each result with its call."""
     entries: list[_Entry] = []
     callers: dict[str, _Entry] = {}
     for message in messages:
@@ -75,7 +71,6 @@ def _anthropic(entries: Sequence[_Entry]) -> list[dict[str, Any]]:
 
 
 def _with_plain_ids(part: Part) -> Part:
-    """Call ids with allowed characters only."""
     name = {"tool_use": "id", "tool_result": "tool_use_id"}.get(part["type"])
     if name is None or not _NO_ID_CHARACTER.search(str(part[name])):
         return part

@@ -93,7 +93,6 @@ def paired(messages: Sequence[WindowMessage]) -> Paired:
 
 
 def says_something(message: WindowMessage) -> bool:
-    """Whether there is anything to send."""
     if message.parts is None:
         return bool(message.text.strip())
     return any(part.get("type") != "text" or str(part["text"]).strip() for part in message.parts)
@@ -128,7 +127,6 @@ def _orphans(messages: Sequence[WindowMessage]) -> dict[int, dict[int, tuple[str
 
 
 def _worked_on(messages: Sequence[WindowMessage]) -> int:
-    """The place after which calls may be pending."""
     start = len(messages)
     while start and (call_ids(messages[start - 1].parts) or result_ids(messages[start - 1].parts)):
         start -= 1

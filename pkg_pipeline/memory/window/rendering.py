@@ -99,7 +99,6 @@ def _blocks(message: WindowMessage, form: Form) -> Iterable[Part]:
 
 
 def _only(part: Part, *names: str) -> Part:
-    """The block with these fields only."""
     return part if len(part) == len(names) else {name: part[name] for name in names}
 
 
@@ -129,7 +128,6 @@ def _shown_in_result(block: Part, form: Form) -> Part:
 
 
 def _is_picture(part: Part) -> bool:
-    """Whether the block holds a sendable image."""
     source: Any = part.get("source")
     if not isinstance(source, dict):
         return False

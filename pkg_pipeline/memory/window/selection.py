@@ -110,7 +110,6 @@ def _choose(draft: WindowDraft) -> None:
 
 
 def _spell_out(draft: WindowDraft, newest_first: Iterable[Group], left: int) -> None:
-    """Shows the last messages in full as far as room allows."""
     recent = [group for group in newest_first if group.is_recent]
     wanted = sum(group.tokens - group.short_tokens for group in recent)
     summary_share = draft.rules.shares[0] * draft.budget.available // sum(draft.rules.shares)
@@ -182,7 +181,6 @@ def _window(draft: WindowDraft, head: Head) -> Window:
 
 
 def _opened(draft: WindowDraft) -> int:
-    """Tokens of the opening; older groups are dropped for it, or ``LiveTurnTooLong``."""
     while True:
         chosen = [group for group in draft.groups if group.state in ("whole", "short")]
         opening = opening_tokens(draft, chosen)

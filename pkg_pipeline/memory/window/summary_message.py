@@ -24,7 +24,6 @@ class Head:
 
 
 def head_text(summary: str, recalled: Sequence[str], topics: Sequence[str]) -> str:
-    """The message, or ""."""
     said: list[str] = []
     if summary:
         said.append(f"[Conversation Summary]\n{summary}")
@@ -79,7 +78,6 @@ def _shortened(summary: str, *, room: int, count: Callable[[str], int]) -> Head:
 
 
 def _starts(summary: str) -> list[int]:
-    """Start of each sentence or line."""
     starts: list[int] = []
     at = 0
     for line in summary.splitlines():
