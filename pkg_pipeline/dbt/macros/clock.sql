@@ -1,4 +1,4 @@
-{# The two clocks: the memory's, which PKG_NOW may pin, and the calendar of its time zone. #}
+{# The memory's clock, which PKG_NOW may pin, and its time zone's calendar. #}
 
 {% macro memory_now() -%}
     {%- if var("now", none) is none -%} now() {%- else -%} timestamptz '{{ var("now") }}' {%- endif -%}

@@ -1,6 +1,6 @@
 {#
-  The range that a build replaces: the same condition selects the rows and clears the table. Whole stretches may be left
-  out of it by the variable "stretches": a list of [first, last].
+  The range that a build replaces: the same condition selects the rows and clears the table. The variable "stretches", a
+  list of [first, last], narrows it to several ranges.
 #}
 
 {% macro in_range(column) -%}
@@ -14,9 +14,8 @@
 {%- endmacro %}
 
 {#
-  Before the insert and in its transaction: what the range held goes, also where nothing comes in its place, since a day
-  that became empty must vanish. The lock lets a second build of the same table wait, so that its rows are not doubled;
-  readers go on reading the rows from before.
+  Deletes the range's rows before the insert, in its transaction, so that days that became empty have no row. The lock
+  makes a second build of the same table wait, which would insert rows twice; readers see the old rows.
 #}
 {% macro clear_range(column) -%}
     {%- if is_incremental() -%}

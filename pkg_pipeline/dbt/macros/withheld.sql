@@ -1,6 +1,6 @@
 {#
-  Whether something rests on a message that was deleted at its source: it is withheld at once, whether or not the
-  summary has been made anew. message_ids is a jsonb array of ids as the source numbers them.
+  Whether a source message of an item was deleted; the item is then withheld, even before the summary is made anew.
+  message_ids is a jsonb array of the source's message ids.
 #}
 {% macro rests_on_deleted(chat_id, message_ids) -%}
     exists (

@@ -1,6 +1,6 @@
 {{ config(meta={'dagster': {'ref': {'name': 'llm_cost_daily'}}}) }}
--- For the range that was built, each row holds what the ledger holds up to the row's newest call, and no group is
--- missing. Calls made since the build are not counted against it.
+-- In the built range each row equals the ledger up to the row's newest call, and no group is missing. Calls made
+-- since the build are ignored.
 with built as (
     select coalesce(max(built_at), 'infinity') as at
     from {{ ref('llm_cost_daily') }}

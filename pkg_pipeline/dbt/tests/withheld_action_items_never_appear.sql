@@ -1,5 +1,5 @@
 {{ config(meta={'dagster': {'ref': {'name': 'action_items'}}}) }}
--- What the memory withholds, and what rests on a message deleted at its source, is nowhere in the mart.
+-- The mart has nothing that is withheld or rests on a message deleted at its source.
 select mart.item_id
 from {{ ref('action_items') }} as mart
 where exists (

@@ -1,4 +1,4 @@
--- How much shorter the summaries are than what they tell, by the local day on which the interactions began.
+-- Tokens of summaries against tokens of their messages, by the local day on which the interactions began.
 select
     day,
     language,

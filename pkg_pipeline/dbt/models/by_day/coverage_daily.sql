@@ -1,4 +1,4 @@
--- How much of each day is summarised, and why not the rest. A day is the local one on which an interaction began.
+-- Summarised, waiting and failed interactions by the local day on which they began.
 select
     day,
     count(*) as interactions,

@@ -1,4 +1,4 @@
--- What was asked of models and what it cost, by the local day of the call; beside it the budget it was taken from.
+-- Calls of models and their cost by the local day of the call, with the day's budget.
 with calls as (
     select
         day,
@@ -17,7 +17,7 @@ with calls as (
         max(created_at) as last_call_at
     from {{ ref('stg_llm_calls') }}
     where {{ in_range('day') }}
-      -- the same by the index over moments: a local day lies within a day of its UTC name
+      -- uses the index over UTC times: a local day lies within a day of the same date in UTC
       and created_at >= date '{{ var("min_date") }}' - interval '2 days'
       and created_at <= date '{{ var("max_date") }}' + interval '2 days'
     group by day, lane, task, model

@@ -1,4 +1,4 @@
--- The course of each relationship in figures, as of the end of each week. Names and words stay in the memory's tables.
+-- Figures of each relationship as of the end of each week; names and texts are in the memory's tables.
 select
     profiles.week,
     profiles.entity_id,

@@ -1,5 +1,5 @@
--- How each action item came to its state: a row for every change over the superseded versions of its interaction's
--- summary. No words: those are in action_items.
+-- History of each action item: one row per change over the versions of its interaction's summary. Texts are in
+-- action_items.
 with versions as (
     select
         summaries.id as summary_id,
@@ -40,7 +40,7 @@ known as (
     having not bool_or(is_withheld)
 ),
 
--- every version from the first that knew the item: one without it has dropped it
+-- all versions from the item's first one on: a version without it has dropped it
 states as (
     select
         known.item_id,

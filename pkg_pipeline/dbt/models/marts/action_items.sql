@@ -1,4 +1,4 @@
--- One row an action item of a live summary: who has to do what for whom until when.
+-- One row per action item of a live summary: who has to do what for whom until when.
 with items as (
     select
         action_items.*,

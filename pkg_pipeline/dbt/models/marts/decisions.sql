@@ -1,4 +1,4 @@
--- One row a decision of a live summary. A decision that rests on a message deleted at its source is withheld.
+-- One row per decision of a live summary. A decision that rests on a message deleted at its source is withheld.
 select
     decisions.decision_id,
     decisions.description,

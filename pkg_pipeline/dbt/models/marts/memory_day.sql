@@ -1,4 +1,4 @@
--- The day it is in the memory. Where the clock is not pinned, it is the day of the reading, not of the build.
+-- The memory's current day: that of the pinned clock, else today at the time of reading.
 select
     {{ local_day(memory_now()) }} as today,
     {{ memory_timezone() }} as timezone,

@@ -1,4 +1,4 @@
--- The turning points of each relationship, by its newest profile. One that rests on something deleted is withheld.
+-- Milestones of each relationship, by its newest profile, without those that rest on a deleted message.
 with newest as (
     select distinct on (entity_id) *
     from {{ source('memory', 'entity_relationship_profiles') }}

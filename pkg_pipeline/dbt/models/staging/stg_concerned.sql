@@ -1,4 +1,4 @@
--- Whom an item concerns besides me; something among several people has several.
+-- The entities an item concerns besides me, one or more.
 select
     items.item_id,
     array_agg(items.entity_id order by entities.name, items.entity_id) as entity_ids,

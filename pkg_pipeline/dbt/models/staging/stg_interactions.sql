@@ -1,4 +1,4 @@
--- Interactions with what the marts ask of them: whether they are to be summarised, are, or were given up (P11, P19).
+-- Interactions with their state: eligible, due, summarised or failed (P11, P19).
 select
     interactions.id as interaction_id,
     interactions.day,
