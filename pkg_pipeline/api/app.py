@@ -87,9 +87,7 @@ def serve(
     port: int,
     on_ready: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serves until SIGINT or SIGTERM, then finishes open answers. ``on_ready`` gets the address once it is bound (port
-    0 picks a free one); ``check_address`` is the caller's. Raises CannotServe.
-    """
+    """Serves until SIGINT or SIGTERM; ``on_ready`` gets the bound address (port 0 picks one). Raises CannotServe."""
     listening = _listen(host, port)
     with listening:
         config = uvicorn.Config(

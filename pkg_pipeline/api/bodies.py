@@ -23,9 +23,7 @@ def most_bytes(method: str, path: str) -> int:
 
 
 class BodyLimits:
-    """Answers 413 as soon as a body is known to be too long (by its header or as it arrives), and 503 above the limit
-    over all bodies.
-    """
+    """Answers 413 as soon as a body is known to be too long, and 503 above the limit over all bodies."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

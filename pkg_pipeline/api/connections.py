@@ -1,6 +1,4 @@
-"""Limits on connections: time and size of a request's head, least speed of a body, time for a client to take an answer,
-number of connections. The server's own protocol waits for ever for the rest of a head.
-"""
+"""Limits on connections: head and body in time, answers taken in time, number. The server's own waits for ever."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Prometheus metrics of one server: figures read on request, and answer times. Each application has
-its own registry.
-"""
+"""Prometheus metrics of one server: figures read on request, and answer times; a registry per application."""
 
 from __future__ import annotations
 

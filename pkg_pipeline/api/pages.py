@@ -1,6 +1,4 @@
-"""The pages ``/`` and ``/docs`` (Swagger UI with the files of ``fastapi-offline``). Nothing is loaded from elsewhere;
-no page shows data of the memory.
-"""
+"""The pages ``/`` and ``/docs`` (Swagger UI, bundled by ``fastapi-offline``); they show no data of the memory."""
 
 from __future__ import annotations
 

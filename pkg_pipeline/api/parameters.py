@@ -36,9 +36,7 @@ Day = Annotated[date, BeforeValidator(_day)]
 
 
 async def known_parameters(request: Request) -> None:
-    """Dependency of every route: unknown or repeated parameters are errors. Raises RequestValidationError with all of
-    them.
-    """
+    """Dependency of every route: raises RequestValidationError with all unknown or repeated parameters."""
     taken = {one.alias: one for one in _query_parameters(request.scope["route"].dependant)}
     wrong: list[dict[str, Any]] = []
     for name, times in Counter(key for key, _ in request.query_params.multi_items()).items():

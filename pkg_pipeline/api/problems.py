@@ -183,9 +183,7 @@ def _no_session(_: Request, error: Exception) -> Response:
 
 
 class Failures:
-    """Outermost layer: an unexpected exception becomes a 500 without details. The log gets the place in the code, not
-    the message, since database errors quote rows.
-    """
+    """Outermost layer: an unexpected exception becomes a bare 500; its message, which may quote rows, is not logged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,6 +1,4 @@
-"""The reading routes. Handlers are plain functions, which the server runs on its threads, so that waiting for the
-database blocks no other request.
-"""
+"""The reading routes; plain functions, which the server runs on its threads."""
 
 from __future__ import annotations
 

@@ -66,9 +66,7 @@ def scope_needed(method: str, path: str) -> TokenScope | None:
 
 
 class Admission:
-    """Refuses requests without a sufficient token before their body is read. Without ``tokens`` everybody passes, which
-    is for loopback only.
-    """
+    """Refuses requests without a sufficient token before their body is read; without ``tokens`` everybody passes."""
 
     def __init__(self, app: ASGIApp, *, tokens: tuple[ApiToken, ...]) -> None:
         self._app = app

@@ -1,6 +1,4 @@
-"""Entry of the program: the table of commands and the handling of failures. A command's module is imported when the
-command is used, because the web framework and Dagster take long to load.
-"""
+"""Entry of the program: the table of commands, each imported when it is used, and the handling of failures."""
 
 from __future__ import annotations
 

@@ -192,9 +192,7 @@ def _written(compared: Compared, document: dict[str, Any], folder: Path) -> dict
 
 
 def file_name(key: str) -> str:
-    """A conversation's key as part of a file name: letters of any script stay, characters unsafe in
-    a shell or path go.
-    """
+    """A conversation's key as part of a file name: letters of any script stay, unsafe characters go."""
     return re.sub(r"[^\w.-]+", "-", key).strip("-.")[:NAME_CHARACTERS] or "conversation"
 
 

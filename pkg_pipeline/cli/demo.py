@@ -1,6 +1,4 @@
-"""``pkg-pipeline demo``: the pipeline over the bundled conversations, offline, in its own home. Its clock is pinned at
-the first run, so that a second run shows the same.
-"""
+"""``pkg-pipeline demo``: the bundled conversations, offline, in a home with a clock pinned at the first run."""
 
 from __future__ import annotations
 

@@ -203,9 +203,7 @@ def _range(grain: Grain, first: date, last: date) -> _Asked:
 
 
 def _there(memory: PipelineMemory, asked: _Asked) -> list[str]:
-    """Keys of what was asked for. Partitions must exist (weeks and months: once over); days before the memory's first
-    are cut off a range.
-    """
+    """Keys of what was asked for. All must exist, but a range may begin before the memory does."""
     settings, start, grain = memory.settings, memory.partitions_start, asked.grain
     today = datetime.now(settings.zone).date()
     found = existing(asked.keys, grain, start=start, today=today)

@@ -1,6 +1,4 @@
-"""Output of commands: one JSON document for programs, tables for people, one line for a failure. Rich and the settings
-are loaded only where needed.
-"""
+"""Output of commands: JSON for programs, tables for people, one line for a failure. Rich is loaded where needed."""
 
 from __future__ import annotations
 
@@ -91,9 +89,7 @@ def show(answer: Any, *, as_json: bool, human: Callable[[Console], None]) -> Non
 
 
 def own_command(*, home: Path | None = None) -> str:
-    """How this program is called from the current folder, for lines to copy. Adds PKG_HOME if ``home`` is not the
-    default.
-    """
+    """How to call this program from the current folder; with PKG_HOME if ``home`` is not the default."""
     beside = Path(sys.executable).with_name("pkg-pipeline")
     on_path = shutil.which("pkg-pipeline")
     if not beside.exists() or (on_path is not None and beside.samefile(on_path)):
@@ -113,9 +109,7 @@ def settings_in_force() -> Settings:
 
 
 def confirm(question: str, *, yes: bool, as_json: bool, details: Iterable[object] = ()) -> None:
-    """Continues only with consent to ``details``. Raises CommandFailed where nobody can be asked,
-    typer.Abort for a no.
-    """
+    """Raises CommandFailed where nobody can be asked for consent to ``details``, typer.Abort for a no."""
     if yes:
         return
     if as_json or not sys.stdin.isatty():

@@ -1,5 +1,5 @@
-"""Translates exceptions of the stages into Dagster's: retry or failure. Texts of unknown exceptions may quote
-conversations, so only their class, our own messages and places in the code are logged.
+"""Translates exceptions of the stages into Dagster's. Texts of unknown ones may quote conversations
+and are not logged.
 """
 
 from __future__ import annotations

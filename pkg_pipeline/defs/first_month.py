@@ -1,6 +1,4 @@
-"""Reloads the definitions when older messages arrive: partitions begin in the memory's first month, and Dagster knows
-the first partition only from the loaded definitions.
-"""
+"""Reloads the definitions when messages older than their first partition arrive."""
 
 from __future__ import annotations
 

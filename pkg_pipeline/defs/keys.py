@@ -1,6 +1,4 @@
-"""Partition keys of days, weeks and months: the first day in ISO form (a week's Sunday). Ranges, batches, keys between
-two days. Does not import Dagster.
-"""
+"""Partition keys (first day in ISO form; of a week its Sunday): ranges and batches. Does not import Dagster."""
 
 from __future__ import annotations
 

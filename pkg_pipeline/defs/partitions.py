@@ -1,6 +1,4 @@
-"""Days, weeks and months as partitions in local time. Today is a partition from midnight on; a week or month once it is
-over.
-"""
+"""Partitions in local time: today from midnight on, a week or month once it is over."""
 
 from __future__ import annotations
 

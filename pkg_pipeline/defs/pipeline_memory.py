@@ -1,6 +1,4 @@
-"""What assets, schedules, sensors and ``run`` may do with the memory. Does not import Dagster, so that a check for due
-work is cheap; the resource is in ``resources.py``.
-"""
+"""What assets, schedules, sensors and ``run`` may do with the memory. Does not import Dagster."""
 
 from __future__ import annotations
 

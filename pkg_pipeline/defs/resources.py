@@ -1,6 +1,4 @@
-"""The resource that opens the memory for a run or tick. Settings come from the executing process's environment; no
-secret is in run config, metadata or Dagster's tables.
-"""
+"""The resource that opens the memory for a run or tick, with the settings of the executing process."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,4 @@
-"""Gives runs of the command line the code location under which Dagster's timeline shows them. There is no public way,
-hence two private imports, covered by the pinned release.
-"""
+"""Gives runs of the command line the code location under which Dagster's timeline shows them, by private imports."""
 
 from __future__ import annotations
 

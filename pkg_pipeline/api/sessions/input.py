@@ -1,5 +1,5 @@
-"""Parsing of session requests: the key in the path, a body of messages as a list of objects. Messages are validated by
-``stages/sessions``.
+"""Parsing of session requests: the key in the path, a body as a list of objects, which
+``stages/sessions`` validates.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""``/v1/sessions``. Handlers are plain functions on the server's threads; messages are read without a pydantic model
-each, for speed.
-"""
+"""``/v1/sessions``; plain functions on the server's threads. Messages get no pydantic model each, for speed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How each program is started: code server, webserver, daemon, API, fake LLM. No secret is on a command line; each gets
-only the environment it needs.
-"""
+"""How each program is started. No secret is on a command line; each gets only the environment it needs."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ _COMMAND_LINE = "from pkg_pipeline.cli.app import main; main()"
 
 
 def code_server(socket: Path, environment: Mapping[str, str]) -> Program:
-    """Loads the definitions for webserver, daemon and runs, and reloads them on request; listens on a unix socket that
-    only this user can open.
-    """
+    """Loads and reloads the definitions, on a unix socket that only this user can open."""
     told = {**environment, CODE_SERVER_VARIABLE: str(socket)}
     command = [*reloading_server(), "--socket", str(socket), "--log-level", "warning"]
     return Program("code-server", command, told, socket_answers(socket))

@@ -1,6 +1,4 @@
-"""Runs several programs as one: started together, waited for, ended together. Each has its own process group, so that
-Ctrl-C reaches only this process, which then ends every group.
-"""
+"""Runs several programs as one, each in its process group: started together, waited for, ended together."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from pkg_pipeline.cli.terminal import CommandFailed
 
 POLL_SECONDS = 0.1
 POLITE_SECONDS = 15.0
-"""Before SIGKILL. Dagster's programs end within a few seconds of a SIGINT."""
+"""Wait after SIGINT. Dagster's programs end within a few seconds."""
 FIRM_SECONDS = 5.0
 PR_SET_PDEATHSIG = 1
 

@@ -1,6 +1,4 @@
-"""``archived_messages``: one partition per month in which interactions began (P24–P26). SQL alone. A month may be
-worked off several times; what is too young or not yet summarised counts as pending.
-"""
+"""``archived_messages``: one partition per month in which interactions began (P24–P26). SQL alone."""
 
 from collections.abc import Iterator
 from datetime import date

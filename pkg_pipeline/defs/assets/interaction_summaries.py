@@ -1,6 +1,4 @@
-"""``interaction_summaries``: one partition per day. A materialised day means attempted; what is left is in its metadata
-and its check.
-"""
+"""``interaction_summaries``: one partition per day. A materialised day means attempted; checks count what is left."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -1,6 +1,4 @@
-"""``memory_chunks``: the index of recall, one partition per day (L7). A materialised day means attempted: texts that
-could not be embedded are pending and are found by their words until then.
-"""
+"""``memory_chunks``: the index of recall, one partition per day (L7). Texts not embedded yet count as pending."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

@@ -1,6 +1,4 @@
-"""Assets that materialise their partitions one by one. Their output is not required, so a run that ends early keeps the
-partitions it finished.
-"""
+"""Assets that materialise their partitions one by one, so that a run that ends early keeps those it finished."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence

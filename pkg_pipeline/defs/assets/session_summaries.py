@@ -1,6 +1,4 @@
-"""``session_summaries``: folds of live sessions (H, W). Unpartitioned: each session is due by its own counters. A
-killed run loses only the fold under way.
-"""
+"""``session_summaries``: folds of live sessions (H, W). Unpartitioned: each session is due by its own counters."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,4 @@
-"""``requested_backfills``: starts runs of the backfill lane for requested backfills (P31, B5), a few per tick. The
-chosen interactions are in the database.
-"""
+"""``requested_backfills``: starts runs of the backfill lane for requested backfills (P31, B5), a few per tick."""
 
 from __future__ import annotations
 
@@ -65,8 +63,8 @@ def _held(backfill_id: UUID, resume_at: datetime | None, running: Sequence[str])
 
 
 def _requests(backfill_id: UUID, days: Sequence[str], *, room: int, asked: int) -> list[dg.RunRequest]:
-    """One run request per batch of days. The run key holds the number of runs requested so far (the cursor): a repeated
-    tick requests the same runs, a later one new ones.
+    """One run request per batch; the number requested so far (the cursor) in its key keeps a repeated tick from
+    doubling.
     """
     found: list[dg.RunRequest] = []
     for batch in list(batches(days, key=str))[: max(room, 0)]:

@@ -1,6 +1,4 @@
-"""Whether there is work and in which partitions, by a few index lookups. Does not import Dagster, so that a check costs
-little.
-"""
+"""Whether there is work and in which partitions, by a few index lookups. Does not import Dagster."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ def has_work(memory: PipelineMemory, asset: str) -> bool:
 
 
 def due_partitions(memory: PipelineMemory, asset: str, *, limit: int | None = None) -> list[DuePartition]:
-    """Partitions of ``asset`` that need work now, ascending; weeks and months only once they are over, without version
-    or attempt.
-    """
+    """Partitions of ``asset`` that need work now, ascending; weeks and months only once they are over."""
     due = HOP[asset].due
     if due is None:
         return memory.partitions.due(asset, now=memory.clock.now(), limit=limit)

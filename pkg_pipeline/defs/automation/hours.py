@@ -1,6 +1,4 @@
-"""Cron hours in ``PKG_TIMEZONE``, and whether the hour of a week or month has come: sensors do not start work before
-the schedule does. Does not import Dagster.
-"""
+"""Cron hours in ``PKG_TIMEZONE``, and whether the hour of a week or month has come. Does not import Dagster."""
 
 from __future__ import annotations
 

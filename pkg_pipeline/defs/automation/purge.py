@@ -1,6 +1,4 @@
-"""Deletes Dagster's old runs each morning. The run with a partition's newest materialisation stays, or the partition
-would look missing; queued and running ones stay.
-"""
+"""Deletes Dagster's old runs each morning, except those with a partition's newest materialisation."""
 
 import time
 from collections.abc import Callable, Iterator

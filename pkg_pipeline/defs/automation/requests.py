@@ -82,8 +82,8 @@ def not_under_way(due: Iterable[DuePartition], running: Iterable[Mapping[str, st
 
 
 def wait_for_summaries(instance: dg.DagsterInstance) -> str | None:
-    """Why profiles wait: live runs of summaries are still working. Backfills are not waited for, as they make the weeks
-    due again.
+    """Why profiles wait: live runs of summaries are working. Backfills make the weeks due again and
+    are not waited for.
     """
     running = under_way(instance, SUMMARIES.asset, SUMMARIES.job)
     live = [tags for tags in running if lane_of(tags) == "live"]

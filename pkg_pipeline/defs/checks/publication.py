@@ -1,6 +1,4 @@
-"""Which failing checks stop what is made from summaries: profiles, the archive, the marts. The newest verdict in
-Dagster's tables counts, however it came about.
-"""
+"""Checks of the summaries whose newest verdict stops what is made from them: profiles, the archive, the marts."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ def require(instance: dg.DagsterInstance, doing: str) -> None:
 
 
 def wrong_days(instance: dg.DagsterInstance, asset: str, name: str) -> tuple[date, date] | None:
-    """First and last day that a blocking check found wrong when it last ran; every run verifies them again until they
-    pass.
-    """
+    """First and last day that a blocking check found wrong when it last ran; every run verifies them again."""
     if name not in BLOCKING.get(asset, ()):
         return None
     found = _last(instance, asset, name)
