@@ -1,7 +1,4 @@
-"""Tokens and costs per turn with and without compression (T3, T4).
-
-A turn is one model call: the messages since its last answer, and the answer.
-"""
+"""Tokens and costs per turn (a model call: messages since its last answer, and the answer) in both modes (T3, T4)."""
 
 from __future__ import annotations
 

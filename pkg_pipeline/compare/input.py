@@ -1,7 +1,4 @@
-"""Conversations of an export for a control run; nothing is stored.
-
-Cleaned as in an import, ordered by time, without deleted messages and service entries.
-"""
+"""Conversations of an export for a control run: cleaned as in an import, by time, only live messages."""
 
 from __future__ import annotations
 

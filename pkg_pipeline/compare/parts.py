@@ -1,7 +1,4 @@
-"""Parts of a control run: a meter of model usage, and a simple stand-in for recall.
-
-The stand-in finds as many pieces as recall, by vectors or common words; only their length matters.
-"""
+"""A meter of model usage, and a stand-in for recall: as many pieces, by vectors or common words."""
 
 from __future__ import annotations
 
@@ -103,10 +100,7 @@ class NoLedger:
 
 
 class Finder:
-    """Cached vectors of messages, and recall over folded ones. Raises an ``EmbedderError``.
-
-    Pieces are ``name: text`` of at most ``PIECE_CHARACTERS``, best first.
-    """
+    """Cached vectors of messages, and recall of ``name: text`` pieces, best first. Raises an ``EmbedderError``."""
 
     def __init__(self, embedder: Embedder | None = None, *, pieces: int = PIECES) -> None:
         self._embedder = embedder

@@ -1,7 +1,4 @@
-"""The control run (T4): replays a conversation and counts each turn's prompt with and without compression.
-
-Uses the real policy, fold and window rules; writes nothing to the memory. Paid folds use ledger and budget.
-"""
+"""The control run (T4): replays a conversation with the real policy, fold and window rules; stores only ledger rows."""
 
 from __future__ import annotations
 
@@ -79,8 +76,8 @@ class CompareSettings:
 
 @dataclass(frozen=True, slots=True)
 class ComparePorts:
-    """``price``: USD of an answer's usage, ``fold_price`` of a fold's. ``meter`` counts ``asking`` (folds) and
-    ``shortening`` (running summaries).
+    """USD of an answer's and of a fold's usage; ``meter`` counts ``asking`` (folds) and ``shortening`` (running
+    summaries).
     """
 
     asking: Asking

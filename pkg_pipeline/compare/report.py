@@ -11,8 +11,8 @@ from pkg_pipeline.compare.playing import CompareSettings, Conversation, Played
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A compared conversation. ``model`` answers, ``fold_model`` folds; a free one is priced as ``fold_priced_as``.
-    ``prices``: version of the price table.
+    """``model`` answers, ``fold_model`` folds, priced as ``fold_priced_as`` if free; ``prices``: version of the price
+    table.
     """
 
     conversation: Conversation

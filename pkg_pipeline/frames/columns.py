@@ -1,6 +1,4 @@
-"""The columns of every table of ``frames`` from ``columns.toml``, and as docs/frames.md shows them. Does not import
-pandas.
-"""
+"""The columns of every table of ``frames`` from ``columns.toml``, and as docs/frames.md shows them."""
 
 from __future__ import annotations
 

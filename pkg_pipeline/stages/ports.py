@@ -44,7 +44,7 @@ class LlmUnavailable(LlmError):
 
 
 class LlmUnanswered(LlmUnavailable):
-    """Sent, but no whole answer came: it may be charged. The adapter does not retry it: each such call needs its own
+    """Sent, but no whole answer came; it may be charged. Not retried by the adapter: each try needs its own
     reservation.
     """
 

@@ -1,6 +1,4 @@
-"""Composition root: builds the adapters that the settings name and passes them to the stages. No rules, no SQL, no
-Dagster.
-"""
+"""Composition root: builds the adapters that the settings name. No rules, no SQL, no Dagster."""
 
 from pkg_pipeline.adapters.clock import PinnedClock, SystemClock
 from pkg_pipeline.wiring.memory import ImportFailed, Memory

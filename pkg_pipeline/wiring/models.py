@@ -1,7 +1,4 @@
-"""Language models and embedders; SDKs are imported on use.
-
-A provider is an adapter, a row in ``PROVIDERS``, its settings and prices.
-"""
+"""Language models and embedders. A provider is an adapter, a row in ``PROVIDERS``, its settings and prices."""
 
 from __future__ import annotations
 

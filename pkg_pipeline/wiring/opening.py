@@ -37,9 +37,7 @@ def database_url(settings: Settings, *, start: bool = True) -> str:
 
 @contextmanager
 def database(settings: Settings, *, stays: bool = False) -> Iterator[str]:
-    """The URL while the server is needed; an embedded server stops with its last user. ``stays``: restart a crashed
-    one.
-    """
+    """The URL while the server is needed (embedded: stops with its last user). ``stays``: restart a crashed one."""
     if settings.database_url is not None:
         yield engine.libpq_url(settings.database_url.get_secret_value())
     else:

@@ -72,9 +72,7 @@ def recall_parts(
 
 
 def warm_up(parts: RecallParts, connections: ConnectionPool) -> None:
-    """Preload the analyzer and the local model of the active space. Failures are only logged; remote embedders are not
-    called.
-    """
+    """Preload the analyzer and the active space's local model; failures are logged, remote embedders not called."""
     from pkg_pipeline.adapters.postgres.recall.spaces import PostgresSpaceStore
 
     parts.analyzer.terms("Warm слова")

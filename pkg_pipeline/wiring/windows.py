@@ -125,7 +125,7 @@ class WindowWork:
         return self.records.lost if self._background is None else self._background.lost
 
     def window(self, session_id: UUID, **options: Unpack[WindowOptions]) -> WindowResult:
-        """The next prompt; makes a chat a session if needed. Raises SessionUnknown, BadRequest, LiveTurnTooLong,
+        """The next prompt; makes a session if needed. Raises SessionUnknown, BadRequest, LiveTurnTooLong,
         StoreUnavailable.
         """
         request = WindowRequest(session_id, self._process.clock.now(), **options)

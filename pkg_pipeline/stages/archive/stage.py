@@ -1,7 +1,4 @@
-"""Moves texts of old, summarised interactions to ``archived_messages`` by month, and back; safe to repeat after a kill.
-
-Rules: ``memory.message.archiving``. A batch is one transaction over whole interactions.
-"""
+"""Moves texts of old, summarised interactions to ``archived_messages`` by month, and back; repeatable."""
 
 from __future__ import annotations
 
@@ -109,9 +106,7 @@ def archive_months(
     params: ArchiveParams,
     on_month: Callable[[MonthReport], None] = lambda _: None,
 ) -> list[MonthReport]:
-    """Archive what is ready in each month, oldest first, and drop expired months (P24–P26); ``on_month`` gets each
-    report.
-    """
+    """Archive what is ready, oldest month first, and drop expired months (P24–P26); ``on_month`` gets each report."""
     age = age_of(deps.clock, params)
     reports: list[MonthReport] = []
     unswept = 0
@@ -176,9 +171,7 @@ def blank_deleted(store: PostgresArchiveStore, *, clock: Clock, after_days: floa
 
 @dataclass(frozen=True, slots=True)
 class MonthStatus:
-    """Counts of the archive (a dropped month: before). ``ready`` interactions are moved by the next run; ``will_drop``:
-    it drops the month.
-    """
+    """Counts (a dropped month: before); ``ready`` interactions are moved, ``will_drop``: the month is dropped next."""
 
     month: date
     state: str

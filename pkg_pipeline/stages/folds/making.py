@@ -57,9 +57,7 @@ class MadeFolds(Effort):
 
 
 def work_on(claimed: ClaimedSession, *, making: FoldMaking) -> MadeFolds:
-    """All work on one session. Raises only ``LlmMisconfigured``. Every write releases the lease; the caller releases
-    the rest.
-    """
+    """All work on one session; writes release its lease, else the caller does. Raises only ``LlmMisconfigured``."""
     made = MadeFolds(session_id=claimed.session_id)
     session = _Session(claimed, making, made)
 
@@ -209,8 +207,8 @@ class _Session:
     # ── what is dirty ─────────────────────────────────────────────────────────────────────────────
 
     def _fold_anew(self, view: SessionView, dirty: DirtyFold) -> None:
-        """H15: the same range with its current messages, maybe none; the running summary is rebuilt with the last of
-        several.
+        """H15: refold the same range from its current messages, maybe none; the last of several rebuilds the running
+        summary.
         """
         messages = self._whole_range(dirty)
         is_last = view.state.dirty_folds <= 1

@@ -82,9 +82,7 @@ class FoldMaker:
         self.notes: list[str] = []
 
     def row(self, view: SessionView, stretch: Stretch) -> FoldRow:
-        """The fold of a stretch; no call for noise only, or unchanged content (H8, H12). Raises one of
-        ``NOTHING_PASSED``.
-        """
+        """The fold; no call for noise only or unchanged content (H8, H12). Raises one of ``NOTHING_PASSED``."""
         began, spent = time.perf_counter(), self._effort.cost_usd
         source = self._input(view, stretch)
         is_asked = bool(source.messages) and not self._is_known(stretch, source)

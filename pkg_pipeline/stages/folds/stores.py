@@ -1,7 +1,4 @@
-"""Records of folding and its store.
-
-Each write is one transaction under the chat's lock, which appends and imports take too.
-"""
+"""Records of folding and its store; each write is one transaction under the chat's lock, as appends and imports are."""
 
 from __future__ import annotations
 
@@ -51,8 +48,8 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class DirtyFold:
-    """A fold with edited or deleted messages (H15), covering what follows ``after_id``. ``rests_on_deleted``: covers a
-    deleted one, or used one as context.
+    """A fold with edited or deleted messages after ``after_id`` (H15). ``rests_on_deleted``: covers or was shown a
+    deleted one.
     """
 
     id: UUID

@@ -68,9 +68,7 @@ class EntityRow:
 
 @dataclass(frozen=True, slots=True)
 class ChatNames:
-    """A chat's title at its latest message (``title_at``; "" where it has none) and its metadata at ``seen_at``, the
-    latest message of all.
-    """
+    """Title ("": none) and its latest message (``title_at``); metadata at ``seen_at``, the latest of the chat."""
 
     title: str
     title_at: datetime

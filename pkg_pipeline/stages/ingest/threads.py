@@ -97,8 +97,8 @@ class KnownThread:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Of given messages: ``missing`` are in no fold, ``unsearchable`` in no chunk; ``days`` are the first and last day
-    on which their interactions began.
+    """``missing``: in no fold; ``unsearchable``: in no chunk; ``days``: first and last on which their interactions
+    began.
     """
 
     missing: frozenset[str]
@@ -123,9 +123,7 @@ class PruneRules:
 
 @dataclass(frozen=True, slots=True)
 class PruneParts:
-    """Dependencies of pruning. ``fold`` (chat, by hand) and ``make_chunks`` (days) return why they did not finish, or
-    None.
-    """
+    """Dependencies. ``fold`` (chat, by hand) and ``make_chunks`` (days) return why they did not finish, or None."""
 
     threads: Threads
     memory: PostgresThreadMemory
@@ -224,8 +222,8 @@ def _looked_at(state: ThreadState, rules: PruneRules) -> PruneResult:
 
 
 def safe_cut(messages: Sequence[ParsedMessage], wanted: int) -> int:
-    """How many of the oldest messages to remove: at most ``wanted``, never between a tool call and its results, nor
-    from the live turn. A first group longer than ``wanted`` is removed whole.
+    """Number of oldest messages to remove: at most ``wanted`` or the first group; never splits a tool call or the live
+    turn.
     """
     most = turns.live_turn(messages)
     ends = [end for _, end in turns.groups(messages) if end <= most and end < len(messages)]

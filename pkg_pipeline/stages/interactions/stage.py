@@ -1,7 +1,4 @@
-"""Changed chats → interactions with participants; marks the days that need a summary.
-
-Reads only the part around a change, in chunks; boundaries come from ``memory.message.sessionise``.
-"""
+"""Changed chats → interactions with participants, read in chunks around the change; marks the days to summarise."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Kinds of questions, validation of answers, the retry ladder, and failures (P19).
-
-An invalid answer never counts as "no facts" (B9).
-"""
+"""Validation of answers, the retry ladder, and failures (P19). An invalid answer never counts as "no facts" (B9)."""
 
 from __future__ import annotations
 
@@ -71,10 +68,7 @@ NOTHING_PASSED = (LlmError, OutOfBudget, NotPublishable)
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[Source, Content]):
-    """A kind of question: its task in the ledger, prompt and gate.
-
-    ``check`` gets the answer's text and the source; it may raise ``AnswerInvalid``.
-    """
+    """A kind of question: task, prompt, and gate; ``check`` (answer, source) may raise ``AnswerInvalid``."""
 
     task: LlmTask
     prompt: Prompt

@@ -1,7 +1,4 @@
-"""One question to the model: replay, budget, call, ledger.
-
-Every paid answer is in the ledger before it is used (B6); nothing is paid twice (B8).
-"""
+"""One question to the model: replay, budget, call, ledger; recorded before use (B6), never paid twice (B8)."""
 
 from __future__ import annotations
 
@@ -126,10 +123,7 @@ def rest_after(error: LlmUnavailable, deferrals: int) -> float:
 
 
 def most_usd(request: LlmRequest, *, llm: Llm, counter: TokenCounter) -> float:
-    """Upper limit of a question's cost: prompt by the worst tokenizer, plus a retry with twice the answer room.
-
-    Raises ``LlmTooLong`` for what cannot fit.
-    """
+    """Upper limit of USD: prompt by the worst tokenizer, a retry with twice the room. Raises ``LlmTooLong``."""
     limit = request.max_output_tokens
     tokens = prompt_tokens(request, counter)
     if tokens + limit > llm.window_tokens:
@@ -155,9 +149,7 @@ def hash_of(model: str, request: LlmRequest) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmAccess:
-    """What every stage that asks gets. ``llm`` loads the model on first call and may raise ``LlmMisconfigured``;
-    ``model`` is its name.
-    """
+    """For stages that ask; ``llm`` loads the ``model`` on first call and may raise ``LlmMisconfigured``."""
 
     llm: Callable[[], Llm]
     model: str

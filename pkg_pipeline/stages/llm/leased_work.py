@@ -56,10 +56,7 @@ class Leases(Protocol):
 
 
 class Heartbeat:
-    """A thread that renews held leases three times per length; context manager.
-
-    A failed beat fails nothing: saving finds out whether a lease was lost.
-    """
+    """A thread that renews held leases; context manager. A failed beat is ignored: saving detects a lost lease."""
 
     def __init__(self, store: Leases, *, lease_seconds: float) -> None:
         self._store = store

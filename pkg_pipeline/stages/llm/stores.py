@@ -64,9 +64,7 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """A call to reserve; its lease is how long the caller is waited for. ``task`` may be part of the paying task (an
-    update of a summary).
-    """
+    """A call to reserve under a lease. ``task`` may be part of the paying task (an update of a summary)."""
 
     subject: Subject
     request_hash: str

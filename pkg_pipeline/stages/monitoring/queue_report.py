@@ -30,10 +30,7 @@ Row = TypeVar("Row")
 
 
 def queue(store: PostgresMonitoringStore, params: MonitoringParams, *, now: datetime, limit: int) -> dict[str, Any]:
-    """Counts, and the first ``limit`` of every list. Raises StoreUnavailable.
-
-    ``waiting``: eligible interactions without a lease, due or not.
-    """
+    """Counts, first ``limit`` of each list; ``waiting`` are eligible without a lease. Raises StoreUnavailable."""
     figures = store.figures(minimum_messages=params.minimum_messages)
     counts = store.queue_counts()
     leftovers = store.leftovers()

@@ -34,9 +34,7 @@ class CallsCap:
 
 @dataclass(frozen=True, slots=True)
 class MonitoringParams:
-    """``prompts``, ``model`` and ``schema_version`` are the current ones; others make a summary stale (B5).
-    ``usd_caps``: per day and lane (P32).
-    """
+    """Current versions, which make all others stale (B5); ``usd_caps``: per day and lane (P32)."""
 
     minimum_messages: int
     due_after_seconds: float

@@ -1,6 +1,4 @@
-"""The checks of each asset: their queries and verdicts (B9, P30). Thresholds: ``memory.verdicts``; blocking:
-``defs.checks.publication``.
-"""
+"""The checks of each asset: their queries and verdicts (B9, P30); thresholds are in ``memory.verdicts``."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ class ProfileMaker:
         return prompt_of(self.asking.llm.model)
 
     def make(self, claimed: ClaimedProfile) -> MadeProfile:
-        """The row of one person, or why there is none. Raises only ``LlmMisconfigured``. Writes release the lease; the
-        caller releases the rest.
+        """The row of one person, or why not; writes release the lease, else the caller does. Raises only
+        ``LlmMisconfigured``.
         """
         started, entity, week = time.perf_counter(), claimed.entity, self.week
         prepared = prepare(self.reads, entity, week, profile_id=claimed.profile_id, zone=self.zone)

@@ -81,8 +81,8 @@ class Profiles:
         return self.weeks.revive(prompt_of(self.access.model))
 
     def due_weeks(self) -> list[date]:
-        """Sundays of weeks with work, ascending: the newest complete one if never attempted, and those with due marks
-        or leftovers.
+        """Sundays of weeks with work, ascending: the newest complete one if never attempted, and due marks or
+        leftovers.
         """
         now = self.clock.now()
         newest = rules.newest_complete_week(now, self.zone)

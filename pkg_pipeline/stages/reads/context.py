@@ -45,8 +45,8 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """One request; ``as_of`` (P9) and ``max_tokens`` default to now and the setting. ``hint``: the task in words,
-    answered in its own tier (P5).
+    """``as_of`` (P9) and ``max_tokens`` default to now and the setting; ``hint``: the task in words, for its own tier
+    (P5).
     """
 
     entity_id: UUID

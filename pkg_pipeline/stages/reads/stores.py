@@ -16,9 +16,7 @@ SummaryStatus = Literal["candidate", "completed", "dirty", "superseded", "quaran
 
 @dataclass(frozen=True, slots=True)
 class ContextQuery:
-    """Rows for a context at ``as_of``: tier edges ``hot_from`` and ``warm_from``, its local day ``today``, and
-    ``text_chars`` per message.
-    """
+    """Edges of the tiers, local day at ``as_of``, and characters read of one message."""
 
     entity_id: UUID
     as_of: datetime
@@ -80,9 +78,7 @@ class ListedEntity:
 
 @dataclass(frozen=True, slots=True)
 class SummaryFilter:
-    """``day_from`` and ``day_to``: local days of the interaction's start, both included. ``chat``: (source, external
-    id). ``statuses`` default to the served ones.
-    """
+    """Local days of its start, both included; ``chat``: (source, external id); served statuses by default."""
 
     entity_id: UUID | None = None
     chat: tuple[str, str] | None = None

@@ -113,9 +113,7 @@ class FactsQuery:
 
 @dataclass(frozen=True, slots=True)
 class ScopeFacts:
-    """``chunks``: vectors of a scope in the active space; ``is_indexed``: it has an index. ``in_range``: those in the
-    requested time, up to a limit.
-    """
+    """``chunks``: vectors in the active space; ``in_range``: those in the requested time (up to a limit)."""
 
     scope: UUID
     chunks: int

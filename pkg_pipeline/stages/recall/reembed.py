@@ -1,7 +1,4 @@
-"""Changes the embedding model (B4): fills a new space beside the active one, then activates it.
-
-Only missing vectors are made, so a killed run continues. Activation requires a complete space.
-"""
+"""Changes the embedding model (B4): fills a new space (repeatable), then activates it once complete."""
 
 from __future__ import annotations
 

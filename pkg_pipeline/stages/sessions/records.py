@@ -48,9 +48,7 @@ class SessionStart:
 
 @dataclass(frozen=True, slots=True)
 class Newcomers:
-    """Stored before the messages: the chat, its session, and senders new to this process. ``names``: entity → (latest
-    name, time of its message).
-    """
+    """Stored before messages: chat, session, senders. ``names``: entity → (latest name, time of its message)."""
 
     start: SessionStart
     entities: Sequence[EntityRow]

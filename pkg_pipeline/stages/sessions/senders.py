@@ -43,9 +43,7 @@ class Sender:
 
 @dataclass(slots=True)
 class KnownChat:
-    """A chat and its senders. ``is_there``: chat and session are stored; ``last``: result of this process's last
-    append.
-    """
+    """A chat and its senders. ``is_there``: chat and session are stored; ``last``: this process's last append."""
 
     chat: SessionChat
     is_there: bool = False

@@ -102,9 +102,7 @@ class Sessions:
         return report
 
     def _dated(self, known: KnownChat, messages: Sequence[NewMessage]) -> tuple[Sequence[NewMessage], frozenset[str]]:
-        """The messages, and the ids of those without a time. Stored times are read here only if a sender's name may
-        change.
-        """
+        """The messages, and ids of those without a time; stored times are read only if a sender's name may change."""
         told = {one.message.external_id: one.message for one in messages if one.is_time_told}
         untold = [one.message for one in messages if not one.is_time_told and one.message.external_id not in told]
         if len(told) + len(untold) < len(messages):

@@ -1,7 +1,4 @@
-"""Backfills (P31, B5): selection, price, progress.
-
-A request selects its interactions once, as rows; it is done when none of them needs work.
-"""
+"""Backfills (P31, B5): selected once as rows, priced, done when none of them needs work."""
 
 from __future__ import annotations
 
@@ -51,9 +48,7 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class Backfills:
-    """Requests over the ``summaries`` stage; age and limit are defaults, the cap is the lane's per day. Methods with an
-    id raise ``BackfillUnknown``.
-    """
+    """Requests over the ``summaries`` stage; methods with an id raise ``BackfillUnknown``."""
 
     store: PostgresBackfillStore
     summaries: Summaries
@@ -82,9 +77,7 @@ class Backfills:
         return self._forecast(self._chosen(request))
 
     def ask(self, request: BackfillRequest, *, requested_by: str) -> Asked:
-        """Store the request with its selection; an equal open request is returned instead, even if it proves done.
-        Raises ``BackfillWrong``.
-        """
+        """Store the request with its selection, or return an equal open one. Raises ``BackfillWrong``."""
         check(request)
         if (found := self.store.same(request)) is not None:
             self.settle(found)

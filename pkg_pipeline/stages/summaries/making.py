@@ -1,7 +1,4 @@
-"""Makes the content of one summary: an update if few messages are new, else anew, whole or in windows.
-
-Earlier items are kept, or named as lost (P28).
-"""
+"""Content of one summary: an update, or anew (whole, in windows); earlier items are kept or named as lost (P28)."""
 
 from __future__ import annotations
 

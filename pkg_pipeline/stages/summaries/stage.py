@@ -47,9 +47,7 @@ ANSWER_TOKENS = 300
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimate of all due work; ``tokens`` in and out, ``usd`` by current prices. ``later``: interactions too young or
-    deferred, in no other figure.
-    """
+    """``tokens`` in and out, ``usd`` by current prices; ``later``: interactions too young or deferred, not counted."""
 
     interactions: int
     tokens: int

@@ -135,9 +135,7 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True)
 class TooSmall:
-    """A summary of deleted content in an interaction now below the minimum (P11, P29). ``texts``: current texts its
-    items cite.
-    """
+    """A summary of deleted content, its interaction below the minimum (P11, P29). ``texts``: what its items cite."""
 
     summary_id: UUID
     interaction_id: UUID

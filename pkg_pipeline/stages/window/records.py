@@ -95,9 +95,7 @@ class WindowSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecallQuestion:
-    """Recall within a session at ``now``. ``folded`` (end, live messages, tokens, dirty folds) is a cache key of the
-    folded part.
-    """
+    """``folded`` (end, live messages, tokens, dirty folds) is a cache key of the folded part."""
 
     session_id: UUID
     query: str
