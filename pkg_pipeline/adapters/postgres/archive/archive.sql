@@ -1,11 +1,8 @@
--- Locks, always in this order: the month (shared to move, alone to drop), the making of partitions, chats by id (as imports
--- take them: nobody changes a text while it moves), the month's row in archive_months.
---
--- movable: not archived, below the score of P16 and not listed as important by the summary.
+-- Lock order: the month (shared to move, exclusive to drop), creation of partitions, chats by id (as imports), the month's
+-- row in archive_months. movable: not archived, score below P16 and not listed as important by the summary.
 
 -- name: unattempted
--- Months that begin with something old enough and were never looked at. From month to month by one probe of the index over
--- days each, however many interactions a month has.
+-- Months that begin with interactions old enough and were never processed: one probe of the index over days per month.
 WITH RECURSIVE months AS (
     SELECT date_trunc('month', min(day))::date AS month FROM interactions
     UNION ALL
@@ -38,13 +35,13 @@ SELECT pg_advisory_xact_lock_shared(hashtextextended('archive ' || %(month)s::da
 SELECT pg_advisory_xact_lock(hashtextextended('archive partitions', 3))
 
 -- name: partition_missing
--- Of the catalogue as it is now: to_regclass may remember from before the lock that there was none.
+-- By the catalogue: to_regclass may return a cached answer from before the lock.
 SELECT NOT EXISTS (
     SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = 'archived_messages'::regclass AND c.relname = %(partition)s)
 
 -- name: partition_made
--- Made beside the archive and then attached: making it inside would shut out every read of the archive for that moment.
+-- Created outside and then attached: creating it as a partition would block every read of the archive.
 SELECT format('CREATE TABLE %%1$I (LIKE archived_messages INCLUDING ALL)', %(partition)s::text)
 
 -- name: partition_attached
@@ -55,8 +52,8 @@ SELECT format('ALTER TABLE archived_messages ATTACH PARTITION %%1$I FOR VALUES F
 SELECT id FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
 
 -- name: copy
--- Looked at again under the lock: an edit or a restore may have come in since the batch was chosen. Returns how many were
--- copied and how many stay because they are important.
+-- Checked again under the lock, as texts may have changed since the batch was chosen. Returns the numbers of copied
+-- messages and of those kept as important.
 WITH said AS MATERIALIZED (
     SELECT m.id, m.chat_id, i.id AS interaction_id, m.external_id, m.sent_at, m.content, m.content_hash, m.parts,
            m.importance_score < %(kept_from)s
@@ -77,7 +74,7 @@ WITH said AS MATERIALIZED (
 SELECT count(*) FILTER (WHERE moves) AS messages, count(*) FILTER (WHERE NOT moves) AS kept FROM said
 
 -- name: blank
--- The copy as it is stored now, its bytes hashed here: only where that is the message's hash does the text leave its row.
+-- The text leaves its row only if the stored copy has the message's hash.
 WITH blanked AS (
     UPDATE messages m SET content = %(mark)s, parts = NULL, is_archived = true, archived_at = clock_timestamp(),
         archived_month = a.month
@@ -95,7 +92,7 @@ WHERE a.month = %(month)s AND a.interaction_id = ANY(%(interactions)s) AND m.id 
 RETURNING m.id
 
 -- name: count_moved
--- A dropped month that gets texts again (late exports) begins at nothing.
+-- A dropped month that gets texts again (late exports) starts from zero.
 INSERT INTO archive_months AS k (month, state, message_count, content_bytes)
 VALUES (%(month)s, 'kept', %(messages)s, %(bytes)s)
 ON CONFLICT (month) DO UPDATE SET state = 'kept',
@@ -106,7 +103,7 @@ ON CONFLICT (month) DO UPDATE SET state = 'kept',
 DELETE FROM archive_holds WHERE interaction_id = ANY(%(interactions)s) AND held_until <= %(now)s
 
 -- name: left
--- Interactions of the months that will be archived and are not ready, by reason, and when time alone makes one ready.
+-- Interactions of archivable months that are not ready, by reason, and when time alone makes one ready.
 SELECT w.month, w.reason, count(*) AS count,
        min(CASE w.reason WHEN 'too young' THEN w.ended_at + make_interval(secs => %(after)s) + interval '1 microsecond'
                          WHEN 'restored' THEN w.held_until END) AS due_at
@@ -147,12 +144,12 @@ SET LOCAL lock_timeout = '3s'
 SELECT pg_advisory_xact_lock(hashtextextended('archive ' || %(month)s::date, 3))
 
 -- name: drop_month
--- Earlier versions of what is dropped go with it; their rows stay, so that an old export does not bring the texts back.
+-- Revisions of dropped messages are blanked; their rows stay, so that an old export does not restore the texts.
 WITH versions AS (
     UPDATE message_revisions r SET content = %(mark)s FROM archived_messages a
     WHERE a.month = %(month)s AND r.message_id = a.message_id
 ), searched AS (
-    -- what is said no more is found no more
+    -- dropped texts are no longer searched
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(i.day), 'texts dropped' FROM interactions i
     WHERE i.id IN (SELECT interaction_id FROM archived_messages WHERE month = %(month)s) GROUP BY i.day
@@ -194,7 +191,7 @@ RETURNING m.id, a.month, m.interaction_id, text_bytes(a.content, a.parts) AS byt
 SELECT remove_copies(%(month)s, %(id)s)
 
 -- name: deleted
--- Messages that were deleted at their source by then and still have their words, wherever those are.
+-- Messages deleted at their source by then that still have text, in a row or in the archive.
 SELECT id FROM messages
 WHERE deleted_at IS NOT NULL AND NOT is_blanked AND deleted_at <= %(before)s ORDER BY deleted_at, id LIMIT %(limit)s
 
@@ -202,7 +199,7 @@ WHERE deleted_at IS NOT NULL AND NOT is_blanked AND deleted_at <= %(before)s ORD
 SELECT remove_copies(array_agg(archived_month), array_agg(id)) FROM messages WHERE id = ANY(%(ids)s) AND is_archived
 
 -- name: blank_deleted
--- The hashes stay: the same words in a later export are known again, and do not come back.
+-- The hashes stay: the same text in a later export is recognized and not restored.
 WITH blanked AS (
     UPDATE messages m SET content = '', parts = NULL, metadata = NULL, is_blanked = true, is_archived = false, archived_at = NULL,
         archived_month = NULL
@@ -212,7 +209,7 @@ WITH blanked AS (
 UPDATE message_revisions r SET content = '' FROM blanked b WHERE r.message_id = b.id AND r.content <> ''
 
 -- name: hold
--- And the months of what is held are due when the holds end.
+-- The months of held interactions become due when the holds end.
 WITH held AS (
     INSERT INTO archive_holds AS h (interaction_id, held_until)
     SELECT DISTINCT id, %(held_until)s::timestamptz FROM unnest(%(interactions)s::uuid[]) AS g (id) ORDER BY id
@@ -223,7 +220,7 @@ SELECT DISTINCT 'archived_messages', month_key(i.day), 'restored', %(held_until)
 FROM interactions i WHERE i.id = ANY(%(interactions)s)
 
 -- name: still_archived
--- A copy that is there and was not given back has not its hash.
+-- A remaining copy does not have its hash.
 SELECT m.id, EXISTS (SELECT FROM archived_messages a WHERE a.month = m.archived_month AND a.message_id = m.id) AS has_copy
 FROM messages m WHERE m.id = ANY(%(ids)s) AND m.is_archived ORDER BY m.id
 
@@ -232,7 +229,7 @@ SELECT pg_total_relation_size('messages')
      + coalesce((SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('archived_messages')), 0)::bigint
 
 -- name: limit_waiting
--- For one statement outside of a transaction: not for ever.
+-- For one statement outside of a transaction; a timeout bounds it.
 SET lock_timeout = '3s'
 
 -- name: unlimit_waiting

@@ -1,27 +1,27 @@
--- A chat out of every table (L8). By the chat's id, whatever it came from; each step may be repeated.
--- Locks as imports take them: the lock of the selves, chats, messages, the archive's months.
+-- Erasing one chat (L8), by its id; each step may be repeated. Locks as in imports: lock of the selves, chats, messages,
+-- months of the archive.
 
 -- name: lock_chat
 SELECT source, external_id FROM chats WHERE id = %(chat)s FOR UPDATE
 
 -- name: message_keys
--- of these every interaction's id was made that there ever was in the chat
+-- the id of every interaction of the chat, past ones included, derives from one of these
 SELECT external_id FROM messages WHERE chat_id = %(chat)s
 
 -- name: interactions
--- those that are, those whose texts are searched or archived still
+-- those that exist, or whose texts are still indexed or archived
 SELECT id FROM interactions WHERE chat_id = %(chat)s
 UNION SELECT interaction_id FROM memory_chunks WHERE chat_id = %(chat)s AND interaction_id IS NOT NULL
 UNION SELECT interaction_id FROM archived_messages WHERE chat_id = %(chat)s
 
 -- name: people
--- who is, or was, in it
+-- its present and past members
 SELECT entity_id FROM chat_members WHERE chat_id = %(chat)s
 UNION SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = ANY(%(interactions)s)
 UNION SELECT f.entity_id FROM entity_facts f WHERE f.interaction_id = ANY(%(interactions)s)
 
 -- name: forget_calls
--- What was asked and answered about it; what it cost stays in the books, without a word.
+-- Prompts and answers about it; costs stay in the ledger without text.
 WITH subjects AS (
     SELECT 'interaction' AS kind, unnest(%(interactions)s::uuid[]) AS id
     UNION ALL SELECT 'session', %(chat)s
@@ -45,18 +45,18 @@ DELETE FROM summary_attempts WHERE interaction_id = ANY(%(interactions)s)
 DELETE FROM entity_facts WHERE interaction_id = ANY(%(interactions)s)
 
 -- name: delete_profiles
--- They tell of all that somebody said, this chat among it: made anew from what is left.
+-- They are based on this chat among others: deleted and recomputed from the rest.
 DELETE FROM entity_relationship_profiles WHERE entity_id = ANY(%(people)s)
 
 -- name: delete_profile_attempts
 DELETE FROM profile_attempts WHERE entity_id = ANY(%(people)s)
 
 -- name: delete_receipts
--- Contexts that were served of them could be rebuilt no more.
+-- Receipts of contexts that can no longer be rebuilt.
 DELETE FROM context_receipts WHERE entity_id = ANY(%(people)s)
 
 -- name: delete_session
--- With its folds, topics and served windows.
+-- With folds, topics and served windows.
 DELETE FROM conversation_sessions WHERE id = %(chat)s
 
 -- name: delete_archived
@@ -72,7 +72,7 @@ DELETE FROM backfill_interactions WHERE interaction_id = ANY(%(interactions)s)
 DELETE FROM leases WHERE (kind = 'session' AND subject_id = %(chat)s) OR (kind <> 'session' AND subject_id = ANY(%(interactions)s))
 
 -- name: mark_people
--- Whoever stays is counted again, and gets a profile of what is left; marks of the chat itself go.
+-- Totals and profiles of remaining members become due; marks of the chat are deleted.
 WITH stale AS (
     DELETE FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = %(chat)s::text
 ), totals AS (
@@ -91,11 +91,11 @@ DELETE FROM interactions WHERE chat_id = %(chat)s
 DELETE FROM messages WHERE chat_id = %(chat)s
 
 -- name: delete_imports
--- An import of this chat alone bears its name.
+-- An import that contained only this chat is named after it.
 DELETE FROM import_batches WHERE file = %(key)s
 
 -- name: hold
--- As the makers of chunks hold them, but waiting; let go of by chunks.release.
+-- The same lock as chunk builders, but waiting; released by chunks.release.
 SELECT count(*) FROM (SELECT pg_advisory_lock(hashtextextended(id::text, 5)) FROM unnest(%(ids)s::uuid[]) AS g (id)) h
 
 -- name: count
@@ -114,7 +114,7 @@ DELETE FROM chat_members WHERE chat_id = %(chat)s
 DELETE FROM chats WHERE id = %(chat)s
 
 -- name: lonely
--- People whom nothing else mentions.
+-- People mentioned nowhere else.
 SELECT e.id FROM entities e
 WHERE e.id = ANY(%(people)s)
   AND NOT EXISTS (SELECT FROM chat_members c WHERE c.entity_id = e.id)
@@ -130,5 +130,5 @@ DELETE FROM entity_identities WHERE entity_id = ANY(%(lonely)s)
 DELETE FROM dirty_partitions WHERE asset = 'entity_days' AND partition_key = ANY(%(lonely)s::uuid[]::text[])
 
 -- name: delete_entities
--- With their totals and the words they are found by.
+-- With their totals and name terms.
 DELETE FROM entities WHERE id = ANY(%(lonely)s)

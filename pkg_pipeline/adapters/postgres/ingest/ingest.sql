@@ -1,5 +1,5 @@
--- One order of locks for every transaction, so that imports never wait for one another in a circle: the lock of the
--- selves, new entities, existing entities by id, new chats, existing chats by id, messages.
+-- Lock order of every transaction, against deadlocks: lock of the selves, new entities, entities by id, new chats, chats by
+-- id, messages.
 
 -- name: known_selves
 -- External ids of me on one source.
@@ -7,14 +7,14 @@ SELECT i.external_id FROM entity_identities i JOIN entities e ON e.id = i.entity
 WHERE i.source = %(source)s AND e.is_self ORDER BY 1
 
 -- name: hold_batch
--- Of the session, not of a transaction: the server lets go of what a dead process held.
+-- A session-level lock: released by the server when the process dies.
 SELECT pg_advisory_lock(hashtextextended(%(id)s::uuid::text, 7))
 
 -- name: release_batch
 SELECT pg_advisory_unlock(hashtextextended(%(id)s::uuid::text, 7))
 
 -- name: end_dead_batches
--- Imports under way whose process is gone: nobody holds them.
+-- Imports whose process is gone: nobody holds their lock.
 WITH running AS MATERIALIZED (
     SELECT id FROM import_batches WHERE status = 'running'
 )
@@ -35,7 +35,7 @@ SELECT given.id FROM unnest(%(ids)s::uuid[]) AS given (id)
 WHERE NOT EXISTS (SELECT FROM entities e WHERE e.id = given.id AND e.is_self)
 
 -- name: lock_selves
--- Whoever makes somebody me waits for the batches under way, and they for it: no message misses being outgoing.
+-- Making an entity me waits for running batches and blocks new ones, so that no message misses being outgoing.
 SELECT pg_advisory_xact_lock(7310526)
 
 -- name: share_selves
@@ -61,15 +61,15 @@ ORDER BY id
 ON CONFLICT DO NOTHING
 
 -- name: lock_chats
--- Within a chat ids are taken under this lock, so that their order is the order of commits. Chats of somebody who turns
--- out to be me are locked too: what they wrote is about to change.
+-- Within a chat ids are assigned under this lock, so their order is commit order. Chats of an entity that becomes me are
+-- locked too, as their messages change.
 SELECT id FROM chats
 WHERE id = ANY(%(ids)s) OR id IN (SELECT chat_id FROM chat_members WHERE entity_id = ANY(%(selves)s))
 ORDER BY id FOR NO KEY UPDATE
 
 -- name: describe_chats
--- Kind and category that exports say, in an order of their own, whichever came first. What an export says of the category
--- stands above the rule's; what a person said stands above both.
+-- Kind and category from exports, by fixed precedence whatever the order of imports. Precedence of the category: person,
+-- export, rule.
 WITH given AS (
     SELECT id, max(kind) AS kind, max(category COLLATE "C") AS category FROM (
         SELECT id, array_position('{direct,thread,group,channel}'::text[], kind) AS kind, category
@@ -99,7 +99,7 @@ SELECT 'interactions', changed.id::text, 'chat described anew', min(m.sent_at), 
 FROM changed JOIN messages m ON m.chat_id = changed.id GROUP BY changed.id
 
 -- name: insert_members
--- Somebody new in a chat can be named in what was said before, and takes part in a direct chat from its beginning.
+-- A new member may be named in earlier messages, and takes part in a direct chat from its beginning.
 WITH given AS (
     SELECT * FROM unnest(%(chat_id)s::uuid[], %(entity_id)s::uuid[]) AS g (chat_id, entity_id)
 ), joined AS (
@@ -108,7 +108,7 @@ WITH given AS (
     ON CONFLICT DO NOTHING
     RETURNING chat_id, entity_id
 ), crowded AS (
-    -- where a third person writes there are more than two sides: a group, whatever an export took it for
+    -- with a third sender it is a group, whatever an export said
     UPDATE chats c SET kind = 'group'
     FROM (SELECT chat_id, count(*) AS joined FROM joined GROUP BY chat_id) j
     WHERE c.id = j.chat_id AND c.kind = 'direct'
@@ -125,7 +125,7 @@ FROM chats c CROSS JOIN LATERAL (SELECT min(sent_at) AS first_at, max(sent_at) A
 WHERE c.id IN (SELECT chat_id FROM joined) AND b.first_at IS NOT NULL
 
 -- name: adopt_self
--- Somebody turns out to be me: what they wrote before becomes outgoing, and roles in their chats are looked at again.
+-- An entity becomes me: its messages become outgoing, and roles in its chats are recomputed.
 WITH mine AS (
     UPDATE entities SET is_self = true WHERE id = ANY(%(selves)s) AND NOT is_self RETURNING id
 ), said AS (
@@ -148,14 +148,14 @@ CREATE TEMP TABLE IF NOT EXISTS incoming (
 ) ON COMMIT DELETE ROWS
 
 -- name: copy_incoming
--- The columns stand in the order of the fields of MessageRow.
+-- Columns in the order of the fields of MessageRow.
 COPY incoming (
     chat_id, sender_entity_id, sent_at, edited_at, token_count, importance_score, is_deleted, is_time_assumed,
     kind, role, importance_reason, external_id, content, content_hash, reply_to, topic, forwarded_from, parts, metadata
 ) FROM STDIN
 
 -- name: create_best
--- Of several versions of one message in a batch, the one that would stand; of what is told live, the last.
+-- The winning version of each message in the batch; of live messages the last.
 CREATE TEMP TABLE best ON COMMIT DROP AS
 SELECT DISTINCT ON (chat_id, external_id) * FROM incoming i
 ORDER BY chat_id, external_id, is_deleted DESC, edited_at DESC NULLS LAST,
@@ -165,8 +165,8 @@ ORDER BY chat_id, external_id, is_deleted DESC, edited_at DESC NULLS LAST,
     coalesce(parts::text, '') COLLATE "C" DESC, coalesce(metadata::text, '') COLLATE "C" DESC
 
 -- name: insert_new
--- Messages that are not there yet, in the chat's order; marks the chats touched. Who is me is read here, under the lock.
--- Of several versions in one batch any may be taken here: the greatest replaces it in update_changed.
+-- New messages in the chat's order; marks the chats dirty. is_self is read under the lock. Of several versions any is
+-- inserted; update_changed replaces it by the greatest.
 WITH inserted AS (
     INSERT INTO messages (
         chat_id, sender_entity_id, sent_at, exported_at, edited_at, deleted_at, token_count, importance_score, is_outgoing,
@@ -181,7 +181,7 @@ WITH inserted AS (
     ON CONFLICT (chat_id, external_id) DO NOTHING
     RETURNING chat_id, external_id, sent_at, deleted_at
 ), lacking AS (
-    -- no export that was imported before has what is new
+    -- earlier exports lack the new messages
     UPDATE chat_exports e SET missing = e.missing || n.numbers
     FROM (
         SELECT e.id, array_agg(i.external_id::bigint) AS numbers
@@ -196,12 +196,11 @@ WITH inserted AS (
 SELECT count(*) AS messages, count(deleted_at) AS deleted FROM inserted
 
 -- name: changed
--- Messages that were there and of which a greater version came in. The greatest of all versions ever seen stands (deleted
--- before live, later edit, later export, greater hash, then the rest in a fixed order), so that no order of files makes a
--- difference. is_changed: more than the export's time is new. stays_archived: the text that is in the archive, or was
--- dropped with its month, is the one that stands now. stays_blank: so is the text of a deleted message that was blanked.
--- Whether exports lack a message is no matter of its versions: that its source said so is all that counts here.
--- What is told live comes after what was told before, whatever the clock says; where nothing in it is new, nothing changes.
+-- Stored messages with a greater incoming version. The greatest version ever seen wins (deleted before live, later edit,
+-- later export, greater hash, then the rest in a fixed order), so the order of files does not matter. is_changed: more than
+-- the export time differs. stays_archived: the archived (or dropped) text is still current. stays_blank: so is the blanked
+-- text of a deleted message. Missing in exports is not part of a version. A live message follows all earlier ones whatever
+-- the clock says; an equal one changes nothing.
 CREATE TEMP TABLE changed ON COMMIT DROP AS
 SELECT * FROM (
 SELECT m.id, i.*, e.exported_at, m.sent_at AS old_sent_at, m.interaction_id,
@@ -231,7 +230,7 @@ CROSS JOIN LATERAL (
     SELECT CASE WHEN %(is_live)s THEN greatest(%(exported_at)s::timestamptz, m.exported_at + interval '1 microsecond')
                 ELSE %(exported_at)s::timestamptz END AS exported_at
 ) e
--- the words of a missing message that were blanked come back with a file that has them: it may be there again
+-- the blanked text of a missing message is restored by a file that has it
 WHERE (m.is_missing AND m.is_blanked AND i.content_hash = m.content_hash) OR
     (i.is_deleted, coalesce(i.edited_at, '-infinity'), e.exported_at, i.content_hash COLLATE "C", i.sent_at, i.kind,
      coalesce(i.sender_entity_id::text, ''), coalesce(i.reply_to, '') COLLATE "C", coalesce(i.topic, '') COLLATE "C",
@@ -244,9 +243,9 @@ WHERE (m.is_missing AND m.is_blanked AND i.content_hash = m.content_hash) OR
 ) c WHERE is_changed OR NOT %(is_live)s
 
 -- name: mark_changed
--- What rests on an edited or deleted message: its chat is looked at again, its summary is dirty, and what rests on a
--- deleted message is withheld at once (P29); a fact that rests on one is a candidate again.
--- What rests on a deleted one is looked for in its whole chat: messages move between interactions.
+-- Consequences of edits and deletions: the chat and its summary become dirty; what rests on a deleted message is withheld
+-- at once (P29), and facts that rest on one become candidates. Looked up in the whole chat, as messages move between
+-- interactions.
 WITH touched AS MATERIALIZED (
     SELECT * FROM changed WHERE is_changed
 ), gone AS MATERIALIZED (
@@ -295,8 +294,7 @@ FROM (
 WHERE s.entity_id = r.entity_id AND s.item_id = r.item_id
 
 -- name: keep_replaced
--- Every version that does not stand is kept: here the one that is about to be replaced, also of a message that was deleted
--- before, of which the view of live and archived texts shows nothing.
+-- Saves the version that is about to be replaced, also of deleted messages, whose text the view does not show.
 INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
 SELECT m.id, m.content_hash, coalesce(m.edited_at, '0001-01-01Z'), m.deleted_at IS NOT NULL AND NOT m.is_missing, coalesce(a.content, m.content)
 FROM changed c JOIN messages m ON m.id = c.id
@@ -307,7 +305,7 @@ WHERE c.is_other_version
 ON CONFLICT DO NOTHING
 
 -- name: leave_archive
--- A message that says something else now stands in its row again, until its conversation is summarised and archived anew.
+-- A changed message has its text in its row again until it is summarised and archived anew.
 SELECT remove_copies(array_agg(m.archived_month), array_agg(m.id))
 FROM changed c JOIN messages m ON m.id = c.id WHERE m.is_archived AND NOT c.stays_archived
 
@@ -329,12 +327,12 @@ SET sender_entity_id = c.sender_entity_id, sent_at = c.sent_at, exported_at = c.
 FROM changed c WHERE c.id = m.id
 
 -- name: fill_topics
--- An export of a part of a chat lacks the entries that open its topics: what another export knows of them stays, or comes.
+-- A partial export lacks the entries that open its topics: topics known from other exports are kept.
 UPDATE messages m SET topic = i.topic FROM best i
 WHERE m.chat_id = i.chat_id AND m.external_id = i.external_id AND m.topic IS NULL AND i.topic IS NOT NULL
 
 -- name: keep_late
--- And each that comes after the one that stands, whichever file it is in.
+-- And every later version than the current one, whichever file it is in.
 INSERT INTO message_revisions (message_id, content_hash, edited_at, is_deleted, content)
 SELECT DISTINCT ON (m.id, i.content_hash, i.edited_at, i.is_deleted)
        m.id, i.content_hash, coalesce(i.edited_at, '0001-01-01Z'), i.is_deleted, CASE WHEN m.is_blanked THEN '' ELSE i.content END
@@ -343,7 +341,7 @@ WHERE (i.content_hash, i.is_deleted, i.edited_at) IS DISTINCT FROM (m.content_ha
 ON CONFLICT DO NOTHING
 
 -- name: drop_standing
--- A version that stands again (a later export has the older text) is no earlier one.
+-- A version that is current again (a later export has the older text) is no revision.
 DELETE FROM message_revisions r USING changed c
 WHERE r.message_id = c.id AND (r.content_hash, r.is_deleted, r.edited_at) = (c.content_hash, c.is_deleted, coalesce(c.edited_at, '0001-01-01Z'))
 
@@ -355,14 +353,14 @@ SELECT count(*) FILTER (WHERE is_changed AND NOT is_newly_deleted) AS updated,
 SELECT id FROM entities WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE
 
 -- name: upsert_names
--- The latest name wins; groups in which somebody bears another name now are searched for it again (P34).
+-- The latest name wins; groups where a member's name changed are attributed again (P34).
 WITH named AS (
     UPDATE entities e SET name = given.name, name_at = given.at
     FROM unnest(%(id)s::uuid[], %(name)s::text[], %(at)s::timestamptz[]) AS given (id, name, at), entities before
     WHERE e.id = given.id AND before.id = given.id AND (given.at, given.name COLLATE "C") > (e.name_at, e.name COLLATE "C")
     RETURNING e.id, before.name <> e.name AS is_other
 ), searched AS (
-    -- passages are found by the names of those who speak around them
+    -- chunks are found by the names of participants
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(i.day), 'other names'
     FROM named JOIN interaction_participants p ON p.entity_id = named.id JOIN interactions i ON i.id = p.interaction_id
@@ -376,7 +374,7 @@ CROSS JOIN LATERAL (SELECT min(sent_at) AS first_at, max(sent_at) AS last_at FRO
 WHERE b.first_at IS NOT NULL
 
 -- name: upsert_titles
--- Title and metadata as of the latest message that was exported with them.
+-- Title and metadata of the latest exported message.
 UPDATE chats c SET
     title = CASE WHEN given.title <> '' AND (given.at, given.title COLLATE "C") > (c.title_at, coalesce(c.title, '') COLLATE "C")
                  THEN given.title ELSE c.title END,

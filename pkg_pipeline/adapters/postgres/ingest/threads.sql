@@ -1,12 +1,12 @@
--- What the memory has of threads of an agent framework. Reads alone: they come in as every import does.
+-- What is stored of threads of an agent framework. Read-only.
 
 -- name: known
--- times of its messages, and the checkpoint up to which it was read
+-- times of its messages, and the last checkpoint read
 SELECT (SELECT json_object_agg(m.external_id, extract(epoch FROM m.sent_at) * 1000000) FROM messages m WHERE m.chat_id = %(chat)s),
        (SELECT metadata->>'checkpoint_id' FROM chats WHERE id = %(chat)s)
 
 -- name: coverage
--- Of the given messages: which a fold covers that stands, which can be searched. A message that says nothing needs neither.
+-- Of the given messages: which are folded and which are searchable. Messages without text need neither.
 SELECT g.external_id, i.day,
        m.id IS NOT NULL AND EXISTS (
            SELECT FROM standing_folds f
@@ -18,7 +18,7 @@ LEFT JOIN messages m ON m.chat_id = %(chat)s AND m.external_id = g.external_id
 LEFT JOIN interactions i ON i.id = m.interaction_id
 
 -- name: labels
--- what threads are called (L8)
+-- labels of threads (L8)
 SELECT c.external_id, coalesce(s.label, c.title), coalesce(s.message_count, 0),
        (SELECT count(*) FROM standing_folds f WHERE f.session_id = c.id)
 FROM chats c LEFT JOIN conversation_sessions s ON s.id = c.id WHERE c.source = %(source)s

@@ -1,11 +1,11 @@
 -- name: dirty_chats
--- Of the chats given, or of all; those with the oldest mark first.
+-- Among those given, or all; oldest mark first.
 SELECT partition_key::uuid AS chat_id FROM dirty_partitions
 WHERE asset = 'interactions' AND (%(chats)s::uuid[] IS NULL OR partition_key = ANY(%(chats)s::uuid[]::text[]))
 GROUP BY 1 ORDER BY min(id) LIMIT %(limit)s
 
 -- name: chats_at_once
--- How many of the chats, from the first on, have no more messages to look at than one transaction takes; at least one.
+-- How many of the chats fit one transaction by their messages; at least one.
 SELECT greatest(1, coalesce(min(place) FILTER (WHERE so_far > %(messages)s) - 1, count(*))) AS chats FROM (
     SELECT g.place, sum(m.messages) OVER (ORDER BY g.place) AS so_far
     FROM unnest(%(chats)s::uuid[]) WITH ORDINALITY AS g (chat_id, place)
@@ -24,11 +24,11 @@ SELECT greatest(1, coalesce(min(place) FILTER (WHERE so_far > %(messages)s) - 1,
 SELECT id, source, external_id, kind, category FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE
 
 -- name: lock_free_chats
--- Those that nobody else is at work on.
+-- Those not locked by others.
 SELECT id, source, external_id, kind, category FROM chats WHERE id = ANY(%(chats)s) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: lost_chats
--- Marked, but forgotten.
+-- Marked, but deleted.
 SELECT given.id FROM unnest(%(chats)s::uuid[]) AS given (id) WHERE NOT EXISTS (SELECT FROM chats c WHERE c.id = given.id)
 
 -- name: chat_marks
@@ -40,7 +40,7 @@ SELECT c.chat_id, c.entity_id, e.name, e.is_self
 FROM chat_members c JOIN entities e ON e.id = c.entity_id WHERE c.chat_id = ANY(%(chats)s)
 
 -- name: mark_mass
--- P34: a group with too many senders is mass, unless a person or the export said otherwise.
+-- P34: a group with too many senders is mass, unless a person or the export says otherwise.
 WITH changed AS (
     UPDATE chats SET category = 'mass', category_source = 'rule'
     WHERE id = ANY(%(chats)s) AND kind IN ('group', 'thread') AND category IS NULL AND category_source = 'export'
@@ -54,7 +54,7 @@ WITH changed AS (
 SELECT id FROM changed
 
 -- name: stretches
--- From the first to the last moment that what changed can reach: whole interactions next to it within the gap.
+-- The range that a change can affect, extended to whole adjacent interactions within the gap.
 SELECT g.chat_id, least(g.from_at, i.started_at) AS from_at, greatest(g.to_at, i.ended_at) AS to_at
 FROM unnest(%(chat)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[]) AS g (chat_id, from_at, to_at)
 CROSS JOIN LATERAL (
@@ -64,9 +64,8 @@ CROSS JOIN LATERAL (
 ) i
 
 -- name: segments
--- Chat after chat in the order given. Service entries are kept but are no speech; deleted messages still mark that the talk
--- went on. Of a group the texts are whole, since they are searched for names, and replies say whom they answer and when
--- that was said.
+-- Chats in the order given. Service entries are no speech; deleted messages still separate or join interactions. Group
+-- messages have their full text (searched for names) and the sender and time of the message they reply to.
 SELECT g.place, m.id, m.external_id, m.sent_at, m.sender_entity_id, m.is_deleted, m.content_hash, m.token_count,
        m.is_important, m.content, m.answers, m.answered_at
 FROM unnest(%(chat)s::uuid[], %(from_at)s::timestamptz[], %(to_at)s::timestamptz[], %(is_group)s::boolean[])
@@ -91,7 +90,7 @@ CREATE TEMP TABLE IF NOT EXISTS planned (
 INSERT INTO planned SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[])
 
 -- name: upsert_interactions
--- Returns the days whose eligible interactions are new or say something else now, with the moment they are due.
+-- Returns the number of changed interactions; marks days whose eligible ones changed, with their due time.
 WITH given AS (
     SELECT * FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(is_eligible)s::boolean[], %(day)s::date[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[],
         %(status)s::text[], %(message_count)s::int[], %(token_count)s::bigint[], %(important_count)s::int[],
@@ -128,11 +127,11 @@ WITH given AS (
         SELECT before.day, '-infinity' FROM before
     ) days GROUP BY day
 ), searched AS (
-    -- active ones too, and at once: recall finds what was said a moment ago
+    -- active ones too, and at once: recall finds new messages
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(day), 'interactions changed' FROM eligible GROUP BY day
 ), months AS (
-    -- a month that the archive has looked at already; one it has not comes of age by time alone
+    -- months already processed by the archive; others become due by time
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT p.asset, p.partition_key, 'interactions changed'
     FROM (SELECT DISTINCT month_key(day) AS month FROM saved) t
@@ -141,7 +140,7 @@ WITH given AS (
 SELECT count(*) FROM saved
 
 -- name: delete_participants
--- Who takes part no more; their running totals have to be made again too.
+-- Former participants; their totals are recomputed.
 WITH gone AS (
     DELETE FROM interaction_participants p
     USING unnest(%(interaction)s::uuid[]) AS given (id)
@@ -158,7 +157,7 @@ INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
 SELECT 'entity_days', entity_id::text, 'takes part no more', min(started_at) FROM gone GROUP BY entity_id
 
 -- name: upsert_participants
--- Also marks the entities whose running totals have to be made again, from the first day that changed.
+-- Also marks entities whose totals must be recomputed, from the first changed day.
 WITH given AS (
     SELECT * FROM unnest(%(interaction_id)s::uuid[], %(entity_id)s::uuid[], %(role)s::text[], %(message_count)s::int[],
         %(token_count)s::bigint[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[], %(from_at)s::timestamptz[])
@@ -189,7 +188,7 @@ ON COMMIT DELETE ROWS
 COPY belongs (entity_id, message_id, interaction_id, sent_us) FROM STDIN
 
 -- name: delete_belongings
--- Where others come without any going, more messages are theirs, and the participants' row says so.
+-- Where messages were only added, the participant's row tells.
 WITH gone AS (
     DELETE FROM message_entities m
     WHERE m.interaction_id = ANY(%(interaction)s)
@@ -217,8 +216,8 @@ WHERE m.chat_id = p.chat_id AND m.sent_at BETWEEN p.started_at AND p.ended_at AN
   AND m.interaction_id IS DISTINCT FROM p.id
 
 -- name: vanished
--- Interactions of the stretches that no longer exist, each with the one of its chat that now holds the time in which it
--- began, or else the nearest to it.
+-- Interactions of the ranges that no longer exist, each with its heir: the one of the chat that contains its start, or the
+-- nearest.
 SELECT i.id, (
     SELECT p.id FROM planned p WHERE p.chat_id = i.chat_id
     ORDER BY greatest(p.started_at - i.started_at, i.started_at - p.ended_at, interval '0'), p.started_at LIMIT 1
@@ -228,7 +227,7 @@ JOIN interactions i ON i.chat_id = g.chat_id AND i.started_at BETWEEN g.from_at 
 WHERE NOT EXISTS (SELECT FROM planned p WHERE p.id = i.id)
 
 -- name: retire
--- What a joined interaction knew stays served under its heir until the heir has a summary of its own: nothing known is lost.
+-- The summary of a merged interaction is served under its heir until the heir has its own.
 WITH gone AS (
     SELECT * FROM unnest(%(id)s::uuid[], %(heir)s::uuid[], %(day)s::date[], %(chat_id)s::uuid[], %(from_at)s::timestamptz[],
         %(to_at)s::timestamptz[]) AS g (id, heir, day, chat_id, from_at, to_at)
@@ -249,7 +248,7 @@ WITH gone AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'interaction_summaries', day_key(day), 'interactions joined' FROM gone GROUP BY day
 ), searched AS (
-    -- the heirs' days too: what is served under them now is found there
+    -- the heirs' days too: its items are searched there now
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(day), 'interactions joined'
     FROM (SELECT day FROM gone UNION SELECT i.day FROM interactions i JOIN gone ON gone.heir = i.id) d GROUP BY day
@@ -265,11 +264,11 @@ DELETE FROM interactions i USING gone WHERE i.id = gone.id
 DELETE FROM dirty_partitions WHERE id = ANY(%(ids)s)
 
 -- name: drop_lost_marks
--- Marks of chats that were forgotten.
+-- Marks of deleted chats.
 DELETE FROM dirty_partitions WHERE asset = 'interactions' AND partition_key = ANY(%(chats)s::uuid[]::text[])
 
 -- name: set_category
--- By hand, for ever: neither an export nor the rule changes it again. NULL is an ordinary chat.
+-- Set by a person: neither export nor rule changes it. NULL is an ordinary chat.
 WITH changed AS (
     UPDATE chats SET category = %(category)s, category_source = 'user' WHERE id = %(chat)s RETURNING id
 ), days AS (
@@ -285,13 +284,13 @@ WITH changed AS (
 SELECT count(*) FROM changed
 
 -- name: complete_silent
--- What another is at work on gets its status from there.
+-- Locked interactions get their status from the worker that holds them.
 UPDATE interactions SET status = 'completed' WHERE id IN (
     SELECT id FROM interactions WHERE status = 'active' AND ended_at < %(before)s FOR NO KEY UPDATE SKIP LOCKED
 )
 
 -- name: dirty_entities
--- Of everybody, or of the members of the chats given.
+-- All, or the members of the chats given.
 SELECT partition_key::uuid AS entity_id, array_agg(id) AS ids, (min(from_at) AT TIME ZONE 'UTC')::date AS from_day
 FROM dirty_partitions
 WHERE asset = 'entity_days' AND (%(chats)s::uuid[] IS NULL OR partition_key IN (
@@ -306,7 +305,7 @@ DELETE FROM entity_days d USING unnest(%(entity)s::uuid[], %(from_day)s::date[])
 WHERE d.entity_id = g.entity_id AND d.day >= g.from_day
 
 -- name: build_days
--- From the first day that changed on, continuing the totals of the day before.
+-- From the first changed day on, continuing the totals of the day before.
 INSERT INTO entity_days (entity_id, day, message_count, token_count, messages_total, tokens_total)
 SELECT g.entity_id, d.day, d.messages, d.tokens,
        coalesce(b.messages_total, 0) + sum(d.messages) OVER w, coalesce(b.tokens_total, 0) + sum(d.tokens) OVER w

@@ -1,8 +1,7 @@
 -- name: due
--- Keys whose marks or leftovers are due, each with the version and attempt of its run key. Marks and ages follow the
--- memory's clock; what was put off follows the database's, so that a pinned PKG_NOW neither starves it nor spins on it.
--- A key may have a thousand marks: its first due moment and its newest mark are one look into an index each, and the next
--- key is found by jumping over them.
+-- Keys with due marks or leftovers, each with the version and attempt of its run key. Marks use the memory's clock,
+-- postponed rows the database's, so that a pinned PKG_NOW neither starves nor loops them. A key may have a thousand marks:
+-- a loose index scan reads its first due time and newest mark only.
 WITH RECURSIVE keys AS (
     (SELECT partition_key, due_at FROM dirty_partitions WHERE asset = %(asset)s ORDER BY partition_key, due_at LIMIT 1)
     UNION ALL
@@ -47,8 +46,8 @@ ON CONFLICT (asset, partition_key) DO UPDATE SET
     pending = excluded.pending, due_at = excluded.due_at, resume_at = excluded.resume_at, attempted_at = clock_timestamp()
 
 -- name: outdated_marts
--- Keys of the source that were attempted since their mart was built. What a build takes in is told by the number of
--- attempts that stands before it reads: whatever commits meanwhile raises the number.
+-- Keys of the source attempted since their mart was built, by the attempt count read before the build: later commits
+-- increase it.
 SELECT s.partition_key, s.attempts FROM partition_states s
 LEFT JOIN partition_states m ON m.asset = %(mart)s AND m.partition_key = s.partition_key
 WHERE s.asset = %(source)s AND m.processed_version IS DISTINCT FROM s.attempts ORDER BY s.partition_key

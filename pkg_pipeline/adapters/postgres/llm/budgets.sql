@@ -1,11 +1,11 @@
 -- name: lock_lane
--- Who takes from a lane's budget does so alone: a cap is the sum of several rows. A statement of its own, because the
--- sums of the next one must be seen after the lock was got.
+-- Serializes reservations of a lane: a cap is the sum of several rows. A separate statement, so that the next one sees sums
+-- committed before the lock was got.
 SELECT pg_advisory_xact_lock(hashtext('budgets'), hashtext(%(lane)s))
 
 -- name: settle_lost
--- Reservations whose asker is gone since its lease ended: nobody knows what they cost. What is not in the ledger already
--- is written there under the reservation's own id, as unknown, up to all that was reserved. Twice is once.
+-- Reservations whose lease ended: unless the ledger has the call, it is recorded under the reservation's id with unknown
+-- outcome at the full reserved amount. Idempotent.
 WITH lost AS (
     DELETE FROM budget_reservations WHERE lane = %(lane)s AND expires_at <= clock_timestamp() RETURNING *
 ), known AS (
@@ -39,13 +39,13 @@ FROM (
 ) s WHERE b.day = s.day AND b.lane = s.lane AND b.task = s.task
 
 -- name: unanswered
--- How many calls of the lane in a row brought no whole answer, and for how many seconds it rests since the last of them.
+-- Failures in a row of the lane, and for how many seconds it stops after the last one.
 SELECT calls, extract(epoch FROM last_at - clock_timestamp())::float8 + %(rest_seconds)s AS seconds_left
 FROM unanswered_calls WHERE lane = %(lane)s
 
 -- name: reserve
--- One call and the most it can cost, or no row. Money is over all tasks of the lane's day, calls are the task's own over
--- its period. Days and Sunday-based weeks are local, by the database's clock.
+-- Reserves the most that one call can cost, or returns no row. Money: all tasks of the lane's day; calls: the task's
+-- period. Days and Sunday-based weeks are local, by the database's clock.
 WITH clock AS MATERIALIZED (SELECT (clock_timestamp() AT TIME ZONE %(timezone)s)::date AS day),
 period AS (
     SELECT day, CASE %(period)s WHEN 'week' THEN day - extract(dow FROM day)::int ELSE day END AS first_day,
@@ -73,8 +73,8 @@ FROM taken
 RETURNING id, day, usd::float8, taken_at
 
 -- name: state
--- What is taken: money of the lane's day, calls of the task's period; and the seconds to the next day and to the next
--- period (a day may have 23 or 25 hours).
+-- Used money of the lane's day and calls of the task's period, and the seconds to the next day and period (days may have 23
+-- or 25 hours).
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS at),
 period AS (
     SELECT c.at, d.day, CASE %(period)s WHEN 'week' THEN d.day - extract(dow FROM d.day)::int ELSE d.day END AS first_day,
@@ -90,9 +90,8 @@ SELECT (SELECT coalesce(sum(o.reserved_usd + o.spent_usd), 0) FROM budgets o
 FROM period p
 
 -- name: settle
--- The reservation gives way to what the ledger holds, on the day it was taken: budget and ledger cannot disagree.
--- An update or a merge is paid by the budget of what it is a part of: its task begins with that one's name.
--- A worker that was taken for dead and answers late takes the guess of settle_lost back.
+-- The ledger row replaces the reservation, on its day, so that both agree. Updates and merges are paid by the budget of the
+-- task that begins their name. A late answer replaces the guess of settle_lost.
 WITH mine AS (
     DELETE FROM budget_reservations WHERE id = %(id)s RETURNING taken_at, usd AS reserved, 0::numeric AS guessed, 1 AS calls
 ), late AS (

@@ -1,4 +1,4 @@
--- Leases that were taken (W4): renewed and given back by their token, whatever they are on.
+-- Leases of any kind (W4), renewed and released by token.
 
 -- name: take
 SELECT subject_id, token FROM take_leases(%(kind)s, %(ids)s, %(holder)s, %(lease)s)
@@ -9,7 +9,7 @@ FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
 WHERE l.kind = %(kind)s AND l.subject_id = g.id AND l.token = g.token
 
 -- name: give_back
--- Those that were still held come back as rows.
+-- Returns those that were still held.
 DELETE FROM leases l USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS g (id, token)
 WHERE l.kind = %(kind)s AND l.subject_id = g.id AND l.token = g.token RETURNING l.subject_id
 

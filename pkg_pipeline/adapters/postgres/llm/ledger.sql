@@ -1,4 +1,4 @@
--- What was asked, answered and paid (B6, B8); every task writes here.
+-- LLM calls with answers and costs (B6, B8), of every task.
 
 -- name: replay
 SELECT reply, input_tokens, output_tokens FROM llm_calls

@@ -1,7 +1,7 @@
--- What the asset checks count. Read-only. Bounded by days, by the newest summaries, or by a sample of a table's pages.
+-- Queries of the asset checks. Read-only; bounded by days, newest summaries, or a sample of pages.
 
 -- name: coverage
--- Due interactions of the days (P11), those with a live summary, and those whose summary waits to be redone.
+-- Due interactions of the days (P11), those with a live summary, and those whose summary is outdated.
 SELECT count(*) AS due, count(s.id) AS summarized,
        count(*) FILTER (WHERE s.status = 'dirty' OR s.input_hash <> i.input_hash) AS outdated
 FROM interactions i
@@ -11,9 +11,8 @@ WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.status = 'completed' AN
   AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
 
 -- name: grounding
--- Items of summaries that stand as they were made, newest first: those whose messages are not all in the interaction,
--- and those whose quote is not literally in one of them, with the texts to look closer. A text that retention dropped
--- can no longer be asked. The first row counts.
+-- Items of current summaries, newest first: those with messages outside of the interaction, and those whose quote is not
+-- literally in one of them, with the texts for a closer look. Dropped texts cannot be checked. The first row counts.
 WITH published AS (
     SELECT s.id, s.interaction_id, i.chat_id, i.day, i.started_at, i.ended_at, s.decisions || s.action_items AS items,
            s.extracted_facts, s.important_messages
@@ -58,8 +57,8 @@ UNION ALL
  WHERE is_foreign OR is_unquoted LIMIT %(most_wrong)s)
 
 -- name: lost_items
--- Items that a superseded summary stated and neither the live one states nor any later one explains, by id. Items from
--- before they were carried over have no hashes of their texts: nothing was promised of them.
+-- Items of superseded summaries that neither the live summary nor a later one accounts for. Items older than reconciliation
+-- have no text hashes and are left out.
 WITH live AS (
     SELECT s.id, s.interaction_id, s.revision_count, i.day, s.decisions || s.action_items || s.extracted_facts AS items
     FROM interactions i
@@ -86,7 +85,7 @@ SELECT (SELECT count(*) FROM known) AS checked, count(*) AS lost, min(day) AS fi
 FROM lost
 
 -- name: pages
--- How much of a table a sample of so many pages is, in percent.
+-- The percentage of a table that so many pages are.
 SELECT least(100, 100.0 * %(most_pages)s / greatest(1, pg_relation_size(%(table)s::regclass) / 8192))::float8 AS percent
 
 -- name: orphans_of_items
@@ -115,7 +114,7 @@ FROM messages m TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN interactions i ON i.id = m.interaction_id WHERE m.interaction_id IS NOT NULL
 
 -- name: orphans_of_belongings
--- Participants cannot be orphans: the database holds them to their interaction. What says whose a message is, can.
+-- Participants have a foreign key; attributions have none and are checked.
 SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_belongings,
        (array_agg(b.message_id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s] AS examples
 FROM message_entities b TABLESAMPLE SYSTEM (%(percent)s)
@@ -129,7 +128,7 @@ FROM interactions i TABLESAMPLE SYSTEM (%(percent)s)
 CROSS JOIN LATERAL (SELECT i.day <> (i.started_at AT TIME ZONE %(timezone)s)::date AS is_wrong) w
 
 -- name: misfiled_months
--- Archived texts whose interaction begins in another month now, or is gone.
+-- Archived texts whose interaction is gone or begins in another month.
 SELECT count(*) AS checked, count(*) FILTER (WHERE w.is_moved) AS in_another_month,
        count(*) FILTER (WHERE w.is_gone) AS without_interaction,
        (array_agg(DISTINCT a.interaction_id::text) FILTER (WHERE w.is_moved OR w.is_gone))[1:%(most_examples)s] AS examples,
@@ -142,7 +141,7 @@ CROSS JOIN LATERAL (
 WHERE a.month BETWEEN %(first_day)s AND %(last_day)s
 
 -- name: miscounted
--- Profiles of the weeks whose totals are not those of a recount as of the week's end (P22), newest weeks first.
+-- Profiles whose totals differ from a recount as of the week's end (P22), newest weeks first.
 WITH stated AS (
     SELECT p.entity_id, p.week, p.as_of, p.total_interactions, p.total_messages
     FROM entity_relationship_profiles p WHERE p.week BETWEEN %(first_day)s AND %(last_day)s AND p.status = 'completed'
@@ -163,7 +162,7 @@ SELECT count(*) AS checked, count(*) FILTER (WHERE is_wrong) AS miscounted,
 FROM judged
 
 -- name: unindexed
--- What stands in the archive is looked at by the run that makes chunks of it, not here: a sample of the rest says enough.
+-- Archived texts are checked when chunks are built, not here.
 WITH live AS (
     SELECT m.id, m.external_id, i.day, i.id AS interaction_id
     FROM interactions i
@@ -198,8 +197,8 @@ FROM chunk_codes d TABLESAMPLE SYSTEM (%(percent)s)
 LEFT JOIN memory_chunks k ON k.no = d.chunk_no
 
 -- name: misfolded
--- Of the sessions that were active last: folds that overlap, live messages up to the HWM in no fold, folds that end elsewhere
--- than at the HWM, counters that are not those of a recount. One statement, so that all of it is of one moment.
+-- Of the last active sessions: overlapping folds, live messages up to the HWM in no fold, folds ending elsewhere than at
+-- the HWM, wrong counters. One statement, one snapshot.
 WITH looked AS (
     SELECT * FROM conversation_sessions ORDER BY last_message_at DESC NULLS LAST, id LIMIT %(most)s
 ), folds AS (

@@ -1,7 +1,7 @@
--- The recount of the days and hours that changed (P30). What is read of figures is composed in figures.py and queues.py.
+-- Recounts changed days and hours (P30). Reads are in figures.py and queues.py.
 
 -- name: lock
--- One counter at a time, held by the connection: the snapshot that counts must be taken after the lock was got.
+-- One counter at a time, by a session-level lock: its snapshot must be taken after the lock.
 SELECT pg_try_advisory_lock(7310526)
 
 -- name: unlock
@@ -30,7 +30,7 @@ FROM count_days(%(days)s::date[], %(minimum)s)
 SELECT DISTINCT hour FROM ledger_statistics_marks ORDER BY hour
 
 -- name: drop_hour_marks
--- Gives the local days that the hours touch: two where midnight is within the hour.
+-- Returns the local days of the hours: two where midnight is within the hour.
 WITH gone AS (
     DELETE FROM ledger_statistics_marks WHERE hour = ANY (%(hours)s) RETURNING hour
 )

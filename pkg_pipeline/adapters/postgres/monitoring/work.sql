@@ -1,17 +1,17 @@
 -- name: silent_interactions
--- One look into the partial index over active interactions.
+-- One probe of the partial index over active interactions.
 SELECT count(*) FROM interactions WHERE status = 'active' AND ended_at < %(before)s
 
 -- name: pending
--- What attempts left undone, over all partitions of an asset.
+-- Unfinished rows of all attempts of an asset.
 SELECT coalesce(sum(pending), 0)::bigint FROM partition_states WHERE asset = %(asset)s
 
 -- name: live_summaries
--- One is enough to know.
+-- One is enough.
 SELECT count(*) FROM (SELECT FROM live_summaries LIMIT 1) found
 
 -- name: keep_setting
--- What is fixed when the memory is made.
+-- Settings fixed when the memory is created.
 INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT DO NOTHING
 
 -- name: carry_setting
@@ -30,7 +30,7 @@ SELECT EXISTS (
 SELECT EXISTS (SELECT FROM messages)
 
 -- name: installed
--- All that opening a memory has to know of it.
+-- What opening a memory needs.
 SELECT
     (SELECT version_num FROM alembic_version) AS revision,
     (SELECT value FROM installation WHERE key = 'timezone') AS timezone
@@ -39,7 +39,7 @@ SELECT
 SELECT value FROM installation WHERE key = %(key)s
 
 -- name: change_setting
--- What may become another: by what the memory was indexed last.
+-- Settings that may change, such as the version of the index.
 INSERT INTO installation (key, value) VALUES (%(key)s, %(value)s) ON CONFLICT (key) DO UPDATE SET value = excluded.value
 
 -- name: leave_unreported
@@ -52,7 +52,7 @@ SELECT id, counts FROM unreported_work WHERE asset = %(asset)s ORDER BY id
 DELETE FROM unreported_work WHERE id = ANY(%(ids)s)
 
 -- name: first_day
--- The first day that anything is filed under or waits for, and the month in which partitions began when last asked for.
+-- The first day with interactions or marks, and the stored first month of partitions.
 SELECT least(
         (SELECT min(day) FROM interactions),
         (SELECT min(partition_key) FROM dirty_partitions WHERE asset = 'interaction_summaries')::date,
@@ -61,6 +61,6 @@ SELECT least(
     (SELECT value FROM installation WHERE key = 'partitions_start')::date AS known
 
 -- name: move_first_month
--- Never forward: what was worked off under a month stays below it.
+-- Never later: processed months stay partitions.
 INSERT INTO installation (key, value) VALUES ('partitions_start', %(month)s)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE installation.value > excluded.value

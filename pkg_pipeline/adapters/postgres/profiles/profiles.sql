@@ -1,9 +1,9 @@
--- Relationship profiles (P20-P23): who is due, what they are made from, the rows, and what makes a week due again.
--- Everything about one person is a range of an index over that person's interactions or items; mass chats do not count.
+-- Relationship profiles (P20-P23): due persons, inputs, rows, due weeks. Per person one index range over interactions or
+-- items; mass chats do not count.
 
 -- name: persons
--- P20, as of the week: persons first met before known_before with something summarised. Attempts last, then those without
--- any profile, then the most recent contact first.
+-- P20, as of the week: persons met before known_before with a summary; untried first, then those without a profile, then by
+-- last contact.
 SELECT e.id AS entity_id, e.name, e.is_self, e.type, o.name AS organization
 FROM entities e
 LEFT JOIN organizations o ON o.id = e.organization_id
@@ -29,12 +29,12 @@ ORDER BY coalesce(a.attempts, 0),
          last.ended_at DESC, e.id
 
 -- name: snapshot
--- All of a profile's material is of one moment.
+-- All inputs of a profile are from one snapshot.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
 
 -- name: talks
--- P22: all interactions up to the week's end, newest first, each with the summary that goes in. What rests on a deleted
--- message does not (P29). Key points as text: of ten thousand summaries they are read five times as fast.
+-- P22: interactions up to the week's end, newest first, with their summary unless it rests on a deleted message (P29). Key
+-- points as text, which is five times faster to read.
 SELECT p.interaction_id, i.day, p.started_at, p.ended_at, p.message_count, i.language, s.id, s.summary_token_count,
        s.key_points::text, s.status = 'dirty'
 FROM interaction_participants p
@@ -46,9 +46,8 @@ WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)
 ORDER BY p.ended_at DESC, p.interaction_id
 
 -- name: last_meaningful
--- P22: the last interaction by then with a decision or an open item of this person, or so many messages of each side.
--- Backwards from the newest one, so that it ends at the first that is meaningful. Where nobody is me, everybody else is the
--- other side.
+-- P22: the last interaction by then with a decision or open item of the person, or enough messages of both sides; scanned
+-- from the newest. Where nobody is me, everybody else is the other side.
 SELECT greatest(
     (SELECT p.ended_at FROM interaction_participants p
      JOIN interactions i ON i.id = p.interaction_id AND i.message_count >= 2 * %(each)s
@@ -67,20 +66,20 @@ SELECT greatest(
 )
 
 -- name: lock_alone
--- A run that begins, and a row that is saved, wait for transactions that delete, edit or publish, and they for it: then
--- each of them either is seen here or sees what was written here. A statement of its own: the next one must see it all.
+-- Serializes starting runs and saved rows with transactions that delete, edit or publish: each sees the other's changes. A
+-- separate statement, so that the next one sees them.
 SELECT pg_advisory_xact_lock(7310527)
 
 -- name: lock_shared
 SELECT pg_advisory_xact_lock_shared(7310527)
 
 -- name: rests_on_deleted
--- Whether a message was deleted, since it was read, on which something of the row rests (P29).
+-- Whether a message that the row rests on was deleted since it was read (P29).
 SELECT EXISTS (SELECT FROM interaction_summaries WHERE id = ANY(%(based_on)s) AND dirty_reason = 'deleted')
     OR EXISTS (SELECT FROM summary_items WHERE entity_id = %(entity)s AND item_id = ANY(%(items)s) AND is_withheld)
 
 -- name: save
--- The row of the week, or nothing where it stands like that already. What it cost and when are not compared.
+-- Upserts the week's row; unchanged ones (cost and time aside) are not written.
 INSERT INTO entity_relationship_profiles AS p (entity_id, week, id, as_of, covers_until, status, dirty_reason, input_hash,
     prompt_version, model_version, schema_version, language, relationship_type, frequency, mean_gap_days, summary, timeline,
     first_interaction_at, last_interaction_at, last_meaningful_contact_at, total_interactions, total_messages,
@@ -131,7 +130,7 @@ ON CONFLICT (entity_id, week) DO UPDATE SET
     last_error = excluded.last_error, updated_at = clock_timestamp()
 
 -- name: revive
--- What was given up under another prompt or model starts anew, and its week is due. A second look finds nothing.
+-- Rows given up under another prompt or model are reset, and their week is due. Idempotent.
 WITH again AS (
     DELETE FROM profile_attempts
     WHERE state = 'failed' AND (prompt_version, model_version) <> (%(prompt_version)s, %(model)s) RETURNING week
@@ -142,8 +141,8 @@ WITH again AS (
 SELECT count(*) FROM again
 
 -- name: begin
--- The marks of the week are in work from now on, so that a change that comes meanwhile makes one of its own; a week that
--- nobody attempted before gets one, so that it is the newest there is for such changes. Whether it was attempted.
+-- Takes over the week's marks, so that later changes add new ones; a week never attempted gets a mark, so that it is the
+-- newest week. Returns whether it was attempted.
 WITH taken AS (
     UPDATE dirty_partitions SET reason = 'in work'
     WHERE asset = 'entity_relationship_profiles' AND partition_key = %(key)s AND reason <> 'in work'
@@ -168,8 +167,7 @@ LEFT JOIN profile_attempts a ON a.entity_id = g.entity AND a.week = %(week)s AND
 LEFT JOIN leases l ON l.kind = 'profile' AND l.subject_id = g.id
 
 -- name: mark_newest
--- Summaries changed. Where the newest week that was begun covers one of their interactions it is due again; older weeks
--- stay as they were. One mark is enough, however many summaries change before the next run.
+-- After summaries changed: the newest started week is due again if it covers one of their interactions; one mark is enough.
 WITH newest AS (
     SELECT greatest(
         (SELECT max(partition_key) FROM partition_states WHERE asset = 'entity_relationship_profiles'),
@@ -187,14 +185,13 @@ WHERE EXISTS (
     WHERE d.asset = 'entity_relationship_profiles' AND d.partition_key = n.key AND d.reason <> 'in work')
 
 -- name: dirty_changed
--- P29: profiles that cover an interaction in which a message was edited or deleted are dirty at once, in every week; what
--- rests on a deleted one is withheld by whoever reads. In an order of their own: imports run side by side. Returns the
--- interactions, and whether something of them is gone.
+-- P29: profiles over interactions with edited or deleted messages become dirty, in every week, in a fixed order for
+-- concurrent imports. Returns the interactions and whether something was deleted; readers withhold what rests on it.
 WITH touched AS (
     SELECT interaction_id, bool_or(is_deleted) AS is_deleted FROM (
         SELECT interaction_id, is_deleted FROM changed WHERE is_changed AND is_other_text AND interaction_id IS NOT NULL
         UNION ALL
-        -- a deleted message may have been in another one when that was summarised
+        -- a deleted message may have been in another interaction when that was summarised
         SELECT s.interaction_id, true
         FROM (SELECT DISTINCT chat_id FROM changed WHERE is_newly_deleted) g
         JOIN interactions i ON i.chat_id = g.chat_id

@@ -1,9 +1,7 @@
--- Reads of one entity's context. One statement, one row of JSON, one round trip, one snapshot.
--- Every part is a range of one index cut by a LIMIT before anything is joined to it, so that its cost does not grow with
--- what is stored. Limits that are no setting are written out, because the planner reads those and can only guess a
--- parameter: 200 rows of a range where not each can be served, 60 items of a kind (more than any budget prints), of one
--- interaction the newest 100 messages for at most 20 excerpts.
--- Moments: as_of; hot_from = as_of - hot_days; warm_from = as_of - warm_days.
+-- An entity's context: one statement, one row of JSON, one snapshot. Every part is an index range cut by LIMIT before
+-- joins, so that its cost is independent of what is stored. Fixed limits are literals for the planner: 200 rows of a range
+-- with unservable ones, 60 items of a kind (more than any budget prints), the newest 100 messages of an interaction for 20
+-- excerpts. hot_from = as_of - hot_days; warm_from = as_of - warm_days.
 
 -- name: context
 -- everything the tiers may print, newest first (P1-P4, P8-P10, P33, P34)
@@ -14,7 +12,7 @@ recent AS (
     WHERE entity_id = %(entity)s AND started_at > %(hot_from)s AND started_at <= %(as_of)s
     ORDER BY started_at DESC LIMIT 60
 ),
--- … and those that run from before into them: at most one a chat, and they are the first to end after hot_from
+-- … and those that run into them from before: at most one a chat, the first to end after hot_from
 spanning AS (
     SELECT interaction_id, started_at, ended_at FROM (
         SELECT interaction_id, started_at, ended_at FROM interaction_participants
@@ -22,7 +20,7 @@ spanning AS (
         ORDER BY ended_at LIMIT 50
     ) AS ending WHERE started_at <= %(hot_from)s
 ),
--- dialogs to take recent messages from: known through the interactions, or, not sessionised yet, through membership
+-- dialogs with recent messages: by interactions, or by membership before they are segmented
 dialogs AS (
     (SELECT c.id FROM (SELECT interaction_id FROM recent UNION SELECT interaction_id FROM spanning) AS near
      JOIN interactions i ON i.id = near.interaction_id
@@ -48,7 +46,7 @@ hot AS (
     ) AS both_kinds
     ORDER BY sent_at DESC, id DESC LIMIT %(hot_limit)s + 1
 ),
--- what is older, with the summary that may be served for it: one that rests on a deleted message may not (P29)
+-- older ones, with their summary unless it rests on a deleted message (P29)
 older AS MATERIALIZED (
     SELECT p.interaction_id, p.started_at, p.ended_at, s.id AS summary_id,
            s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
@@ -64,7 +62,7 @@ summarised AS (
     WHERE summary_id IS NOT NULL AND NOT is_withheld AND ended_at >= %(warm_from)s
     ORDER BY ended_at DESC, interaction_id LIMIT %(summary_limit)s + 1
 ),
--- P33; channels, bots and mass groups are never summarised and must not fill the tier
+-- P33; channels, bots and mass groups are never summarised
 unsummarised AS (
     SELECT near.interaction_id, near.started_at, near.ended_at, c.id AS chat_id, c.kind
     FROM (
@@ -104,7 +102,7 @@ excerpts AS (
         ORDER BY sent_at DESC, id DESC LIMIT 20
     ) AS x
 ),
--- P9: the text as of then. A version that is newer than as_of gives way to the newest one that is not
+-- P9: the text as of then: the newest revision not newer than as_of
 texts AS (
     SELECT m.id, m.chat_id, m.external_id, m.sent_at, coalesce(s.is_self, m.is_outgoing) AS is_self, s.name AS speaker,
            left(coalesce(past.content, m.content), %(text_chars)s) AS text,
@@ -139,7 +137,7 @@ decisions AS (
      WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium' AND at < %(warm_from)s
      ORDER BY at DESC LIMIT 20)
 ),
--- P3, P9: what was open then; what was closed later was open still
+-- P3, P9: items open then, even if closed later
 open_items AS (
     SELECT * FROM (
         (SELECT * FROM (
@@ -180,8 +178,7 @@ summaries AS (
     JOIN interaction_summaries s ON s.id = w.summary_id
     JOIN interactions i ON i.id = w.interaction_id
 ),
--- P3, P9: the newest week that had ended by then. A week ends six to eight days after the day that names it, by the
--- time zone: so the range over the key holds at most two rows to look at
+-- P3, P9: the newest week that had ended. A week ends six to eight days after its key (time zones): two rows at most
 profile AS (
     SELECT id, week, as_of, relationship_type, frequency, summary, milestones, key_decisions,
            status = 'dirty' AS is_stale, dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
@@ -189,8 +186,8 @@ profile AS (
     WHERE entity_id = %(entity)s AND week <= %(as_of_day)s::date - 6 AND as_of <= %(as_of)s
     ORDER BY week DESC LIMIT 1
 ),
--- P8: the messages a profile rests on (place 0: of its ten newest HIGH decisions), and each of its milestones: of the
--- HIGH decisions of its conversations, else the first three of each
+-- P8: the messages of the profile (place 0: of its ten newest HIGH decisions) and of each milestone: of the HIGH decisions
+-- of its conversations, else the first three of each
 profile_sources AS (
     SELECT 0 AS place, d.decided_on || ' ' || d.item_id AS rank, i.chat_id, x.message_ids[1:6] AS message_ids
     FROM profile p
@@ -225,7 +222,7 @@ chats_seen AS (
         UNION SELECT chat_id FROM profile_sources
     )
 ),
--- the newest interactions say when we last spoke and in which language
+-- last contact and language, of the newest interactions
 latest AS (
     SELECT p.ended_at, p.message_count, i.language FROM (
         SELECT interaction_id, ended_at, message_count FROM interaction_participants
@@ -233,7 +230,7 @@ latest AS (
         ORDER BY started_at DESC LIMIT 10
     ) AS p JOIN interactions i ON i.id = p.interaction_id
 ),
--- O(1): running totals of the days before, plus the day itself
+-- O(1): totals of the days before, plus the day itself
 before AS (
     SELECT messages_total, tokens_total FROM entity_days
     WHERE entity_id = %(entity)s AND day < %(as_of_day)s ORDER BY day DESC LIMIT 1
@@ -281,5 +278,5 @@ SELECT json_build_object(
 )::text
 
 -- name: archived_texts
--- only where the statement above met messages whose text is in the archive: an old as_of, or a restored hole
+-- only for messages with archived text: an old as_of, or a partly restored interaction
 SELECT id, left(content, %(text_chars)s) AS text, length(content) > %(text_chars)s AS is_cut FROM message_texts WHERE id = ANY(%(ids)s)

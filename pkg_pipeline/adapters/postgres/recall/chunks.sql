@@ -1,13 +1,13 @@
 -- name: wanted
--- Interactions of the days that are to have chunks, oldest first: active ones too, none of mass chats (P34).
+-- Interactions of the days that get chunks, oldest first: active ones too, none of mass chats (P34).
 SELECT i.id FROM interactions i
 JOIN eligible_chats c ON c.id = i.chat_id
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
 ORDER BY i.day, i.started_at, i.id
 
 -- name: outdated
--- Of the given ones those whose chunks were made from something else, for the words (0) or for the space. The hash is of
--- all that chunks are made from. A text that is gone with its month of the archive is said no more.
+-- Those of the given whose chunks have another input hash, for the words (0) or the space. Texts dropped with their month
+-- are no input.
 SELECT i.id AS interaction_id, i.day, i.message_count AS messages, c.id AS chat_id, c.source AS chat_source, c.external_id AS chat_external_id,
        h.hash AS input_hash
 FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
@@ -39,7 +39,7 @@ WHERE w.input_hash IS DISTINCT FROM h.hash OR v.input_hash IS DISTINCT FROM h.ha
 ORDER BY g.place
 
 -- name: speakers
--- Who wrote in the interactions or takes part.
+-- Senders and participants of the interactions.
 SELECT i.id AS interaction_id, e.id, e.name FROM unnest(%(ids)s::uuid[]) AS g (id) JOIN interactions i ON i.id = g.id
 CROSS JOIN LATERAL (
     SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = i.id
@@ -53,7 +53,7 @@ SELECT interaction_id, ARRAY(SELECT jsonb_array_elements_text(key_points)) FROM 
 WHERE interaction_id = ANY(%(ids)s) AND dirty_reason IS DISTINCT FROM 'deleted'
 
 -- name: unwanted
--- What has chunks and is gone, or is mass now.
+-- Interactions with chunks that are gone or became mass.
 SELECT DISTINCT s.interaction_id FROM chunk_states s
 WHERE s.space_id = 0 AND NOT EXISTS (
     SELECT FROM interactions i
@@ -61,7 +61,7 @@ WHERE s.space_id = 0 AND NOT EXISTS (
     WHERE i.id = s.interaction_id)
 
 -- name: hold
--- Of the session, not of a transaction: none is open while a model reads. The server lets go of what a dead one held.
+-- A session-level lock, as no transaction is open while a model runs; released when the process dies.
 SELECT id FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS g (id, place)
 WHERE pg_try_advisory_lock(hashtextextended(id::text, 5)) ORDER BY place
 
@@ -69,14 +69,14 @@ WHERE pg_try_advisory_lock(hashtextextended(id::text, 5)) ORDER BY place
 SELECT pg_advisory_unlock_all()
 
 -- name: begin
--- Whatever is killed from here on has a state without a hash: it is found again, even if the interaction vanishes.
+-- A state without hash: found again after a crash, even if the interaction vanishes.
 INSERT INTO chunk_states (interaction_id, space_id, input_hash, chunks)
 SELECT id, 0, '', 0 FROM unnest(%(ids)s::uuid[]) AS g (id) ORDER BY id
 ON CONFLICT DO NOTHING
 
 -- name: messages
--- Live messages with their texts, after the last one read. In a direct chat they belong to all others, in a group to
--- those that the interactions stage named (P34).
+-- Live messages with text, after the last one read. In a direct chat they belong to all others, in a group to those of the
+-- attribution (P34).
 SELECT i.id AS interaction_id, m.id, m.external_id, m.sender_entity_id, coalesce(e.name, '') AS speaker, m.sent_at,
        m.content AS text, m.importance_score AS importance, m.role IS NOT DISTINCT FROM 'tool' AS is_tool_result,
        CASE WHEN c.kind = 'direct'
@@ -92,9 +92,8 @@ ORDER BY g.place, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 LIMIT %(limit)s
 
 -- name: derived
--- What was made of the interactions, in its own words. A summary rests on the messages of its row; an item on those it
--- cites; all is withheld that rests on a message deleted at its source (P29). A fold of a live session belongs to the
--- interaction in which it ends; it has topics of its own (H14).
+-- Texts derived from the interactions. A summary rests on the messages of its row, an item on those it cites; withheld if
+-- one was deleted at its source (P29). A fold belongs to the interaction in which it ends, with its own topics (H14).
 WITH g AS (
     SELECT i.id, i.chat_id, i.started_at, i.ended_at, c.kind FROM unnest(%(ids)s::uuid[]) AS u (id)
     JOIN interactions i ON i.id = u.id JOIN chats c ON c.id = i.chat_id
@@ -156,7 +155,7 @@ CREATE TEMP TABLE IF NOT EXISTS incoming_chunks (
 ) ON COMMIT DELETE ROWS
 
 -- name: create_seen
--- What was derived since the interactions are held: the rest of their chunks is stale at the end.
+-- Ids derived since the interactions were locked; their other chunks are stale.
 CREATE TEMP TABLE IF NOT EXISTS seen_chunks (id uuid PRIMARY KEY)
 
 -- name: clear_seen
@@ -169,7 +168,7 @@ COPY incoming_chunks (
 ) FROM STDIN
 
 -- name: create_changed
--- What is new or found by other words, with the terms that stop counting. Nobody else writes chunks of what is held.
+-- Upserts new and changed chunks and returns the terms that no longer count. Interactions are locked.
 CREATE TEMP TABLE changed_chunks ON COMMIT DROP AS
 SELECT i.id, i.terms, c.terms AS old_terms FROM incoming_chunks i LEFT JOIN memory_chunks c ON c.id = i.id
 WHERE c.id IS NULL OR (c.index_hash, c.content_hash, c.message_ids, c.start_char, c.end_char, c.passage, c.passages, c.importance,
@@ -193,7 +192,7 @@ ON CONFLICT (id) DO UPDATE SET
     updated_at = clock_timestamp()
 
 -- name: count_terms
--- Document frequencies by their differences; term 0 counts all chunks. In one order, so that nobody waits in a circle.
+-- Adds differences to document frequencies; term 0 counts all chunks. In a fixed order against deadlocks.
 INSERT INTO chunk_terms AS t (term, chunks)
 SELECT term, sum(n) FROM (
     SELECT unnest(terms) AS term, 1 AS n FROM changed_chunks
@@ -234,7 +233,7 @@ WHERE s.entity_id = ANY(%(ids)s)
   AND NOT EXISTS (SELECT FROM unnest(%(term)s::int[], %(entity)s::uuid[]) AS g (term, entity) WHERE g.term = s.term AND g.entity = s.entity_id)
 
 -- name: insert_speaker_terms
--- Somebody who was forgotten meanwhile is passed over.
+-- Deleted entities are skipped.
 INSERT INTO speaker_terms (term, entity_id)
 SELECT g.term, g.entity FROM unnest(%(term)s::int[], %(entity)s::uuid[]) AS g (term, entity) JOIN entities e ON e.id = g.entity
 ORDER BY 1, 2 ON CONFLICT DO NOTHING

@@ -1,9 +1,9 @@
--- What recall reads. A line that ends in "--? name" belongs to the statement only where that is asked for, and names in
--- braces are numbers, ids or other statements that the planner has to see: recall_store.py puts them together.
+-- Search statements, assembled by store.py: a line ending in "--? name" is kept only with that flag; names in braces are
+-- numbers, ids or other statements.
 
 -- name: question_facts
--- Everything about a question that does not need its vector, as one row. A name that fits more people than name_limit
--- says nothing; how many are looked at for one name is bounded by name_scan.
+-- Everything about a question that needs no vector, as one row. Names of more than name_limit people are ignored; name_scan
+-- bounds the people looked at.
 WITH active AS MATERIALIZED (
     SELECT id, model, dimensions FROM embedding_spaces WHERE state = 'active'
 ), asked AS MATERIALIZED (
@@ -43,8 +43,8 @@ SELECT (SELECT id FROM active) AS space_id, (SELECT model FROM active) AS model,
        (SELECT array_agg(DISTINCT term ORDER BY term) FROM meant) AS names
 
 -- name: nearest_by_codes
--- The nearest of a scope by its codes, then by the vectors of the best of those. Where there is more to fit than scope and
--- time, codes are gone through from the nearest on until enough of them fit.
+-- The nearest of a scope by codes, then by vectors. With more conditions than scope and time, codes are scanned until
+-- enough match.
 SELECT near.no, near.similarity FROM (
     SELECT k.no, (
         SELECT -(e.embedding <#> %(vector)s::halfvec) FROM chunk_embeddings e
@@ -71,7 +71,7 @@ WHERE near.similarity IS NOT NULL
 ORDER BY near.similarity DESC, near.no LIMIT {limit}
 
 -- name: nearest_by_graph
--- The nearest of a big scope by the index of its own; what does not fit is passed over and the search goes on.
+-- The nearest of a big scope by its HNSW index, with iterative scans past rows that do not match.
 SELECT near.no, near.similarity FROM (
     SELECT e.chunk_no AS no, -(e.embedding::halfvec({dimensions}) <#> %(vector)s::halfvec({dimensions})) AS similarity
     FROM chunk_embeddings e
@@ -91,9 +91,8 @@ SELECT near.no, near.similarity FROM (
 ORDER BY near.similarity DESC, near.no
 
 -- name: by_words
--- The best by words: the chunks of the scope that have one of the rare terms, scored by all terms. A question of nothing but
--- common words finds too many to be scored within a moment; then it is as many of them as come first. IS TRUE keeps times
--- and topics a filter: planned blindly, an index of half the table would be read to narrow a few hundred rows.
+-- The best by words: chunks of the scope with one of the rare terms, scored by all. {scored} bounds questions of common
+-- words only. IS TRUE keeps times and topics filters: under a generic plan an index of half the table would be read.
 SELECT w.no, w.lexical FROM (
     SELECT c.no, -(c.lexical <#> %(words)s::sparsevec) AS lexical
     FROM memory_chunks c
@@ -108,13 +107,13 @@ SELECT w.no, w.lexical FROM (
 ORDER BY w.lexical DESC, w.no LIMIT {limit}
 
 -- name: no_vectors
--- What stands for the nearest where the question has no vector.
+-- Placeholder of the nearest for questions without a vector.
 SELECT NULL::bigint AS no, NULL::float8 AS similarity WHERE false
 
 -- name: candidates
--- Both lists as one, each chunk with both scores and all that is said about it. A message's words come from where they are
--- kept, as they were then (P9). Its topics are those of its summary, which may have told of a deleted message. What rests on a deleted message, and a summary that is not served any more, is left out (P29) even where its chunk
--- has not been made anew yet.
+-- Both lists merged, with both scores and all columns of a candidate. Texts as of then (P9); topics of a dirty summary are
+-- left out. What rests on a deleted message, or on a summary no longer served, is left out (P29) even before its chunk is
+-- rebuilt.
 WITH nearest AS MATERIALIZED (
     {nearest}
 ), worded AS MATERIALIZED (

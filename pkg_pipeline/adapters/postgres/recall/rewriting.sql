@@ -1,7 +1,5 @@
--- What the rewrite of a question reads of the memory; nothing here writes.
-
 -- name: languages
--- Languages that at least this share of the searchable messages is in, commonest first; none of mass chats (P34).
+-- Languages with at least this share of the searchable messages, most frequent first; without mass chats (P34).
 WITH spoken AS (
     SELECT i.language, sum(i.message_count) AS messages FROM interactions i
     JOIN eligible_chats c ON c.id = i.chat_id

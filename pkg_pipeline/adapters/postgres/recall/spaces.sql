@@ -1,4 +1,4 @@
--- The spaces of vectors, one a model: which there are, which is asked, the switch. Vectors themselves: vectors.sql.
+-- Vector spaces, one per model. Vectors: vectors.sql.
 
 -- name: all
 SELECT id, model, dimensions, state FROM embedding_spaces ORDER BY id
@@ -10,30 +10,30 @@ SELECT id, model, dimensions, state FROM embedding_spaces WHERE state = 'active'
 SELECT id, model, dimensions, state FROM embedding_spaces WHERE model = %(model)s
 
 -- name: lock
--- One at a time opens, switches or drops; who only reads never waits.
+-- One process at a time opens, switches or drops; readers never wait.
 LOCK TABLE embedding_spaces IN SHARE ROW EXCLUSIVE MODE
 
 -- name: open
--- The first of all is asked at once: there is nothing else to ask.
+-- The first space is active at once.
 INSERT INTO embedding_spaces (model, state, activated_at)
 SELECT %(model)s, CASE WHEN f.is_first THEN 'active' ELSE 'building' END, CASE WHEN f.is_first THEN clock_timestamp() END
 FROM (SELECT NOT EXISTS (SELECT FROM embedding_spaces WHERE state = 'active') AS is_first) f
 WHERE NOT EXISTS (SELECT FROM embedding_spaces WHERE model = %(model)s)
 
 -- name: size
--- The first vectors say how long they are; FOR KEY SHARE keeps the space until they are in.
+-- Sets the dimensions with the first vectors; FOR KEY SHARE keeps the space until they are saved.
 SELECT dimensions FROM embedding_spaces WHERE id = %(space)s FOR KEY SHARE
 
 -- name: keep_size
 UPDATE embedding_spaces SET dimensions = %(dimensions)s WHERE id = %(space)s AND dimensions IS NULL
 
 -- name: hold_chunks
--- No chunk and no vector comes or goes between the check and the switch. Searches go on.
+-- Blocks changes of chunks and vectors between check and switch, not searches.
 LOCK TABLE memory_chunks, chunk_embeddings IN SHARE MODE
 
 -- name: missing
--- Interactions with more chunks without their vector than the embedder refused, and such chunks. A chunk that is not of an
--- interaction has nobody who could refuse it.
+-- Interactions with more chunks without a vector than the embedder refused, and those chunks. Chunks without interaction
+-- cannot be refused.
 SELECT count(*) AS interactions, coalesce(sum(m.chunks), 0)::bigint AS chunks
 FROM (
     SELECT c.interaction_id, count(*) AS chunks
@@ -49,11 +49,11 @@ WHERE m.chunks > coalesce(s.refused, 0)
 SELECT count(*) FROM memory_chunks
 
 -- name: days
--- Of what can have chunks.
+-- Of interactions that can have chunks.
 SELECT min(day) AS first, max(day) AS last FROM interactions
 
 -- name: sizes
--- The scope of everything has a code a vector.
+-- The scope of everything has one code per vector.
 SELECT s.model, s.state, s.dimensions, coalesce(k.chunks, 0) AS vectors,
        (SELECT count(*) FROM memory_chunks c WHERE NOT EXISTS (
             SELECT FROM chunk_embeddings e
@@ -64,7 +64,7 @@ LEFT JOIN chunk_scopes k ON k.space_id = s.id AND k.scope = '00000000-0000-0000-
 ORDER BY s.id
 
 -- name: sample
--- Of what lacks a vector, as by dice that always fall alike.
+-- A reproducible random sample of what lacks a vector.
 SELECT g.source = 'message' AS is_message, t.content
 FROM (
     SELECT c.id, c.source FROM memory_chunks c
@@ -76,7 +76,7 @@ FROM (
 WHERE t.content IS NOT NULL
 
 -- name: unread
--- Conversations that are to be searched and were never cut into chunks.
+-- Conversations to be searched that were never chunked.
 SELECT count(*) FROM interactions i
 JOIN eligible_chats c ON c.id = i.chat_id
 WHERE i.message_count > 0
@@ -89,17 +89,15 @@ UPDATE embedding_spaces SET state = 'retired' WHERE state = 'active' AND id <> %
 UPDATE embedding_spaces SET state = 'active', activated_at = clock_timestamp() WHERE id = %(space)s AND state <> 'active'
 
 -- name: begin_drop
--- Who switches at this moment is waited for.
+-- Waits for a concurrent switch.
 UPDATE embedding_spaces SET activated_at = NULL WHERE id = %(space)s AND state <> 'active'
 
 -- name: drop_states
--- Together with the line before: that an interaction is complete here must not outlive its vectors, should the drop be cut
--- short.
+-- In one transaction with the statement before: completeness must not outlive the vectors of an interrupted drop.
 DELETE FROM chunk_states WHERE space_id = %(space)s
 
 -- name: forget_incomplete
--- What says it has its vectors and has not is made anew. Nobody who works keeps vectors and state apart; a restore of a few
--- tables or a hand may.
+-- States that claim missing vectors, e.g. after a partial restore, are reset.
 DELETE FROM chunk_states s USING (
     SELECT c.interaction_id, count(*) AS chunks
     FROM memory_chunks c

@@ -1,4 +1,4 @@
--- Vectors and their codes by space: saved, taken away, counted by scope, indexed where a scope is big.
+-- Vectors and codes by space: saved, deleted, counted by scope, indexed for big scopes.
 
 -- name: missing
 SELECT g.chunk_no FROM unnest(%(chunk_nos)s::bigint[], %(hashes)s::text[]) AS g (chunk_no, index_hash)
@@ -7,7 +7,7 @@ WHERE NOT EXISTS (
     WHERE e.chunk_no = g.chunk_no AND e.space_id = %(space)s AND e.index_hash = g.index_hash)
 
 -- name: make_given
--- Of this session; what is in it ends with the transaction.
+-- Per session; emptied with the transaction.
 CREATE TEMP TABLE IF NOT EXISTS given_vectors (LIKE chunk_embeddings INCLUDING STORAGE, code bit(1024) NOT NULL)
 ON COMMIT DELETE ROWS
 
@@ -15,18 +15,18 @@ ON COMMIT DELETE ROWS
 COPY given_vectors (chunk_no, space_id, scopes, at, index_hash, embedding, code) FROM STDIN (FORMAT BINARY)
 
 -- name: by_key
--- A fresh temporary table has no statistics: without this the planner may read a whole table for a hundred rows.
+-- New temporary tables have no statistics: the planner might scan a whole table for a hundred rows.
 SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
 
 -- name: lock_chunks
--- In order, so that two savers never wait for one another; who is gone by now is not in the answer.
+-- Locked in order against deadlocks; deleted chunks are not returned.
 SELECT no FROM memory_chunks WHERE no = ANY(%(chunk_nos)s) ORDER BY no FOR NO KEY UPDATE
 
 -- name: forget_gone
 DELETE FROM given_vectors WHERE chunk_no <> ALL(%(chunk_nos)s)
 
 -- name: leave_scopes
--- Codes in scopes that a chunk no longer belongs to.
+-- Codes in scopes that the chunk left.
 DELETE FROM chunk_codes c USING (
     SELECT g.space_id, g.chunk_no, o.scope
     FROM given_vectors g
@@ -44,7 +44,7 @@ ON CONFLICT (chunk_no, space_id) DO UPDATE SET
     scopes = excluded.scopes, at = excluded.at, index_hash = excluded.index_hash, embedding = excluded.embedding
 
 -- name: save_codes
--- The scope zero has every chunk. Only a row that was not there before counts: xmax is that of the row it replaced.
+-- Scope zero has every chunk. Only inserted rows count (xmax = 0).
 WITH saved AS (
     INSERT INTO chunk_codes AS c (space_id, scope, chunk_no, at, code)
     SELECT g.space_id, s.scope, g.chunk_no, g.at, g.code
@@ -59,7 +59,7 @@ WITH saved AS (
 SELECT space_id, scope FROM saved WHERE is_new
 
 -- name: count
--- The last step of a transaction: the row of everything is every saver's.
+-- The last step of a transaction: every saver updates the row of scope zero.
 INSERT INTO chunk_scopes AS k (space_id, scope, chunks)
 SELECT space_id, scope, change FROM unnest(%(spaces)s::smallint[], %(scopes)s::uuid[], %(changes)s::bigint[])
     AS g (space_id, scope, change)
@@ -70,19 +70,19 @@ ON CONFLICT (space_id, scope) DO UPDATE SET chunks = k.chunks + excluded.chunks
 DELETE FROM chunk_embeddings WHERE chunk_no = ANY(%(chunk_nos)s)
 
 -- name: delete_codes
--- Of all spaces, each by its key.
+-- In all spaces, by key.
 DELETE FROM chunk_codes c
 USING unnest(%(chunk_nos)s::bigint[], %(scopes)s::uuid[]) AS g (chunk_no, scope), embedding_spaces s
 WHERE c.space_id = s.id AND c.scope = g.scope AND c.chunk_no = g.chunk_no
 RETURNING c.space_id, c.scope
 
 -- name: orphans
--- Codes of chunks that are gone: left by whoever was killed between taking a chunk and its codes away.
+-- Codes without chunk, left by killed workers.
 DELETE FROM chunk_codes c WHERE NOT EXISTS (SELECT FROM memory_chunks m WHERE m.no = c.chunk_no)
 RETURNING c.space_id, c.scope
 
 -- name: drop_embeddings
--- All of a space that is on its way out.
+-- All of a space being dropped.
 DELETE FROM chunk_embeddings WHERE space_id = %(space)s
 
 -- name: drop_codes
@@ -92,20 +92,20 @@ DELETE FROM chunk_codes WHERE space_id = %(space)s
 DELETE FROM chunk_scopes WHERE space_id = %(space)s
 
 -- name: one_at_a_time
--- Indexes are built and dropped by one process at a time; another one leaves it to that.
+-- One process at a time builds or drops indexes; others skip it.
 SELECT pg_try_advisory_lock(hashtextextended('indexes of vectors', 4))
 
 -- name: next_please
 SELECT pg_advisory_unlock(hashtextextended('indexes of vectors', 4))
 
 -- name: indexes
--- What there is, and whether it is whole: a build that was killed leaves one that is not.
+-- Existing indexes and whether they are valid: killed builds leave invalid ones.
 SELECT c.relname AS name, i.indisvalid AND i.indisready AS is_whole FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indrelid = 'chunk_embeddings'::regclass AND starts_with(c.relname, %(prefix)s)
 ORDER BY c.relname
 
 -- name: outgrown
--- Scopes with an index and those that should have one: the space, its state and size, the scope and its codes.
+-- Scopes with an index or due one: space, state, size, scope, number of codes.
 SELECT k.space_id, s.state, s.dimensions, k.scope, k.chunks, k.index_name
 FROM chunk_scopes k JOIN embedding_spaces s ON s.id = k.space_id
 WHERE k.chunks > %(limit)s OR k.index_name IS NOT NULL
@@ -115,15 +115,15 @@ ORDER BY k.space_id, k.chunks DESC, k.scope
 UPDATE chunk_scopes SET index_name = %(index)s WHERE space_id = %(space)s AND scope = %(scope)s
 
 -- name: unname_index
--- Before it goes: who reads from now on does not count on it.
+-- Before the drop: searches from now on do not use it.
 UPDATE chunk_scopes SET index_name = NULL WHERE index_name = %(index)s
 
 -- name: unname_lost
--- Indexes that somebody dropped by hand.
+-- Indexes dropped by hand.
 UPDATE chunk_scopes SET index_name = NULL WHERE index_name IS NOT NULL AND index_name <> ALL(%(indexes)s::text[])
 
 -- name: index_ddl
--- The cast gives the vectors of one model their length; the condition is what makes the index small.
+-- The cast fixes the dimensions; the condition makes the index partial.
 SELECT format(
     'CREATE INDEX CONCURRENTLY %%I ON chunk_embeddings USING hnsw ((embedding::halfvec(%%s)) halfvec_ip_ops)'
     ' WITH (m = 16, ef_construction = %%s) WHERE space_id = %%s%%s',
@@ -141,14 +141,14 @@ SELECT set_config('maintenance_work_mem', %(kilobytes)s || 'kB', false)
 RESET maintenance_work_mem
 
 -- name: alone
--- Workers share memory that a container may not have.
+-- Parallel workers need shared memory that a container may lack.
 SET max_parallel_maintenance_workers = 0
 
 -- name: reset_alone
 RESET max_parallel_maintenance_workers
 
 -- name: changed
--- Tables of which more than a share is new or changed since the last vacuum: scans of an index alone need it.
+-- Tables of which more than a share changed since the last vacuum, for index-only scans.
 SELECT relname FROM pg_stat_user_tables
 WHERE schemaname = current_schema() AND relname IN ('chunk_codes', 'chunk_embeddings', 'memory_chunks')
   AND greatest(n_ins_since_vacuum, n_dead_tup) > %(share)s * n_live_tup AND n_ins_since_vacuum + n_dead_tup >= %(least)s

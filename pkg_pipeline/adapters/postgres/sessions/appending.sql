@@ -1,21 +1,19 @@
--- Messages of live sessions, and the counters of sessions for every change of messages, whoever makes it (H1, W5).
---
--- Locks, after those of imports: the chat, its row in conversation_sessions, its folds. Live is a message of kind
--- 'message' that is not deleted; counters are about these. Order is that of ids, which are taken under the chat's lock.
+-- Appends to live sessions, and session counters for every change of messages (H1, W5). Locks after those of imports: the
+-- chat, its conversation_sessions row, its folds. Counters are about live messages (kind 'message', not deleted). Order is
+-- by id, assigned under the chat's lock.
 
 -- name: lock_session
--- The state as it is under the lock, whoever held it before.
+-- The state, locked with its chat.
 SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_message_id, s.message_count, s.token_count,
        s.messages_since_hwm, s.tokens_since_hwm, s.first_since_at, s.last_message_at, s.messages_since_fold,
        s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label
 FROM chats c JOIN conversation_sessions s ON s.id = c.id WHERE c.id = %(chat)s FOR NO KEY UPDATE OF c, s
 
 -- name: append
--- What is not there yet, in the order given, with the chat's mark and the session's counters, under the lock of lock_session.
--- Senders are members of the chat: whoever is not (any more) is missed in their count. next_due_at is right where everything
--- was new; during a fold it is the fold that looks once more (W4).
--- With a version: only where this process was the last to touch the session, all senders are there and every message is
--- new; else nothing is written and no row comes back. Then both statements are sent together, as one transaction.
+-- Inserts new messages in the given order, marks the chat and updates the counters, under lock_session. Senders must be
+-- members; "senders" counts those found. next_due_at holds if everything was new; during a fold the fold looks again (W4).
+-- With a version: writes only if the session is unchanged since, all senders are members and every message is new; else no
+-- row. Both statements are then one pipelined transaction.
 WITH given AS MATERIALIZED (
     SELECT g.* FROM jsonb_to_recordset(%(rows)s::jsonb) AS g (
         n integer, sender uuid, at timestamptz, edited timestamptz, gone boolean, tokens integer, score real, assumed boolean,
@@ -28,7 +26,7 @@ WITH given AS MATERIALIZED (
     SELECT FROM conversation_sessions s
     WHERE s.id = %(chat)s AND CASE WHEN %(version)s::bigint IS NULL THEN true ELSE
         s.xmin::text::bigint = %(version)s AND (SELECT count(*) FROM senders) = cardinality(%(senders)s::uuid[])
-        -- one probe of the index for each, however few the chat is thought to have
+        -- one index probe each, even if the planner expects a small chat
         AND (SELECT bool_and((SELECT m.id FROM messages m WHERE m.chat_id = %(chat)s AND m.external_id = g.key LIMIT 1) IS NULL) FROM given g)
     END
 ), inserted AS (
@@ -75,12 +73,12 @@ FROM (
 SELECT external_id, sent_at, is_time_assumed FROM messages WHERE chat_id = %(chat)s AND external_id = ANY(%(ids)s)
 
 -- name: touched
--- Which of these chats are sessions, with the last message that each has now. Most are none.
+-- The sessions among these chats, with their last message id. Most chats are none.
 SELECT s.id, c.source, coalesce((SELECT max(m.id) FROM messages m WHERE m.chat_id = s.id), 0) AS last_id
 FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = ANY(%(chats)s) ORDER BY s.id FOR NO KEY UPDATE OF s
 
 -- name: count_changed
--- Before the messages in "changed" become what came in: what that takes from the counters and adds to them.
+-- Before messages are updated from "changed": adds the difference to the counters.
 WITH moved AS (
     SELECT c.chat_id, m.id > s.hwm_message_id AS is_since,
            (c.kind = 'message' AND NOT c.is_deleted)::int AS is_live, c.token_count AS tokens,
@@ -101,9 +99,9 @@ UPDATE conversation_sessions s SET
 FROM sums d WHERE s.id = d.chat_id
 
 -- name: mark_folds_dirty
--- H15: folds over messages that were edited or deleted, and with their day what is searched of them: a fold over a deleted
--- message is withheld at once. A fold is made with the summaries before it in view, so one behind a deleted message may repeat
--- it: it rests on that message too if it has a word of it (with a digit, or long) that none of its own messages has.
+-- H15: marks folds over edited or deleted messages dirty, and their day's chunks. A fold sees earlier summaries, so a later
+-- one may repeat a deleted message: it is dirty too if it has a telling word (a digit, or long) of that message that none
+-- of its own messages has.
 WITH telling AS MATERIALIZED (
     SELECT DISTINCT c.chat_id, c.id, lower(w.found[1]) AS word
     FROM changed c JOIN messages m ON m.id = c.id
@@ -137,7 +135,7 @@ FROM marked f JOIN interactions i ON i.chat_id = f.session_id AND f.to_at BETWEE
 GROUP BY i.day
 
 -- name: count_new
--- After everything else: what has come in behind the last message of before, and where the session begins and ends now.
+-- Last: counts messages after the previous last id, and updates first and last message.
 UPDATE conversation_sessions s SET
     message_count = s.message_count + n.messages, token_count = s.token_count + n.tokens,
     messages_since_hwm = s.messages_since_hwm + n.messages, tokens_since_hwm = s.tokens_since_hwm + n.tokens,
@@ -166,7 +164,7 @@ RETURNING s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.la
     s.messages_since_look, s.last_fold_at, s.event, s.folding_to_id, s.folding_trigger, s.is_pending, s.dirty_folds, s.label
 
 -- name: set_due
--- When each is asked next; during a fold it is the fold that looks once more (W4).
+-- During a fold the fold looks again (W4).
 UPDATE conversation_sessions s SET
     is_pending = s.is_pending OR l.is_folding,
     next_due_at = CASE WHEN l.is_folding THEN least(s.next_due_at, g.due) ELSE g.due END

@@ -1,15 +1,14 @@
--- Folds of live sessions (H, W4, L3): leases, the rows, the topics, and what moves in a session when one is made. One
--- order of locks: the chat, which appends and imports lock too, its session, the lease.
+-- Folds of live sessions (H, W4, L3): leases, rows, topics, session columns. Lock order: chat (as appends and imports),
+-- session, lease.
 
 -- name: view
--- The state, and what a worker needs besides.
+-- The state and other columns a worker needs.
 SELECT t.*, c.source AS chat_source, c.external_id AS chat_external_id, s.attempts, s.running_summary AS text,
        s.running_token_count AS tokens, s.running_fold_id AS fold_id
 FROM session_states t JOIN conversation_sessions s ON s.id = t.id JOIN chats c ON c.id = t.id WHERE t.id = %(session)s
 
 -- name: page
--- Pairs are compared here and below, so that only the index of a chat's order gives the order: with an equality the planner
--- may walk all messages by their ids, those of every other chat among them.
+-- Comparing pairs makes the planner use the index of the chat's order; with an equality it may scan all messages by id.
 SELECT m.id, m.external_id, m.sent_at, m.content AS text, m.role, m.kind, m.parts, m.sender_entity_id,
        coalesce(e.name, '') AS sender_name, coalesce(e.is_self, false) AS is_self, m.is_outgoing, m.content_hash,
        m.token_count, m.importance_score, m.importance_reason
@@ -52,7 +51,7 @@ SELECT EXISTS (
     WHERE session_id = %(session)s AND to_message_id = %(to)s AND input_hash = %(input_hash)s)
 
 -- name: due
--- Counted up to a limit: whoever asks wants to know whether, and about how many.
+-- Counted up to a limit.
 SELECT count(*) FROM (
     SELECT FROM conversation_sessions s
     WHERE s.next_due_at <= %(now)s AND (s.retry_at IS NULL OR s.retry_at <= clock_timestamp())
@@ -61,11 +60,11 @@ SELECT count(*) FROM (
 ) found
 
 -- name: unfolded
--- Whether the hour of the schedule would find anything, counted up to a limit.
+-- Whether the scheduled fold would find anything, counted up to a limit.
 SELECT count(*) FROM (SELECT FROM conversation_sessions WHERE messages_since_hwm >= %(least)s LIMIT %(limit)s) found
 
 -- name: ask_all
--- H7: the hour that the schedule names. Sessions that somebody writes to at this moment are passed over: they are alive.
+-- H7: the scheduled fold. Sessions locked by a writer are skipped: they are alive.
 UPDATE conversation_sessions s SET event = 'scheduled', next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
     is_pending = s.is_pending OR EXISTS (
         SELECT FROM held_leases l WHERE l.kind = 'session' AND l.subject_id = s.id)
@@ -84,32 +83,32 @@ WITH due AS MATERIALIZED (
 SELECT subject_id AS session_id, token FROM take_leases('session', ARRAY(SELECT id FROM due), %(holder)s, %(lease)s)
 
 -- name: ask
--- Somebody wants it now: whatever becomes of the worker, it is looked at. While another one is at it, once more.
+-- Requests a fold now; if a worker has the lease, once more afterwards.
 UPDATE conversation_sessions s SET event = coalesce(%(event)s, s.event), next_due_at = least(s.next_due_at, %(now)s), updated_at = clock_timestamp(),
     is_pending = s.is_pending OR EXISTS (
         SELECT FROM held_leases l WHERE l.kind = 'session' AND l.subject_id = s.id)
 WHERE s.id = %(session)s
 
 -- name: lock_chat
--- A statement of its own, like the next two: each must see all that was committed before its lock was got.
+-- Separate statements: each must see what was committed before its lock.
 SELECT id FROM chats WHERE id = %(session)s FOR NO KEY UPDATE
 
 -- name: lock_session
 SELECT hwm_message_id FROM conversation_sessions WHERE id = %(session)s FOR NO KEY UPDATE
 
 -- name: begin
--- The event that was looked at is over; one that came meanwhile is not.
+-- Clears the event that was handled; a new one stays.
 UPDATE conversation_sessions SET folding_to_id = %(to)s, folding_trigger = %(trigger)s, updated_at = clock_timestamp(),
     event = CASE WHEN event = %(event)s::text THEN NULL ELSE event END
 WHERE id = %(session)s
 
 -- name: window_now
--- What a fold covers, as it is at this moment.
+-- The fold's messages now.
 SELECT id, content_hash, kind = 'message' AS is_message, token_count FROM messages
 WHERE chat_id = %(session)s AND id > %(after)s AND id <= %(to)s AND deleted_at IS NULL ORDER BY id
 
 -- name: insert_fold
--- From the first message after the HWM on, be it deleted: ranges leave no gap, so that one that is restored is in one.
+-- From the first message after the HWM, deleted or not: ranges have no gap, so a restored message is in one.
 INSERT INTO session_summaries (id, session_id, parent_summary_id, from_message_id, to_message_id, from_at, to_at, status,
     dirty_reason, trigger, input_hash, prompt_version, model_version, language, summary, facts, decisions, open_questions, topics,
     message_ids, noise_ids, message_count, source_token_count, summary_token_count, quarantined, cost_usd, generation_seconds)
@@ -135,7 +134,7 @@ ON CONFLICT (session_id, topic) DO UPDATE
     SET mention_count = t.mention_count + 1, last_seen_at = greatest(t.last_seen_at, excluded.last_seen_at)
 
 -- name: recount_topics
--- Of a fold that was made anew: a topic may have been its own.
+-- Recount of topics of a replaced fold.
 WITH named AS (
     SELECT g.topic, count(*) AS folds, max(f.to_at) AS seen_at
     FROM unnest(%(topics)s::text[]) AS g (topic)
@@ -150,7 +149,7 @@ SELECT %(session)s, topic, folds, seen_at FROM named ORDER BY topic
 ON CONFLICT (session_id, topic) DO UPDATE SET mention_count = excluded.mention_count, last_seen_at = excluded.last_seen_at
 
 -- name: move_hwm
--- H10: nowhere else. The counters lose what the window holds now, which is what they counted of it.
+-- H10: the only place. Subtracts the window's present messages from the counters.
 UPDATE conversation_sessions s SET hwm_message_id = %(to)s,
     messages_since_hwm = s.messages_since_hwm - %(messages)s, tokens_since_hwm = s.tokens_since_hwm - %(tokens)s,
     first_since_at = (
@@ -162,7 +161,7 @@ UPDATE conversation_sessions s SET hwm_message_id = %(to)s,
 WHERE s.id = %(session)s
 
 -- name: keep_account
--- After each fold, and each that was made anew: what all say together, how many are dirty, no failure any more.
+-- After each new or replaced fold: running summary, number of dirty folds, reset of failures.
 UPDATE conversation_sessions SET
     running_summary = CASE WHEN %(has_running)s THEN %(text)s ELSE running_summary END,
     running_token_count = CASE WHEN %(has_running)s THEN %(tokens)s ELSE running_token_count END,
@@ -171,8 +170,8 @@ UPDATE conversation_sessions SET
 WHERE id = %(session)s
 
 -- name: mark_chunks
--- H14: a fold is searched with the interaction in which it ends, if there is one by now. And what was held back from the
--- archive for want of a summary may move (T8).
+-- H14: a fold is searched with the interaction in which it ends; interactions held back from the archive for lack of a
+-- summary become due (T8).
 WITH ended AS (
     SELECT DISTINCT i.day FROM unnest(%(moments)s::timestamptz[]) AS g (at)
     JOIN interactions i ON i.chat_id = %(session)s AND g.at BETWEEN i.started_at AND i.ended_at
@@ -193,13 +192,13 @@ UPDATE conversation_sessions SET folding_to_id = NULL, folding_trigger = NULL, a
 WHERE id = %(session)s
 
 -- name: leave
--- W4: what came while somebody was at it is looked at once more.
+-- W4: due again if something came during the fold.
 UPDATE conversation_sessions SET next_due_at = CASE WHEN is_pending THEN %(now)s ELSE %(due_at)s::timestamptz END, is_pending = false,
     updated_at = clock_timestamp()
 WHERE id = %(session)s
 
 -- name: fail
--- It stays due: when it is tried again, retry_at says.
+-- Stays due; retry_at postpones it.
 UPDATE conversation_sessions SET attempts = attempts + %(counts)s, last_error = %(error)s, is_pending = false,
     retry_at = clock_timestamp() + make_interval(secs => %(retry_after)s), updated_at = clock_timestamp()
 WHERE id = %(session)s

@@ -1,14 +1,14 @@
--- What was served of sessions (T3): ids and tokens, never text.
+-- Served windows (T3): ids and tokens, no text.
 
 -- name: insert_served_window
--- a session may be forgotten before its window is recorded
+-- the session may have been deleted
 INSERT INTO served_windows (id, session_id, strategy, model, prompt_tokens, hypothetical_tokens, budget, tiers, left_out)
 SELECT %(id)s, s.id, %(strategy)s, %(model)s, %(prompt_tokens)s, %(hypothetical_tokens)s, %(budget)s, %(tiers)s, %(left_out)s
 FROM conversation_sessions s WHERE s.id = %(session)s
 ON CONFLICT (id) DO NOTHING
 
 -- name: record_usage
--- what a model reported, for the session's last window, unless that has its report
+-- usage reported by a model, for the last window unless it has its report
 UPDATE served_windows
 SET reported_prompt_tokens = %(input_tokens)s, completion_tokens = %(output_tokens)s,
     cost_usd = coalesce(%(cost_usd)s, cost_usd), model = coalesce(%(model)s, model)

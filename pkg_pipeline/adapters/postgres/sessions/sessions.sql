@@ -1,12 +1,12 @@
--- Sessions as rows: made, set, asked for; what is read of them is composed in statements.py. Their counters move with messages in appending.sql, with folds in folds.sql.
+-- Rows of sessions; reads are in statements.py, counters in appending.sql and folds.sql.
 
 -- name: insert_session
--- Under the chat's lock. Returns a row where there was no session.
+-- Under the chat's lock. Returns a row if there was no session.
 INSERT INTO conversation_sessions (id, policy, strategy) VALUES (%(id)s, %(policy)s, %(strategy)s)
 ON CONFLICT DO NOTHING RETURNING id
 
 -- name: count_all
--- Once, for a chat that has messages already; nothing of it is folded.
+-- Counts the messages of an existing chat once; nothing is folded yet.
 UPDATE conversation_sessions s SET
     message_count = n.messages, token_count = n.tokens, messages_since_hwm = n.messages, tokens_since_hwm = n.tokens,
     messages_since_fold = n.messages, messages_since_look = n.messages,
@@ -26,7 +26,7 @@ SELECT s.id, s.policy, s.strategy, s.summary_interval, s.hwm_message_id, s.last_
 FROM conversation_sessions s WHERE s.id = %(id)s FOR NO KEY UPDATE
 
 -- name: set_event
--- H7: asks for a fold now.
+-- H7: requests a fold.
 UPDATE conversation_sessions SET event = %(event)s, updated_at = clock_timestamp() WHERE id = %(id)s
 
 -- name: change

@@ -1,6 +1,5 @@
--- Reads of a session's window: one statement, one row of JSON, one round trip, one snapshot.
--- Every part is a range of one index cut by a LIMIT before anything is joined to it, so that its cost does not grow with
--- what is stored.
+-- Reads of a session's window: one statement, one row of JSON, one snapshot. Every part is an index range cut by LIMIT
+-- before joins.
 
 -- name: window
 -- a session's state, what no fold covers (T2), the newest messages, the last folds, topics, a model's calibration (B12)
@@ -10,9 +9,8 @@ session AS MATERIALIZED (
            s.dirty_folds, s.running_summary, s.last_error IS NOT NULL AS has_failed, c.source, c.external_id
     FROM conversation_sessions s JOIN chats c ON c.id = s.id WHERE s.id = %(session)s
 ),
--- pairs are compared, so that only the index of a chat's order can give the order: with an equality the planner may walk
--- all messages from the newest on, those of every other chat among them. And a number stands inside: of a limit that it
--- does not know the planner thinks it is a tenth of the chat, for which it would read and sort all of it
+-- comparing pairs makes the planner use the index of the chat's order; with an equality it may scan all messages. The
+-- literal inner limit is for the planner, which takes an unknown one for a tenth of the chat
 chosen AS (
     (SELECT id FROM (
         SELECT m.id, m.chat_id FROM live_messages m
@@ -36,7 +34,7 @@ shown AS (
         AS found
     FROM chosen JOIN messages m ON m.id = chosen.id
 ),
--- those that rest on a deleted message are not served (P29): some more are looked at
+-- folds that rest on a deleted message are skipped (P29), so a few more are read
 folds AS (
     SELECT id, to_message_id, summary, dirty_reason FROM (
         SELECT id, to_message_id, summary, dirty_reason FROM standing_folds
@@ -71,11 +69,11 @@ SELECT json_build_object(
 )::text
 
 -- name: archived_texts
--- the words of messages that are in the archive
+-- texts of archived messages
 SELECT id, content AS text, parts FROM message_texts WHERE id = ANY(%(ids)s)
 
 -- name: topics
--- what a session is about, the most mentioned first (L7)
+-- topics of a session, most mentioned first (L7)
 SELECT topic, mention_count, last_seen_at FROM memory_topics t WHERE session_id = %(session)s AND NOT EXISTS (
     SELECT FROM session_summaries f
     WHERE f.session_id = t.session_id AND f.status = 'dirty' AND f.dirty_reason = 'deleted' AND t.topic = ANY (f.topics))

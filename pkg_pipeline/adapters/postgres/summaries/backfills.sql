@@ -1,5 +1,5 @@
 -- name: lock
--- Requests are taken down one after the other: the very same one twice is one.
+-- Serializes requests, so that equal ones become one.
 SELECT pg_advisory_xact_lock(hashtext('backfills'))
 
 -- name: same
@@ -8,8 +8,7 @@ WHERE state IN ('requested', 'running') AND request - 'ended_before' = %(request
 ORDER BY requested_at LIMIT 1
 
 -- name: choose
--- What fits a request, oldest first. Stale is what another prompt, model or schema made (B5); given-up ones are chosen
--- only where they are asked for.
+-- Matching interactions, oldest first. Stale: of another prompt, model or schema (B5); given up ones only on request.
 SELECT i.id, i.day, i.message_count AS messages, i.token_count AS message_tokens,
        ceil(i.message_count::numeric / %(window)s)::int AS prompts
 FROM interactions i
@@ -53,13 +52,13 @@ UPDATE backfills SET state = 'cancelled', finished_at = clock_timestamp(), resum
 WHERE id = %(backfill)s AND state IN ('requested', 'running') RETURNING id
 
 -- name: follow_days
--- An older export may have moved the start of an interaction, and its day with it.
+-- An older export may have moved an interaction's start and day.
 UPDATE backfill_interactions b SET day = i.day FROM interactions i
 WHERE b.backfill_id = %(backfill)s AND b.done_at IS NULL AND i.id = b.interaction_id AND i.day <> b.day
 
 -- name: tick_off
--- Done is what needs nothing more: it has the summary that was asked for, was given up, is gone, or went on since it was
--- chosen, which makes it the live lane's again. Told from what there is, so a killed run is no different.
+-- Done: has the requested summary, was given up, is gone, or was continued since (then the live lane's). Derived from
+-- current rows, so a killed run makes no difference.
 UPDATE backfill_interactions b SET done_at = clock_timestamp()
 FROM backfills f
 WHERE f.id = %(backfill)s AND b.backfill_id = f.id AND b.done_at IS NULL AND b.day BETWEEN %(first_day)s AND %(last_day)s
@@ -85,8 +84,7 @@ WHERE f.id = %(backfill)s AND f.state IN ('requested', 'running')
 SELECT count(*) FROM backfill_interactions WHERE backfill_id = %(backfill)s AND done_at IS NULL
 
 -- name: ready_days
--- The claim's own conditions: what is too young, waits for a retry, is being worked on or belongs to a chat that has to
--- be looked at again is asked for later.
+-- Conditions of the claim: too young, postponed, leased, or in a dirty chat are asked for later.
 SELECT DISTINCT i.day
 FROM backfill_interactions b
 JOIN interactions i ON i.id = b.interaction_id
@@ -130,7 +128,7 @@ CROSS JOIN LATERAL (
 ORDER BY f.requested_at DESC, f.id
 
 -- name: stale_count
--- From one combination of versions to the next through the index; only those that are stale are counted.
+-- A loose index scan over versions; only stale ones are counted.
 WITH RECURSIVE made AS (
     (SELECT prompt_version, model_version, schema_version FROM live_summaries
      ORDER BY prompt_version, model_version, schema_version LIMIT 1)

@@ -1,7 +1,7 @@
 -- name: claim
--- Due interactions of the days, each under a lease with a fencing token: fewest attempts first, then the oldest day,
--- then the most important. One whose chat changed around it is left until it has been looked at again, else it would be
--- summarised twice. A backfill takes only what it chose; stale ones are due only where they are asked for (B5).
+-- Due interactions of the days with fencing tokens: fewest attempts, oldest day, most important first. Interactions of
+-- dirty chats wait, or they would be summarised twice. A backfill takes only those it chose; stale ones are due only there
+-- (B5).
 WITH due AS (
     SELECT i.id
     FROM interactions i
@@ -29,7 +29,7 @@ WITH due AS (
 SELECT subject_id, token FROM take_leases('summary', ARRAY(SELECT id FROM due), %(holder)s, %(lease)s)
 
 -- name: claimed
--- What was claimed, read after the lease was taken: another worker may have published while the claim was looked for.
+-- Read after the lease was taken, as another worker may have published in between.
 SELECT i.id, i.chat_id, i.day, i.started_at, i.ended_at, i.token_count, i.language, i.input_hash,
        coalesce(a.attempts, 0) AS attempts, coalesce(a.deferrals, 0) AS deferrals, g.token, c.source, c.external_id,
        s.id AS parent_summary_id, coalesce(s.revision_count, 0) AS parent_revision, i.message_count
@@ -59,15 +59,14 @@ FROM unnest(%(wrote_in)s::uuid[], %(senders)s::uuid[]) AS g (id, sender) JOIN en
 LEFT JOIN organizations o ON o.id = e.organization_id
 
 -- name: texts
--- What the interaction says now: a message edited or deleted meanwhile makes what was just written dirty from birth.
+-- The messages now: if one was edited or deleted meanwhile the new summary is saved as dirty.
 SELECT m.external_id, m.content_hash FROM interactions i
 JOIN live_messages m ON m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at
 WHERE i.id = %(interaction)s
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: supersede_standing
--- What the new summary replaces: its predecessor, its items, its attempts. Facts that it states again keep their row,
--- and with it what a person decided about them.
+-- Supersedes the previous summary, its items and attempts. Facts stated again keep their row with a person's decision.
 WITH items AS (
     DELETE FROM summary_items WHERE interaction_id = %(interaction)s
 ), facts AS (
@@ -76,7 +75,7 @@ WITH items AS (
 ), attempts AS (
     DELETE FROM summary_attempts WHERE interaction_id = %(interaction)s
 ), months AS (
-    -- what was held back from the archive for want of a summary
+    -- interactions held back from the archive for lack of a summary
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT p.asset, p.partition_key, 'summarised'
     FROM interactions i JOIN partition_states p ON p.asset = 'archived_messages' AND p.pending > 0
@@ -98,7 +97,7 @@ VALUES (%(id)s, %(interaction)s, %(parent)s, 'completed', NULL, %(input_hash)s, 
     %(language)s, %(summary)s, %(key_points)s, %(tone)s, %(decisions)s, %(action_items)s, %(facts)s, %(important)s,
     %(quarantined)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
     round(%(source_tokens)s::numeric / greatest(%(summary_tokens)s, 1), 2), 
-    -- all that was billed for this interaction and that no earlier row has: windows of a killed run among it
+    -- all costs of this interaction not in an earlier row, windows of killed runs included
     CASE WHEN %(is_paid)s THEN greatest(%(cost_usd)s, (
         SELECT coalesce(sum(l.cost_usd), 0) FROM llm_call_subjects x JOIN llm_calls l ON l.id = x.call_id
         WHERE x.subject_kind = 'interaction' AND x.subject_id = %(interaction)s
@@ -114,8 +113,7 @@ ON CONFLICT (id) DO UPDATE SET
     compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
 
 -- name: supersede_small
--- A summary that rests on what is said no more, and whose conversation is too small for another: it has no successor.
--- Its items and facts that still stand are served on.
+-- Supersedes a summary whose conversation became too small for another; its valid items and facts stay served.
 WITH gone AS (
     UPDATE live_summaries s SET status = 'superseded', quarantined = s.quarantined || %(lost)s, updated_at = clock_timestamp()
     FROM interactions i
@@ -139,8 +137,8 @@ SELECT interaction_id FROM gone
 UPDATE interaction_summaries SET status = 'dirty', dirty_reason = %(reason)s WHERE id = %(id)s
 
 -- name: insert_items
--- One row for everybody the item concerns: in a direct chat the other side (everybody where I am unknown), in a group
--- those to whom a message it rests on belongs (P34).
+-- One row per person concerned: in a direct chat the other side (everybody if nobody is me), in a group those to whom a
+-- cited message is attributed (P34).
 INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, decided_on, importance, owner,
     owner_entity_id, status, due_date, closed_at, is_withheld, description, quote, message_ids)
 SELECT g.item_id, p.entity_id, i.id, %(id)s, g.kind, i.ended_at, g.decided_on, g.importance, g.owner, g.owner_entity_id,
@@ -159,8 +157,8 @@ WHERE c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR EXISTS (
 ON CONFLICT (entity_id, item_id) DO NOTHING
 
 -- name: insert_facts
--- At or above the threshold a fact is confirmed by rule (B2); one that rests on a deleted message is not taken at all.
--- The threshold is compared as real, like the column: 0.9 given is 0.9 asked.
+-- At or above the threshold facts are confirmed by rule (B2); those that rest on a deleted message are skipped. Compared as
+-- real, like the column.
 INSERT INTO entity_facts AS f (id, entity_id, fact_type, value, confidence, status, valid_from, interaction_id, quote, message_ids)
 SELECT g.id, g.entity_id, g.fact_type, g.value, g.confidence,
        CASE WHEN g.confidence >= %(fact_confidence)s::real THEN 'confirmed' ELSE 'candidate' END, i.ended_at, i.id, g.quote, g.message_ids
@@ -185,7 +183,7 @@ ON CONFLICT (interaction_id) DO UPDATE SET
     updated_at = clock_timestamp()
 
 -- name: revive
--- What was given up under another prompt or model starts anew, and its day is due. A second look finds nothing.
+-- Interactions given up under another prompt or model are reset, and their day is due. Idempotent.
 WITH again AS (
     DELETE FROM summary_attempts
     WHERE state = 'failed' AND (prompt_version, model_version) <> (%(prompt_version)s, %(model)s)
@@ -198,7 +196,7 @@ WITH again AS (
 SELECT count(*) FROM again
 
 -- name: quarantine
--- The refused answer, for people to look at; it is served to nobody.
+-- The refused answer, for inspection only.
 INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status, input_hash, prompt_version, model_version,
     language, summary, quarantined, message_ids, message_count, source_token_count, summary_token_count, compression_ratio,
     cost_usd, generation_seconds)
@@ -208,8 +206,8 @@ ON CONFLICT (id) DO UPDATE SET summary = excluded.summary, quarantined = exclude
     cost_usd = interaction_summaries.cost_usd + excluded.cost_usd, updated_at = clock_timestamp()
 
 -- name: counts
--- Per day: what is summarised, what waits, what was given up. due_at: when something too young comes of age, by the
--- memory's clock. resume_at: when something of age can go on (after a retry, a lease, a look at its chat), by the database's.
+-- Counts per day. due_at: when a too young one becomes due (memory's clock); resume_at: when a postponed, leased or
+-- unsegmented one does (database's clock).
 SELECT i.day,
        count(*) FILTER (WHERE s.id IS NOT NULL AND NOT w.waits) AS summarized,
        count(*) FILTER (WHERE w.waits AND NOT w.failed) AS pending,
@@ -246,8 +244,7 @@ WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(mini
 GROUP BY i.day ORDER BY i.day
 
 -- name: waiting
--- What waits for a summary and is due now, and how many become due later: too young, or put off until another try. What was
--- given up is neither. Long ones take a prompt a window.
+-- Interactions due now and due later (too young or postponed), without given up ones. Long ones take one prompt per window.
 SELECT count(*) FILTER (WHERE is_due) AS interactions,
        coalesce(sum(ceil(message_count::numeric / %(window)s)) FILTER (WHERE is_due), 0)::bigint AS prompts,
        coalesce(sum(message_count) FILTER (WHERE is_due), 0)::bigint AS messages,

@@ -1,7 +1,7 @@
--- What a summary is made from, read only: long conversations page by page, cited messages, what was known before.
+-- Inputs of summaries, read-only.
 
 -- name: page
--- The next messages of a long interaction, in the order of its input hash; live and archive together.
+-- The next messages of a long interaction in the order of its input hash, archived ones included.
 SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
 FROM live_texts m
 WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s
@@ -10,7 +10,7 @@ ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 LIMIT %(limit)s
 
 -- name: hashes
--- The same order, without the texts.
+-- The same order, without texts.
 SELECT m.external_id, m.sent_at, m.content_hash FROM live_messages m
 WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s
   AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s, %(after_length)s, %(after_id)s COLLATE "C")
@@ -25,27 +25,26 @@ WHERE m.chat_id = %(chat)s AND m.external_id = ANY(%(ids)s) AND m.sent_at BETWEE
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: senders
--- Who wrote in a long interaction.
+-- Senders of a long interaction.
 SELECT DISTINCT m.sender_entity_id FROM live_messages m
 WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s AND m.sender_entity_id IS NOT NULL
 
 -- name: known
--- The summaries that stand now.
+-- The live summaries.
 SELECT s.interaction_id, s.id, s.message_ids, s.input_hash, s.prompt_version, s.model_version AS model, s.schema_version,
        s.status = 'dirty' AS is_dirty, s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
 FROM live_summaries s
 WHERE s.interaction_id = ANY(%(ids)s)
 
 -- name: adopted
--- Summaries that stand no more and whose items are still served here: of interactions that were joined to this one, or
--- of a time when this one had more messages.
+-- Superseded summaries whose items are still served here: of merged interactions, or from when this one had more messages.
 SELECT t.interaction_id, s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
 FROM (SELECT DISTINCT interaction_id, summary_id FROM summary_items WHERE interaction_id = ANY(%(ids)s)) t
 JOIN interaction_summaries s ON s.id = t.summary_id AND s.status = 'superseded'
 ORDER BY t.interaction_id, s.generated_at, s.id
 
 -- name: too_small
--- Summaries that rest on what is said no more, of conversations with too few live messages to be summarised again.
+-- Summaries that rest on removed messages, of conversations with too few live messages for another.
 SELECT s.id AS summary_id, i.id AS interaction_id, i.chat_id AS chat, i.started_at, i.ended_at, s.summary, s.key_points, s.tone, s.decisions, s.action_items,
        s.extracted_facts, s.important_messages
 FROM interactions i JOIN live_summaries s ON s.interaction_id = i.id
