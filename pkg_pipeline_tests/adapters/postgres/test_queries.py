@@ -28,7 +28,6 @@ def used() -> Iterator[tuple[str, str, str]]:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         strings = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         module = str(path.relative_to(PACKAGE))
-        yield from ((module, file, name) for file, name in _of_statements(nodes, strings))
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         read = {
             str(node.args[1].value)
@@ -74,6 +73,8 @@ def _of_statements(nodes: list[ast.AST], strings: set[str]) -> Iterator[tuple[st
                 pass
     for node in nodes:
         match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(name), attr="text"), args=[ast.Constant(value=asked)]):
+                yield from ((file, str(asked)) for file in [files.get(name)] if file is not None)
             case ast.Call(func=ast.Attribute(value=ast.Name(name), attr=how), args=[_, asked, *_]) if name in files:
                 if isinstance(asked, ast.Constant):
                     yield files[name], str(asked.value)

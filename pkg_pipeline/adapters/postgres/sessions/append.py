@@ -23,11 +23,14 @@ from pkg_pipeline.adapters.postgres.ingest.store import (
     write_messages,
 )
 from pkg_pipeline.adapters.postgres.queries import query
-from pkg_pipeline.adapters.postgres.sessions.counters import SQL, SessionCounters, advanced
+from pkg_pipeline.adapters.postgres.sessions.counters import SessionCounters, advanced
 from pkg_pipeline.adapters.postgres.sessions.store import make_session
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.session.records import SessionState
 from pkg_pipeline.stages.ingest.records import IngestCounts, MessageRow
 from pkg_pipeline.stages.sessions.records import AppendBatch, Appended, MessageTimes, Newcomers
+
+SQL = Statements("appending")
 
 
 class _Outdated(Exception):

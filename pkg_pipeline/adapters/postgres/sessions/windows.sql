@@ -27,12 +27,11 @@ chosen AS (
      ) newest ORDER BY chat_id DESC, id DESC LIMIT %(recent_limit)s)
 ),
 shown AS (
-    SELECT json_agg(json_build_object(
-        'id', m.id, 'external_id', m.external_id, 'role', m.role, 'text', m.content, 'parts', m.parts, 'is_archived', m.is_archived,
-        'sender_name', CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END,
-        'is_self', m.role IS NULL AND m.is_outgoing) ORDER BY m.id)
-        AS found
-    FROM chosen JOIN messages m ON m.id = chosen.id
+    SELECT json_agg(s ORDER BY s.id) AS found FROM (
+        SELECT m.id, m.external_id, m.role, m.content AS text, m.parts, m.is_archived, m.role IS NULL AND m.is_outgoing AS is_self,
+               CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END AS sender_name
+        FROM chosen JOIN messages m ON m.id = chosen.id
+    ) s
 ),
 -- folds that rest on a deleted message are skipped (P29), so a few more are read
 folds AS (
