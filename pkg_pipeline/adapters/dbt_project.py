@@ -106,7 +106,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str], folder: Path) -
 
 def variables(url: str) -> dict[str, str]:
     """``PKG_DBT_*`` for a libpq URL with a host name or socket folder."""
-    from pkg_pipeline.adapters.postgres.engine import libpq_url  # brings the driver, which loading definitions must not
+    from pkg_pipeline.adapters.postgres.engine import libpq_url  # imports the driver, which definitions must not
 
     parts = urlsplit(libpq_url(url))
     query = dict(parse_qsl(parts.query))
@@ -131,7 +131,7 @@ def building(url: str) -> Iterator[None]:
     from pkg_pipeline.adapters.postgres.queries import query
 
     with psycopg.connect(libpq_url(url), autocommit=True) as connection, in_environment(variables(url)):
-        connection.execute(query("marts", "build_alone"))  # let go with the connection, whatever ends it
+        connection.execute(query("marts", "build_alone"))  # released with the connection
         yield
 
 

@@ -56,7 +56,7 @@ def make_private(home: Path) -> None:
     left alone.
     """
     if not home.exists():
-        with suppress(OSError):  # whoever needs the home says that it cannot be made
+        with suppress(OSError):  # reported by whoever needs the home
             home.mkdir(mode=0o700, parents=True, exist_ok=True)
         return
     for path in _places(home):
@@ -116,7 +116,7 @@ def machine_token(home: Path) -> str:
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as stream:
                 stream.write(secrets.token_urlsafe(TOKEN_BYTES) + "\n")
             with suppress(FileExistsError):
-                os.link(part, file)  # whole or not at all, and the first of two that start together wins
+                os.link(part, file)  # atomic; the first of two processes wins
         except OSError as error:
             raise TokenUnusable(f"{file} cannot be written: {error.strerror}") from error
         finally:

@@ -120,7 +120,7 @@ class Inbox:
             report = importer(drop.path).to_json()
         except Refused as error:
             return self._move(drop, FAILED, {"note": f"failed: {error}", "error": str(error)})
-        except UNEXPECTED_ERRORS as error:  # by this drop: those behind it are taken
+        except UNEXPECTED_ERRORS as error:  # of this drop; the others go on
             reason = unexpected_error(error)
             return self._move(drop, FAILED, {"note": f"failed: {reason}", "error": reason})
         if _messages(report) == 0 and report.get("rejected"):
@@ -138,7 +138,7 @@ class Inbox:
         stamped = {**report, "file": drop.name, "taken_at": datetime.now(UTC).isoformat(timespec="seconds")}
         beside = _report_of(target)
         partial = beside.with_name(f".{beside.name}")
-        # names of files need not be text: "replace" stands for the bytes of one that are none
+        # file names may be no valid text
         partial.write_text(json.dumps(stamped, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", errors="replace")
         partial.rename(beside)
         return Taken(drop.name, imported=folder == DONE, moved_to=target, report=stamped)
@@ -158,10 +158,10 @@ def _drop(entry: Path) -> Drop | None:
             status = path.stat()
             files += 1
             size += status.st_size
-            # ctime, unlike mtime, moves with every write even where a copy program sets the file's old time
+            # ctime changes with every write, even if a copy program sets an old mtime
             changed_at = max(changed_at, status.st_ctime)
             is_unfinished = is_unfinished or path.name.lower().endswith(UNFINISHED)
-    except OSError:  # gone meanwhile, or nobody may look into it
+    except OSError:  # gone or not readable
         return None
     return Drop(entry, files, size, changed_at, is_unfinished) if files else None
 

@@ -72,7 +72,7 @@ class Interruption:
         """Print ``words`` or the standard line and exit with the signal's code."""
         self._say(words or LINE)
         code = BY_SIGNAL + (self.number or signal.SIGINT)
-        if self._is_watching:  # taking everything apart that is loaded takes a second
+        if self._is_watching:  # a normal interpreter exit takes a second
             with suppress(OSError):
                 sys.stdout.flush()
             os._exit(code)
@@ -81,7 +81,7 @@ class Interruption:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         del frame
         self.number = self.number or number
-        if not self._is_raised:  # impatience must not break what ends the first one in good order
+        if not self._is_raised:  # a second signal must not interrupt the shutdown
             self._is_raised = True
             raise KeyboardInterrupt
 
@@ -102,7 +102,7 @@ class Interruption:
     def _say(self, words: str) -> None:
         if not self._saying.acquire(blocking=False):
             return
-        cursor = SHOW_CURSOR if os.isatty(2) else ""  # a progress bar that was cut off has hidden it
+        cursor = SHOW_CURSOR if os.isatty(2) else ""  # hidden by a progress bar
         try:
             os.write(2, f"{cursor}{words}\n".encode())
         except OSError:

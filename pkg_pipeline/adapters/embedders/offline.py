@@ -106,8 +106,8 @@ class _Model:
 
         from pkg_pipeline.adapters.embedders import prepared
 
-        # a second BLAS thread waits for its turn by spinning: on a busy machine a query takes 130 ms instead of 3. Set
-        # for the process, since the package's own limit puts the old number back while another thread still computes
+        # BLAS threads spin while waiting: on a busy machine a query takes 130 ms instead of 3. Set for the process, as
+        # the package's own limit is reset while other threads still compute
         threadpoolctl.threadpool_limits(limits=1, user_api="blas")
         place = None if cache is None else cache / PREPARED
         parts = None if place is None else prepared.load(place, tokens=_Given())

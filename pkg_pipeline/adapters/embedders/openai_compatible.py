@@ -161,7 +161,7 @@ class OpenAiEmbedder:
     def _together(self, call: _Call, deadline: float) -> Vectors:
         count = len(call.asked)
         if count and self._dimensions is None:
-            self._probe(deadline)  # nothing but empty texts so far, and their zeros have a size too
+            self._probe(deadline)  # only empty texts so far; their zeros need a size
         vectors = np.zeros((count, self._dimensions or 0), dtype=np.float32)
         for position, vector in call.found.items():
             vectors[position] = vector

@@ -55,9 +55,9 @@ class Export:
         """Chats, each before its messages; each call reads anew. Never raises for the content."""
         try:
             yield from self._reader(self._content)
-        except UNEXPECTED_ERRORS as error:  # not in an entry, which readers survive: the rest of the file is unread
+        except UNEXPECTED_ERRORS as error:  # outside of entries: the rest of the file is unread
             yield Rejected(f"byte {self._content.bytes_read}", unexpected_error(error), is_damage=True)
-        if self._content.sha256 is None:  # the reader stopped at a fault: the digest is still that of the whole file
+        if self._content.sha256 is None:  # the reader stopped early; the digest is of the whole file
             with suppress(DamagedFile):
                 for _ in self._content.chunks():
                     pass

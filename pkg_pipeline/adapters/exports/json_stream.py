@@ -54,7 +54,7 @@ class JsonStream:
         self._at = 0
         self._ended = False
         self._began = 0  # where the last value begins in the buffer
-        # raw control characters are let through: they occur, and cleaning decides about them
+        # raw control characters are accepted; cleaning removes them
         self._decode = JSONDecoder(strict=False, parse_constant=lambda _: None).raw_decode
 
     def peek(self) -> str:
@@ -202,7 +202,7 @@ class JsonStream:
             held = len(self._text) - self._at
             if held > self._max_value_characters:
                 self._refuse(f"it is longer than {self._max_value_characters:,} characters")
-            self._fetch(held)  # doubles it, so that a long value is scanned a few times only
+            self._fetch(held)  # doubles the buffer: few scans of a long value
             return
         is_cut = torn and _is_incomplete(error, self._text[error.pos :].strip())
         reason = "the file ends too early" if is_cut else error.msg

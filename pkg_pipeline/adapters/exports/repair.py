@@ -60,7 +60,7 @@ def _safe_end(data: bytes) -> int:
     if cut < 0:
         cut = next((end - size for size in range(len(_KEY) - 1, 0, -1) if data.endswith(_KEY[:size])), end)
     if cut < end:
-        return cut - _backslashes_before(data, cut)  # whether a quote is escaped must stay visible
+        return cut - _backslashes_before(data, cut)  # keep escapes of quotes together
     return _before_torn_escape(data)
 
 

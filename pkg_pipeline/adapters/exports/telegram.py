@@ -55,7 +55,7 @@ class _Account:
     def items(self) -> Iterator[ExportItem]:
         try:
             yield from self._document()
-            if not self._chats_seen:  # perhaps they stand in something else, because a bracket or quote is wrong
+            if not self._chats_seen:  # perhaps nested elsewhere by a wrong bracket or quote
                 self._stream = JsonStream(repaired(self._source.uncounted_chunks()))
                 yield from self._behind_a_fault()
         except DamagedFile as damage:

@@ -107,7 +107,7 @@ class DescribedChat:
             metadata["telegram_id"] = self.number
         if is_left:
             metadata["left"] = True
-        # with more than one other in it, an edited file's peer is not the peer: better none than a wrong one
+        # several others in an edited file: better no peer than a wrong one
         has_peer = self.kind == "direct" and self.type != "saved_messages" and len(self._senders - {self.peer}) <= 1
         return ParsedChat(
             source=SOURCE,
@@ -118,7 +118,7 @@ class DescribedChat:
             peer_external_id=self.peer if has_peer else None,
             peer_name=self.title if has_peer and self.peer else None,
             metadata=metadata,
-            # of chats that were left, of channels and of forms that nobody knows an export may show a part
+            # exports of left chats, channels and unknown types may be partial
             is_whole=not is_left
             and str(self.type) in _KINDS
             and self.kind != "channel"

@@ -204,7 +204,7 @@ def _people(words: str) -> Callable[[Mapping[str, Any]], str]:
     return lambda raw: _with(words, _names(raw))
 
 
-# the first key that a message has names its media: a venue has a location too, and its name says more
+# the first matching key names the media: a venue has a location too
 _MEDIA: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "file": _file,
     "photo": _fixed("photo"),

@@ -50,7 +50,7 @@ class PageGate:
         self._app = app
         self._is_own_host = is_own_host
         self._token = token.encode()
-        self._cookie = sha256(self._token).hexdigest()  # of any token a value that cookies may have
+        self._cookie = sha256(self._token).hexdigest()  # any token as a valid cookie value
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -132,7 +132,7 @@ def _would_run_by_reading(scope: Scope, headers: Headers) -> bool:
 def _said(connection: HTTPConnection, status: int, title: str, detail: str, *, go_on: bool = False) -> Response:
     headers = {"Cache-Control": "no-store", "Content-Security-Policy": _OWN_PAGE_POLICY, **_ISOLATION}
     if "text/html" in connection.headers.get("accept", ""):
-        # the path alone, and one of ours: what else a link holds is not taken over
+        # only a path of ours: no open redirect
         path = "/" + quote(connection.scope["path"].lstrip("/\\"))
         more = _GO_ON.format(path=escape(path)) if go_on else ""
         page = _PAGE.format(title=escape(title), detail=escape(detail), more=more)

@@ -50,7 +50,7 @@ def parts_of(message: BaseMessage) -> tuple[Part, ...] | None:
     for block in _blocks(message.content):
         if block.get("type") in _CALLS:
             if block.get("id") in known or block.get("call_id") in known:
-                continue  # said once more in tool_calls
+                continue  # repeated in tool_calls
             parts.append(_call(block, len(parts)))
         else:
             parts += _part(block)

@@ -51,7 +51,7 @@ def remove(saver: PostgresSaver, thread_id: str, checkpoint_id: str, message_ids
     checkpoint["updated_channels"] = [MESSAGES]
     for seen in checkpoint["versions_seen"].values():
         if seen.get(MESSAGES) == before and before is not None:
-            seen[MESSAGES] = version  # nobody is woken by what was taken out
+            seen[MESSAGES] = version  # triggers no node
     metadata: Any = dict(newest.metadata or {})
     metadata |= {"source": "update", "step": int(metadata.get("step") or 0) + 1}
     saver.put(config_of(thread_id, checkpoint_id), checkpoint, metadata, {MESSAGES: version})

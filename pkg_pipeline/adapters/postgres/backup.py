@@ -90,7 +90,7 @@ def restore(url: str, file: Path) -> None:
         with reader, writer:
             assert reader.stdout is not None
             assert writer.stdin is not None
-            with suppress(BrokenPipeError):  # psql ended early; its words say why
+            with suppress(BrokenPipeError):  # psql ended early; its output says why
                 _replay(reader, writer.stdin, server_version=version)
             with suppress(BrokenPipeError):
                 writer.stdin.close()
@@ -204,7 +204,7 @@ def _replay(reader: subprocess.Popen[bytes], writer: IO[bytes], *, server_versio
         writer.write(f"DROP SCHEMA IF EXISTS {schema} CASCADE;\n".encode())
     chunk = reader.stdout.read(CHUNK_BYTES)
     if server_version < FIRST_WITH_TRANSACTION_TIMEOUT:
-        chunk = chunk.replace(TRANSACTION_TIMEOUT, b"", 1)  # it stands in the head, long before any data
+        chunk = chunk.replace(TRANSACTION_TIMEOUT, b"", 1)  # in the head, before any data
     while chunk:
         writer.write(chunk)
         chunk = reader.stdout.read(CHUNK_BYTES)

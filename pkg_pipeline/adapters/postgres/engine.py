@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row, scalar_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from pkg_pipeline.adapters.postgres import as_sent as as_sent  # every connection has to know its values
+from pkg_pipeline.adapters.postgres import as_sent as as_sent  # registers its adapter
 
 SCHEMA = "pkg"
 DAGSTER_SCHEMA = "dagster"
@@ -33,7 +33,7 @@ QUIET = logging.NullHandler()
 
 STALE_PLANS = (
     psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
-    psycopg.errors.InvalidSqlStatementName,  # it could not be prepared while the schema was another
+    psycopg.errors.InvalidSqlStatementName,  # not prepared: the schema changed
 )
 """Errors of prepared statements after a migration; another connection succeeds."""
 
@@ -44,7 +44,7 @@ SCHEMA_CHANGES = (
     psycopg.errors.UndefinedFunction,
     psycopg.errors.UndefinedObject,
     psycopg.errors.InvalidSchemaName,
-    psycopg.errors.InternalError_,  # something was dropped while it was looked up
+    psycopg.errors.InternalError_,  # e.g. dropped during the lookup
 )
 """Errors of statements that ran during a migration."""
 
@@ -140,7 +140,7 @@ def explain(error: Exception, url: str) -> str:
         ),
         (("timeout expired", "timed out"), f"did not answer within {CONNECT_TIMEOUT_SECONDS} s"),
     ):
-        # a pair whose second part says what became of the first needs both; else any mark will do
+        # "does not exist" needs the other mark too; else any mark matches
         if (all if marks[-1] == "does not exist" else any)(mark in text for mark in marks):
             return f"PostgreSQL at {where} {words}"
     if any(mark in text for mark in ("resolve host", "translate host name", "Name or service not known")):

@@ -44,7 +44,7 @@ def _load(file: str) -> dict[str, LiteralString]:
         body = text[mark.end() : following.start() if following else len(text)].strip()
         if mark[1] in found:
             raise UnknownQuery(f"{file}.sql names {mark[1]} twice")
-        # the files are part of the program, so their text is as literal as a string in the code
+        # files of the package are as literal as strings in code
         found[mark[1]] = cast(LiteralString, body)
     return found
 

@@ -60,7 +60,7 @@ def dsn(folder: Path, database: str = "postgres") -> str:
     if found is None or server_state.state(folder) != "ready":
         raise EmbeddedError(f"the embedded PostgreSQL in {folder} is not running; start it by: pkg-pipeline db start")
     place = quote(os.fsencode(found.socket_folder), safe="")
-    # with the port, since a PGPORT in the environment is meant for another server
+    # the port overrides PGPORT of the environment
     return f"postgresql://postgres@/{database}?host={place}&port={found.port}"
 
 
@@ -204,7 +204,7 @@ def _clear_words(folder: Path, what: str) -> Iterator[None]:
     try:
         yield
     except ServerFailed as failure:
-        # where the log cannot be written either, nothing was said
+        # a full disk may prevent the log too
         if NO_SPACE in str(failure) or shutil.disk_usage(folder.parent).free < LOG_SEGMENT_BYTES:
             raise EmbeddedError(disk_is_full(folder)) from failure
         raise EmbeddedError(f"the embedded PostgreSQL in {folder} did not {what}: {failure}") from failure

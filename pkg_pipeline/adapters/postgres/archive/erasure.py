@@ -48,7 +48,7 @@ class PostgresErasure:
                 return None
             key = hashing.chat_key(chat.source, chat.external_id)
             given: dict[str, Any] = {"chat": chat_id, "key": key}
-            # summaries of interactions that were joined to others bear ids of which no row is left: all are reckoned
+            # summaries of merged interactions have ids without a row: all possible ids are computed
             ids = {hashing.interaction_id(key, one) for one in SQL.values(connection, "message_keys", **given)}
             given["interactions"] = sorted(ids.union(SQL.values(connection, "interactions", **given)))
             given["people"] = sorted(SQL.values(connection, "people", **given))

@@ -61,7 +61,7 @@ class PostgresIngestStore:
         self._connections = connections
         self._counters = counters or SessionCounters()
         self._now = now
-        self._holding = dict[UUID, Connection]()  # shows other processes that an import under way is alive
+        self._holding = dict[UUID, Connection]()  # their locks show that the imports are alive
 
     def known_selves(self, source: str) -> list[str]:
         """External ids on this source known to be me."""
@@ -88,7 +88,7 @@ class PostgresIngestStore:
         rejected: Sequence[Rejected],
     ) -> None:
         if (holding := self._holding.pop(batch_id, None)) is not None:
-            with suppress(psycopg.OperationalError):  # what a broken connection held is free
+            with suppress(psycopg.OperationalError):  # a broken connection holds no lock
                 holding.execute(query("ingest", "release_batch"), {"id": batch_id})
             self._connections.putconn(holding)
         with self._connections.connection() as connection:

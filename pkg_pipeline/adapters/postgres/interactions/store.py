@@ -188,7 +188,7 @@ class PostgresChatBatch:
             token_count=[participant.token_count for _, participant in pairs],
             started_at=[row.started_at for row, _ in pairs],
             ended_at=[row.ended_at for row, _ in pairs],
-            # a moved start leaves its old day: nothing before the stretch can have changed
+            # a moved start changes its old day too; nothing before the range changes
             from_at=[self._by_chat[row.chat_id].from_at for row, _ in pairs],
         )
 

@@ -82,7 +82,7 @@ class PostgresCheckStore:
         rows = self._rows("grounding", {**_span(days), **MOST["grounding"]})
         checked = sum(row["checked"] or 0 for row in rows)
         foreign = [row for row in rows if row["is_foreign"]]
-        # the gate compares folded texts: a quote that differs in white space or typographic marks alone stands
+        # quotes may differ in white space and typographic marks, as in the gate
         unquoted = [
             row
             for row in rows

@@ -45,7 +45,7 @@ def _waiting() -> sa.ClauseElement:
         sa.select(counted.c.day, counted.c.pending).where(*stand),
         sa.select(now.c.day, now.c.pending).where(now.c.pending > 0),
     ).cte("days")
-    # the first day may be used up by the page before, and what is worked on is pending too
+    # the first day may be exhausted by the previous page; leased ones count as pending too
     left = sa.case((days.c.day > p("after_day"), days.c.pending), else_=0)
     filled = sa.select(
         days.c.day, sa.func.sum(left).over(order_by=days.c.day, rows=(None, -1)).label("before")

@@ -47,7 +47,7 @@ class PostgresProfileStore(Leasing):
         with transaction(self._connections) as connection:
             connection.execute(query("profiles", "lock_alone"))
             if not self.give_back(connection, (row.profile_id, token)):
-                return "lost"  # another worker holds it now: its result is the one that counts
+                return "lost"  # another worker's result counts
             rests = {"entity": row.entity_id, "based_on": list(row.based_on), "items": list(row.items)}
             if SQL.value(connection, "rests_on_deleted", **rests):
                 parameters |= {"status": "dirty", "dirty_reason": "deleted"}

@@ -172,7 +172,7 @@ class PostgresFrameReads:
             transaction(self._connections) as connection,
             connection.cursor("frames", row_factory=namedtuple_row) as cursor,
         ):
-            # a plan for these very parameters: which of them are given decides it
+            # a custom plan: it depends on which parameters are given
             connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
             cursor.execute(cast(LiteralString, str(compiled)), compiled.params)
             while rows := cursor.fetchmany(BATCH_ROWS):

@@ -183,7 +183,7 @@ def _chat_of_interactions() -> Any:
 
 STATEMENTS: dict[str, sa.ClauseElement] = {
     "entity": listed(entities).where(entities.c.id == p("entity")),
-    # whose name is exactly this, letter case ignored
+    # exact name, case-insensitive
     "entities_named": listed(entities)
     .where(sa.func.lower(entities.c.name) == sa.func.lower(p("name")))
     .order_by(entities.c.id)
@@ -195,18 +195,18 @@ STATEMENTS: dict[str, sa.ClauseElement] = {
     "entity_of_key": _entity_of_key(),
     "chats_of_key": _chats_of_key(),
     "chat_of_id": sa.select(chats.c.source, chats.c.external_id).where(chats.c.id == p("id")),
-    # to compare a misspelt name with
+    # for suggestions
     "entity_names": sa.select(entities.c.id, entities.c.name)
     .order_by(sa.func.lower(entities.c.name))
     .limit(p("limit")),
     "timeline": _timeline(),
     "interactions_of_entity": _interactions_of_entity(),
     "interactions_of_chat": _interactions(_chat_of_interactions()),
-    # which of a page of candidates took place in one chat
+    # the candidates of one chat
     "interactions_of_these": sa.select(interactions.c.id)
     .join(chats, chats.c.id == interactions.c.chat_id)
     .where(interactions.c.id == sa.func.any(p("ids")), *KEY),
-    # a later start never has an earlier local day, so the index over days gives the order of starts
+    # local days are ordered as starts, so the index over days serves the order
     "interactions_of_all": _interactions(
         interactions.c.day <= p("after_day"),
         interactions.c.day >= p("from_day"),

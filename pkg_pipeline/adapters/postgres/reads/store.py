@@ -71,7 +71,7 @@ class PostgresReadStore:
             limits = {"ids": archived, "text_chars": query.text_chars}
             for kept in self._contexts.rows(_ArchivedText, "archived_texts", **limits):
                 texts[str(kept.id)] |= {"text": kept.text, "is_cut": kept.is_cut}
-        from pkg_pipeline.adapters.postgres.reads.context_rows import context_rows  # a list of names needs none of it
+        from pkg_pipeline.adapters.postgres.reads.context_rows import context_rows  # lists of names do not need it
 
         return context_rows(found)
 
@@ -128,7 +128,7 @@ class PostgresReadStore:
         asked = {"interactions": [one.id for one in candidates], "statuses": list(wanted.statuses)}
         kept: list[StoredSummary] = []
         for summary in self._reads.rows(StoredSummary, "summaries", **asked):
-            # versions of one interaction stay on one page, so that a page ends between interactions
+            # versions of one interaction stay on one page
             if len(kept) >= limit and summary.interaction_id != kept[-1].interaction_id:
                 return kept, (kept[-1].started_at, kept[-1].interaction_id)
             kept.append(summary)

@@ -59,7 +59,7 @@ def keep_indexes(
     try:
         if changed := SQL.values(connection, "changed", share=CHANGED_SHARE, least=CHANGED_LEAST):
             sweep(connection)
-            for table in changed:  # codes can be read from their index alone only where a vacuum has been
+            for table in changed:  # index-only scans need a vacuum
                 connection.execute(_ddl(connection, "vacuum_ddl", relation=table))
         scopes = SQL.rows(connection, "outgrown", _Scope, limit=scan_limit)
         wanted = {one.name: one for one in scopes if _wanted(one, scan_limit=scan_limit, building=building)}
@@ -119,7 +119,7 @@ def _build(connection: Connection, one: _Scope) -> None:
         try:
             connection.execute(ddl)
         except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
-            # what the workers share could not be had: without workers the build needs none of it
+            # no shared memory for parallel workers: build without them
             _drop(connection, one.name)
             SQL.run(connection, "alone")
             connection.execute(ddl)

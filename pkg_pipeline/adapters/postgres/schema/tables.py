@@ -7,5 +7,5 @@ from __future__ import annotations
 from pkg_pipeline.adapters.postgres.schema import conversations, recall, sessions, summaries, work
 from pkg_pipeline.adapters.postgres.schema.parts import METADATA, SCHEMA
 
-# whoever compares or documents needs every table registered
+# registers every table
 __all__ = ["METADATA", "SCHEMA", "conversations", "recall", "sessions", "summaries", "work"]

@@ -69,7 +69,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
         """Save and link in one transaction; False, nothing saved: another worker has the lease."""
         parameters = {**_columns(row), "fact_confidence": fact_confidence}
         is_long = len(row.message_ids) > LOADED_MESSAGES
-        # everything goes out at once and only COMMIT waits for the verdict: one round trip for all of it
+        # pipelined; only COMMIT waits for the check: one round trip
         with (
             self._connections.connection() as connection,
             nullcontext() if is_long else connection.pipeline(),
@@ -85,7 +85,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             if parameters["facts"].obj:
                 connection.execute(query("summaries", "insert_facts"), parameters)
             mark_newest_week(connection, [row.source.interaction_id], reason="summaries changed")
-            if released.fetchone() is None:  # another worker holds it now: its result is the one that counts
+            if released.fetchone() is None:  # another worker's result counts
                 raise psycopg.Rollback(here)
             if texts is not None:
                 stale = _staleness(row, texts)

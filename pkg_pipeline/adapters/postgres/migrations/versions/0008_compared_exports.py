@@ -16,7 +16,7 @@ ALTER TABLE messages DROP COLUMN is_missing;
 
 
 def upgrade() -> None:
-    # the driver takes several statements at once only without parameters, which is what this is
+    # several statements at once are possible only without parameters
     op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
 
 
