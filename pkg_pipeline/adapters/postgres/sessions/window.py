@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -17,6 +17,7 @@ from pkg_pipeline.adapters.postgres.reading import Reads
 from pkg_pipeline.adapters.postgres.reads.context_rows import message_keys
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.hashing import chat_key
+from pkg_pipeline.memory.records import MessageRole
 from pkg_pipeline.memory.window.records import WindowMessage
 from pkg_pipeline.stages.window.records import FoldSummary, ServedWindow, Topic, WindowQuery, WindowRows
 
@@ -26,6 +27,19 @@ log = logging.getLogger(__name__)
 
 Price = Callable[[str, int, int], float | None]
 """(model, input tokens, output tokens) → USD, None for models without a price."""
+
+
+class StoredMessage(NamedTuple):
+    """A message as the statement ``window`` gives it, in the order of its columns."""
+
+    id: int
+    external_id: str
+    role: MessageRole | None
+    text: str
+    parts: list[dict[str, Any]] | None
+    is_archived: bool
+    is_self: bool
+    sender_name: str | None
 
 
 class PostgresWindowStore:
@@ -39,14 +53,15 @@ class PostgresWindowStore:
         found = orjson.loads(self._reads.value("window", **window_parameters(query)))
         if found["session"] is None:
             return None
-        messages = found["messages"] or []
-        if archived := [message["id"] for message in messages if message["is_archived"]]:
-            texts = {
-                kept.id: {"text": kept.text, "parts": kept.parts}
-                for kept in self._reads.named("archived_texts", ids=archived)
-            }
-            for message in messages:
-                message |= texts.get(message["id"], {})
+        messages = [StoredMessage._make(one) for one in found["messages"] or ()]
+        if archived := [message.id for message in messages if message.is_archived]:
+            kept = {one.id: one for one in self._reads.named("archived_texts", ids=archived)}
+            messages = [
+                message._replace(text=kept[message.id].text, parts=kept[message.id].parts)
+                if message.id in kept
+                else message
+                for message in messages
+            ]
         return _window_rows(found, messages)
 
     def topics(self, session_id: UUID, *, limit: int) -> list[Topic]:
@@ -58,10 +73,10 @@ def window_parameters(query: WindowQuery) -> dict[str, Any]:
     return {"session": query.session_id, **asdict(query)}
 
 
-def _window_rows(found: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) -> WindowRows:
+def _window_rows(found: Mapping[str, Any], messages: Sequence[StoredMessage]) -> WindowRows:
     session = found["session"]
     hwm, source, chat = session["hwm_message_id"], session["source"], session["external_id"]
-    keys = message_keys(source, chat, (message["external_id"] for message in messages))
+    keys = message_keys(source, chat, (message.external_id for message in messages))
     return WindowRows(
         chat_key=chat_key(source, chat),
         policy=session["policy"],
@@ -73,12 +88,12 @@ def _window_rows(found: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
         messages=tuple(
             WindowMessage(
                 key=key,
-                role=message["role"],
-                text=message["text"],
-                parts=None if message["parts"] is None else tuple(message["parts"]),
-                sender_name=message["sender_name"] or "",
-                is_self=message["is_self"],
-                is_folded=message["id"] <= hwm,
+                role=message.role,
+                text=message.text,
+                parts=None if message.parts is None else tuple(message.parts),
+                sender_name=message.sender_name or "",
+                is_self=message.is_self,
+                is_folded=message.id <= hwm,
             )
             for key, message in zip(keys, messages, strict=True)
         ),

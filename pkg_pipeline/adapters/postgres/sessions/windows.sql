@@ -27,11 +27,12 @@ chosen AS (
      ) newest ORDER BY chat_id DESC, id DESC LIMIT %(recent_limit)s)
 ),
 shown AS (
-    SELECT json_agg(s ORDER BY s.id) AS found FROM (
-        SELECT m.id, m.external_id, m.role, m.content AS text, m.parts, m.is_archived, m.role IS NULL AND m.is_outgoing AS is_self,
-               CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END AS sender_name
-        FROM chosen JOIN messages m ON m.id = chosen.id
-    ) s
+    -- arrays in the order of StoredMessage: half the bytes of objects
+    SELECT json_agg(json_build_array(m.id, m.external_id, m.role, m.content, m.parts, m.is_archived,
+               m.role IS NULL AND m.is_outgoing,
+               CASE WHEN m.role IS NULL THEN (SELECT e.name FROM entities e WHERE e.id = m.sender_entity_id) END)
+               ORDER BY m.id) AS found
+    FROM chosen JOIN messages m ON m.id = chosen.id
 ),
 -- folds that rest on a deleted message are skipped (P29), so a few more are read
 folds AS (
