@@ -246,7 +246,7 @@ class OpenedMemory:
     def verify(self, asset: str, names: Sequence[str], span: tuple[date, date] | None) -> list[Verdict]:
         from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
         from pkg_pipeline.stages.monitoring.verification import CheckParams, verify
-        from pkg_pipeline.wiring.summaries import due_after_seconds
+        from pkg_pipeline.wiring.models import due_after_seconds
 
         settings = self.settings
         store = PostgresCheckStore(self._memory.connections, timezone=settings.timezone)

@@ -108,7 +108,7 @@ class Memory(Process):
         from pkg_pipeline.adapters.postgres.interactions.store import PostgresInteractionStore
         from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
         from pkg_pipeline.stages.interactions import stage as interactions
-        from pkg_pipeline.wiring.summaries import due_after_seconds
+        from pkg_pipeline.wiring.models import due_after_seconds
 
         settings = self.settings
         report = interactions.build_interactions(

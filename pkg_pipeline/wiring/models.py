@@ -107,6 +107,11 @@ CALLS: dict[str, tuple[Callable[[Settings], int], Period]] = {
 """Task → call cap of the live lane (P12, P32)."""
 
 
+def due_after_seconds(settings: Settings) -> float:
+    """P12: minimum age after the end, at least the gap."""
+    return max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600)
+
+
 def caps(settings: Settings, task: str, lane: Lane) -> Caps:
     """Caps of one task on a lane: USD per day over all tasks, calls on the live lane."""
     if lane == "backfill":

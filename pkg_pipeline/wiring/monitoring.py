@@ -10,17 +10,14 @@ from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 from pkg_pipeline.prompts import interaction_summary
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.ingest.stage import ImportReport
-from pkg_pipeline.stages.interactions.stage import InteractionsReport
 from pkg_pipeline.stages.monitoring.stage import CallsCap, MonitoringParams
-from pkg_pipeline.stages.profiles.making import TASK as PROFILES_TASK
-from pkg_pipeline.stages.summaries.making import TASK as SUMMARIES_TASK
-from pkg_pipeline.wiring.models import caps, provider_of
+from pkg_pipeline.wiring.models import caps, due_after_seconds, provider_of
 from pkg_pipeline.wiring.process import Process
-from pkg_pipeline.wiring.summaries import due_after_seconds
 
 if TYPE_CHECKING:
-    from pkg_pipeline.wiring.process import Process
+    from pkg_pipeline.stages.ingest.records import ImportReport
+    from pkg_pipeline.stages.interactions.stage import InteractionsReport
+    from pkg_pipeline.stages.ports import LlmTask
 
 
 DAYS_BETWEEN_RECOUNTS = 10
@@ -29,7 +26,7 @@ DAYS_BETWEEN_RECOUNTS = 10
 def monitoring_params(settings: Settings) -> MonitoringParams:
     """P11, P12, P32 and current versions (B5); no caps where nothing is paid."""
     provider = provider_of(settings)
-    paid = provider.is_paid
+    tasks: tuple[LlmTask, ...] = ("interaction_summary", "relationship_profile") if provider.is_paid else ()
     return MonitoringParams(
         minimum_messages=settings.summary_min_messages,
         due_after_seconds=due_after_seconds(settings),
@@ -38,12 +35,12 @@ def monitoring_params(settings: Settings) -> MonitoringParams:
         model=provider.model(settings),
         schema_version=interaction_summary.SCHEMA_VERSION,
         unanswered_limit=settings.llm_unanswered_limit,
-        usd_caps={lane: caps(settings, SUMMARIES_TASK, lane).usd for lane in ("live", "backfill")} if paid else {},
-        calls_caps=tuple(_calls_cap(settings, task) for task in (SUMMARIES_TASK, PROFILES_TASK) if paid),
+        usd_caps={lane: caps(settings, tasks[0], lane).usd for lane in ("live", "backfill")} if tasks else {},
+        calls_caps=tuple(_calls_cap(settings, task) for task in tasks),
     )
 
 
-def _calls_cap(settings: Settings, task: str) -> CallsCap:
+def _calls_cap(settings: Settings, task: LlmTask) -> CallsCap:
     cap = caps(settings, task, "live")
     assert cap.calls is not None, "the live lane has one for every task"
     return CallsCap(task, cap.calls, cap.period)

@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
 from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, PostgresWeekStore
 from pkg_pipeline.adapters.postgres.summaries.backfills import PostgresBackfillStore
 from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
-from pkg_pipeline.settings import Settings, SettingsError
+from pkg_pipeline.settings import SettingsError
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.stages.profiles.stage import Profiles
 from pkg_pipeline.stages.reads.stores import StoreUnavailable
@@ -21,12 +21,8 @@ from pkg_pipeline.stages.summaries.backfill import Asked, Backfills
 from pkg_pipeline.stages.summaries.backfill_stores import BackfillRequest, Forecast
 from pkg_pipeline.stages.summaries.making import MakingRules
 from pkg_pipeline.stages.summaries.stage import Summaries
+from pkg_pipeline.wiring.models import due_after_seconds
 from pkg_pipeline.wiring.process import Process
-
-
-def due_after_seconds(settings: Settings) -> float:
-    """P12: minimum age after the end, at least the gap."""
-    return max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600)
 
 
 def summaries_stage(process: Process) -> Summaries:
