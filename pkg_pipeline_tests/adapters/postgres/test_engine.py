@@ -113,9 +113,9 @@ class FakeConnection:
         self.info = SimpleNamespace(server_version=version)
         self._extension = extension
 
-    def execute(self, statement: str) -> Any:
-        del statement
-        return SimpleNamespace(fetchone=lambda: self._extension)
+    def cursor(self, **_: object) -> Any:
+        row = self._extension and {"place": self._extension[0]}
+        return SimpleNamespace(execute=lambda _: SimpleNamespace(fetchone=lambda: row))
 
 
 @pytest.mark.parametrize(

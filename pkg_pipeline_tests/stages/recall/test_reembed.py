@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from datetime import date
 
+import psycopg
 import pytest
 
 from pkg_pipeline.stages.ports import EmbedderUnavailable
@@ -14,6 +15,7 @@ from pkg_pipeline.stages.recall import chunk_vectors, chunks
 from pkg_pipeline.stages.recall.records import SpaceMismatch
 from pkg_pipeline.stages.recall.reembed import ReembedBusy, ReembedStopped, SpaceUnknown
 from pkg_pipeline.wiring.chunks import ModelUnknown, space_named
+from pkg_pipeline_tests.cli.processes import wait_until
 from pkg_pipeline_tests.conftest import REPOSITORY
 from pkg_pipeline_tests.stages.dying_worker import killed
 from pkg_pipeline_tests.stages.ingest.import_rig import line
@@ -73,6 +75,12 @@ def test_old_vectors_go_on_request_and_leave_nothing(rig: ReembedRig) -> None:
     assert rig.work().drop(NEW) == 12
 
 
+ADVISORY_LOCKS = """
+SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+WHERE locktype = 'advisory' AND datname = current_database()
+"""
+
+
 @pytest.mark.parametrize("point", PLACES)
 def test_killed_anywhere_it_goes_on_and_ends_the_same(rig: ReembedRig, point: str) -> None:
     rig.talk()
@@ -83,6 +91,8 @@ def test_killed_anywhere_it_goes_on_and_ends_the_same(rig: ReembedRig, point: st
     rig.work().run(OLD, drop_old=True)
     assert rig.logical() == start
     killed("recall.reembed_worker", rig.url, point)
+    with psycopg.connect(rig.url) as connection:  # the server notices a moment later that its client is dead
+        wait_until(lambda: connection.execute(ADVISORY_LOCKS).fetchone() == (0,))
     assert rig.gaps() == []
     assert sum(state == "active" for state in rig.states().values()) == 1
     saved = rig.vectors(NEW)
