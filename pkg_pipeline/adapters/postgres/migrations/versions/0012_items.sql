@@ -1,0 +1,129 @@
+-- What conversations say of items, and what became of each item over all of them.
+
+CREATE TABLE interaction_readings (
+    interaction_id UUID NOT NULL,
+    ended_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    input_hash TEXT NOT NULL,
+    shown_hash TEXT NOT NULL,
+    is_checked BOOLEAN DEFAULT true NOT NULL,
+    prompt_version TEXT NOT NULL,
+    model_version TEXT NOT NULL,
+    schema_version INTEGER DEFAULT 1 NOT NULL,
+    content JSONB NOT NULL,
+    item_ids UUID[] NOT NULL,
+    quarantined JSONB DEFAULT '[]' NOT NULL,
+    cost_usd NUMERIC(12, 6) DEFAULT 0 NOT NULL,
+    read_at TIMESTAMP WITH TIME ZONE DEFAULT clock_timestamp() NOT NULL,
+    PRIMARY KEY (interaction_id),
+    FOREIGN KEY(interaction_id) REFERENCES interactions (id) ON DELETE CASCADE
+);
+CREATE INDEX interaction_readings_items ON interaction_readings USING gin (item_ids);
+CREATE INDEX interaction_readings_unchecked ON interaction_readings (ended_at, interaction_id) WHERE NOT is_checked;
+CREATE INDEX interaction_readings_versions ON interaction_readings (prompt_version, model_version, schema_version);
+
+CREATE TABLE reading_attempts (
+    interaction_id UUID NOT NULL,
+    input_hash TEXT NOT NULL,
+    prompt_version TEXT NOT NULL,
+    model_version TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    deferrals INTEGER DEFAULT 0 NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'failed')),
+    retry_at TIMESTAMP WITH TIME ZONE,
+    last_error TEXT NOT NULL,
+    updated_at TIMESTAMP WITH TIME ZONE DEFAULT clock_timestamp() NOT NULL,
+    PRIMARY KEY (interaction_id),
+    FOREIGN KEY(interaction_id) REFERENCES interactions (id) ON DELETE CASCADE
+);
+
+CREATE TABLE items (
+    id UUID NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('action_item', 'decision')),
+    status TEXT NOT NULL CHECK (status IN ('open', 'perhaps_done', 'done', 'cancelled', 'superseded')),
+    text TEXT NOT NULL,
+    owner TEXT NOT NULL CHECK (owner IN ('self', 'them', 'both', 'other')),
+    owner_entity_id UUID,
+    owner_name TEXT,
+    due_date DATE,
+    importance TEXT NOT NULL CHECK (importance IN ('high', 'medium', 'low')),
+    probability REAL NOT NULL CHECK (probability BETWEEN 0 AND 1),
+    proposed_by UUID,
+    agreed_by UUID[] DEFAULT '{}' NOT NULL,
+    superseded_by UUID,
+    decided_by TEXT DEFAULT 'memory' NOT NULL CHECK (decided_by IN ('memory', 'person')),
+    chat_id UUID NOT NULL,
+    interaction_id UUID NOT NULL,
+    quote TEXT NOT NULL,
+    message_ids TEXT[] NOT NULL,
+    first_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    last_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    settled_at TIMESTAMP WITH TIME ZONE,
+    is_withheld BOOLEAN DEFAULT false NOT NULL,
+    PRIMARY KEY (id),
+    FOREIGN KEY(chat_id) REFERENCES chats (id)
+);
+CREATE INDEX items_interaction ON items (interaction_id);
+CREATE INDEX items_open ON items (kind, due_date) WHERE status IN ('open', 'perhaps_done') AND NOT is_withheld;
+CREATE INDEX items_owner ON items (owner_entity_id);
+
+CREATE TABLE item_people (
+    item_id UUID NOT NULL,
+    entity_id UUID NOT NULL,
+    PRIMARY KEY (item_id, entity_id),
+    FOREIGN KEY(item_id) REFERENCES items (id) ON DELETE CASCADE,
+    FOREIGN KEY(entity_id) REFERENCES entities (id)
+);
+CREATE INDEX item_people_entity ON item_people (entity_id, item_id);
+
+CREATE TABLE item_states (
+    item_id UUID NOT NULL,
+    place INTEGER NOT NULL,
+    at TIMESTAMP WITH TIME ZONE NOT NULL,
+    event TEXT NOT NULL CHECK (event IN ('opened', 'renewed', 'perhaps_done', 'done', 'cancelled', 'superseded', 'reopened', 'edited', 'closed')),
+    status TEXT NOT NULL CHECK (status IN ('open', 'perhaps_done', 'done', 'cancelled', 'superseded')),
+    text TEXT NOT NULL,
+    owner TEXT NOT NULL CHECK (owner IN ('self', 'them', 'both', 'other')),
+    due_date DATE,
+    probability REAL NOT NULL,
+    decided_by TEXT NOT NULL CHECK (decided_by IN ('memory', 'person')),
+    superseded_by UUID,
+    chat_id UUID,
+    interaction_id UUID,
+    quote TEXT NOT NULL,
+    message_ids TEXT[] NOT NULL,
+    is_withheld BOOLEAN DEFAULT false NOT NULL,
+    PRIMARY KEY (item_id, place),
+    FOREIGN KEY(item_id) REFERENCES items (id) ON DELETE CASCADE,
+    FOREIGN KEY(chat_id) REFERENCES chats (id)
+);
+CREATE INDEX item_states_interaction ON item_states (interaction_id);
+CREATE INDEX item_states_time ON item_states (item_id, at DESC, place DESC);
+
+CREATE TABLE item_verdicts (
+    id UUID DEFAULT gen_random_uuid() NOT NULL,
+    item_id UUID NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('action_item', 'decision')),
+    chat_id UUID NOT NULL,
+    message_ids TEXT[] NOT NULL,
+    item_text TEXT NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('close', 'reopen', 'edit')),
+    status TEXT CHECK (status IN ('done', 'cancelled')),
+    text TEXT,
+    owner TEXT CHECK (owner IN ('self', 'them', 'both', 'other')),
+    due_date DATE,
+    clear_due_date BOOLEAN DEFAULT false NOT NULL,
+    decided_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    FOREIGN KEY(chat_id) REFERENCES chats (id) ON DELETE CASCADE
+);
+CREATE INDEX item_verdicts_item ON item_verdicts (item_id, decided_at);
+
+CREATE FUNCTION item_status(kind text, status text, due_date date, last_at timestamptz, now timestamptz, today date)
+    RETURNS text LANGUAGE sql IMMUTABLE
+    RETURN CASE
+        WHEN kind = 'action_item' AND status = 'open'
+             AND (due_date < today - 30 AND last_at < now - interval '30 days'
+                  OR due_date IS NULL AND last_at < now - interval '60 days')
+        THEN 'lapsed' ELSE status END;
+COMMENT ON FUNCTION item_status IS
+    'B16: an open action item is lapsed 30 days after it was due, without a day 60 days after it was last spoken of.';
