@@ -121,6 +121,15 @@ class ContextChat:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file sent with a message: ``type`` a media type or the source's own word, ``size`` in bytes; None if unsaid."""
+
+    name: str | None = None
+    type: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceMessage:
     """One message of an interaction in a prompt; the model cites ``number``, from 1."""
 
@@ -131,6 +140,7 @@ class SourceMessage:
     text: str
     importance_score: float = 0.0
     importance_reason: str | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
