@@ -59,6 +59,7 @@ class FoundAction:
     lines: tuple[int, ...]
     due: date | None
     closed_at: date | None = None
+    closing: Sentence | None = None
     helper: Sentence | None = None
 
 
@@ -155,8 +156,8 @@ def roots_of(terms: Iterable[str]) -> set[str]:
     return {term[:ROOT_LETTERS] for term in terms}
 
 
-def _completion(reading: Reading, item: FoundAction) -> Line | None:
-    """The later line that says it is done, by recurring words or a bare "done" close by."""
+def _completion(reading: Reading, item: FoundAction) -> Sentence | None:
+    """The later sentence that says it is done, by recurring words or a bare "done" close by."""
     roots = roots_of(item.sentence.terms) | (roots_of(item.helper.terms) if item.helper else set())
     asked = item.lines[0]
     for later in reading.lines[asked + 1 :]:
@@ -169,7 +170,7 @@ def _completion(reading: Reading, item: FoundAction) -> Line | None:
             verbs = HAN_VERB.findall(said.group()) if sentence.language == "zh" else []
             shared = roots & roots_of(sentence.terms) or any(v in item.sentence.text for v in verbs)
             if shared or (len(sentence.terms) <= 2 and later.index - asked <= DONE_REACH_WITHOUT_WORDS):
-                return later
+                return sentence
     return None
 
 
@@ -232,7 +233,10 @@ def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[F
 
 def _closed(reading: Reading, item: FoundAction) -> FoundAction:
     closing = None if reading.is_bulletin else _completion(reading, item)
-    return replace(item, closed_at=closing.day, lines=(*item.lines, closing.index)) if closing else item
+    if closing is None:
+        return item
+    day = reading.lines[closing.line].day
+    return replace(item, closed_at=day, closing=closing, lines=(*item.lines, closing.line))
 
 
 def _due(line: Line, sentence: Sentence, taken_up: Line | None) -> date | None:

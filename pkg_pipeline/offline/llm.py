@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.memory.profile.records import ProfileInput
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.memory.session.records import CompressInput, FoldInput
@@ -23,15 +24,14 @@ from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_o
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.profile import profile_answer
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words, read
-from pkg_pipeline.offline.retelling import clipped, first_name, retell, sentence_of
+from pkg_pipeline.offline.retelling import clipped, described, first_name
 from pkg_pipeline.offline.summary import overview, summarise
+from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.offline.updating import answer_merge, answer_update
 from pkg_pipeline.prompts.interaction_summary import Answer, AnswerActionItem, AnswerDecision, AnswerFact
 from pkg_pipeline.stages.ports import LlmRejected, LlmReply, LlmRequest, TokenCounter
 
 WINDOW_TOKENS = 10_000_000
-DESCRIPTION_WORDS = 60
-DESCRIPTION_CHARS = 480
 QUOTE_CHARS = 600
 TOKENS_PER_WORD = 1.4
 """Estimate without a token counter."""
@@ -63,7 +63,7 @@ def answer(source: SummaryInput) -> Answer:
         ],
         action_items=[
             AnswerActionItem(
-                description=_described(reading, found.sentence),
+                description=described(found.sentence, reading),
                 owner=found.owner,
                 owner_name=found.owner_person.name if found.owner_person and found.owner == "them" else None,
                 status="closed" if found.closed_at else "open",
@@ -92,13 +92,8 @@ def _evidence(reading: Reading, sentence: Sentence, lines: tuple[int, ...]) -> d
     return {"quote": sentence.text[:QUOTE_CHARS], "message_ids": numbers}
 
 
-def _described(reading: Reading, sentence: Sentence) -> str:
-    told = retell(sentence.text, sentence, reading, budget=DESCRIPTION_WORDS)
-    return sentence_of([told], reading)[:DESCRIPTION_CHARS]
-
-
 def _agreed(reading: Reading, found: FoundDecision) -> str:
-    description = _described(reading, found.sentence)
+    description = described(found.sentence, reading)
     if found.agreed_by is None:
         return description
     template = phrases(reading.language).templates["agreed_by"]
@@ -107,6 +102,7 @@ def _agreed(reading: Reading, found: FoundDecision) -> str:
 
 _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
     SummaryInput: answer,
+    ReadingInput: read_talks,
     UpdateInput: lambda update: answer_update(update, answer),
     MergeInput: answer_merge,
     ProfileInput: profile_answer,

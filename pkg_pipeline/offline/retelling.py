@@ -14,6 +14,8 @@ from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words
 from pkg_pipeline.offline.weighing import is_question, plain
 
+DESCRIPTION_WORDS = 60
+DESCRIPTION_CHARS = 300
 _QUOTING = re.compile(r"[\"“”«»]")
 
 
@@ -165,3 +167,9 @@ def clipped(text: str, budget: int) -> str:
                 break
             kept += piece
     return kept.rstrip(" ,，;；、") + "…"
+
+
+def described(sentence: Sentence, reading: Reading) -> str:
+    """An item in words: its sentence retold, at most ``DESCRIPTION_CHARS`` characters."""
+    told = retell(sentence.text, sentence, reading, budget=DESCRIPTION_WORDS)
+    return sentence_of([told], reading)[:DESCRIPTION_CHARS]

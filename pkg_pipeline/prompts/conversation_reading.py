@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.items.records import (
@@ -26,11 +27,15 @@ FactType = Literal[
 
 Numbers = list[int]
 
+Sure = Annotated[SkipJsonSchema[float | None], Field(default=None, ge=0, le=1)]
+"""How probable a reader without a model holds what it says; models are not asked for it, and the schema is silent."""
+
 
 class AnswerEnd(Strict):
     state: Literal["done", "perhaps_done", "cancelled"]
     quote: str = Field(min_length=1, max_length=300)
     messages: Numbers = Field(min_length=1)
+    sure: Sure = None
 
 
 class AnswerItem(Strict):
@@ -46,6 +51,7 @@ class AnswerItem(Strict):
     quote: str = Field(min_length=1, max_length=300)
     messages: Numbers = Field(min_length=1)
     end: AnswerEnd | None = None
+    sure: Sure = None
 
 
 class AnswerChange(Strict):
@@ -55,6 +61,7 @@ class AnswerChange(Strict):
     due: str | None = None
     quote: str = Field(min_length=1, max_length=300)
     messages: Numbers = Field(min_length=1)
+    sure: Sure = None
 
 
 class AnswerFact(Strict):
@@ -63,6 +70,7 @@ class AnswerFact(Strict):
     about: str | None = None
     quote: str = Field(min_length=1, max_length=300)
     messages: Numbers = Field(min_length=1)
+    sure: Sure = None
 
 
 class Answer(Strict):
@@ -89,6 +97,7 @@ def to_candidate(answer: Answer) -> CandidateReading:
                 numbers=tuple(change.messages),
                 due_date=change.due,
                 text=change.text,
+                probability=_probability(change.sure),
             )
             for change in answer.changes
         ),
@@ -96,7 +105,7 @@ def to_candidate(answer: Answer) -> CandidateReading:
             CandidateFact(
                 fact_type=fact.type,
                 value=fact.value,
-                confidence=1.0,
+                confidence=_probability(fact.sure),
                 quote=fact.quote,
                 numbers=tuple(fact.messages),
                 about=fact.about,
@@ -119,6 +128,11 @@ def _item(item: AnswerItem) -> CandidateItem:
         importance=item.importance,
         proposed_by=item.proposed,
         agreed_by=tuple(item.agreed),
-        end=None if end is None else CandidateEnd(end.state, end.quote, tuple(end.messages)),
+        end=None if end is None else CandidateEnd(end.state, end.quote, tuple(end.messages), _probability(end.sure)),
         replaces=item.replaces,
+        probability=_probability(item.sure),
     )
+
+
+def _probability(sure: float | None) -> float:
+    return 1.0 if sure is None else sure
