@@ -38,6 +38,12 @@ WRITERS: dict[str, set[str]] = {
     "entity_days": {"interactions"},
     "interaction_summaries": {"erasing", "ingest", "interactions", "summaries"},
     "summary_items": {"erasing", "ingest", "interactions", "summaries"},
+    "interaction_readings": set(),
+    "reading_attempts": set(),
+    "items": set(),
+    "item_people": set(),
+    "item_states": set(),
+    "item_verdicts": set(),
     "summary_attempts": {"erasing", "interactions", "summaries"},
     "llm_calls": {"budgets", "erasing", "ledger"},  # the budget's: what a process that died may have spent
     "llm_call_subjects": {"budgets", "erasing", "ledger"},

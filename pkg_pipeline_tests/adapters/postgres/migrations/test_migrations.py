@@ -232,6 +232,35 @@ def test_revision_0011_goes_down_and_up(database_url: str) -> None:
         assert connection.execute(rules).fetchall() == there
 
 
+def test_revision_0012_goes_down_and_up_and_an_open_item_lapses_with_the_days(database_url: str) -> None:
+    migrate.downgrade(database_url, "0011")
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT to_regclass('pkg.items'), to_regproc('pkg.item_status')").fetchone() == (
+            None,
+            None,
+        )
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    cases = [
+        ("action_item", "open", "2026-03-01", "2026-02-01Z", "open"),  # 30 days over, no more
+        ("action_item", "open", "2026-02-28", "2026-02-01Z", "lapsed"),
+        ("action_item", "open", "2026-02-28", "2026-03-20Z", "open"),  # spoken of within 30 days
+        ("action_item", "open", None, "2026-03-01Z", "open"),
+        ("action_item", "open", None, "2026-01-30Z", "open"),  # sixty days, no more
+        ("action_item", "open", None, "2026-01-29Z", "lapsed"),
+        ("action_item", "perhaps_done", "2025-01-01", "2025-01-01Z", "perhaps_done"),
+        ("action_item", "done", "2025-01-01", "2025-01-01Z", "done"),
+        ("decision", "open", None, "2020-01-01Z", "open"),  # in force, however old
+    ]
+    with engine.connect(database_url) as connection:
+        for kind, status, due, last, becomes in cases:
+            got = connection.execute(
+                "SELECT item_status(%s, %s, %s::date, %s::timestamptz, '2026-03-31Z'::timestamptz, '2026-03-31'::date)",
+                [kind, status, due, last],
+            ).fetchone()
+            assert got == (becomes,), (kind, status, due, last)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):
