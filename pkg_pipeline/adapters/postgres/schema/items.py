@@ -80,15 +80,26 @@ ITEMS = table(
     index("items_interaction", "interaction_id"),
     index("items_open", "kind, due_date", where="status IN ('open', 'perhaps_done') AND NOT is_withheld"),
     index("items_owner", "owner_entity_id"),
+    index("items_superseded", "superseded_by", where="superseded_by IS NOT NULL"),
     asset="items",
 )
 
 ITEM_PEOPLE = table(
     "item_people",
-    "Whom an item concerns besides me.",
+    "Whom an item concerns besides me. Copies of the item, kept by triggers, order each person's items.",
     col("item_id", Uuid, "the item", to("items", "CASCADE")),
     col("entity_id", Uuid, "whom it concerns", to("entities")),
+    col("kind", Text, "a copy"),
+    col("importance", Text, "a copy"),
+    col("due_date", Date, "a copy", null=True),
+    col("first_at", MOMENT, "a copy"),
+    col("last_at", MOMENT, "a copy"),
+    col("settled_at", MOMENT, "a copy", null=True),
     index("item_people_entity", "entity_id, item_id"),
+    index("item_people_said", "entity_id, kind, importance, first_at DESC"),
+    index("item_people_standing", "entity_id, kind, last_at DESC", where="settled_at IS NULL"),
+    index("item_people_due", "entity_id, due_date", where="kind = 'action_item' AND settled_at IS NULL"),
+    index("item_people_settled", "entity_id, kind, settled_at", where="settled_at IS NOT NULL"),
     key="item_id entity_id",
 )
 

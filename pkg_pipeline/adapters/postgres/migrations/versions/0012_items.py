@@ -12,6 +12,7 @@ depends_on = None
 TAKEN_BACK = """
 DROP FUNCTION item_status;
 DROP TABLE item_verdicts, item_states, item_people, items, reading_attempts, interaction_readings;
+DROP FUNCTION copy_item, copy_to_people;
 """
 
 

@@ -65,15 +65,26 @@ CREATE TABLE items (
 CREATE INDEX items_interaction ON items (interaction_id);
 CREATE INDEX items_open ON items (kind, due_date) WHERE status IN ('open', 'perhaps_done') AND NOT is_withheld;
 CREATE INDEX items_owner ON items (owner_entity_id);
+CREATE INDEX items_superseded ON items (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE item_people (
     item_id UUID NOT NULL,
     entity_id UUID NOT NULL,
+    kind TEXT NOT NULL,
+    importance TEXT NOT NULL,
+    due_date DATE,
+    first_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    last_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    settled_at TIMESTAMP WITH TIME ZONE,
     PRIMARY KEY (item_id, entity_id),
     FOREIGN KEY(item_id) REFERENCES items (id) ON DELETE CASCADE,
     FOREIGN KEY(entity_id) REFERENCES entities (id)
 );
+CREATE INDEX item_people_due ON item_people (entity_id, due_date) WHERE kind = 'action_item' AND settled_at IS NULL;
 CREATE INDEX item_people_entity ON item_people (entity_id, item_id);
+CREATE INDEX item_people_said ON item_people (entity_id, kind, importance, first_at DESC);
+CREATE INDEX item_people_settled ON item_people (entity_id, kind, settled_at) WHERE settled_at IS NOT NULL;
+CREATE INDEX item_people_standing ON item_people (entity_id, kind, last_at DESC) WHERE settled_at IS NULL;
 
 CREATE TABLE item_states (
     item_id UUID NOT NULL,
@@ -127,3 +138,25 @@ CREATE FUNCTION item_status(kind text, status text, due_date date, last_at times
         THEN 'lapsed' ELSE status END;
 COMMENT ON FUNCTION item_status IS
     'B16: an open action item is lapsed 30 days after it was due, without a day 60 days after it was last spoken of.';
+
+-- A person's items are read in ranges, so what orders them stands beside the person, too.
+CREATE FUNCTION copy_item() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT kind, importance, due_date, first_at, last_at, settled_at
+    INTO NEW.kind, NEW.importance, NEW.due_date, NEW.first_at, NEW.last_at, NEW.settled_at
+    FROM items WHERE id = NEW.item_id;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER item_people_copy BEFORE INSERT ON item_people FOR EACH ROW EXECUTE FUNCTION copy_item();
+
+CREATE FUNCTION copy_to_people() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE item_people SET kind = NEW.kind, importance = NEW.importance, due_date = NEW.due_date,
+        first_at = NEW.first_at, last_at = NEW.last_at, settled_at = NEW.settled_at
+    WHERE item_id = NEW.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER items_copy AFTER UPDATE ON items FOR EACH ROW
+WHEN ((OLD.kind, OLD.importance, OLD.due_date, OLD.first_at, OLD.last_at, OLD.settled_at)
+      IS DISTINCT FROM (NEW.kind, NEW.importance, NEW.due_date, NEW.first_at, NEW.last_at, NEW.settled_at))
+EXECUTE FUNCTION copy_to_people();
