@@ -108,15 +108,22 @@ _DAY_WORD = re.compile(
 )
 
 
+HINT_CHARS = 60
+"""Longest offending word told to a second try."""
+
+
 @dataclass(slots=True)
 class DropLog:
     """What was dropped or corrected while one answer was validated."""
 
     entries: list[Quarantined] = field(default_factory=list[Quarantined])
+    hints: list[str] = field(default_factory=list[str])
+    """The same with the offending words, for a second prompt only."""
 
-    def note(self, part: str, reason: str) -> None:
+    def note(self, part: str, reason: str, word: str = "") -> None:
         """Records a removal or correction; returns None, so that ``return log.note(…)`` drops an item."""
         self.entries.append(Quarantined(part, reason))
+        self.hints.append(f"{part}: {reason}" + (f": {word[:HINT_CHARS]}" if word else ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Literal
 from uuid import UUID
 
 from pkg_pipeline.memory.gate.records import CandidateFact
-from pkg_pipeline.memory.records import Language, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Language, Quarantined, SourceMessage, SummaryInput
 
 ItemKind = Literal["action_item", "decision"]
 ItemStatus = Literal["open", "perhaps_done", "done", "cancelled", "lapsed", "superseded"]
@@ -182,6 +182,18 @@ class TalkReading:
     def item_ids(self) -> frozenset[UUID]:
         replaced = {item.replaces for item in self.items if item.replaces is not None}
         return frozenset({item.id for item in self.items} | {change.item_id for change in self.changes} | replaced)
+
+
+@dataclass(frozen=True, slots=True)
+class GatedReading:
+    """A reading for every talk, in order, and what was taken out, by its place and without words of the answer.
+
+    ``hints``: the same with the offending words, for a second prompt only: never for logs or metadata.
+    """
+
+    readings: tuple[TalkReading, ...]
+    dropped: tuple[Quarantined, ...] = ()
+    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,330 @@
+"""Validation of readings (B16, B17, B18): each item, change and fact against the messages that it cites.
+
+A fault costs its item, or only its field (due date, who agreed); never the whole answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import date
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
+from pkg_pipeline.memory.gate.foreign import known
+from pkg_pipeline.memory.gate.instructions import ordering_numbers
+from pkg_pipeline.memory.gate.items import check_fact, find_person, parse_date
+from pkg_pipeline.memory.gate.records import CandidateFact
+from pkg_pipeline.memory.items.records import (
+    CandidateChange,
+    CandidateEnd,
+    CandidateItem,
+    CandidateReading,
+    GatedReading,
+    ItemChange,
+    ItemOwner,
+    ReadFact,
+    ReadingInput,
+    ReadItem,
+    ShownItem,
+    TalkReading,
+)
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.text.normalise import comparable
+
+_NO_ID = UUID(int=0)
+
+
+def check_reading(candidate: CandidateReading, source: ReadingInput) -> GatedReading:
+    """What of an answer may be kept, a reading for each talk in order. Idempotent; never loses all for one fault."""
+    gate = _Gate(source)
+    for index, item in enumerate(candidate.items):
+        gate.item(item, f"items[{index}]")
+    for index, change in enumerate(candidate.changes):
+        gate.change(change, f"changes[{index}]")
+    for index, fact in enumerate(candidate.facts):
+        gate.fact(fact, f"facts[{index}]")
+    return gate.result()
+
+
+@dataclass(slots=True)
+class _Passed:
+    """An item that passed, before it has its id; how it ended and in which talk."""
+
+    quoted: SourceMessage
+    made: ReadItem
+    end: tuple[ItemChange, UUID] | None = None
+
+    @property
+    def place(self) -> tuple[int, int, str]:
+        """Message, and the place in it of the quote."""
+        return self.quoted.number, self.quoted.text.find(self.made.quote), self.made.text
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What passed for one talk."""
+
+    items: list[_Passed] = field(default_factory=list[_Passed])
+    changes: list[ItemChange] = field(default_factory=list[ItemChange])
+    facts: dict[UUID, ReadFact] = field(default_factory=dict[UUID, ReadFact])
+
+
+class _Gate:
+    """The talks of one reading prepared for validation."""
+
+    def __init__(self, source: ReadingInput) -> None:
+        self.source = source
+        talk = _as_one(source)
+        self.checker = Checker(talk, held=known(talk), ordering=ordering_numbers(talk.messages))
+        self.log = DropLog()
+        self.talk_of = {message.number: one for one in source.talks for message in one.messages}
+        self.shown = {shown.ref: shown for shown in source.shown}
+        self.kept = {one.interaction_id: _Kept() for one in source.talks}
+
+    def result(self) -> GatedReading:
+        items = {talk.interaction_id: self._named(talk) for talk in self.source.talks}
+        readings = tuple(
+            TalkReading(
+                talk.interaction_id,
+                items[talk.interaction_id],
+                tuple(sorted(self.kept[talk.interaction_id].changes, key=lambda change: change.at)),
+                tuple(self.kept[talk.interaction_id].facts.values()),
+            )
+            for talk in self.source.talks
+        )
+        return GatedReading(readings, tuple(self.log.entries), tuple(self.log.hints))
+
+    def item(self, item: CandidateItem, part: str) -> None:
+        """P17, B16: an item of the talk of the message that it quotes."""
+        found = self._evidence(item.numbers, item.quote, part)
+        if found is None:
+            return None
+        evidence, quoted = found
+        if (reason := self.checker.follows(item.text, evidence)) is not None:
+            return self.log.note(part, reason)
+        owned = self._owner(item, evidence)
+        if isinstance(owned, str):
+            return self.log.note(part, owned, item.owner_name or item.owner)
+        owner, owner_entity_id, owner_name = owned
+        replaced = self._replaced(item, part)
+        talk = self.talk_of[quoted.number]
+        made = ReadItem(
+            id=_NO_ID,
+            kind=item.kind,
+            text=" ".join(item.text.split()),
+            owner=owner,
+            owner_entity_id=owner_entity_id,
+            owner_name=owner_name,
+            due_date=self._due(item.due_date, part),
+            importance=item.importance,
+            quote=evidence.quote,
+            message_ids=self._ids(evidence, talk),
+            at=quoted.sent_at,
+            proposed_by=self._proposed(item, evidence, part),
+            agreed_by=self._agreed(item, evidence, part),
+            replaces=None if replaced is None else replaced.id,
+            probability=item.probability,
+        )
+        items = self.kept[talk.interaction_id].items
+        if any(comparable(made.text) == comparable(one.made.text) and made.kind == one.made.kind for one in items):
+            return self.log.note(part, "is said twice; the first is taken")
+        end = None if item.end is None else self._end(item.end, item, quoted, f"{part}.end")
+        items.append(_Passed(quoted, made, end))
+        return None
+
+    def change(self, change: CandidateChange, part: str) -> None:
+        """B16: what the talks say of a shown item."""
+        shown = self.shown.get(change.ref)
+        if shown is None:
+            return self.log.note(part, "names no shown item", change.ref)
+        found = self._evidence(change.numbers, change.quote, part)
+        if found is None:
+            return None
+        evidence, quoted = found
+        if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
+            return self.log.note(part, "closes a decision; only action items are closed")
+        due = self._due(change.due_date, part) if change.to == "renewed" else None
+        text = None
+        if change.to == "renewed" and change.text is not None and change.text.strip():
+            reason = self.checker.follows(change.text, evidence, shown.text, shown.quote)
+            if reason is None:
+                text = " ".join(change.text.split())
+            else:
+                self.log.note(f"{part}.text", reason)
+        talk = self.talk_of[quoted.number]
+        self.kept[talk.interaction_id].changes.append(
+            ItemChange(
+                item_id=shown.id,
+                to=change.to,
+                at=quoted.sent_at,
+                quote=evidence.quote,
+                message_ids=self._ids(evidence, talk),
+                due_date=due,
+                text=text,
+                probability=change.probability,
+            )
+        )
+        return None
+
+    def fact(self, fact: CandidateFact, part: str) -> None:
+        """P13, P17: about a participant or somebody named."""
+        found = self._evidence(fact.numbers, fact.quote, part)
+        if found is None:
+            return None
+        evidence, quoted = found
+        name = " ".join((fact.about or "").split())
+        about = find_person(name, self.checker.source.participants) if name else None
+        if name and about is None and (reason := self._unnamed(name, evidence)) is not None:
+            return self.log.note(part, reason, name)
+        checked = check_fact(replace(fact, about=None), part, self.checker, self.log)
+        if checked is None:
+            return None
+        talk = self.talk_of[quoted.number]
+        made = ReadFact(
+            id=hashing.item_id(talk.interaction_id, "fact", quoted.external_id, checked.fact_type, checked.value),
+            fact_type=checked.fact_type,
+            value=checked.value,
+            confidence=checked.confidence,
+            quote=checked.quote,
+            message_ids=self._ids(evidence, talk),
+            entity_id=None if about is None else about.entity_id,
+            about_name=name or None if about is None else None,
+        )
+        self.kept[talk.interaction_id].facts.setdefault(made.id, made)
+        return None
+
+    def _evidence(self, numbers: Iterable[int], quote: str, part: str) -> tuple[Evidence, SourceMessage] | None:
+        """The cited messages with the quoted one of them."""
+        found = self.checker.evidence(tuple(numbers), quote)
+        if isinstance(found, str):
+            return self.log.note(part, found)
+        quoted = next(m for m in found.messages if self.checker.folded(m).find(quote) is not None)
+        return found, quoted
+
+    def _ids(self, evidence: Evidence, talk: SummaryInput) -> tuple[str, ...]:
+        own = (m.external_id for m in evidence.messages if self.talk_of[m.number] is talk)
+        return tuple(dict.fromkeys(own))
+
+    def _owner(self, item: CandidateItem, evidence: Evidence) -> tuple[ItemOwner, UUID | None, str | None] | str:
+        """The owner with their entity or name, or why it cannot be (P34)."""
+        people = self._people(evidence)
+        mine = next((person for person in people if person.is_self), None)
+        others = [person for person in people if not person.is_self]
+        only = others[0] if len(others) == 1 else None
+        name = " ".join((item.owner_name or "").split())
+        named = find_person(name, people) if name else None
+        if item.owner == "self":
+            if mine is None:
+                return "its owner is self, and the owner of this memory did not take part"
+            return "its owner is self and names somebody else" if name and named is not mine else ("self", None, None)
+        if named is not None and named.is_self and item.owner != "both":
+            return "its owner is another and names self"
+        if name and named is None:
+            if (reason := self._unnamed(name, evidence)) is not None:
+                return reason
+            return "other", None, name
+        if item.owner == "other":
+            return ("them", named.entity_id, None) if named is not None else "its owner is another and has no name"
+        person = named if named is not None and not named.is_self else only
+        owner: ItemOwner = "both" if item.owner == "both" and mine is not None else "them"
+        return owner, None if person is None else person.entity_id, None
+
+    def _people(self, evidence: Evidence) -> tuple[Person, ...]:
+        talks = {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}
+        return tuple(dict.fromkeys(person for talk in talks.values() for person in talk.participants))
+
+    def _unnamed(self, name: str, evidence: Evidence) -> str | None:
+        """Why nobody of that name is known from the cited messages, or None."""
+        if (reason := self.checker.words(name)) is not None:
+            return reason
+        said = comparable("\n".join(message.text for message in evidence.messages))
+        words = comparable(name).split()
+        return None if all(word[:4] in said for word in words) else "names somebody whom its messages do not"
+
+    def _due(self, answered: str | None, part: str) -> date | None:
+        if answered is None or not answered.strip():
+            return None
+        due = parse_date(answered)
+        if due is None:
+            self.log.note(f"{part}.due_date", "is no ISO date", answered)
+        return due
+
+    def _proposed(self, item: CandidateItem, evidence: Evidence, part: str) -> UUID | None:
+        """Who proposed: the sender of a cited message."""
+        return self._speaker(item.proposed_by, evidence, f"{part}.proposed_by")
+
+    def _agreed(self, item: CandidateItem, evidence: Evidence, part: str) -> tuple[UUID, ...]:
+        found = (self._speaker(name, evidence, f"{part}.agreed_by") for name in item.agreed_by)
+        return tuple(dict.fromkeys(one for one in found if one is not None))
+
+    def _speaker(self, name: str | None, evidence: Evidence, part: str) -> UUID | None:
+        if name is None or not name.strip():
+            return None
+        person = find_person(name, self._people(evidence))
+        if person is None or all(message.sender.entity_id != person.entity_id for message in evidence.messages):
+            self.log.note(part, "wrote none of the cited messages", name)
+            return None
+        return person.entity_id
+
+    def _replaced(self, item: CandidateItem, part: str) -> ShownItem | None:
+        if item.replaces is None or not item.replaces.strip():
+            return None
+        shown = self.shown.get(item.replaces)
+        if shown is None or shown.kind != item.kind:
+            self.log.note(f"{part}.replaces", "names no shown item of this kind", item.replaces)
+            return None
+        return shown
+
+    def _end(
+        self, end: CandidateEnd, item: CandidateItem, quoted: SourceMessage, part: str
+    ) -> tuple[ItemChange, UUID] | None:
+        """How an item ended in the same talks, with the talk that says so; its id is still open."""
+        found = self._evidence(end.numbers, end.quote, part)
+        if found is None:
+            return None
+        evidence, last = found
+        if item.kind == "decision" and end.state != "cancelled":
+            return self.log.note(part, "closes a decision; only action items are closed")
+        if last.number <= quoted.number:
+            return self.log.note(part, "is not said after the item")
+        talk = self.talk_of[last.number]
+        change = ItemChange(
+            item_id=_NO_ID,
+            to=end.state,
+            at=last.sent_at,
+            quote=evidence.quote,
+            message_ids=self._ids(evidence, talk),
+            probability=end.probability,
+        )
+        return change, talk.interaction_id
+
+    def _named(self, talk: SummaryInput) -> tuple[ReadItem, ...]:
+        """The items of a talk with their ids, in the order of their quotes; their ends go to the talks that say so."""
+        counted: Counter[tuple[str, str]] = Counter()
+        named: list[ReadItem] = []
+        for passed in sorted(self.kept[talk.interaction_id].items, key=lambda one: one.place):
+            kind, first = passed.made.kind, passed.quoted.external_id
+            item = replace(passed.made, id=hashing.read_item_id(talk.chat_key, kind, first, counted[kind, first]))
+            counted[kind, first] += 1
+            named.append(item)
+            if passed.end is not None:
+                change, where = passed.end
+                self.kept[where].changes.append(replace(change, item_id=item.id))
+        return tuple(named)
+
+
+def _as_one(source: ReadingInput) -> SummaryInput:
+    """All talks as one, for what is checked over all of them."""
+    first = source.talks[0]
+    people = tuple(dict.fromkeys(person for talk in source.talks for person in talk.participants))
+    return replace(
+        first,
+        started_at=min(talk.started_at for talk in source.talks),
+        ended_at=max(talk.ended_at for talk in source.talks),
+        participants=people,
+        messages=source.messages,
+        input_hash=source.input_hash,
+    )
