@@ -1,0 +1,182 @@
+"""What a message says of an open item: the features of the pair that the weights of ``closing.json`` judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pkg_pipeline.memory.text.language_data import in_any
+from pkg_pipeline.offline.deeds import deeds_done
+from pkg_pipeline.offline.matters import (
+    Matter,
+    Open,
+    Weights,
+    kinds_attached,
+    latin_roots,
+    matter_of,
+)
+from pkg_pipeline.offline.reading import Line, Reading, words_of
+from pkg_pipeline.offline.weighing import is_question
+
+NEAR = 3
+"""Lines before a message that may say what it speaks of."""
+BARE_ROOTS = 2
+DAYS_KNOWN = 365
+CLAIMS = ("finished", "received", "thanks", "yes", "not_yet", "later", "cancelled", "postponed", "all")
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A message as evidence. ``says``, ``done``: of its statements, not of its questions.
+
+    ``before``: lines shortly before it, nearest first; ``answer``: the next line of somebody else.
+    """
+
+    line: Line
+    matter: Matter
+    says: frozenset[str]
+    done: frozenset[str]
+    is_question: bool
+    only_asks: bool
+    before: tuple[Heard, ...]
+    answer: Line | None
+
+    @cached_property
+    def is_bare(self) -> bool:
+        return len(self.matter.roots) <= BARE_ROOTS and not self.matter.sums
+
+    @cached_property
+    def has_file(self) -> bool:
+        return bool(self.line.message.attachments)
+
+    @cached_property
+    def is_acknowledged(self) -> bool:
+        """Whether the next message of somebody else thanks or says that it came."""
+        return self.answer is not None and bool({"thanks", "received"} & claims(self.answer.message.text))
+
+
+def claims(text: str) -> frozenset[str]:
+    """What a text says of a promise, whichever: finished, received, not yet …"""
+    return frozenset(name for name in CLAIMS if in_any("offline", "closing", name).search(text))
+
+
+def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
+    """The messages of a talk as evidence, without those that give orders (B15)."""
+    found: list[Heard] = []
+    for line in reading.lines:
+        if line.is_data:
+            continue
+        statements = [one.text for one in line.sentences if not is_question(one.text)]
+        text = " ".join(statements)
+        before = tuple(one for one in reversed(found[-NEAR:]) if line.index - one.line.index <= NEAR)
+        found.append(
+            Heard(
+                line=line,
+                matter=_matter(line, names),
+                says=claims(text),
+                done=deeds_done(text),
+                is_question=bool(line.sentences) and len(statements) < len(line.sentences),
+                only_asks=bool(line.sentences) and not statements,
+                before=before,
+                answer=_answer(reading, line),
+            )
+        )
+    return tuple(found)
+
+
+def _matter(line: Line, names: frozenset[str]) -> Matter:
+    own = matter_of(line.message.text, names=names)
+    files = line.message.attachments
+    titles = " ".join(one.name.rpartition(".")[0] or one.name for one in files if one.name)
+    in_titles = matter_of(titles.replace("_", " ").replace("-", " "), names=names)
+    latin = latin_roots(words_of(titles.replace("-", " "), "en"))
+    return Matter(own.roots | in_titles.roots, own.deeds, own.sums, kinds_attached(files), latin)
+
+
+def _answer(reading: Reading, line: Line) -> Line | None:
+    later = reading.lines[line.index + 1 : line.index + 1 + NEAR]
+    return next((one for one in later if one.speaker.entity_id != line.speaker.entity_id), None)
+
+
+def fit(item: Open, said: Heard, weights: Weights) -> float:
+    """How much a message is about an item, from its own words and, less, from those shortly before; 0 to about 1.5."""
+    own = _own_fit(item, said, weights)
+    near = max((_own_fit(item, one, weights) * _carry(said, one) for one in said.before), default=0.0)
+    return max(own, near)
+
+
+def _own_fit(item: Open, said: Heard, weights: Weights) -> float:
+    words = weights.shared(said.matter.roots, item.matter.roots)
+    titles = 0.5 * bool(said.matter.latin & item.matter.latin)
+    return min(1.5, words + titles + 0.25 * bool(said.matter.sums & item.matter.sums))
+
+
+def _carry(said: Heard, earlier: Heard) -> float:
+    """A question is answered, an own sentence goes on; the further, the less."""
+    same = earlier.line.speaker.entity_id == said.line.speaker.entity_id
+    strength = 0.9 if earlier.is_question and not same else 0.7 if same else 0.5
+    return strength * 0.85 ** (said.line.index - earlier.line.index - 1)
+
+
+def features(item: Open, said: Heard, weights: Weights, *, best_other: float, rivals: int) -> dict[str, float]:
+    """The features of a pair. ``best_other``: the best fit of the message to another open item; ``rivals``: how many
+    open items have the same owner.
+    """
+    own = _own_fit(item, said, weights)
+    whole = fit(item, said, weights)
+    speaker = said.line.speaker
+    by_owner = item.owner is not None and item.owner == speaker.entity_id
+    by_other = item.owner is not None and not by_owner
+    done = bool(item.matter.deeds & said.done)
+    finished = bool(said.done) or "finished" in said.says
+    got = bool({"received", "thanks"} & said.says)
+    fits_file = said.has_file and bool(item.matter.files & said.matter.files)
+    asked = next((one for one in said.before if one.is_question and one.line.speaker != speaker), None)
+    answers = asked is not None and _own_fit(item, asked, weights) >= 0.25
+    days = max(0.0, (said.line.message.sent_at - item.said_at).total_seconds() / 86_400)
+    late = 0 if item.due is None else (said.line.day - item.due).days
+    given: dict[str, float] = {name: float(name in said.says) for name in CLAIMS}
+    given |= {
+        "one": 1.0,
+        "own_fit": own,
+        "fit": whole,
+        "covered": weights.covered(said.matter.roots, item.matter.roots),
+        "alike": weights.alike(said.matter.roots, item.matter.roots),
+        "ahead_of_others": max(-1.0, min(1.0, whole - best_other)),
+        "same_sum": float(bool(item.matter.sums & said.matter.sums)),
+        "same_title": float(bool(said.matter.latin & item.matter.latin) and said.has_file),
+        "done_deed": float(done),
+        "done_deed_fit": done * min(1.0, whole),
+        "done_deed_by_owner": float(done and by_owner),
+        "other_deed": float(bool(said.done) and not done and bool(item.matter.deeds)),
+        "finished_fit": finished * min(1.0, whole),
+        "finished_by_owner": float(finished and by_owner),
+        "bare_finished": float(finished and said.is_bare),
+        "got_by_other": float(got and by_other),
+        "got_fit": got * min(1.0, whole),
+        "got_by_owner": float(got and by_owner and not finished),
+        "by_owner": float(by_owner),
+        "by_other": float(by_other),
+        "question": float(said.is_question),
+        "later_alone": float("later" in said.says and not finished),
+        "file": float(said.has_file),
+        "file_fits": float(fits_file),
+        "file_fits_by_owner": float(fits_file and by_owner),
+        "file_fit": said.has_file * min(1.0, whole),
+        "acknowledged": float(said.is_acknowledged),
+        "acknowledged_fit": said.is_acknowledged * min(1.0, whole),
+        "answers": float(answers),
+        "answers_yes": float(answers and by_owner and ("yes" in said.says or finished) and "not_yet" not in said.says),
+        "age": math.log1p(min(days, DAYS_KNOWN)) / math.log1p(DAYS_KNOWN),
+        "near_due": float(item.due is not None and -3 <= late <= 7),
+        "long_past": float(late > 21),
+        "rivals": math.log1p(rivals),
+        "length": min(2.0, said.line.message.text.count(" ") / 20),
+    }
+    return given
+
+
+def others_best(fits: Sequence[float], index: int) -> float:
+    return max((value for i, value in enumerate(fits) if i != index), default=0.0)

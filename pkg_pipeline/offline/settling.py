@@ -1,0 +1,91 @@
+"""Rules by which a message gives up an open item or puts it off, and the words of it that are quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from pkg_pipeline.memory.items.records import CandidateChange, ShownItem
+from pkg_pipeline.offline.actions import FoundAction
+from pkg_pipeline.offline.dates import due_date
+from pkg_pipeline.offline.deeds import deeds_done
+from pkg_pipeline.offline.evidence import Heard, claims, fit, others_best
+from pkg_pipeline.offline.matters import Open, Weights, roots_of_text
+from pkg_pipeline.offline.reading import Reading
+from pkg_pipeline.offline.weighing import is_question
+
+QUOTE_CHARS = 300
+CANCELLED_FIT = 0.4
+PUT_OFF_FIT = 0.34
+AHEAD = 0.1
+"""How much better a message has to fit an item than any other open one."""
+CANCELLED_PROBABILITY = 0.88
+RENEWED_PROBABILITY = 0.9
+
+
+def quote_of(said: Heard) -> str:
+    """The sentence that says it; the file's name where a message has no words."""
+    sentences = [one.text for one in said.line.sentences]
+    if not sentences:
+        return next((one.name for one in said.line.message.attachments if one.name), "")[:QUOTE_CHARS]
+    told = [text for text in sentences if not is_question(text)] or sentences
+    best = max(told, key=lambda text: (len(deeds_done(text)) + len(claims(text)), len(roots_of_text(text))))
+    return best[:QUOTE_CHARS].rstrip()
+
+
+def _about(items: Sequence[Open], index: int, said: Heard, scale: Weights) -> float:
+    """The fit of a message to an item, 0 unless it fits it better than the others."""
+    fits = [fit(item, said, scale) for item in items]
+    return fits[index] if fits[index] >= others_best(fits, index) + AHEAD or len(items) == 1 else 0.0
+
+
+def cancelled_by(
+    shown: ShownItem, items: Sequence[Open], index: int, talk: Sequence[Heard], scale: Weights
+) -> CandidateChange | None:
+    """The item given up: a message that is about it says so, and nothing of the kind is only asked."""
+    for said in talk:
+        gives_up = "cancelled" in said.says and "postponed" not in said.says and not said.only_asks
+        if gives_up and _about(items, index, said, scale) >= CANCELLED_FIT:
+            return CandidateChange(
+                ref=shown.ref,
+                to="cancelled",
+                quote=quote_of(said),
+                numbers=(said.line.message.number,),
+                probability=CANCELLED_PROBABILITY,
+            )
+    return None
+
+
+def put_off(
+    reading: Reading,
+    shown: ShownItem,
+    items: Sequence[Open],
+    index: int,
+    talk: Sequence[Heard],
+    scale: Weights,
+    repeats: Sequence[FoundAction],
+) -> CandidateChange | None:
+    """The item renewed: promised again, or put off to another day. ``repeats``: the new tasks that only repeat it."""
+    if repeats:
+        last = repeats[-1]
+        line = reading.lines[last.sentence.line]
+        return _renewed(shown, last.sentence.text, line.message.number, last.due)
+    for said in reversed(talk):
+        if "postponed" not in said.says or said.only_asks or _about(items, index, said, scale) < PUT_OFF_FIT:
+            continue
+        day = due_date(said.line.message.text, said.line.language, said.line.day)
+        if day is not None and day != shown.due_date:
+            return _renewed(shown, quote_of(said), said.line.message.number, day)
+    return None
+
+
+def _renewed(shown: ShownItem, quote: str, number: int, due: date | None) -> CandidateChange:
+    is_new = due is not None and due != shown.due_date
+    return CandidateChange(
+        ref=shown.ref,
+        to="renewed",
+        quote=quote[:QUOTE_CHARS].rstrip(),
+        numbers=(number,),
+        due_date=due.isoformat() if due is not None and is_new else None,
+        probability=RENEWED_PROBABILITY,
+    )

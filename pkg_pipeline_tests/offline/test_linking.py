@@ -1,0 +1,145 @@
+"""An open item meets a later message: what is kept, given up, put off, repeated, superseded, and what stays open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import pytest
+
+from pkg_pipeline.memory.items.records import ShownItem
+from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
+from pkg_pipeline.offline.actions import find_actions
+from pkg_pipeline.offline.decisions import find_decisions
+from pkg_pipeline.offline.linking import Linked, link
+from pkg_pipeline.offline.reading import read
+from pkg_pipeline_tests.offline.chats import MONDAY, chat
+
+ANNA = uuid5(NAMESPACE_URL, "Anna")
+
+
+def shown(ref: str, quote: str, owner: str = "them", due: date | None = None, **more: Any) -> ShownItem:
+    given: dict[str, Any] = {
+        "ref": ref,
+        "id": uuid5(NAMESPACE_URL, ref),
+        "kind": "decision" if ref.startswith("d") else "action_item",
+        "status": "open",
+        "text": quote,
+        "owner": owner,
+        "owner_name": None,
+        "due_date": due,
+        "said_at": MONDAY - timedelta(days=6),
+        "quote": quote,
+        "owner_entity_id": ANNA if owner == "them" else None,
+    }
+    return ShownItem(**(given | more))
+
+
+def linked(source: SummaryInput, *items: ShownItem) -> Linked:
+    reading = read(source)
+    decided = find_decisions(reading)
+    return link(reading, items, find_actions(reading, settled=[d.sentence for d in decided]), decided)
+
+
+def told(*said: tuple[str, str], language: Language = "en") -> SummaryInput:
+    return chat(*said, me="Me", language=language)
+
+
+OPEN = {
+    "en": (
+        shown("a1", "I'll send you the signed contract on Thursday"),
+        shown("a2", "I'll call the plumber about the leak"),
+    ),
+    "ru": (shown("a1", "Пришлю подписанный договор в четверг"), shown("a2", "Позвоню сантехнику насчёт протечки")),
+    "zh": (shown("a1", "周四我把签好的合同发给你"), shown("a2", "我给师傅打电话问漏水的事")),
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "ref"),
+    [
+        ([("Anna", "The contract is sent, check your mail")], "en", "a1"),
+        ([("Anna", "I called the plumber, he comes on Friday")], "en", "a2"),
+        ([("Me", "Did you send the contract?"), ("Anna", "Yes, this morning")], "en", "a1"),
+        ([("Me", "Got the contract, thanks!")], "en", "a1"),
+        ([("Anna", "Договор отправила, посмотри почту")], "ru", "a1"),
+        ([("Anna", "Сантехнику позвонила, придёт в пятницу")], "ru", "a2"),
+        ([("Me", "Договор получил, спасибо!")], "ru", "a1"),
+        ([("Anna", "合同已经发给你了")], "zh", "a1"),
+        ([("Me", "合同收到了，谢谢")], "zh", "a1"),
+    ],
+)
+def test_a_promise_is_kept_in_a_few_words(said: list[tuple[str, str]], language: Language, ref: str) -> None:
+    changes = linked(told(*said, language=language), *OPEN[language]).changes
+    assert [(c.ref, c.to in ("done", "perhaps_done")) for c in changes] == [(ref, True)]
+    numbers = {n: text for n, (_, text) in enumerate(said, 1)}
+    assert all(c.quote in numbers[c.numbers[0]] for c in changes)
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        ([("Me", "Did you send the contract?")], "en"),
+        ([("Me", "Did you send the contract?"), ("Anna", "Not yet, sorry")], "en"),
+        ([("Anna", "The contract is still with our lawyer")], "en"),
+        ([("Me", "Договор отправила?")], "ru"),
+        ([("Me", "Договор отправила?"), ("Anna", "Ещё нет, не успела")], "ru"),
+        ([("Me", "合同发了吗？")], "zh"),
+        ([("Me", "合同发了吗？"), ("Anna", "还没呢")], "zh"),
+    ],
+)
+def test_a_question_or_not_yet_closes_nothing(said: list[tuple[str, str]], language: Language) -> None:
+    changes = linked(told(*said, language=language), *OPEN[language]).changes
+    assert [c for c in changes if c.to in ("done", "perhaps_done", "cancelled")] == []
+
+
+def test_a_file_that_fits_keeps_the_promise() -> None:
+    source = told(("Anna", "here it is"))
+    with_file = replace(source.messages[0], attachments=(Attachment("contract_signed.pdf", "application/pdf", 90_000),))
+    changes = linked(replace(source, messages=(with_file,)), *OPEN["en"]).changes
+    assert [c.ref for c in changes] == ["a1"]
+
+
+@pytest.mark.parametrize(
+    ("said", "language", "ref"),
+    [
+        ([("Anna", "No need for the contract any more, never mind the contract")], "en", "a1"),
+        ([("Me", "Сантехник отменяется, протечку не надо")], "ru", "a2"),
+        ([("Me", "合同不用发了")], "zh", "a1"),
+    ],
+)
+def test_what_is_given_up_is_cancelled(said: list[tuple[str, str]], language: Language, ref: str) -> None:
+    assert [(c.ref, c.to) for c in linked(told(*said, language=language), *OPEN[language]).changes] == [
+        (ref, "cancelled")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        ([("Anna", "I'll send you the contract tomorrow")], "en"),
+        ([("Anna", "Договор пришлю завтра")], "ru"),
+        ([("Anna", "我明天把合同发给你")], "zh"),
+    ],
+)
+def test_a_promise_given_again_renews_the_item_and_makes_no_twin(
+    said: list[tuple[str, str]], language: Language
+) -> None:
+    result = linked(told(*said, language=language), *OPEN[language])
+    assert [(c.ref, c.to, c.due_date) for c in result.changes] == [("a1", "renewed", "2024-03-12")]
+    assert result.repeats == {0}
+
+
+def test_a_later_price_supersedes_the_earlier_one() -> None:
+    source = told(("Anna", "Let's make the price of the shop sign 420 dollars then"), ("Me", "Deal, 420 for the sign"))
+    standing = (
+        shown("d1", "Deal, the shop sign costs 380 dollars", owner="both"),
+        shown("d2", "We meet at the office on Mondays", owner="both"),
+    )
+    assert set(linked(source, *standing).replaces.values()) == {"d1"}
+
+
+def test_nothing_shown_nothing_linked() -> None:
+    assert linked(told(("Anna", "See you"), ("Me", "Bye"))) == Linked()
