@@ -37,6 +37,14 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @classmethod
+    def form(cls) -> dict[str, Any]:
+        """The JSON schema that a model is asked to follow, without what the rules say in words: no titles, defaults,
+        lengths of texts or references. ``read`` still checks the limits.
+        """
+        full = cls.model_json_schema()
+        return _lean(full, full.get("$defs", {}))
+
+    @classmethod
     def read(cls, text: str) -> Self:
         """The parsed answer. ``AnswerInvalid`` for anything but exact JSON of the schema; nothing is repaired (B9)."""
         try:
@@ -80,6 +88,22 @@ def candidate(kind: Callable[..., Record], item: Strict) -> Record:
     fields = dict(item)
     cited = next(name for name in ("message_ids", "summary_numbers") if name in fields)
     return kind(numbers=tuple(fields.pop(cited)), **fields)
+
+
+def _lean(schema: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        return _lean(parts[schema["$ref"].rsplit("/", 1)[-1]], parts)
+    if "anyOf" in schema:  # an optional field: left out instead of null
+        return _lean(next(option for option in schema["anyOf"] if option.get("type") != "null"), parts)
+    if "enum" in schema:
+        return {"enum": schema["enum"]}
+    lean: dict[str, Any] = {"type": schema["type"]}
+    if schema["type"] == "array":
+        lean["items"] = _lean(schema["items"], parts)
+    if schema["type"] == "object":
+        lean["properties"] = {name: _lean(field, parts) for name, field in schema["properties"].items()}
+        lean |= {"required": schema.get("required", []), "additionalProperties": False}
+    return lean
 
 
 def _problem_of(error: ValidationError, model: type[Strict]) -> str:

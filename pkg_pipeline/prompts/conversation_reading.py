@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -13,19 +14,34 @@ from pkg_pipeline.memory.items.records import (
     CandidateEnd,
     CandidateItem,
     CandidateReading,
+    ReadingInput,
+    ShownItem,
 )
-from pkg_pipeline.prompts.answers import Strict
+from pkg_pipeline.prompts import conversation, fencing, lines
+from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid
+from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
 
 VERSION = "conversation_reading/1"
 """Part of the code version: a change makes readings stale (B5)."""
 
 SCHEMA_VERSION = 1
+"""Raised with every change of the answer's form (B5)."""
+
+MAX_OUTPUT_TOKENS = 6000
+"""For some sixty items, changes and facts."""
+
+ITEMS_BLOCK = "ITEMS"
+LONGEST_QUOTE = 300
+"""Characters; of a longer quote its beginning is taken."""
 
 FactType = Literal[
     "phone", "email", "address", "birthday", "position", "organization", "family", "preference", "account", "other"
 ]
 
 Numbers = list[int]
+Quote = Annotated[str, Field(max_length=4000)]
+Text = Annotated[str, Field(max_length=1000)]
+"""Wide: an entry that is too long costs itself in the gate, not the answer."""
 
 Sure = Annotated[SkipJsonSchema[float | None], Field(default=None, ge=0, le=1)]
 """How probable a reader without a model holds what it says; models are not asked for it, and the schema is silent."""
@@ -33,14 +49,15 @@ Sure = Annotated[SkipJsonSchema[float | None], Field(default=None, ge=0, le=1)]
 
 class AnswerEnd(Strict):
     state: Literal["done", "perhaps_done", "cancelled"]
-    quote: str = Field(min_length=1, max_length=300)
-    messages: Numbers = Field(min_length=1)
+    quote: Quote
+    messages: Numbers
     sure: Sure = None
 
 
 class AnswerItem(Strict):
+    id: str | None = None
     kind: Literal["task", "decision"]
-    text: str = Field(min_length=1, max_length=300)
+    text: Text
     owner: Literal["me", "them", "both", "other"]
     who: str | None = None
     due: str | None = None
@@ -48,8 +65,8 @@ class AnswerItem(Strict):
     proposed: str | None = None
     agreed: list[str] = Field(default_factory=list)
     replaces: str | None = None
-    quote: str = Field(min_length=1, max_length=300)
-    messages: Numbers = Field(min_length=1)
+    quote: Quote
+    messages: Numbers
     end: AnswerEnd | None = None
     sure: Sure = None
 
@@ -57,19 +74,19 @@ class AnswerItem(Strict):
 class AnswerChange(Strict):
     id: str
     state: Literal["done", "perhaps_done", "cancelled", "renewed"]
-    text: str | None = Field(default=None, max_length=300)
+    text: Text | None = None
     due: str | None = None
-    quote: str = Field(min_length=1, max_length=300)
-    messages: Numbers = Field(min_length=1)
+    quote: Quote
+    messages: Numbers
     sure: Sure = None
 
 
 class AnswerFact(Strict):
     type: FactType
-    value: str = Field(min_length=1, max_length=200)
+    value: Text
     about: str | None = None
-    quote: str = Field(min_length=1, max_length=300)
-    messages: Numbers = Field(min_length=1)
+    quote: Quote
+    messages: Numbers
     sure: Sure = None
 
 
@@ -81,9 +98,44 @@ class Answer(Strict):
     facts: list[AnswerFact]
 
 
-schema, parse = Answer.model_json_schema, Answer.read
+schema, parse = Answer.form, Answer.read
 
 _OWNERS = {"me": "self", "them": "them", "both": "both", "other": "other"}
+
+
+def template_digest() -> str:
+    return digest_of(
+        {language: words_of("conversation_reading", language) for language in conversation.RULED_IN}, Answer
+    )
+
+
+def render(source: ReadingInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
+    """The prompt for ``source``, messages by their numbers, shown items by their refs; ``strict`` and ``problem`` as
+    ``answers.insisting`` (P19).
+    """
+    words = words_of("conversation_reading", conversation.rules_language(source.language))
+    seed, weekdays = source.input_hash, words["weekdays"]
+    zone = ZoneInfo(source.timezone)
+    shown = [words["shown"], fencing.fence(ITEMS_BLOCK, (_shown_line(item, zone) for item in source.shown), seed=seed)]
+    parts = [
+        words["people"].format(timezone=source.timezone),
+        lines.people(source.talks, seed=seed),
+        *(shown if source.shown else [words["nothing_shown"]]),
+        words["talks"].format(count=len(source.talks)),
+        lines.talks(source.talks, timezone=source.timezone, weekdays=weekdays, seed=seed),
+        words["closing"],
+        *([insisting(words, Answer, problem)] if strict else []),
+    ]
+    with_me = any(person.is_self for person in lines.people_of(source.talks))
+    rules = [words["rules"], *([] if with_me else [words["without_me"]])]
+    return RenderedPrompt("\n".join((*rules, conversation.answer_in(source.language, words))), "\n".join(parts))
+
+
+def _shown_line(item: ShownItem, zone: ZoneInfo) -> str:
+    owner = {"self": "me", "both": "both"}.get(item.owner) or item.owner_name or item.owner
+    status = "in_force" if item.kind == "decision" and item.status == "open" else item.status
+    due = None if item.due_date is None else item.due_date.isoformat()
+    return fencing.encode([item.ref, status, owner, due, item.said_at.astimezone(zone).date().isoformat(), item.text])
 
 
 def to_candidate(answer: Answer) -> CandidateReading:
@@ -93,7 +145,7 @@ def to_candidate(answer: Answer) -> CandidateReading:
             CandidateChange(
                 ref=change.id,
                 to=change.state,
-                quote=change.quote,
+                quote=change.quote[:LONGEST_QUOTE],
                 numbers=tuple(change.messages),
                 due_date=change.due,
                 text=change.text,
@@ -106,7 +158,7 @@ def to_candidate(answer: Answer) -> CandidateReading:
                 fact_type=fact.type,
                 value=fact.value,
                 confidence=_probability(fact.sure),
-                quote=fact.quote,
+                quote=fact.quote[:LONGEST_QUOTE],
                 numbers=tuple(fact.messages),
                 about=fact.about,
             )
@@ -121,17 +173,22 @@ def _item(item: AnswerItem) -> CandidateItem:
         kind="action_item" if item.kind == "task" else "decision",
         text=item.text,
         owner=_OWNERS[item.owner],  # type: ignore[arg-type]
-        quote=item.quote,
+        quote=item.quote[:LONGEST_QUOTE],
         numbers=tuple(item.messages),
         owner_name=item.who,
         due_date=item.due,
         importance=item.importance,
         proposed_by=item.proposed,
         agreed_by=tuple(item.agreed),
-        end=None if end is None else CandidateEnd(end.state, end.quote, tuple(end.messages), _probability(end.sure)),
+        end=None if end is None else _end(end),
         replaces=item.replaces,
         probability=_probability(item.sure),
+        ref=item.id,
     )
+
+
+def _end(end: AnswerEnd) -> CandidateEnd:
+    return CandidateEnd(end.state, end.quote[:LONGEST_QUOTE], tuple(end.messages), _probability(end.sure))
 
 
 def _probability(sure: float | None) -> float:

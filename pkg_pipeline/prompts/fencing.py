@@ -1,4 +1,4 @@
-"""Fencing of content in prompts as data (B15): one JSON object a line between two marker lines.
+"""Fencing of content in prompts as data (B15): one JSON object or array a line between two marker lines.
 
 JSON escapes line ends; the marker depends on a hash of the texts, and ``<<<`` is always escaped.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-MARKER_HEX_DIGITS = 24
+MARKER_HEX_DIGITS = 8
 
 _ESCAPED = re.compile(
     "<<<|>>>|["
@@ -21,7 +21,8 @@ _ESCAPED = re.compile(
     "\U000e0000-\U000e007f"  # tag characters: read by models, invisible to people
     "]"
 )
-_OPENING = re.compile(r"^<<<(?P<name>[A-Z]+) (?P<marker>[0-9a-f]{24})>>>$")
+_NUMBERED = re.compile(r"^\[\d+\] (?:\[!\] )?(?=\{)")
+_OPENING = re.compile(r"^<<<(?P<name>[A-Z]+) (?P<marker>[0-9a-f]{8})>>>$")
 
 
 def marker(seed: str) -> str:
@@ -29,9 +30,9 @@ def marker(seed: str) -> str:
     return hashlib.sha256(f"fence\0{seed}".encode("utf-8", "replace")).hexdigest()[:MARKER_HEX_DIGITS]
 
 
-def encode(record: Mapping[str, Any]) -> str:
+def encode(record: Mapping[str, Any] | Sequence[Any]) -> str:
     """One record as one line of readable JSON; invisible characters and line ends are escaped."""
-    line = json.dumps(record, ensure_ascii=False, separators=(", ", ": "))
+    line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda match: "".join(_escape(character) for character in match.group()), line)
 
 
@@ -49,9 +50,9 @@ def fence(name: str, lines: Iterable[str], *, seed: str) -> str:
     return "\n".join((f"<<<{name} {mark}>>>", *lines, f"<<<END {mark}>>>"))
 
 
-def read(prompt: str) -> dict[str, list[dict[str, Any]]]:
-    """The fenced records of a prompt by block name. ``ValueError``: no end of a block, or no JSON object in a line."""
-    blocks: dict[str, list[dict[str, Any]]] = {}
+def read(prompt: str) -> dict[str, list[Any]]:
+    """The fenced records of a prompt by block name. ``ValueError``: no end of a block, or a line without JSON."""
+    blocks: dict[str, list[Any]] = {}
     lines = iter(prompt.split("\n"))
     for line in lines:
         opening = _OPENING.match(line)
@@ -68,8 +69,8 @@ def read(prompt: str) -> dict[str, list[dict[str, Any]]]:
     return blocks
 
 
-def _record(line: str) -> dict[str, Any]:
-    record = json.loads(line[line.index("{") :])
-    if not isinstance(record, dict):
-        raise ValueError("a fenced line is no JSON object")
-    return cast("dict[str, Any]", record)
+def _record(line: str) -> Any:
+    record = json.loads(_NUMBERED.sub("", line))
+    if not isinstance(record, dict | list):
+        raise ValueError("a fenced line is no JSON object or array")
+    return record  # pyright: ignore[reportUnknownVariableType]

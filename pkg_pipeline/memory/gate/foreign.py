@@ -35,7 +35,11 @@ _LINK = re.compile(
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.UNICODE)
 _HANDLE = re.compile(r"(?<!\w)@[A-Za-z]\w{2,}")
 _MARKUP = re.compile(r"</?[A-Za-z!][^<>]*>|!?\[[^\]]*\]\([^)]*\)|```")
-FENCE_SHAPE = re.compile(r"<<<|>>>|\"(?:n|speaker|important|is_me)\"\s*:|^\s*\[\d+\]\s*(?:\[!\]\s*)?\{", re.MULTILINE)
+FENCE_SHAPE = re.compile(
+    r"<<<|>>>|\"(?:n|speaker|important|is_me|talk|me)\"\s*:|^\s*\[\d+\]\s*(?:\[!\]\s*)?\{"
+    r"|^\s*\[(?:\d+,\s*\"[A-Z]+ \d\d:\d\d|\"[ad]\d+\",)",
+    re.MULTILINE,
+)
 """The form of the prompt's own lines: an answer that repeats them is an echo."""
 
 _DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")

@@ -78,7 +78,11 @@ class CandidateEnd:
 
 @dataclass(frozen=True, slots=True)
 class CandidateItem:
-    """A new item as answered. ``replaces``: ref of the shown decision that it supersedes. Names as in the prompt."""
+    """A new item as answered. Names as in the prompt.
+
+    ``replaces``: ref of the decision that it supersedes, shown (``d1``) or a new one of the same answer (``n1``: the
+    one whose ``ref`` it is).
+    """
 
     kind: ItemKind
     text: str
@@ -93,6 +97,7 @@ class CandidateItem:
     end: CandidateEnd | None = None
     replaces: str | None = None
     probability: float = 1.0
+    ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,113 @@
+"""Talks as fenced lines of few tokens: people by letter, each message ``[number,"letter HH:MM","text"]`` (B15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from pkg_pipeline.memory.message.importance import MARKED_ABOVE
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.prompts import fencing
+
+PEOPLE_BLOCK = "PEOPLE"
+TALKS_BLOCK = "TALKS"
+
+Letters = Mapping[UUID, str]
+"""What each person is called in the lines of one prompt; namesakes have letters of their own."""
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def letters(people: Sequence[Person]) -> dict[UUID, str]:
+    """A … Z, then AA … in the order of ``people``; a person who comes twice has one letter."""
+    found: dict[UUID, str] = {}
+    for person in people:
+        found.setdefault(person.entity_id, _letter(len(found)))
+    return found
+
+
+def people_of(talks: Sequence[SummaryInput]) -> tuple[Person, ...]:
+    """All who take part or speak, each once, in order of appearance."""
+    found: dict[UUID, Person] = {}
+    for talk in talks:
+        for person in (*talk.participants, *(message.sender for message in talk.messages)):
+            found.setdefault(person.entity_id, person)
+    return tuple(found.values())
+
+
+def people(talks: Sequence[SummaryInput], *, seed: str) -> str:
+    """The people of ``talks``, fenced."""
+    everybody = people_of(talks)
+    named = letters(everybody)
+    return fencing.fence(PEOPLE_BLOCK, (_person(person, named[person.entity_id]) for person in everybody), seed=seed)
+
+
+def talks(talks: Sequence[SummaryInput], *, timezone: str, weekdays: Sequence[str], seed: str) -> str:
+    """``talks`` in time order, fenced; messages keep their numbers."""
+    everybody = people_of(talks)
+    named, zone = letters(everybody), ZoneInfo(timezone)
+    chats = _chats(talks)
+
+    def lines() -> Iterator[str]:
+        for place, talk in enumerate(talks, 1):
+            first = talk.messages[0].sent_at if talk.messages else talk.started_at
+            header: dict[str, Any] = {"talk": place, "day": _day(_local(first, zone), weekdays)}
+            if len(chats) > 1:
+                header["chat"] = chats[talk.chat_key]
+            present = people_of((talk,))
+            if len(present) < len(everybody):
+                header["who"] = [named[person.entity_id] for person in present]
+            yield fencing.encode(header)
+            yield from _messages(talk.messages, named, zone, weekdays)
+
+    return fencing.fence(TALKS_BLOCK, lines(), seed=seed)
+
+
+def _messages(
+    messages: Sequence[SourceMessage], named: Letters, zone: ZoneInfo, weekdays: Sequence[str]
+) -> Iterator[str]:
+    day: date | None = None
+    for message in messages:
+        local = _local(message.sent_at, zone)
+        if day is not None and local.date() != day:
+            yield fencing.encode({"day": _day(local, weekdays)})
+        day = local.date()
+        mark = "!" if message.importance_score > MARKED_ABOVE else ""
+        files = [file.name or file.type or "?" for file in message.attachments]
+        said = f"{named[message.sender.entity_id]} {local:%H:%M}{mark}"
+        yield fencing.encode([message.number, said, message.text, *([files] if files else [])])
+
+
+def _person(person: Person, letter: str) -> str:
+    record: dict[str, Any] = {"id": letter, "name": person.name}
+    if person.is_self:
+        record["me"] = True
+    if person.type != "person":
+        record["type"] = person.type
+    if person.organization:
+        record["from"] = person.organization
+    return fencing.encode(record)
+
+
+def _chats(talks: Sequence[SummaryInput]) -> dict[str, str]:
+    """Source and a number for each chat: chats are told apart, their ids say nothing."""
+    found: dict[str, str] = {}
+    for talk in talks:
+        found.setdefault(talk.chat_key, f"{talk.chat_key.split(':', 1)[0]} {len(found) + 1}")
+    return found
+
+
+def _local(moment: datetime, zone: ZoneInfo) -> datetime:
+    return moment.astimezone(zone)
+
+
+def _day(local: datetime, weekdays: Sequence[str]) -> str:
+    return f"{weekdays[local.weekday()]} {local:%Y-%m-%d}"
+
+
+def _letter(place: int) -> str:
+    more, last = divmod(place, len(_ALPHABET))
+    return (_letter(more - 1) if more else "") + _ALPHABET[last]
