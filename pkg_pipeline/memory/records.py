@@ -38,6 +38,15 @@ class ParsedChat:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file sent with a message: ``type`` a media type or the source's own word, ``size`` in bytes; None if unsaid."""
+
+    name: str | None = None
+    type: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedMessage:
     """One message of an export, before cleaning, scoring and storing.
 
@@ -63,6 +72,7 @@ class ParsedMessage:
     time_assumed: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     where: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +128,6 @@ class ContextChat:
     external_id: str
     kind: ChatKind
     title: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A file sent with a message: ``type`` a media type or the source's own word, ``size`` in bytes; None if unsaid."""
-
-    name: str | None = None
-    type: str | None = None
-    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

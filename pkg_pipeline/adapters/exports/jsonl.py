@@ -11,7 +11,8 @@ import orjson
 
 from pkg_pipeline.adapters.exports import lenient_json
 from pkg_pipeline.adapters.exports.reading import ByteSource, DamagedFile, ExportFormat
-from pkg_pipeline.memory.records import ChatKind, ParsedChat, ParsedMessage, Rejected
+from pkg_pipeline.memory.message import attachments
+from pkg_pipeline.memory.records import Attachment, ChatKind, ParsedChat, ParsedMessage, Rejected
 from pkg_pipeline.memory.text.cleaning import UNEXPECTED_ERRORS, clean_text, unexpected_error
 from pkg_pipeline.memory.text.timestamps import UnreadableTime, from_iso_or_unix
 
@@ -31,6 +32,7 @@ _OPTIONS: Final = (
     ("deleted", bool, "true or false"),
     ("parts", list, "a list"),
     ("metadata", dict, "an object"),
+    ("attachments", list, "a list"),
 )
 _LINES_TRIED: Final = 20
 _FIELDS_ENOUGH: Final = 3
@@ -133,7 +135,7 @@ def _message(fields: dict[str, Any], where: str, zone: tzinfo) -> ParsedMessage:
     get = fields.get
     text, sent_at, name, is_self = get("text"), get("sent_at"), get("sender_name"), get("is_self")
     role, parts, metadata, deleted = get("role"), get("parts"), get("metadata"), get("deleted")
-    reply_to, edited_at = get("reply_to"), get("edited_at")
+    reply_to, edited_at, files = get("reply_to"), get("edited_at"), get("attachments")
     if type(text) is not str:
         raise _BadLine(_wrong("text", text, "a text"))
     if sent_at is None:
@@ -144,6 +146,7 @@ def _message(fields: dict[str, Any], where: str, zone: tzinfo) -> ParsedMessage:
         or (deleted is not None and type(deleted) is not bool)
         or (parts is not None and type(parts) is not list)
         or (metadata is not None and type(metadata) is not dict)
+        or (files is not None and type(files) is not list)
         or (role is not None and (type(role) is not str or role not in _ROLES))
     ):
         raise _BadLine(_wrong_option(fields))
@@ -151,11 +154,12 @@ def _message(fields: dict[str, Any], where: str, zone: tzinfo) -> ParsedMessage:
         moment, assumed = from_iso_or_unix(sent_at, zone)
     except UnreadableTime as error:
         raise _BadLine(f"sent_at: {error}") from None
+    attached = _attachments(files) if files else ()
     return ParsedMessage(
         _id(fields, "chat_id"),
         _id(fields, "message_id"),
         moment,
-        text,
+        text if text.strip() or not attached else attachments.described(attached),
         _id(fields, "sender_id"),
         name,
         is_self,
@@ -170,7 +174,15 @@ def _message(fields: dict[str, Any], where: str, zone: tzinfo) -> ParsedMessage:
         assumed,
         metadata or {},
         where,
+        attached,
     )
+
+
+def _attachments(given: list[Any]) -> tuple[Attachment, ...]:
+    try:
+        return attachments.checked(given)
+    except attachments.WrongAttachment as error:
+        raise _BadLine(str(error)) from None
 
 
 def _wrong_option(fields: dict[str, Any]) -> str:

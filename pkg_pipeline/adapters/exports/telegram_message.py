@@ -15,6 +15,7 @@ from pkg_pipeline.adapters.exports.json_stream import BadValue
 from pkg_pipeline.adapters.exports.telegram_chat import number_of
 from pkg_pipeline.adapters.exports.telegram_text import (
     UnreadableText,
+    attachments_of,
     links_and_mentions,
     message_text,
     plain,
@@ -158,6 +159,7 @@ class ChatReader:
             time_assumed=time_assumed,
             metadata=metadata,
             where=where,
+            attachments=() if kind == "service" else attachments_of(raw),
         )
 
     def _sent_at(self, raw: dict[str, Any]) -> tuple[datetime, bool]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pkg_pipeline.memory.message.attachments import attachment
+from pkg_pipeline.memory.records import Attachment
+
 _MEDIA_WORDS = {
     "sticker": "sticker",
     "video_message": "video message",
@@ -68,6 +71,19 @@ def media_text(raw: Mapping[str, Any]) -> str:
         if key in raw:
             return f"[{describe(raw)}]"
     return ""
+
+
+def attachments_of(raw: Mapping[str, Any]) -> tuple[Attachment, ...]:
+    """The file or photo of an entry. Stickers are words, no files."""
+    kind = raw.get("media_type")
+    if kind == "sticker" or not {"file", "photo", "media_type"} & raw.keys():
+        return ()
+    is_photo = "photo" in raw
+    path = _text_of(raw, "photo" if is_photo else "file")
+    name = _text_of(raw, "file_name") or ("" if path.startswith("(") else path)  # "(File not included. …)"
+    told = _text_of(raw, "mime_type") or ("image/jpeg" if is_photo else kind if isinstance(kind, str) else "")
+    size = raw.get("photo_file_size" if is_photo else "file_size")
+    return (attachment(name, told, size if type(size) is int and size >= 0 else None),)
 
 
 def service_text(raw: Mapping[str, Any]) -> str:

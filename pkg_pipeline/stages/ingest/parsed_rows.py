@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.message import attachments
 from pkg_pipeline.memory.message.blocks import WrongPart, checked_parts, prompt_text
 from pkg_pipeline.memory.message.importance import REASONS, score_many
 from pkg_pipeline.memory.records import ParsedMessage
@@ -112,5 +113,13 @@ def row_of(
         (shown(message.topic) or None) if message.topic else None,
         (shown(message.forwarded_from) or None) if message.forwarded_from else None,
         clean_json(message.parts)[0] if message.parts else None,
-        clean_json(dict(message.metadata))[0] if message.metadata else None,
+        _metadata(message),
     )
+
+
+def _metadata(message: ParsedMessage) -> dict[str, Any] | None:
+    """What the source says besides, with the attachments."""
+    if not message.attachments:
+        return clean_json(dict(message.metadata))[0] if message.metadata else None
+    given = {**message.metadata, attachments.KEY: attachments.to_json(message.attachments)}
+    return clean_json(given)[0]

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pkg_pipeline.adapters.exports.jsonl import MAX_LINE_BYTES
-from pkg_pipeline.memory.records import ParsedChat, ParsedMessage, Rejected
+from pkg_pipeline.memory.records import Attachment, ParsedChat, ParsedMessage, Rejected
 from pkg_pipeline_tests.adapters.exports.content import jsonl
 
 AT = datetime(2024, 3, 1, 10, tzinfo=UTC)
@@ -203,3 +203,32 @@ def test_every_line_of_a_mutated_file_is_a_message_or_a_rejection(seed: int) -> 
     items = jsonl(bytes(content))
     lines = [number for number, text in enumerate(bytes(content).split(b"\n"), 1) if text.strip()]
     assert [item.where for item in items if not isinstance(item, ParsedChat)] == [f"line {number}" for number in lines]
+
+
+def test_attachments_are_kept_and_stand_for_missing_words() -> None:
+    files = [{"name": "folder/Contract 7.pdf", "type": "application/pdf", "size": 12}, {"type": "image/png"}]
+    _, message = jsonl(line(text="", attachments=files))
+    assert isinstance(message, ParsedMessage)
+    assert message.attachments == (
+        Attachment("Contract 7.pdf", "application/pdf", 12),
+        Attachment(None, "image/png", None),
+    )
+    assert message.text == "[file Contract 7.pdf] [photo]"
+    _, worded = jsonl(line(attachments=files))
+    assert isinstance(worded, ParsedMessage)
+    assert worded.text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("a.pdf", "attachments is not a list but 'a.pdf'"),
+        (["a.pdf"], "attachments[0] is not an object"),
+        ([{}, {"size": -1}], "attachments[1].size is not a number of bytes"),
+        ([{"size": True}], "attachments[0].size is not a number of bytes"),
+        ([{"name": 5}], "attachments[0].name is not a text"),
+        ([{}] * 51, "attachments has 51 entries, at most 50 are kept"),
+    ],
+)
+def test_a_line_with_a_wrong_attachment_is_rejected(given: Any, reason: str) -> None:
+    assert jsonl(line(attachments=given)) == [Rejected("line 1", reason)]

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pkg_pipeline.memory.records import Rejected
+from pkg_pipeline.memory.records import Attachment, Rejected
 from pkg_pipeline_tests.adapters.exports.content import account, chat, entry, telegram
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -210,3 +210,25 @@ def test_the_only_topic_is_the_one_that_was_renamed() -> None:
 def test_rejections_name_no_words_of_the_conversation() -> None:
     items = telegram(chat(entry(1, text=["secret words", 5])))
     assert items == [items[0], Rejected("messages[0]", "message 1: a run of the text is of type int", "user:5", "1")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "attachments"),
+    [
+        ({}, ()),
+        ({"file": "(File not included.)", "media_type": "sticker", "sticker_emoji": "🙂"}, ()),
+        (
+            {"file": "files/c.pdf", "file_name": "c.pdf", "mime_type": "application/pdf", "file_size": 9},
+            (Attachment("c.pdf", "application/pdf", 9),),
+        ),
+        ({"file": "files/old.doc"}, (Attachment("old.doc", None, None),)),
+        ({"photo": "(File not included.)", "photo_file_size": 7}, (Attachment(None, "image/jpeg", 7),)),
+        ({"photo": "photos/p_1.jpg"}, (Attachment("p_1.jpg", "image/jpeg", None),)),
+        ({"file": 5, "media_type": "voice_message"}, (Attachment(None, "voice_message", None),)),
+    ],
+)
+def test_files_and_photos_are_attachments_whatever_the_caption(
+    fields: dict[str, Any], attachments: tuple[Attachment, ...]
+) -> None:
+    (message,) = telegram(chat(entry(text="as agreed", **fields))).messages
+    assert (message.text, message.attachments) == ("as agreed", attachments)

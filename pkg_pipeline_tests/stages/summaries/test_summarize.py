@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pkg_pipeline.memory.records import Attachment
 from pkg_pipeline.stages.llm.run import TROUBLE_LIMIT
 from pkg_pipeline.stages.ports import (
     LlmMisconfigured,
@@ -326,3 +327,16 @@ def test_ledger_budget_and_summaries_agree_on_what_was_spent(rig: SummaryRig) ->
     assert float(ledger) == pytest.approx(sum(report.cost_usd for report in reports))
     subjects = rig.one("SELECT count(*) FROM llm_call_subjects s JOIN interactions i ON i.id = s.subject_id")
     assert subjects == calls
+
+
+def test_the_model_is_given_the_attachments_of_each_message(rig: SummaryRig) -> None:
+    rig.say("c")
+    at = OLD + timedelta(minutes=30)
+    rig.line("c", "file", "", at, "Anna", attachments=[{"name": "offer.pdf", "type": "application/pdf", "size": 9}])
+    rig.load()
+    llm = ScriptedLlm(lambda request: good_answer(request.payload))
+    rig.summarize(llm)
+    (request,) = llm.requests
+    attached = {one.external_id: one.attachments for one in request.payload.messages if one.attachments}
+    assert attached == {"file": (Attachment("offer.pdf", "application/pdf", 9),)}
+    assert [one.text for one in request.payload.messages][-1] == "[file offer.pdf]"

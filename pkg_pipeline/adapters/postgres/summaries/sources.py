@@ -15,6 +15,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.json_rows import record_of
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.message import attachments
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.increments import KnownSummary, joined
 from pkg_pipeline.memory.summary.reconciliation import cited_message_ids
@@ -163,7 +164,14 @@ def _known(
 def _message(number: int, row: Any, people: Mapping[UUID, Person]) -> SourceMessage:
     sender = people.get(row.sender_entity_id, _UNKNOWN)
     return SourceMessage(
-        number, row.external_id, sender, row.sent_at, row.content, row.importance_score, row.importance_reason
+        number,
+        row.external_id,
+        sender,
+        row.sent_at,
+        row.content,
+        row.importance_score,
+        row.importance_reason,
+        attachments.from_json(row.attachments),
     )
 
 

@@ -44,7 +44,8 @@ WHERE is_unsummarised(s.status, s.input_hash, i.input_hash)
 ORDER BY coalesce(a.attempts, 0), i.day, i.important_count DESC, i.ended_at, i.id
 
 -- name: messages
-SELECT g.id AS interaction_id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
+SELECT g.id AS interaction_id, m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason,
+       (SELECT g2.metadata -> 'attachments' FROM messages g2 WHERE g2.id = m.id) AS attachments
 FROM unnest(%(id)s::uuid[], %(chat_id)s::uuid[], %(started_at)s::timestamptz[], %(ended_at)s::timestamptz[]) AS g (id, chat_id, started_at, ended_at)
 JOIN live_texts m ON m.chat_id = g.chat_id AND m.sent_at BETWEEN g.started_at AND g.ended_at
 ORDER BY m.chat_id, m.sent_at, length(m.external_id), m.external_id COLLATE "C"

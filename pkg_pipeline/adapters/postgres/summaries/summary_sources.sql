@@ -2,7 +2,8 @@
 
 -- name: page
 -- The next messages of a long interaction in the order of its input hash, archived ones included.
-SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
+SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason,
+       (SELECT g.metadata -> 'attachments' FROM messages g WHERE g.id = m.id) AS attachments
 FROM live_texts m
 WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(after_at)s AND %(ended_at)s
   AND (m.sent_at, length(m.external_id), m.external_id COLLATE "C") > (%(after_at)s, %(after_length)s, %(after_id)s COLLATE "C")
@@ -19,7 +20,8 @@ LIMIT %(limit)s
 
 -- name: cited
 -- Some messages of one interaction, in order.
-SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason
+SELECT m.external_id, m.sender_entity_id, m.sent_at, m.content, m.importance_score, m.importance_reason,
+       (SELECT g.metadata -> 'attachments' FROM messages g WHERE g.id = m.id) AS attachments
 FROM live_texts m
 WHERE m.chat_id = %(chat)s AND m.external_id = ANY(%(ids)s) AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
