@@ -13,6 +13,7 @@ from pkg_pipeline.adapters.versions import program_version
 from pkg_pipeline.api import documentation, pages, problems
 from pkg_pipeline.api.bodies import BodyLimits
 from pkg_pipeline.api.connections import BoundedConnection
+from pkg_pipeline.api.items import item_routes
 from pkg_pipeline.api.metrics import Latencies, Metrics
 from pkg_pipeline.api.monitoring.routes import monitoring_routes
 from pkg_pipeline.api.parameters import known_parameters
@@ -53,6 +54,8 @@ def create_app(deps: ApiDependencies) -> FastAPI:
         app.include_router(summarization_routes(deps.backfills))
     if deps.recall is not None:
         app.include_router(recall_routes(deps.recall, entities=deps.reads, clock=deps.clock))
+    if deps.items is not None:
+        app.include_router(item_routes(deps.items, entities=deps.reads, clock=deps.clock))
     if deps.sessions is not None:
         app.include_router(session_routes(deps.sessions))
     pages.install(app)

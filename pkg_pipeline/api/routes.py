@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from pkg_pipeline.adapters.http.guard import OwnHost, is_loopback
 from pkg_pipeline.api import models
+from pkg_pipeline.api.items import ItemPorts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.parameters import Day, MaxTokens, as_of_moment, chat_of_key
 from pkg_pipeline.api.problems import answers, problem
@@ -50,6 +51,7 @@ class ApiDependencies:
     recall: RecallParts | None = None
     relevant: Relevant | None = None
     backfills: BackfillDesk | None = None
+    items: ItemPorts | None = None
     sessions: SessionWork | None = None
     disk: Callable[[], Space | None] = lambda: None
 

@@ -42,6 +42,7 @@ COMMANDS = {
     "window": ("sessions.window", "window", "The messages to give to a model next, within its window."),
     "session": ("sessions.session", "session", "A live session: append, event, fold, set, show."),
     "summaries": ("reading", "summaries", "Summaries with decisions and action items, newest first."),
+    "items": ("items", "items", "Tasks and decisions over all conversations: list, show, close, reopen, edit."),
     "stats": ("monitoring", "stats", "Figures of the memory: coverage, backlog, cost, budget."),
     "queue": ("monitoring", "queue", "What waits, what is worked on, what was given up."),
     "dev": ("programs.dev", "dev", "Database, Dagster's pages and daemon, API; one Ctrl-C ends all."),

@@ -17,6 +17,7 @@ from pkg_pipeline.wiring.process import Process, require_space, while_there_is_s
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
+    from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
     from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
     from pkg_pipeline.memory.message.deletions import Verdict
     from pkg_pipeline.settings import Settings
@@ -275,6 +276,12 @@ class Memory(Process):
         from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 
         return PostgresReadStore(self.connections, zone=self.settings.zone)
+
+    @cached_property
+    def item_reads(self) -> PostgresItemReads:
+        from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
+
+        return PostgresItemReads(self.connections, zone=self.settings.zone)
 
     def context(
         self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None, hint: str | None = None

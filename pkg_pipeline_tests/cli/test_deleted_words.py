@@ -27,6 +27,7 @@ READING = {
     "window",
     "session",
     "summaries",
+    "items",
     "stats",
     "queue",
     "compare",
@@ -51,6 +52,7 @@ def reads(folder: Path) -> Iterator[tuple[str, ...]]:
     """Every command that reads conversations, with every choice of what it shows."""
     yield from (("entities",), ("stats",), ("queue",), ("sessions",), ("summaries",))
     yield from (("summaries", "--status", status) for status in STATUSES)
+    yield from (("items", "list", "--kind", kind) for kind in ("action_item", "decision"))
     yield from (("context", words.OTHER, *hint) for hint in ((), ("--hint", QUESTION)))
     yield from (("context", words.OTHER, "--max-tokens", "20000", "--as-of", moment) for moment in MOMENTS)
     for scope in ((), ("--entity", words.OTHER), ("--chat", words.CHAT), ("--session", words.SESSION)):

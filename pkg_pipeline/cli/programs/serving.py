@@ -11,12 +11,14 @@ import typer
 from pkg_pipeline.adapters.http.guard import own_hosts
 from pkg_pipeline.adapters.interruption import BY_SIGNAL, INTERRUPTION
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
 from pkg_pipeline.adapters.postgres.migrations import migrate
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore
 from pkg_pipeline.adapters.postgres.reads.receipts import BackgroundReceiptSink, PostgresReceiptSink
 from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.api.app import CannotServe, check_address, create_app
 from pkg_pipeline.api.app import serve as serve_app
+from pkg_pipeline.api.items import ItemPorts
 from pkg_pipeline.api.monitoring.routes import MonitoringPorts
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline.cli.programs.callers import Callers, callers_of, curl_line, has_tokens
@@ -69,6 +71,7 @@ def serve(
                         tokens=callers.tokens,
                         is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),
+                        items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone)),
                         sessions=sessions,
                         disk=lambda: space(settings),
                         monitoring=MonitoringPorts(
