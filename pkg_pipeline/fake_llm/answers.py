@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pkg_pipeline.fake_llm import good
+from pkg_pipeline.fake_llm import good, reading
 from pkg_pipeline.fake_llm.manners import MANNERS, Kind
 from pkg_pipeline.prompts import fencing
 
 SUMMARY_KEYS = {"summary", "key_points", "tone", "decisions", "action_items", "facts", "important_message_ids"}
 PROFILE_KEYS = {"relationship_type", "summary", "timeline", "milestones"}
+READING_KEYS = {"items", "changes", "facts"}
 FOLD_KEYS = {"summary", "facts", "decisions", "open_questions", "topics"}
 MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *MANNERS["summary"])
 """Modes of answering for scripts."""
@@ -55,6 +56,8 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
     asked, held = set(schema.get("properties", {})), {name for name, lines in blocks.items() if lines}
     if asked >= SUMMARY_KEYS and "MESSAGES" in held:
         return good.update(blocks) if "known" in asked else good.summary(blocks)
+    if asked == READING_KEYS and "TALKS" in held:
+        return reading.answer(blocks)
     if "PARTS" in held:
         return good.merge(blocks)
     if asked == FOLD_KEYS and "MESSAGES" in held:
@@ -67,6 +70,8 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
 
 
 def _kind(keys: set[str]) -> Kind:
+    if keys == READING_KEYS:
+        return "reading"
     if "queries" in keys or keys >= PROFILE_KEYS:
         return "question" if "queries" in keys else "profile"
     return "text" if "decisions" not in keys else "fold" if keys == FOLD_KEYS else "summary"

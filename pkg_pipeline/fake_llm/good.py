@@ -19,8 +19,8 @@ MOST_MILESTONES = 5
 QUOTE_CHARS = 300
 TOPIC_WORDS = 3
 
-_MONEY = re.compile(r"\d[\d\s.,]*\s?(?:руб|₽|€|\$|eur|usd|евро|доллар|元|块|万|тыс)|[$€£¥]\s?\d", re.IGNORECASE)
-_CONTACTS = {
+MONEY = re.compile(r"\d[\d\s.,]*\s?(?:руб|₽|€|\$|eur|usd|евро|доллар|元|块|万|тыс)|[$€£¥]\s?\d", re.IGNORECASE)
+CONTACTS = {
     "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "phone": re.compile(r"\+\d[\d\s()-]{7,}\d"),
 }
@@ -59,7 +59,7 @@ def _summarised(participants: list[Record], messages: list[Record]) -> Record:
     distinct = {message["n"]: message for message in [*decided, *promised, *spoken]}.values()
     return {
         "summary": _told(language, participants, lead, result),
-        "key_points": [_clause(message["text"]) for message in distinct][:7] or ["-"],
+        "key_points": [clause_of(message["text"]) for message in distinct][:7] or ["-"],
         "tone": "neutral",
         "decisions": [_decision(message) for message in decided[:5]],
         "action_items": [_action(message, participants) for message in promised[:5]],
@@ -72,13 +72,13 @@ def _told(language: str, participants: list[Record], lead: Record | None, result
     words = table("fake_llm", language, "words")
     names = words["joiner"].join([person["name"] for person in participants][:3]) or "-"
     opening, outcome, tone = words["summary"]
-    parts = [opening.format(names=names, lead=_clause(lead["text"]) if lead else "-")]
+    parts = [opening.format(names=names, lead=clause_of(lead["text"]) if lead else "-")]
     if result is not None and result is not lead:
-        parts.append(outcome.format(result=_clause(result["text"], "decision")))
+        parts.append(outcome.format(result=clause_of(result["text"], "decision")))
     return words["space"].join([*parts, tone])
 
 
-def _clause(text: str, name: str | None = None) -> str:
+def clause_of(text: str, name: str | None = None) -> str:
     """The clause with the pattern, else the longest, without its final mark."""
     clauses = [clause.strip() for clause in _CLAUSE_END.split(text) if clause.strip()] or [text.strip()]
     fired = (clause for clause in clauses if name is not None and hears(name, clause))
@@ -90,18 +90,18 @@ def _cut(clause: str, most: int) -> str:
 
 
 def _decision(message: Record) -> Record:
-    clause = _clause(message["text"], "decision")
+    clause = clause_of(message["text"], "decision")
     return {
         "description": f"{message['speaker']}: {clause}",
         "date": message["time"].split(" ")[1],
-        "importance": "high" if _MONEY.search(message["text"]) else "medium",
+        "importance": "high" if MONEY.search(message["text"]) else "medium",
         "quote": clause,
         "message_ids": [message["n"]],
     }
 
 
 def _action(message: Record, participants: list[Record]) -> Record:
-    clause = _clause(message["text"], "action")
+    clause = clause_of(message["text"], "action")
     is_mine = any(person["is_me"] and person["name"] == message["speaker"] for person in participants)
     return {
         "description": f"{message['speaker']}: {clause}",
@@ -125,7 +125,7 @@ def _facts(message: Record) -> list[Record]:
             "quote": match.group(),
             "message_ids": [message["n"]],
         }
-        for kind, contact in _CONTACTS.items()
+        for kind, contact in CONTACTS.items()
         for match in contact.finditer(message["text"])
     ]
 
@@ -227,12 +227,12 @@ def profile(blocks: Blocks) -> Record:
     parts = [opening.format(name=name, count=counted.get("conversations", 0), first=first)]
     timeline = parts[0]
     if spoken:
-        parts.append(latest.format(lead=_first_clause(spoken[-1]["text"])))
-        timeline = course.format(first=first, lead=_first_clause(spoken[0]["text"]))
+        parts.append(latest.format(lead=_firstclause_of(spoken[-1]["text"])))
+        timeline = course.format(first=first, lead=_firstclause_of(spoken[0]["text"]))
     milestones = [
         {
             "date": one["day"],
-            "title": _first_clause(one["decisions"][0]),
+            "title": _firstclause_of(one["decisions"][0]),
             "importance": "medium",
             "summary_numbers": [one["n"]],
         }
@@ -249,7 +249,7 @@ def profile(blocks: Blocks) -> Record:
     }
 
 
-def _first_clause(text: str) -> str:
+def _firstclause_of(text: str) -> str:
     clauses = (clause.strip() for clause in _PROFILE_CLAUSE_END.split(text) if clause.strip())
     return _cut(next(clauses, text.strip()), PROFILE_CLAUSE_CHARS)
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from pkg_pipeline.fake_llm import talks
 from pkg_pipeline.fake_llm.good import language_of
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.text.language_data import table
@@ -16,7 +17,7 @@ from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]
 Manner = Callable[[Record, str], Record]
-Kind = Literal["summary", "fold", "text", "profile", "question"]
+Kind = Literal["summary", "reading", "fold", "text", "profile", "question"]
 
 INVENTED_DAY = "2024-01-01"
 _QUOTED = re.compile(r"[\"«“「『]([^\"»”」』]{3,})[\"»”」』]|[:：]\s*(.{3,})$", re.DOTALL)
@@ -30,6 +31,8 @@ def payload(message: str) -> str:
 
 def _lines(prompt: str) -> list[Record]:
     blocks = fencing.read(prompt)
+    if "TALKS" in blocks:
+        return talks.messages(blocks)
     return blocks["SUMMARIES"] if "SUMMARIES" in blocks else blocks["MESSAGES"]
 
 
@@ -104,6 +107,54 @@ def _obedient_profile_blend(answer: Record, prompt: str) -> Record:
     return {**answer, "summary": told, "milestones": items}
 
 
+def _obeyed_reading(order: Record, evidence: Record, prompt: str) -> Record:
+    """New items, facts and endings of every shown item, all as the order wants."""
+    said = payload(order["text"])[:300]
+    shown = [line[0] for line in fencing.read(prompt).get("ITEMS", [])]
+    return {
+        "items": [
+            {"kind": "decision", "text": said, "owner": "both", "importance": "high", **evidence},
+            {"kind": "task", "text": said, "owner": "other", "who": said[:40], "importance": "high", **evidence},
+        ],
+        "changes": [{"id": ref, "state": "done" if ref.startswith("a") else "cancelled", **evidence} for ref in shown],
+        "facts": [{"type": "other", "value": said[:200], **evidence}],
+    }
+
+
+def _obedient_reading(_answer: Record, prompt: str) -> Record:
+    order = _order(prompt)
+    return _obeyed_reading(order, {"quote": order["text"][:300], "messages": [order["n"]]}, prompt)
+
+
+def _obedient_reading_blend(answer: Record, prompt: str) -> Record:
+    order, lines = _order(prompt), _lines(prompt)
+    innocent = (line for line in lines if line["text"].strip() and not gives_orders(line["text"]))
+    quoted = next(innocent, order)
+    obeyed = _obeyed_reading(order, {"quote": quoted["text"][:300], "messages": [quoted["n"]]}, prompt)
+    changed = {change["id"] for change in answer["changes"]}
+    obeyed["changes"] = [change for change in obeyed["changes"] if change["id"] not in changed]
+    return {key: [*answer[key], *obeyed[key]] for key in answer}
+
+
+def _more_items(tell: Callable[[str], Record]) -> Manner:
+    """Another decision about a line of the prompt, bent."""
+
+    def bent(answer: Record, prompt: str) -> Record:
+        line = next((line for line in _lines(prompt) if line["text"].strip()), {"text": "x", "n": 1})
+        item = {"kind": "decision", "text": line["text"][:100], "owner": "both", "importance": "high"}
+        item |= {"quote": line["text"][:100], "messages": [line["n"]]}
+        return {**answer, "items": [*answer["items"], item | tell(prompt)]}
+
+    return bent
+
+
+def _wrong_references(answer: Record, prompt: str) -> Record:
+    bent = _more_items(lambda prompt: {"messages": [len(_lines(prompt)) + 1000, -1]})(answer, prompt)
+    text = _lines(prompt)[0]["text"][:100]
+    change = {"id": "a999", "state": "done", "quote": text, "messages": [_lines(prompt)[0]["n"]]}
+    return {**bent, "changes": [*bent["changes"], change]}
+
+
 def _invented_quote(answer: Record, prompt: str) -> Record:
     item = {"description": "invented", "date": INVENTED_DAY, "importance": "high", "quote": "nobody ever said this"}
     return {**answer, "decisions": [*answer["decisions"], {**item, "message_ids": [_lines(prompt)[0]["n"]]}]}
@@ -154,6 +205,21 @@ _ALL: Mapping[str, Manner] = {
 }
 MANNERS: Mapping[Kind, Mapping[str, Manner]] = {
     "summary": _ALL,
+    "reading": {
+        "invented_quote": _more_items(lambda _: {"quote": "nobody ever said this"}),
+        "wrong_ids": _wrong_references,
+        "obedient": _obedient_reading,
+        "obedient_blend": _obedient_reading_blend,
+        "long_summary": _more_items(
+            lambda prompt: {"text": " ".join(line["text"] for line in _lines(prompt) * 30)[:900]}
+        ),
+        "other_language": _more_items(
+            lambda prompt: {"text": _another_language([line["text"] for line in _lines(prompt)], "another_summary")}
+        ),
+        "echo": _more_items(lambda prompt: {"text": prompt[:600]}),
+        "wrong_types": _with(items="one"),
+        "extra_field": _with(confidence=0.5),
+    },
     "fold": {**_ALL, "wrong_types": _with(topics="one", open_questions=["first"])},
     "text": {
         **_ALL,

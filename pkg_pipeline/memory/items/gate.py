@@ -35,6 +35,8 @@ from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 
 _NO_ID = UUID(int=0)
+LONGEST_TEXT = 300
+"""Characters of an item's text."""
 
 
 def check_reading(candidate: CandidateReading, source: ReadingInput) -> GatedReading:
@@ -103,7 +105,7 @@ class _Gate:
         if found is None:
             return None
         evidence, quoted = found
-        if (reason := self.checker.follows(item.text, evidence)) is not None:
+        if (reason := self._unfit(item.text) or self.checker.follows(item.text, evidence)) is not None:
             return self.log.note(part, reason)
         owned = self._owner(item, evidence)
         if isinstance(owned, str):
@@ -149,7 +151,7 @@ class _Gate:
         due = self._due(change.due_date, part) if change.to == "renewed" else None
         text = None
         if change.to == "renewed" and change.text is not None and change.text.strip():
-            reason = self.checker.follows(change.text, evidence, shown.text, shown.quote)
+            reason = self._unfit(change.text) or self.checker.follows(change.text, evidence, shown.text, shown.quote)
             if reason is None:
                 text = " ".join(change.text.split())
             else:
@@ -195,6 +197,9 @@ class _Gate:
         )
         self.kept[talk.interaction_id].facts.setdefault(made.id, made)
         return None
+
+    def _unfit(self, text: str) -> str | None:
+        return f"is longer than {LONGEST_TEXT} characters" if len(text) > LONGEST_TEXT else None
 
     def _evidence(self, numbers: Iterable[int], quote: str, part: str) -> tuple[Evidence, SourceMessage] | None:
         """The cited messages with the quoted one of them."""
