@@ -97,6 +97,7 @@ class Billing:
 
 
 LlmTask = Literal[
+    "conversation_reading",
     "interaction_summary",
     "interaction_summary_update",
     "interaction_summary_merge",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.folds.stage import Folding
     from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
+    from pkg_pipeline.stages.items.stage import Items
     from pkg_pipeline.stages.ports import Billing
     from pkg_pipeline.stages.profiles.stage import Profiles
     from pkg_pipeline.stages.reads.context import ContextSettings, EntityContext
@@ -154,6 +155,12 @@ class Memory(Process):
         from pkg_pipeline.wiring.summaries import summaries_stage
 
         return summaries_stage(self)
+
+    @cached_property
+    def items(self) -> Items:
+        from pkg_pipeline.wiring.items import items_stage
+
+        return items_stage(self)
 
     @cached_property
     def profiles(self) -> Profiles:

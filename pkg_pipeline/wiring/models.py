@@ -98,6 +98,7 @@ def language_model(
 
 
 CALLS: dict[str, tuple[Callable[[Settings], int], Period]] = {
+    "conversation_reading": (lambda settings: settings.live_summaries_per_day, "day"),
     "interaction_summary": (lambda settings: settings.live_summaries_per_day, "day"),
     "relationship_profile": (lambda settings: settings.live_profiles_per_week, "week"),
     "session_fold": (lambda settings: settings.live_folds_per_day, "day"),

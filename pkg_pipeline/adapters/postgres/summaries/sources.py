@@ -48,11 +48,7 @@ class SummarySources:
         """All live messages in the order of the input hash, with archived texts, in pages; nothing stays open between
         two pages.
         """
-        people = {person.entity_id: person for person in claimed.source.participants}
-        number = 1
-        for rows in self._pages(claimed, "page", PAGE_MESSAGES):
-            yield [_message(at, row, people) for at, row in enumerate(rows, number)]
-            number += len(rows)
+        yield from pages_of(self._connections, claimed.source, claimed.chat_id)
 
     def texts(self, claimed: Claimed) -> Iterator[tuple[str, str]]:
         """(external id, content hash) of all live messages, in the order of the input hash."""
@@ -84,51 +80,80 @@ class SummarySources:
         return found
 
     def _pages(self, claimed: Claimed, statement: str, limit: int) -> Iterator[list[Any]]:
-        """Keyset pages."""
-        parameters = {**_span(claimed), "after_at": claimed.source.started_at, "after_length": -1, "after_id": ""}
-        while True:
-            rows = SQL.rows(self._connections, statement, **parameters, limit=limit)
-            if rows:
-                yield rows
-            if len(rows) < limit:
-                return
-            key = rows[-1].external_id
-            parameters |= {"after_at": rows[-1].sent_at, "after_length": len(key), "after_id": key}
+        return _keyset(self._connections, statement, claimed.source, claimed.chat_id, limit)
 
     def _loaded(self, connection: Connection, rows: Sequence[Any]) -> list[Claimed]:
         """Claimed rows with messages, people and existing summaries."""
         ids = [row.id for row in rows]
-        messages: dict[UUID, list[Any]] = defaultdict(list)
-        if short := [row for row in rows if not _is_long(row)]:
-            spans = columns_of(short, "id", "chat_id", "started_at", "ended_at")
-            for found in SUMMARIES.rows(connection, "messages", **spans):
-                messages[found.interaction_id].append(found)
-        senders = {(key, one.sender_entity_id) for key, several in messages.items() for one in several}
-        for row in filter(_is_long, rows):
-            span = {"chat": row.chat_id, "started_at": row.started_at, "ended_at": row.ended_at}
-            senders |= {(row.id, sender) for sender in SQL.values(connection, "senders", **span)}
-        wrote = [(key, sender) for key, sender in senders if sender is not None]
-        people: dict[UUID, dict[UUID, Person]] = defaultdict(dict)
-        given = {"ids": ids, "wrote_in": [key for key, _ in wrote], "senders": [sender for _, sender in wrote]}
-        for interaction, person in SUMMARIES.rows(connection, "people", _participant, **given):
-            people[interaction][person.entity_id] = person
+        sources = inputs_of(connection, rows, timezone=self._timezone)
         known, adopted = _known(connection, ids)
         return [
             Claimed(
-                source=SummaryInput(
-                    interaction_id=row.id,
-                    chat_key=hashing.chat_key(row.source, row.external_id),
-                    participants=tuple(sorted(people[row.id].values(), key=lambda one: (not one.is_self, one.name))),
-                    messages=tuple(_message(at, one, people[row.id]) for at, one in enumerate(messages[row.id], 1)),
-                    timezone=self._timezone,
-                    **{name: getattr(row, name) for name in ("started_at", "ended_at", "language", "input_hash")},
-                ),
+                source=sources[row.id],
                 known=known.get(row.id),
                 adopted=tuple(adopted.get(row.id, ())),
                 **{name: getattr(row, name) for name in CLAIMED},
             )
             for row in rows
         ]
+
+
+def pages_of(connections: ConnectionPool, source: SummaryInput, chat_id: UUID) -> Iterator[list[SourceMessage]]:
+    """All live messages of a conversation in the order of its input hash, with archived texts, in pages."""
+    people = {person.entity_id: person for person in source.participants}
+    number = 1
+    for rows in _keyset(connections, "page", source, chat_id, PAGE_MESSAGES):
+        yield [_message(at, row, people) for at, row in enumerate(rows, number)]
+        number += len(rows)
+
+
+def _keyset(
+    connections: ConnectionPool, statement: str, source: SummaryInput, chat_id: UUID, limit: int
+) -> Iterator[list[Any]]:
+    """Nothing stays open between two pages."""
+    after: dict[str, Any] = {"after_at": source.started_at, "after_length": -1, "after_id": ""}
+    while True:
+        given = {"chat": chat_id, "ended_at": source.ended_at, **after, "limit": limit}
+        rows = SQL.rows(connections, statement, **given)
+        if rows:
+            yield rows
+        if len(rows) < limit:
+            return
+        key = rows[-1].external_id
+        after = {"after_at": rows[-1].sent_at, "after_length": len(key), "after_id": key}
+
+
+def inputs_of(connection: Connection, rows: Sequence[Any], *, timezone: str) -> dict[UUID, SummaryInput]:
+    """What these conversations say, with their people; long ones without messages.
+
+    ``rows`` have the columns of ``interactions``, and ``source`` and ``external_id`` of the chat.
+    """
+    ids = [row.id for row in rows]
+    messages: dict[UUID, list[Any]] = defaultdict(list)
+    if short := [row for row in rows if not _is_long(row)]:
+        spans = columns_of(short, "id", "chat_id", "started_at", "ended_at")
+        for found in SUMMARIES.rows(connection, "messages", **spans):
+            messages[found.interaction_id].append(found)
+    senders = {(key, one.sender_entity_id) for key, several in messages.items() for one in several}
+    for row in filter(_is_long, rows):
+        span = {"chat": row.chat_id, "started_at": row.started_at, "ended_at": row.ended_at}
+        senders |= {(row.id, sender) for sender in SQL.values(connection, "senders", **span)}
+    wrote = [(key, sender) for key, sender in senders if sender is not None]
+    people: dict[UUID, dict[UUID, Person]] = defaultdict(dict)
+    given = {"ids": ids, "wrote_in": [key for key, _ in wrote], "senders": [sender for _, sender in wrote]}
+    for interaction, person in SUMMARIES.rows(connection, "people", _participant, **given):
+        people[interaction][person.entity_id] = person
+    return {
+        row.id: SummaryInput(
+            interaction_id=row.id,
+            chat_key=hashing.chat_key(row.source, row.external_id),
+            participants=tuple(sorted(people[row.id].values(), key=lambda one: (not one.is_self, one.name))),
+            messages=tuple(_message(at, one, people[row.id]) for at, one in enumerate(messages[row.id], 1)),
+            timezone=timezone,
+            **{name: getattr(row, name) for name in ("started_at", "ended_at", "language", "input_hash")},
+        )
+        for row in rows
+    }
 
 
 def _is_long(row: Any) -> bool:

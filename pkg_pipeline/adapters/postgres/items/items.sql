@@ -1,0 +1,95 @@
+-- Items and their histories, derived from readings and from what a person decided.
+
+-- name: naming
+-- All readings that name one of these items.
+SELECT r.interaction_id, r.ended_at, r.content, i.chat_id
+FROM interaction_readings r JOIN interactions i ON i.id = r.interaction_id
+WHERE r.item_ids && %(ids)s::uuid[]
+
+-- name: verdicts
+-- What a person decided about these items, or about others of their chats whose ids may have changed.
+SELECT v.item_id, v.kind, v.chat_id, v.message_ids, v.item_text, v.action, v.status, v.text, v.owner, v.due_date, v.clear_due_date,
+       v.decided_at, r.id IS NOT NULL AS is_known
+FROM item_verdicts v LEFT JOIN items r ON r.id = v.item_id
+WHERE v.item_id = ANY(%(ids)s) OR v.chat_id = ANY(%(chats)s)
+ORDER BY v.decided_at, v.id
+
+-- name: rivals
+-- Items that rest on the messages of these items' verdicts: such a verdict goes to one of them where its own item is gone.
+SELECT i.id FROM item_verdicts v JOIN items i ON i.chat_id = v.chat_id AND i.kind = v.kind AND i.message_ids && v.message_ids
+WHERE v.item_id = ANY(%(ids)s)
+
+-- name: standing
+-- The items as they are stored.
+SELECT i.id, i.kind, i.interaction_id, i.owner_entity_id, i.owner_name, i.importance, i.proposed_by, i.agreed_by, i.chat_id, i.first_at,
+       ARRAY(SELECT p.entity_id FROM item_people p WHERE p.item_id = i.id) AS people,
+       (SELECT jsonb_agg(jsonb_build_object(
+           'event', s.event, 'at', s.at, 'status', s.status, 'text', s.text, 'owner', s.owner, 'due_date', s.due_date,
+           'quote', s.quote, 'message_ids', s.message_ids, 'interaction_id', s.interaction_id, 'decided_by', s.decided_by,
+           'probability', s.probability, 'superseded_by', s.superseded_by) ORDER BY s.place)
+        FROM item_states s WHERE s.item_id = i.id) AS states
+FROM items i WHERE i.id = ANY(%(ids)s)
+
+-- name: delete_items
+-- With their people and histories.
+DELETE FROM items WHERE id = ANY(%(ids)s)
+
+-- name: upsert_items
+INSERT INTO items (id, kind, status, text, owner, owner_entity_id, owner_name, due_date, importance, probability, proposed_by,
+    agreed_by, superseded_by, decided_by, chat_id, interaction_id, quote, message_ids, first_at, last_at, settled_at, is_withheld)
+SELECT g.id, g.kind, g.status, g.text, g.owner, g.owner_entity_id, g.owner_name, g.due_date, g.importance, g.probability, g.proposed_by,
+       ARRAY(SELECT jsonb_array_elements_text(g.agreed_by)::uuid), g.superseded_by, g.decided_by, g.chat_id, g.interaction_id, g.quote,
+       ARRAY(SELECT jsonb_array_elements_text(g.message_ids)), g.first_at, g.last_at, g.settled_at, false
+FROM jsonb_to_recordset(%(items)s) AS g (id uuid, kind text, status text, text text, owner text, owner_entity_id uuid, owner_name text,
+    due_date date, importance text, probability real, proposed_by uuid, agreed_by jsonb, superseded_by uuid, decided_by text,
+    chat_id uuid, interaction_id uuid, quote text, message_ids jsonb, first_at timestamptz, last_at timestamptz, settled_at timestamptz)
+ON CONFLICT (id) DO UPDATE SET
+    kind = excluded.kind, status = excluded.status, text = excluded.text, owner = excluded.owner,
+    owner_entity_id = excluded.owner_entity_id, owner_name = excluded.owner_name, due_date = excluded.due_date,
+    importance = excluded.importance, probability = excluded.probability, proposed_by = excluded.proposed_by,
+    agreed_by = excluded.agreed_by, superseded_by = excluded.superseded_by, decided_by = excluded.decided_by,
+    chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, quote = excluded.quote, message_ids = excluded.message_ids,
+    first_at = excluded.first_at, last_at = excluded.last_at, settled_at = excluded.settled_at, is_withheld = false
+
+-- name: delete_states
+DELETE FROM item_states WHERE item_id = ANY(%(ids)s)
+
+-- name: insert_states
+INSERT INTO item_states (item_id, place, at, event, status, text, owner, due_date, probability, decided_by, superseded_by, chat_id,
+    interaction_id, quote, message_ids, is_withheld)
+SELECT g.item_id, g.place, g.at, g.event, g.status, g.text, g.owner, g.due_date, g.probability, g.decided_by, g.superseded_by, g.chat_id,
+       g.interaction_id, g.quote, m.ids,
+       EXISTS (SELECT FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(ids) AND m.deleted_at IS NOT NULL)
+FROM jsonb_to_recordset(%(states)s) AS g (item_id uuid, place int, at timestamptz, event text, status text, text text, owner text,
+    due_date date, probability real, decided_by text, superseded_by uuid, chat_id uuid, interaction_id uuid, quote text, message_ids jsonb)
+CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(g.message_ids)) AS ids) m
+
+-- name: withhold
+-- An item whose opening or present state rests on a deleted message.
+UPDATE items i SET is_withheld = true
+WHERE i.id = ANY(%(ids)s) AND EXISTS (
+    SELECT FROM item_states s WHERE s.item_id = i.id AND s.is_withheld
+      AND (s.place = 0 OR s.place = (SELECT max(l.place) FROM item_states l WHERE l.item_id = i.id)))
+
+-- name: delete_people
+DELETE FROM item_people WHERE item_id = ANY(%(ids)s)
+
+-- name: insert_people
+-- In a direct chat the other side; in a group those who own, proposed or agreed, and those to whom a quoted message is
+-- attributed (P34). Returns all of them.
+INSERT INTO item_people (item_id, entity_id)
+SELECT g.id, p.entity_id
+FROM items g
+JOIN chats c ON c.id = g.chat_id
+JOIN interaction_participants p ON p.interaction_id = g.interaction_id AND p.role = 'other'
+WHERE g.id = ANY(%(ids)s) AND (
+    c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR p.entity_id = g.proposed_by OR p.entity_id = ANY(g.agreed_by)
+    OR EXISTS (
+        SELECT FROM messages m JOIN message_entities b ON b.message_id = m.id AND b.entity_id = p.entity_id
+        WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids)))
+RETURNING entity_id
+
+-- name: mark_days
+-- What is searched by day.
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT 'memory_chunks', day_key(day), 'items changed' FROM interactions WHERE id = ANY(%(ids)s) GROUP BY day

@@ -1,0 +1,224 @@
+"""The items stage's store: due talks, what they are shown, readings and the items that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.items.folding import Folded, refold
+from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.adapters.postgres.llm.leases import Leasing
+from pkg_pipeline.adapters.postgres.profiles.marks import mark_newest_week
+from pkg_pipeline.adapters.postgres.statements import Statements
+from pkg_pipeline.adapters.postgres.summaries.sources import inputs_of, pages_of
+from pkg_pipeline.memory.items.records import ShownItem
+from pkg_pipeline.memory.items.shown import SETTLED_WITHIN, SPOKEN_WITHIN, Known, choose
+from pkg_pipeline.memory.items.states import TalkKey
+from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.stages.items.stores import MEMORY, Due, DueTalk, Pass, PendingItems, ReadingRow, Saved
+from pkg_pipeline.stages.llm.stores import Failure
+
+SQL, ITEMS, SUMMARIES = Statements("readings"), Statements("items"), Statements("summaries")
+
+
+class PassLost(Exception):
+    """Another pass took the lease over; nothing was saved."""
+
+
+class PostgresItemStore(Leasing):
+    """``timezone`` resolves words such as "tomorrow"; ``fact_confidence``: facts are confirmed from there on (B2)."""
+
+    _lease_kind = "items"
+
+    def __init__(self, connections: ConnectionPool, *, timezone: str, fact_confidence: float) -> None:
+        self._connections = connections
+        self._timezone = timezone
+        self._fact_confidence = fact_confidence
+
+    def begin(self, *, holder: str, lease_seconds: float) -> Pass | None:
+        """None: another pass is under way."""
+        tokens = self.take(self._connections, [MEMORY], holder=holder, lease_seconds=lease_seconds)
+        return Pass(tokens[MEMORY]) if tokens else None
+
+    def due(
+        self, due: Due, *, after: TalkKey | None = None, only: Collection[UUID] | None = None, limit: int
+    ) -> list[DueTalk]:
+        """Talks to read in time order, those put off among them."""
+        given = {
+            **_given(due),
+            "after_at": None if after is None else after[0],
+            "after": None if after is None else after[1],
+            "ids": None if only is None else list(only),
+            "limit": limit,
+        }
+        return SQL.rows(self._connections, "due", DueTalk, **given)
+
+    def pending(self, due: Due) -> PendingItems:
+        found = SQL.one(self._connections, "waiting", PendingItems, **_given(due))
+        assert found is not None, "an aggregate always gives a row"
+        return found
+
+    def revive(self, due: Due) -> int:
+        """What was given up under another prompt or model is due again (P19); returns how many."""
+        return SQL.run(self._connections, "revive", prompt_version=due.prompt_version, model=due.model)
+
+    def interrupted(self, batches: Sequence[Sequence[DueTalk]]) -> frozenset[UUID]:
+        """First talks of those batches between whose talks another one with their people was read before."""
+        return frozenset(
+            batch[0].id
+            for batch in batches
+            if SQL.value(
+                self._connections,
+                "interrupted",
+                people=list(batch[0].people),
+                chat=batch[0].chat_id,
+                ids=[talk.id for talk in batch],
+                from_at=batch[0].ended_at,
+                to_at=batch[-1].ended_at,
+            )
+        )
+
+    def pages(self, source: SummaryInput, chat_id: UUID) -> Iterator[list[SourceMessage]]:
+        """All messages of a long talk."""
+        return pages_of(self._connections, source, chat_id)
+
+    @contextmanager
+    def work(self, held: Pass) -> Iterator[ItemWork]:
+        """One transaction of a pass. Raises ``PassLost``."""
+        with transaction(self._connections) as connection:
+            if not self.holds(connection, held):
+                raise PassLost
+            yield ItemWork(connection, timezone=self._timezone, fact_confidence=self._fact_confidence)
+
+    def refold(self, ids: Collection[UUID]) -> Saved:
+        """Items after a person decided something about them, and later talks of their people to compare."""
+        with transaction(self._connections) as connection:
+            return settle(connection, refold(connection, ids), after=None)
+
+
+class ItemWork:
+    """What a pass does in one transaction."""
+
+    def __init__(self, connection: Connection, *, timezone: str, fact_confidence: float) -> None:
+        self._connection = connection
+        self._timezone = timezone
+        self._fact_confidence = fact_confidence
+
+    def talks(self, talks: Sequence[DueTalk]) -> dict[UUID, SummaryInput]:
+        """Their messages and people; long ones without messages."""
+        return inputs_of(self._connection, talks, timezone=self._timezone)
+
+    def shown(self, talk: DueTalk) -> tuple[ShownItem, ...]:
+        """The items that a reading of the talk is shown: as they stood before it."""
+        given = {
+            "people": list(talk.people),
+            "chat": talk.chat_id,
+            "ended_at": talk.ended_at,
+            "id": talk.id,
+            "spoken_within": SPOKEN_WITHIN,
+            "settled_within": 2 * SETTLED_WITHIN,
+        }
+        return choose(SQL.rows(self._connection, "shown", _known, **given), talk.ended_at)
+
+    def checked(self, talks: Sequence[DueTalk]) -> None:
+        """Their readings stand: they were shown what they would be shown now."""
+        SQL.run(self._connection, "checked", ids=[talk.id for talk in talks])
+
+    def save(self, row: ReadingRow, due: Due) -> Saved:
+        """A reading, and what follows from it for items and facts."""
+        talk = row.talk.id
+        before = SQL.one(self._connection, "before", id=talk)
+        SQL.run(self._connection, "save", **_row(row, due))
+        SQL.run(self._connection, "drop_attempts", id=talk)
+        self._facts(row, set() if before is None else {*before.fact_ids})
+        named = row.reading.item_ids.union(() if before is None else before.item_ids)
+        return settle(self._connection, refold(self._connection, named), after=row.talk.key)
+
+    def forget_gone(self) -> Saved:
+        """Items of conversations that vanished, became empty or are of chats now left out."""
+        SQL.run(self._connection, "drop_unwanted")
+        return settle(self._connection, refold(self._connection, SQL.values(self._connection, "orphans")), after=None)
+
+    def fail(self, talks: Sequence[DueTalk], failure: Failure, due: Due) -> int:
+        """Record an attempt at each talk (P19), or put them off if it does not count; returns how many are given up."""
+        attempts = [talk.attempts + failure.counts for talk in talks]
+        states = ["failed" if tried >= due.attempt_limit else "waiting" for tried in attempts]
+        if failure.counts or failure.retry_after_seconds > 0:
+            SQL.run(
+                self._connection,
+                "attempt",
+                id=[talk.id for talk in talks],
+                input_hash=[talk.input_hash for talk in talks],
+                attempts=attempts,
+                deferrals=[0 if failure.counts else talk.deferrals + 1 for talk in talks],
+                state=states,
+                prompt_version=due.prompt_version,
+                model=due.model,
+                retry_after=failure.retry_after_seconds,
+                error=failure.error[:1000],
+            )
+        return states.count("failed")
+
+    def _facts(self, row: ReadingRow, stated: set[UUID]) -> None:
+        facts = [fact for fact in row.reading.facts if fact.entity_id is not None]
+        if gone := stated - {fact.id for fact in facts}:
+            SQL.run(self._connection, "drop_facts", ids=list(gone))
+        if facts:
+            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence}
+            SUMMARIES.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
+
+
+def settle(connection: Connection, folded: Folded, *, after: TalkKey | None) -> Saved:
+    """Marks what changed items mean for others: talks ``after`` that, or after the items' beginning, the newest
+    profiles, what is searched.
+    """
+    if not folded.new and not folded.changed:
+        return Saved()
+    assert folded.first_at is not None, "changed items have a beginning"
+    ended_at, interaction = after or (folded.first_at, MEMORY)
+    given = {"people": list(folded.people), "chats": list(folded.chats)}
+    unchecked = SQL.values(connection, "uncheck_later", **given, ended_at=ended_at, id=interaction)
+    touched = list(folded.interactions)
+    ITEMS.run(connection, "mark_days", ids=touched)
+    mark_newest_week(connection, touched, reason="items changed")
+    return Saved(folded.new, folded.changed, tuple(unchecked))
+
+
+def _given(due: Due) -> dict[str, Any]:
+    return {
+        "now": due.now,
+        "gap": due.gap_seconds,
+        "prompt_version": due.prompt_version,
+        "model": due.model,
+        "schema": due.schema_version,
+        "is_free": due.is_free,
+        "stale": due.stale,
+    }
+
+
+def _known(*, at: Any, importance: Any, **columns: Any) -> Known:
+    return Known(ShownItem(ref="", **columns), at, importance)
+
+
+def _row(row: ReadingRow, due: Due) -> dict[str, Any]:
+    (content,) = rows_of([row.reading])
+    return {
+        "interaction": row.talk.id,
+        "ended_at": row.talk.ended_at,
+        "input_hash": row.talk.input_hash,
+        "shown_hash": row.shown_hash,
+        "prompt_version": due.prompt_version,
+        "model": due.model,
+        "schema": due.schema_version,
+        "content": Jsonb(content),
+        "item_ids": sorted(row.reading.item_ids),
+        "quarantined": Jsonb([asdict(entry) for entry in row.dropped]),
+        "cost_usd": row.cost_usd,
+    }

@@ -1,0 +1,127 @@
+"""Which talks one question reads together, and how a long talk is read in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.items.records import ItemChange, ReadingInput, ReadItem, ShownItem, TalkReading
+from pkg_pipeline.memory.items.shown import shown_hash
+from pkg_pipeline.memory.records import Language, SummaryInput
+
+
+class Sized(Protocol):
+    """A talk to read: ``circle`` are the people whom its items concern."""
+
+    @property
+    def circle(self) -> frozenset[UUID]: ...
+    @property
+    def token_count(self) -> int: ...
+    @property
+    def message_count(self) -> int: ...
+    @property
+    def language(self) -> Language: ...
+
+
+Talk = TypeVar("Talk", bound=Sized)
+
+
+def batches(
+    talks: Iterable[Talk], *, most_tokens: int, most_talks: int, line_tokens: int = 0, alone: Callable[[Talk], bool]
+) -> list[tuple[Talk, ...]]:
+    """Consecutive talks of the same people and language in one batch; batches that share a person stand in time order.
+
+    ``line_tokens``: around each message. A talk that is ``alone``, or larger than ``most_tokens``, is its own batch.
+    """
+    done: list[tuple[Talk, ...]] = []
+    waiting: dict[frozenset[UUID], list[Talk]] = {}
+
+    def size(talk: Talk) -> int:
+        return talk.token_count + line_tokens * talk.message_count
+
+    for talk in talks:
+        same = waiting.get(talk.circle)
+        fits = (
+            same is not None
+            and not alone(talk)
+            and not alone(same[0])
+            and same[-1].language == talk.language
+            and len(same) < most_talks
+            and sum(map(size, same)) + size(talk) <= most_tokens
+        )
+        ended = [circle for circle in waiting if circle & talk.circle and not (fits and circle == talk.circle)]
+        done += [tuple(waiting.pop(circle)) for circle in ended]
+        waiting.setdefault(talk.circle, []).append(talk)
+    return done + [tuple(some) for some in waiting.values()]
+
+
+def reading_input(talks: Sequence[SummaryInput], shown: Sequence[ShownItem]) -> ReadingInput:
+    """The talks of one question, their messages numbered on over all of them."""
+    numbered: list[SummaryInput] = []
+    before = 0
+    for talk in talks:
+        messages = tuple(replace(message, number=before + at) for at, message in enumerate(talk.messages, 1))
+        numbered.append(replace(talk, messages=messages))
+        before += len(messages)
+    said = hashing.input_hash([(str(talk.interaction_id), talk.input_hash) for talk in talks], shown_hash(shown))
+    return ReadingInput(tuple(numbered), tuple(shown), talks[0].language, talks[0].timezone, said)
+
+
+def joined(parts: Sequence[TalkReading]) -> TalkReading:
+    """The reading of a talk that was read in windows."""
+    items: dict[UUID, ReadItem] = {}
+    for part in parts:
+        for item in part.items:
+            items.setdefault(item.id, item)
+    return replace(
+        parts[0],
+        items=tuple(items.values()),
+        changes=tuple(change for part in parts for change in part.changes),
+        facts=tuple({fact.id: fact for part in parts for fact in part.facts}.values()),
+    )
+
+
+def carried_on(
+    shown: Sequence[ShownItem], reading: TalkReading, people: tuple[UUID, ...] = ()
+) -> tuple[ShownItem, ...]:
+    """What the next window of a talk is shown: ``shown`` as this one left it, with its new items."""
+    last: dict[UUID, ItemChange] = {change.item_id: change for change in reading.changes}
+    replaced = {item.replaces for item in reading.items}
+    known = list(shown)
+    for item in reading.items:
+        letter = "a" if item.kind == "action_item" else "d"
+        place = 1 + sum(one.kind == item.kind for one in known)
+        known.append(_opened(item, f"{letter}{place}", people))
+    return tuple(
+        replace(one, status="superseded") if one.id in replaced else _changed(one, last.get(one.id)) for one in known
+    )
+
+
+def _opened(item: ReadItem, ref: str, people: tuple[UUID, ...]) -> ShownItem:
+    return ShownItem(
+        ref=ref,
+        id=item.id,
+        kind=item.kind,
+        status="open",
+        text=item.text,
+        owner=item.owner,
+        owner_name=item.owner_name,
+        due_date=item.due_date,
+        said_at=item.at,
+        quote=item.quote,
+        person_ids=people,
+        owner_entity_id=item.owner_entity_id,
+    )
+
+
+def _changed(one: ShownItem, change: ItemChange | None) -> ShownItem:
+    if change is None:
+        return one
+    if change.to != "renewed":
+        return replace(one, status=change.to)
+    return replace(
+        one, status="open", due_date=change.due_date or one.due_date, text=change.text or one.text, said_at=change.at
+    )

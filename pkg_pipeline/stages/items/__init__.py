@@ -1,0 +1,1 @@
+"""Readings of conversations, and the items that follow from them (B16, B17)."""

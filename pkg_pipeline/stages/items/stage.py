@@ -1,0 +1,105 @@
+"""The items hop: every completed conversation is read once, in time order, and items follow from all readings.
+
+``Items.run(billing, on_progress=…, stale=False)`` reads what is due and returns an ``ItemsReport``; ``estimate()`` says
+what that would cost, ``pending()`` what is due. Runs may be killed and repeated at any time; one at a time reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkg_pipeline.memory.records import Usage
+from pkg_pipeline.prompts import conversation_reading as prompt
+from pkg_pipeline.stages.items.free_pass import FreePass
+from pkg_pipeline.stages.items.paid_pass import BATCH_TALKS, BATCH_TOKENS, PaidPass
+from pkg_pipeline.stages.items.reading import LINE_TOKENS, TASK, PassParts
+from pkg_pipeline.stages.items.report import ItemsEstimate, ItemsReport
+from pkg_pipeline.stages.items.stores import Due, PendingItems
+from pkg_pipeline.stages.llm.ask import LlmAccess
+from pkg_pipeline.stages.llm.leased_work import Heartbeat
+from pkg_pipeline.stages.ports import Billing, Clock
+
+if TYPE_CHECKING:
+    from pkg_pipeline.adapters.postgres.items.store import PostgresItemStore
+
+PROMPT_TOKENS = 900
+"""Around the talks of a question, with what is shown."""
+
+ANSWER_TOKENS = 120
+"""For each talk of a question."""
+
+ANOTHER_RUNS = "another run reads"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """``gap_seconds`` of silence end a talk; a paid question has at most ``window_messages`` of one talk."""
+
+    store: PostgresItemStore
+    access: LlmAccess
+    clock: Clock
+    gap_seconds: float
+    window_messages: int
+    prompt_version: str = prompt.VERSION
+    schema_version: int = prompt.SCHEMA_VERSION
+
+    def pending(self) -> PendingItems:
+        """What a run would read now. Raises ``LlmMisconfigured``."""
+        return self.store.pending(self._due(stale=False, is_free=not self.access.llm().is_paid))
+
+    def estimate(self) -> ItemsEstimate:
+        """Tokens and price of all that is due. Raises ``LlmMisconfigured``."""
+        llm, waiting = self.access.llm(), self.pending()
+        text = waiting.message_tokens + waiting.messages * LINE_TOKENS
+        calls = max(-(-text // BATCH_TOKENS), -(-waiting.talks // BATCH_TALKS)) if llm.is_paid else waiting.talks
+        tokens_in = text + calls * PROMPT_TOKENS
+        tokens_out = waiting.talks * ANSWER_TOKENS
+        usd = 0.0
+        if calls and llm.is_paid:
+            usd = llm.price(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls
+        return ItemsEstimate(waiting.talks, calls, tokens_in + tokens_out, usd)
+
+    def run(
+        self, billing: Billing, *, on_progress: Callable[[ItemsReport], None] = lambda _: None, stale: bool = False
+    ) -> ItemsReport:
+        """Read what is due, oldest first. ``stale``: also what another prompt or model read, and what was given up.
+
+        A talk that is given up holds up none after it. Raises ``LlmMisconfigured``; what was read stays.
+        """
+        started, report, work = time.perf_counter(), ItemsReport(), self.access.work
+        asking = self.access.asking(TASK, billing)
+        due = self._due(stale=stale, is_free=not asking.llm.is_paid)
+        held = self.store.begin(holder=work.holder, lease_seconds=work.lease_seconds)
+        if held is None:
+            report.stop_reason = ANOTHER_RUNS
+        else:
+            try:
+                with Heartbeat(self.store, lease_seconds=work.lease_seconds) as heartbeat:
+                    heartbeat.hold([held])
+                    parts = PassParts(
+                        self.store, held, due, asking, report, on_progress, work, window_messages=self.window_messages
+                    )
+                    parts.begin()
+                    (FreePass if due.is_free else PaidPass)(parts).run()
+            finally:
+                self.store.release([held])
+        report.left = self.store.pending(replace(due, stale=False)).talks
+        if asking.run.stop_reason is not None:
+            report.stop_reason, report.rest_seconds = asking.run.stop_reason, asking.run.rest_seconds
+        report.seconds = time.perf_counter() - started
+        return report
+
+    def _due(self, *, stale: bool, is_free: bool) -> Due:
+        return Due(
+            now=self.clock.now(),
+            gap_seconds=self.gap_seconds,
+            prompt_version=self.prompt_version,
+            model=self.access.model,
+            schema_version=self.schema_version,
+            is_free=is_free,
+            attempt_limit=self.access.work.attempt_limit,
+            stale=stale,
+        )
