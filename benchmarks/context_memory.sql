@@ -40,19 +40,29 @@ INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, promp
 SELECT md5('summary ' || id)::uuid, id, 'completed', 'h', 'p', 'offline', 'ru',
        %(summary)s::text || ' ' || k || '.' || j, ARRAY[j || '.0', j || '.1'], 10, 300, 80, 3.75, 0, 0.1
 FROM talk WHERE started_at < %(now)s::timestamptz - interval '8 days' AND j %% 20 <> 7;
-INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, decided_on, importance, description,
-                           quote, message_ids)
-SELECT md5('decision ' || t.id)::uuid, md5('entity ' || k)::uuid, t.id, s.id, 'decision', t.started_at + interval '27 minutes',
-       t.started_at::date, CASE WHEN j %% 10 = 0 THEN 'high' WHEN j %% 10 < 7 THEN 'medium' ELSE 'low' END,
-       'Договорились о поставке номер ' || j, 'q', ARRAY[j || '.3']
-FROM talk t JOIN interaction_summaries s ON s.interaction_id = t.id;
-INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, owner, status, due_date, closed_at,
-                           description, quote, message_ids)
-SELECT md5('action ' || t.id)::uuid, md5('entity ' || k)::uuid, t.id, s.id, 'action_item', t.started_at + interval '27 minutes',
-       CASE WHEN j %% 2 = 0 THEN 'self' ELSE 'them' END, CASE WHEN j %% 9 = 0 THEN 'open' ELSE 'closed' END,
-       t.started_at::date + 14, CASE WHEN j %% 9 = 0 THEN NULL ELSE t.started_at::date + 10 END,
-       'Отправить документы по поставке ' || j, 'q', ARRAY[j || '.4']
-FROM talk t JOIN interaction_summaries s ON s.interaction_id = t.id;
+INSERT INTO items (id, kind, status, text, owner, due_date, importance, probability, chat_id, interaction_id, quote,
+                   message_ids, first_at, last_at, settled_at)
+SELECT md5('decision ' || t.id)::uuid, 'decision', 'open', 'Договорились о поставке номер ' || j, 'both', NULL,
+       CASE WHEN j %% 10 = 0 THEN 'high' WHEN j %% 10 < 7 THEN 'medium' ELSE 'low' END, 1, chat_id, id, 'q',
+       ARRAY[j || '.3'], t.started_at + interval '27 minutes', t.started_at + interval '27 minutes', NULL
+FROM talk t WHERE started_at < %(now)s::timestamptz - interval '8 days';
+INSERT INTO items (id, kind, status, text, owner, due_date, importance, probability, chat_id, interaction_id, quote,
+                   message_ids, first_at, last_at, settled_at)
+SELECT md5('action ' || t.id)::uuid, 'action_item', CASE WHEN j %% 9 = 0 THEN 'open' ELSE 'done' END,
+       'Отправить документы по поставке ' || j, CASE WHEN j %% 2 = 0 THEN 'self' ELSE 'them' END, t.started_at::date + 14,
+       'medium', 1, chat_id, id, 'q', ARRAY[j || '.4'], t.started_at + interval '27 minutes',
+       t.started_at + CASE WHEN j %% 9 = 0 THEN interval '27 minutes' ELSE interval '10 days' END,
+       CASE WHEN j %% 9 = 0 THEN NULL ELSE t.started_at + interval '10 days' END
+FROM talk t WHERE started_at < %(now)s::timestamptz - interval '8 days';
+INSERT INTO item_people (item_id, entity_id)
+SELECT md5(kind || id)::uuid, md5('entity ' || k)::uuid FROM talk, unnest(ARRAY['decision ', 'action ']) AS kind
+WHERE started_at < %(now)s::timestamptz - interval '8 days';
+INSERT INTO item_states (item_id, place, at, event, status, text, owner, due_date, probability, decided_by, chat_id, quote,
+                         message_ids)
+SELECT i.id, s.place, CASE s.place WHEN 0 THEN i.first_at ELSE i.last_at END, CASE s.place WHEN 0 THEN 'opened' ELSE 'done' END,
+       CASE s.place WHEN 0 THEN 'open' ELSE i.status END, i.text, i.owner, i.due_date, 1, 'memory', i.chat_id, i.quote,
+       i.message_ids
+FROM items i, generate_series(0, CASE WHEN i.settled_at IS NULL THEN 0 ELSE 1 END) AS s (place);
 INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, valid_from, quote, message_ids)
 SELECT md5('fact ' || k || kind)::uuid, md5('entity ' || k)::uuid, kind, kind || ' of ' || k, 1, 'confirmed',
        %(now)s::timestamptz - interval '300 days', 'q', ARRAY['0.0']

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
+from uuid import UUID
 
 import pandas as pd
 import psycopg
@@ -23,13 +24,31 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.reads.entities import EntityNotFound
 from pkg_pipeline.wiring import Memory, open_memory
 from pkg_pipeline_tests.conftest import REPOSITORY
-from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
+from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said, made_id
 from pkg_pipeline_tests.stages.profiles.profile_rows import key_decision, milestone, profile
 from pkg_pipeline_tests.stages.reads.context_memory import NOW
 
 OLD, LATER = datetime(2026, 1, 10, 22, 30, tzinfo=UTC), datetime(2026, 2, 3, 9, tzinfo=UTC)
 WEEK = date(2026, 2, 1)
 STORED = [name for name in tables() if name != "recall"]
+
+
+def stated(
+    build: MemoryBuilder, talk: UUID, text: str, about: list[str], message_ids: list[str], **values: Any
+) -> None:
+    """An item of the talk's summary."""
+    for name in about:
+        build.connection.execute(
+            "INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, at, kind, description, quote,"
+            " message_ids) SELECT %s, %s, i.id, s.id, i.ended_at, %s, %s, '', %s FROM interactions i"
+            " JOIN interaction_summaries s ON s.interaction_id = i.id WHERE i.id = %s",
+            (made_id("item", talk, text), build.people[name], values["kind"], text, message_ids, talk),
+        )
+        for column, value in values.items():
+            build.connection.execute(
+                f"UPDATE summary_items SET {column} = %s WHERE item_id = %s",  # type: ignore[arg-type]
+                (value, made_id("item", talk, text)),
+            )
 
 
 @pytest.fixture
@@ -59,9 +78,11 @@ def told(memory: Memory) -> Iterator[MemoryBuilder]:
         talk, "They agreed on the shelves.", message_ids=ids[:2], tone="positive", key_points=["shelves", "price"],
         decisions=listed, action_items=[], important_messages=important,
     )  # fmt: skip
-    build.decision(talk, "Shelves for 300 EUR", about=["Anna", "Bob"], day=date(2026, 1, 10), message_ids=ids[1:2])
-    build.decision(talk, "Never said", about=["Anna"], withheld=True)
-    build.action(talk, "Bring them", about=["Anna"], owner="self", due=date(2026, 3, 1), message_ids=ids[:1])
+    decided = {"kind": "decision", "importance": "high"}
+    stated(build, talk, "Shelves for 300 EUR", ["Anna", "Bob"], ids[1:2], decided_on=date(2026, 1, 10), **decided)
+    stated(build, talk, "Never said", ["Anna"], [], is_withheld=True, **decided)
+    due = {"kind": "action_item", "status": "open", "owner": "self", "due_date": date(2026, 3, 1)}
+    stated(build, talk, "Bring them", ["Anna"], ids[:1], **due)
     told = [Said("Bob", "Lunch?"), Said("Anna", "Yes."), Said("Bob", "At noon.")]
     group = build.conversation("team", LATER, told, belongs={"Anna": [0, 1], "Bob": [0, 2]})
     build.summary(group, "They had lunch.")

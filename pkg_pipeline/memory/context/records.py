@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from pkg_pipeline.memory.items.records import Importance, ItemOwner, ItemStatus
 from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
 from pkg_pipeline.memory.recall.records import Ranked
-from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Owner, Tier
+from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Tier
 
 TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 """The fixed order of sections and of precedence."""
 
 ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
 Reason = Literal["budget", "limit", "withheld", "shortened", "more"]
-Mark = Literal["unsummarised", "stale", "shortened", "overdue"]
+Mark = Literal["unsummarised", "stale", "shortened", "overdue", "perhaps_done", "lapsed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +66,35 @@ class KnownFact:
     message_ids: tuple[str, ...]
 
 
+class Former(NamedTuple):
+    """The decision that a later one superseded, and when it was made."""
+
+    text: str
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """A decision or an open action item. ``at``: end of its interaction. ``is_withheld``: rests on a deleted message
-    (P29).
+    """A decision in force or an action item that is not settled, as it stood then (B16, B17).
+
+    ``first_at``: when it was said first; ``at``: when it was last spoken of, ``quote`` the words then. ``status``:
+    never settled ones. ``is_withheld``: rests on a deleted message (P29).
     """
 
     id: UUID
     kind: Literal["decision", "action_item"]
+    status: ItemStatus
     interaction_id: UUID
+    first_at: datetime
     at: datetime
-    description: str
+    text: str
+    quote: str
     message_ids: tuple[str, ...]
-    importance: Literal["high", "medium", "low"] | None = None
-    decided_on: date | None = None
-    owner: Owner | None = None
+    importance: Importance
+    owner: ItemOwner = "them"
     owner_name: str | None = None
     due_date: date | None = None
+    former: Former | None = None
     is_withheld: bool = False
 
 

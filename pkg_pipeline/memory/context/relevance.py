@@ -78,4 +78,4 @@ def _line(one: Candidate, renderer: LineRenderer) -> Line | None:
         label = renderer.words.label(one.source)
         said, identity = f"{when} {label}{renderer.words.colon}{text}", str(one.subject_id or one.id)
     headings = renderer.under("relevant", renderer.words.relevant)
-    return Line(kind, identity, said, one.at, one.message_ids, (one.at.timestamp(), one.no), headings)
+    return Line("relevant", kind, identity, said, one.at, one.message_ids, (one.at.timestamp(), one.no), headings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Literal, get_args
 
 from pkg_pipeline.memory.context.records import (
     BlockRules,
@@ -24,19 +25,28 @@ from pkg_pipeline.memory.text.marks import named, quoted
 from pkg_pipeline.memory.text.phrases import Phrases, clock, source_name
 
 Place = tuple[float, ...]
+Headings = tuple[tuple[str, str], ...]
+
+Section = Literal["relationship", "permanent", "open", "hot", "warm", "decisions", "lapsed", "relevant"]
+
+SECTIONS: tuple[Section, ...] = get_args(Section)
+"""The order in which they are printed."""
+
+MOST_QUOTED_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One printable item. ``headings`` outermost first, each with a key and its text."""
+    """One printable item. ``headings`` outermost first, each with a key and its text; ``place`` within its section."""
 
+    section: Section
     kind: ItemKind
     id: str
     text: str
     at: datetime
     message_ids: tuple[str, ...]
     place: Place
-    headings: tuple[tuple[str, str], ...]
+    headings: Headings
     marks: tuple[Mark, ...] = ()
     says: str = ""
 
@@ -102,26 +112,34 @@ class LineRenderer:
         )
         is_named = message.chat.kind != "direct" or self.names_dialogs
         chat = self.chat(message.chat) if is_named else ""
-        return self._message(message, when=clock(sent), chat=chat, place=(order,), headings=headings)
+        return self._message(message, "hot", when=clock(sent), chat=chat, place=(order,), headings=headings)
 
     def excerpt(self, message: HeardMessage, within: Unsummarised, *, place: Place) -> Line | None:
         """A message printed instead of a summary that does not exist yet (P33)."""
+        return self._of_talk(message, within, place, self.within(within), ("unsummarised",))
+
+    def _of_talk(
+        self,
+        message: HeardMessage,
+        talk: PastSummary | Unsummarised,
+        place: Place,
+        headings: Headings,
+        marks: tuple[Mark, ...] = (),
+    ) -> Line | None:
         sent = self.local(message.sent_at)
-        same_day = sent.date() == self.local(within.started_at).date()
+        same_day = sent.date() == self.local(talk.started_at).date()
         when = clock(sent) if same_day else f"{self.day(sent.date())} {clock(sent)}"
-        headings = self._conversation(
-            within.started_at, within.chat, str(within.interaction_id), self.words.unsummarised
-        )
-        return self._message(message, when=when, chat="", place=place, headings=headings, marks=("unsummarised",))
+        return self._message(message, "warm", when=when, chat="", place=place, headings=headings, marks=marks)
 
     def _message(
         self,
         message: HeardMessage,
+        section: Section,
         *,
         when: str,
         chat: str,
         place: Place,
-        headings: tuple[tuple[str, str], ...],
+        headings: Headings,
         marks: tuple[Mark, ...] = (),
     ) -> Line | None:
         text = one_line(message.text)
@@ -132,7 +150,7 @@ class LineRenderer:
             marks = with_mark(marks, "shortened")
         speaker = self.words.me if message.is_self else named(message.speaker or "") or self.words.unknown
         line = f"{when} {speaker}{self.bracket(chat)}{self.words.colon}{text}"
-        return Line("message", message.id, line, message.sent_at, (message.id,), place, headings, marks)
+        return Line(section, "message", message.id, line, message.sent_at, (message.id,), place, headings, marks)
 
     def chat(self, chat: ContextChat) -> str:
         """A group's title, or a dialog's service name."""
@@ -145,22 +163,17 @@ class LineRenderer:
         if not text:
             return None
         marks: tuple[Mark, ...] = ("stale",) if summary.is_stale else ()
-        return Line(
-            "summary", str(summary.id), text, summary.ended_at, summary.message_ids, place, self.within(summary), marks
-        )
+        place_and_marks = (place, self.within(summary), marks)
+        return Line("warm", "summary", str(summary.id), text, summary.ended_at, summary.message_ids, *place_and_marks)
 
-    def within(self, summary: PastSummary) -> tuple[tuple[str, str], ...]:
-        """The headings of a summarised conversation, for its summary and items."""
-        note = self.words.stale if summary.is_stale else ""
-        return self._conversation(summary.started_at, summary.chat, str(summary.interaction_id), note)
-
-    def _conversation(
-        self, started_at: datetime, chat: ContextChat, key: str, note: str
-    ) -> tuple[tuple[str, str], ...]:
-        started = self.local(started_at)
+    def within(self, talk: PastSummary | Unsummarised) -> Headings:
+        """The headings of a conversation, for what is told of it."""
+        is_told = isinstance(talk, PastSummary)
+        note = "" if is_told and not talk.is_stale else self.words.stale if is_told else self.words.unsummarised
+        started = self.local(talk.started_at)
         when = f"{self.day(started.date())}{self.words.comma}{clock(started)}"
-        title = f"### {when} · {self.chat(chat)}{self.bracket(note)}\n"
-        return (("warm", f"## {self.words.warm}\n"), (f"warm {key}", title))
+        title = f"### {when} · {self.chat(talk.chat)}{self.bracket(note)}\n"
+        return (("warm", f"## {self.words.warm}\n"), (f"warm {talk.interaction_id}", title))
 
     def fact(self, fact: KnownFact, *, order: int) -> Line:
         name = named(self.words.fact_name(fact.fact_type))
@@ -168,25 +181,53 @@ class LineRenderer:
         headings = (("permanent", f"## {self.words.permanent}\n"),)
         # equal facts learnt twice share a key; the newest comes first
         says = f"fact:{text}".casefold()
-        return Line("fact", str(fact.id), text, fact.at, fact.message_ids, (order,), headings, says=says)
+        return Line("permanent", "fact", str(fact.id), text, fact.at, fact.message_ids, (order,), headings, says=says)
 
-    def decision(self, item: KnownItem, *, place: Place, headings: tuple[tuple[str, str], ...]) -> Line:
-        decided = self.day(item.decided_on or self.local(item.at).date())
-        text = f"{self.words.decided}{self.bracket(decided)}{self.words.colon}{one_line(item.description)}"
-        return Line("decision", str(item.id), text, item.at, item.message_ids, place, headings)
+    def decision(self, item: KnownItem, *, section: Section, place: Place, headings: Headings) -> Line:
+        """A decision in force; in brackets the one before it on the same matter (B17)."""
+        decided = self.day(self.local(item.first_at).date())
+        former = ""
+        if item.former is not None:
+            made = self.day(self.local(item.former.at).date())
+            former = self.bracket(self.words.former.format(text=one_line(item.former.text).rstrip(" .。"), date=made))
+        text = f"{self.words.decided}{self.bracket(decided)}{self.words.colon}{one_line(item.text)}{former}"
+        return Line(section, "decision", str(item.id), text, item.first_at, item.message_ids, place, headings)
 
-    def action(self, item: KnownItem, *, place: Place, headings: tuple[tuple[str, str], ...]) -> Line:
-        """An open action item: owner, due date, whether overdue (P3)."""
-        late = is_overdue(item, self.rules.today)
-        due = ""
-        if item.due_date:
-            due = (self.words.overdue if late else self.words.due).format(date=self.day(item.due_date))
-        who = self.words.owner(item.owner, name=named(item.owner_name or self.entity.name))
-        text = f"{self.words.to_do}{self.bracket(who, due)}{self.words.colon}{one_line(item.description)}"
-        marks: tuple[Mark, ...] = ("overdue",) if late else ()
-        return Line("action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
+    def action(self, item: KnownItem, *, order: int) -> Line:
+        """An action item that is not settled (P3, B16): who owes it, since when, until when; overdue only if open."""
+        words, today = self.words, self.rules.today
+        marks: tuple[Mark, ...] = ()
+        title, due, said = words.to_do, words.due, ""
+        section: Section = "open"
+        if item.status == "perhaps_done":
+            marks = ("perhaps_done",)
+            title, said = words.perhaps_done, self.bracket(self._quoted(item))
+        elif item.status == "lapsed":
+            marks = ("lapsed",)
+            due, section = words.was_due, "lapsed"
+        elif item.due_date is not None and item.due_date < today:
+            marks = ("overdue",)
+            due = words.overdue
+        until = due.format(date=self.day(item.due_date)) if item.due_date else ""
+        since = words.since.format(date=self.day(self.local(item.first_at).date()))
+        text = f"{title}{self.bracket(self._owner(item), since, until)}{words.colon}{one_line(item.text)}{said}"
+        headings = self.under(section, words.open_items if section == "open" else words.lapsed)
+        place = (float(item.status == "perhaps_done"), order)
+        return Line(section, "action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
 
-    def profile(self, profile: KnownProfile, *, place: Place) -> Line | None:
+    def _owner(self, item: KnownItem) -> str:
+        default = self.words.unknown if item.owner == "other" else self.entity.name
+        return self.words.owner(item.owner, name=named(item.owner_name or default))
+
+    def _quoted(self, item: KnownItem) -> str:
+        """The words that suggest the present state, and their day."""
+        quote = quoted(one_line(item.quote))
+        if len(quote) > MOST_QUOTED_CHARS:
+            quote = quote[: MOST_QUOTED_CHARS - 1].rstrip() + ELLIPSIS
+        said = self.day(self.local(item.at).date())
+        return self.words.said.format(date=said, quote=quote) if quote else said
+
+    def profile(self, profile: KnownProfile) -> Line | None:
         """Relationship type, frequency and summary (P3); marked where stale."""
         summary = one_line(profile.summary)
         if not summary:
@@ -195,34 +236,29 @@ class LineRenderer:
         often = self.words.frequency(profile.frequency)
         text = f"{kind[0].upper()}{kind[1:]}{self.words.comma}{often}{self.words.colon}{summary}"
         marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
-        headings = self.relationship(profile)
-        return Line("profile", str(profile.id), text, profile.as_of, profile.message_ids, place, headings, marks)
+        where = ((0,), self.relationship(profile), marks)
+        return Line("relationship", "profile", str(profile.id), text, profile.as_of, profile.message_ids, *where)
 
-    def milestone(self, one: KnownMilestone, profile: KnownProfile, *, place: Place) -> Line | None:
+    def milestone(self, one: KnownMilestone, profile: KnownProfile) -> Line | None:
         title = one_line(one.title)
         if not title:
             return None
         text = f"{self.day(one.day)}{self.words.colon}{title}"
         marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
         at = datetime.combine(one.day, time(), self.rules.zone).astimezone(UTC)
-        headings = self.relationship(profile)
-        return Line("milestone", one.id, text, at, one.message_ids, place, headings, marks)
+        where = ((1, one.day.toordinal()), self.relationship(profile), marks)
+        return Line("relationship", "milestone", one.id, text, at, one.message_ids, *where)
 
-    def relationship(self, profile: KnownProfile) -> tuple[tuple[str, str], ...]:
+    def relationship(self, profile: KnownProfile) -> Headings:
         """The heading of a profile: its date, and whether it is being renewed."""
         last = self.local(profile.as_of - timedelta(microseconds=1)).date()
         title = self.words.relationship.format(date=self.day(last))
         note = self.bracket(self.words.stale) if profile.is_stale else ""
         return (("relationship", f"## {title}{note}\n"),)
 
-    def under(self, section: str, title: str) -> tuple[tuple[str, str], ...]:
+    def under(self, section: str, title: str) -> Headings:
         return ((section, f"## {title}\n"),)
 
 
 def with_mark(marks: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
     return marks if mark in marks else (*marks, mark)
-
-
-def is_overdue(item: KnownItem, today: date) -> bool:
-    """Due before today, in the reader's time zone."""
-    return item.due_date is not None and item.due_date < today

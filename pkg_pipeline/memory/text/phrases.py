@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
 
+from pkg_pipeline.memory.items.records import ItemOwner
 from pkg_pipeline.memory.languages import COMMON, LANGUAGES, table
-from pkg_pipeline.memory.records import Language, Owner
+from pkg_pipeline.memory.records import Language
 
 
 class Phrases:
@@ -46,9 +47,9 @@ class Phrases:
             return self.today
         return self.yesterday if days == 1 else self.days_ago.format(days=self.number(days))
 
-    def owner(self, value: Owner | None, *, name: str) -> str:
-        """The owner of an item; ``name`` stands for "them"."""
-        return {"self": self.me, "both": self.both}.get(value or "", name)
+    def owner(self, value: ItemOwner, *, name: str) -> str:
+        """The owner of an item; ``name`` stands for anybody but me."""
+        return {"self": self.me, "both": self.both}.get(value, name)
 
     def label(self, source: str) -> str:
         return self._data["labels"][source]
@@ -60,8 +61,11 @@ class Phrases:
         return self._data["frequencies"][value]
 
     def fact_name(self, fact_type: str) -> str:
-        """The fact type's name; an unknown one as extracted."""
-        return self._data.get("facts", {}).get(fact_type.casefold(), fact_type)
+        """The fact type's name; of a compound key that of its last part known; else as extracted, in words."""
+        names: Mapping[str, str] = self._data["facts"]
+        parts = fact_type.casefold().replace("-", "_").replace(" ", "_").split("_")
+        tails = ("_".join(parts[start:]) for start in range(len(parts)))
+        return next((names[tail] for tail in tails if tail in names), fact_type.replace("_", " "))
 
 
 @cache
@@ -81,6 +85,7 @@ def marks() -> list[str]:
             words.unknown,
             words.decided,
             words.to_do,
+            words.perhaps_done,
         ]
     return found
 

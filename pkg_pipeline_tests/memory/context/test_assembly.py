@@ -19,6 +19,7 @@ from pkg_pipeline.memory.context.records import (
     BlockRules,
     ContextEntity,
     ContextRows,
+    Former,
     HeardMessage,
     KnownFact,
     KnownItem,
@@ -125,13 +126,17 @@ def memories(draw: st.DrawFn) -> ContextRows:
         KnownItem(
             id=UUID(int=300 + number),
             kind=draw(st.sampled_from(["decision", "action_item"])),
+            status=draw(st.sampled_from(["open", "perhaps_done", "lapsed"])),
             interaction_id=draw(st.sampled_from([*talks, UUID(int=99)])),
-            at=NOW - timedelta(days=draw(st.integers(0, 200))),
-            description=draw(said),
+            first_at=NOW - timedelta(days=200),
+            at=NOW - timedelta(days=draw(st.integers(0, 50))),
+            text=draw(said),
+            quote=draw(said),
             message_ids=(),
             importance=draw(st.sampled_from(["high", "medium", "low"])),
-            owner=draw(st.sampled_from(["self", "them", "both"])),
+            owner=draw(st.sampled_from(["self", "them", "both", "other"])),
             due_date=draw(st.sampled_from([None, date(2026, 3, 1)])),
+            former=draw(st.sampled_from([None, Former(draw(said), NOW - timedelta(days=300))])),
             is_withheld=draw(st.booleans()),
         )
         for number in range(draw(st.integers(0, 8)))
@@ -146,7 +151,7 @@ def memories(draw: st.DrawFn) -> ContextRows:
             KnownMilestone(
                 id=f"m{number}",
                 day=date(2026, 1, 1 + number),
-                title=draw(st.sampled_from([draw(said), *(item.description for item in items)])),
+                title=draw(st.sampled_from([draw(said), *(item.text for item in items)])),
                 importance=draw(st.sampled_from(["high", "medium"])),
                 message_ids=("y",),
             )
@@ -283,6 +288,10 @@ def test_dates_and_numbers_read_as_in_the_language(
     assert printed.ago(moment, date(2026, 3, 15)) == ago
 
 
-def test_usual_facts_are_named_in_the_language_and_others_as_they_are() -> None:
-    named = [phrases(language).fact_name(kind) for kind in ("Birthday", "shoe size") for language in LANGUAGES]
-    assert named == ["Birthday", "день рождения", "生日", "shoe size", "shoe size", "shoe size"]
+def test_facts_are_named_in_the_language_and_unknown_ones_as_they_are() -> None:
+    kinds = ("Birthday", "billing_email", "second_phone", "shoe_size")
+    assert {language: [phrases(language).fact_name(kind) for kind in kinds] for language in LANGUAGES} == {
+        "en": ["birthday", "e-mail for invoices", "phone", "shoe size"],
+        "ru": ["день рождения", "почта для счетов", "телефон", "shoe size"],
+        "zh": ["生日", "账单邮箱", "电话", "shoe size"],
+    }

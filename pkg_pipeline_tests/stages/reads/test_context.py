@@ -63,13 +63,13 @@ def test_an_edited_message_reads_as_it_did_then(memory: Remembered) -> None:
 
 
 def test_an_item_closed_later_was_open_then(memory: Remembered) -> None:
-    talk = memory.build.conversation("Anna", NOW - days(200), [Said("Anna", "a")])
-    memory.build.summary(talk, "Talk.")
-    memory.build.action(talk, "Send it", about=["Anna"], due=date(2026, 2, 1), closed_at=date(2026, 2, 10))
+    talk = memory.build.conversation("Anna", NOW - days(60), [Said("Anna", "a")])
+    item = memory.build.action(talk, "Send it", about=["Anna"], due=date(2026, 2, 1))
+    memory.build.state(item, "done", NOW - days(33))
     assert tier(memory.ask(), "cold") == []
     assert [item["marks"] for item in items(memory.ask(as_of=NOW - days(34)), "cold")] == [["overdue"]]
-    assert tier(memory.ask(as_of=NOW - days(33)), "cold") == [], "closed on the tenth, asked on the tenth"
-    assert tier(memory.ask(as_of=NOW - days(201)), "cold") == []
+    assert tier(memory.ask(as_of=NOW - days(33)), "cold") == []
+    assert tier(memory.ask(as_of=NOW - days(61)), "cold") == []
 
 
 def test_figures_are_those_of_then(memory: Remembered) -> None:
@@ -148,15 +148,17 @@ def test_everything_known_is_printed_or_named(memory: Remembered) -> None:
 
 def test_left_out_is_bounded_and_says_how_many_more_there_are(memory: Remembered) -> None:
     for ago in range(1, 62):
-        talk = memory.build.conversation("Anna", NOW - days(8) - timedelta(hours=ago * 8), [Said("Anna", "x")])
-        memory.build.summary(talk, f"Talk {ago}")
+        said = [Said("Anna", "important", 1, score=0.5)]
+        talk = memory.build.conversation("Anna", NOW - days(8) - timedelta(hours=ago * 8), said)
+        if ago <= 50:
+            memory.build.summary(talk, f"Talk {ago}")
         for importance in ("high", "medium", "low"):
             memory.build.decision(talk, importance, about=["Anna"], importance=importance)
         memory.build.action(talk, "to do", about=["Anna"])
     answer = memory.ask(max_tokens=5)
-    # read: 61 high, 60 medium, 60 low decisions, 61 open items and 11 summaries, all left out; 200 are named
+    # read: 61 high, 40 medium, 20 low decisions, 60 items, 11 summaries, 10 excerpts of 11 talks; 200 are named
     assert len(answer["left_out"]) == 201
-    assert answer["left_out"][-1] == {"kind": "more", "id": None, "reason": "more", "count": 53}
+    assert answer["left_out"][-1] == {"kind": "more", "id": None, "reason": "more", "count": 3}
     assert reasons(memory.ask(max_tokens=100_000))
 
 

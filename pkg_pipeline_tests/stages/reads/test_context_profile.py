@@ -21,8 +21,9 @@ def test_a_relationship_stands_before_what_is_open_and_what_was_decided(memory: 
     build = memory.build
     talk = build.conversation("Anna", NOW - days(200), [Said("Anna", "moved"), Said("Me", "ok", 1)])
     build.summary(talk, "Anna moved.", message_ids=["202508271200-0", "202508271200-1"])
-    build.action(talk, "return the drill", about=["Anna"], due=date(2026, 1, 5))
-    build.decision(talk, "meet on Sundays", about=["Anna"], importance="medium", day=date(2025, 8, 27))
+    recent = build.conversation("Anna", NOW - days(20), [Said("Anna", "the drill")])
+    build.action(recent, "return the drill", about=["Anna"], due=date(2026, 3, 5))
+    build.decision(talk, "meet on Sundays", about=["Anna"], importance="medium")
     identity = profile(
         build,
         "Anna",
@@ -38,7 +39,7 @@ def test_a_relationship_stands_before_what_is_open_and_what_was_decided(memory: 
         "Friend, in touch about weekly: Anna is an old friend.",
         "1 May 2024: Met at work",
         "27 August 2025: Moved to the coast",
-        "To do (Anna, OVERDUE, was due 5 January 2026): return the drill",
+        "To do (Anna, since 23 February 2026, OVERDUE, was due 5 March 2026): return the drill",
         "Decided (27 August 2025): meet on Sundays",
     ]
     assert "## Relationship, as of 7 March 2026\n- Friend" in answer["text"]
@@ -90,7 +91,7 @@ def test_a_milestone_that_repeats_a_decision_is_said_once_and_a_withheld_one_not
     build = memory.build
     talk = build.conversation("Anna", NOW - days(120), [Said("Anna", "deal")])
     build.summary(talk, "They made a deal.")
-    build.decision(talk, "Rent is 900 from June.", about=["Anna"], day=date(2025, 11, 15))
+    build.decision(talk, "Rent is 900 from June.", about=["Anna"])
     build.decision(talk, "Sell the boat", about=["Anna"], withheld=True)
     profile(
         build,
@@ -146,7 +147,7 @@ def test_a_tight_budget_keeps_the_relationship_and_what_is_overdue_and_names_the
     build = memory.build
     talk = build.conversation("Anna", NOW - days(1), [Said("Anna", "word " * 60, n) for n in range(40)])
     build.summary(talk, "Many words.")
-    build.action(talk, "return the drill", about=["Anna"], due=date(2026, 1, 5))
+    build.action(talk, "return the drill", about=["Anna"], due=date(2026, 3, 5))
     marks = [milestone(MARCH_1 - days(n), f"Turning point number {n} of many in these years") for n in range(30)]
     identity = profile(build, "Anna", MARCH_8, "Friend of many years. " * 12, milestones=marks)
     answer = memory.ask(max_tokens=1200)

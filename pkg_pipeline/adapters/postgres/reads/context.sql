@@ -1,6 +1,6 @@
 -- An entity's context: one statement, one row of JSON, one snapshot. Every part is an index range cut by LIMIT before
 -- joins, so that its cost is independent of what is stored. Fixed limits are literals for the planner: 200 rows of a range
--- with unservable ones, 60 items of a kind (more than any budget prints), the newest 100 messages of an interaction for 20
+-- with unservable ones, at most 61 items of a kind (more than any budget prints), the newest 100 messages of an interaction for 20
 -- excerpts. hot_from = as_of - hot_days; warm_from = as_of - warm_days.
 
 -- name: context
@@ -117,49 +117,69 @@ texts AS (
         ORDER BY r.edited_at DESC LIMIT 1
     ) AS past ON true
 ),
--- P4 and the decisions of warm and cold; at is the end of the interaction
+-- P4, P9, B17: decisions in force then, by when they were said first
 decisions AS (
-    (SELECT *, 'high' AS band FROM summary_items
-     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'high' AND at <= %(as_of)s
-     ORDER BY at DESC LIMIT 61)
+    (SELECT item_id, 'high' AS band FROM item_people
+     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'high' AND first_at <= %(as_of)s
+       AND (settled_at IS NULL OR settled_at > %(as_of)s)
+     ORDER BY first_at DESC LIMIT 61)
     UNION ALL
-    (SELECT *, 'medium' FROM summary_items
+    (SELECT item_id, 'medium' FROM item_people
      WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium'
-       AND at <= %(hot_from)s AND at >= %(warm_from)s
-     ORDER BY at DESC LIMIT 60)
+       AND first_at <= %(hot_from)s AND first_at >= %(warm_from)s
+       AND (settled_at IS NULL OR settled_at > %(as_of)s)
+     ORDER BY first_at DESC LIMIT 40)
     UNION ALL
-    (SELECT *, 'low' FROM summary_items
+    (SELECT item_id, 'low' FROM item_people
      WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'low'
-       AND at <= %(hot_from)s AND at >= %(warm_from)s
-     ORDER BY at DESC LIMIT 60)
+       AND first_at <= %(hot_from)s AND first_at >= %(warm_from)s
+       AND (settled_at IS NULL OR settled_at > %(as_of)s)
+     ORDER BY first_at DESC LIMIT 20)
     UNION ALL
-    (SELECT *, 'old' FROM summary_items
-     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium' AND at < %(warm_from)s
-     ORDER BY at DESC LIMIT 20)
+    (SELECT item_id, 'old' FROM item_people
+     WHERE entity_id = %(entity)s AND kind = 'decision' AND importance = 'medium' AND first_at < %(warm_from)s
+       AND (settled_at IS NULL OR settled_at > %(as_of)s)
+     ORDER BY first_at DESC LIMIT 20)
 ),
--- P3, P9: items open then, even if closed later
-open_items AS (
-    SELECT * FROM (
-        (SELECT * FROM (
-            SELECT * FROM summary_items
-            WHERE entity_id = %(entity)s AND kind = 'action_item' AND status = 'open'
-            ORDER BY due_date, at DESC LIMIT 200
-         ) AS now_open WHERE at <= %(as_of)s LIMIT 61)
-        UNION ALL
-        (SELECT * FROM (
-            SELECT * FROM summary_items
-            WHERE entity_id = %(entity)s AND kind = 'action_item' AND status = 'closed' AND closed_at > %(today)s
-            ORDER BY closed_at LIMIT 200
-         ) AS closed_since WHERE at <= %(as_of)s LIMIT 60)
+-- P3, P9, B16: what was not settled then: spoken of last, due soonest, settled since
+unsettled AS (
+    SELECT item_id FROM (
+        (SELECT item_id FROM item_people
+         WHERE entity_id = %(entity)s AND kind = 'action_item' AND settled_at IS NULL AND first_at <= %(as_of)s
+         ORDER BY last_at DESC LIMIT 60)
+        UNION
+        (SELECT item_id FROM item_people
+         WHERE entity_id = %(entity)s AND kind = 'action_item' AND settled_at IS NULL AND first_at <= %(as_of)s
+           AND due_date >= %(today)s::date - 30
+         ORDER BY due_date LIMIT 30)
+        UNION
+        (SELECT item_id FROM item_people
+         WHERE entity_id = %(entity)s AND kind = 'action_item' AND settled_at > %(as_of)s AND first_at <= %(as_of)s
+         ORDER BY settled_at LIMIT 40)
     ) AS then_open
-    ORDER BY due_date, at DESC, item_id LIMIT 61
+    LIMIT 100
 ),
+-- each as it was then, by its newest state that rests on no deleted message; of a decision also the one before
 items AS (
-    SELECT x.item_id, x.kind, x.interaction_id, x.at, x.description, x.importance, x.decided_on, x.owner, o.name AS owner_name,
-           x.due_date, x.is_withheld, x.message_ids, i.chat_id, x.band
-    FROM (SELECT * FROM decisions UNION ALL SELECT *, 'open' FROM open_items) AS x
-    LEFT JOIN interactions i ON i.id = x.interaction_id
-    LEFT JOIN entities o ON o.id = x.owner_entity_id
+    SELECT i.id, i.kind, x.band, i.interaction_id, i.importance, i.first_at, i.chat_id, i.message_ids, i.is_withheld,
+           coalesce(s.at, i.first_at) AS at, coalesce(s.text, i.text) AS text, coalesce(s.owner, i.owner) AS owner,
+           CASE WHEN coalesce(s.owner, i.owner) = i.owner THEN coalesce(o.name, i.owner_name) END AS owner_name, s.due_date,
+           item_status(i.kind, s.status, s.due_date, s.at, %(as_of)s, %(today)s) AS status, s.quote,
+           s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at
+    FROM (SELECT item_id, band FROM decisions UNION ALL SELECT item_id, 'open' FROM unsettled) AS x
+    JOIN items i ON i.id = x.item_id
+    LEFT JOIN LATERAL (
+        SELECT at, status, text, owner, due_date, quote, chat_id, message_ids FROM item_states
+        WHERE item_id = x.item_id AND at <= %(as_of)s AND NOT is_withheld
+        ORDER BY at DESC, place DESC LIMIT 1
+    ) AS s ON true
+    LEFT JOIN LATERAL (
+        SELECT text, first_at FROM items
+        WHERE superseded_by = x.item_id AND x.band <> 'open' AND NOT is_withheld
+        ORDER BY last_at DESC, id LIMIT 1
+    ) AS f ON true
+    LEFT JOIN entities o ON o.id = i.owner_entity_id
+    WHERE i.is_withheld OR s.status = 'open' OR (x.band = 'open' AND s.status = 'perhaps_done')
 ),
 facts AS (
     SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at
@@ -189,21 +209,21 @@ profile AS (
 -- P8: the messages of the profile (place 0: of its ten newest HIGH decisions) and of each milestone: of the HIGH decisions
 -- of its conversations, else the first three of each
 profile_sources AS (
-    SELECT 0 AS place, d.decided_on || ' ' || d.item_id AS rank, i.chat_id, x.message_ids[1:6] AS message_ids
+    SELECT 0 AS place, d.decided_on || ' ' || d.item_id AS rank, x.chat_id, x.message_ids[1:6] AS message_ids
     FROM profile p
     CROSS JOIN LATERAL (
         SELECT (given ->> 'id')::uuid AS item_id, given ->> 'decided_on' AS decided_on
         FROM jsonb_array_elements(p.key_decisions) AS one (given)
         ORDER BY given ->> 'decided_on' DESC, given ->> 'id' LIMIT 10
     ) AS d
-    JOIN summary_items x ON x.item_id = d.item_id AND x.entity_id = %(entity)s AND NOT x.is_withheld
-    JOIN interactions i ON i.id = x.interaction_id
+    JOIN items x ON x.id = d.item_id AND NOT x.is_withheld
     UNION ALL
     SELECT m.place, s.interaction_id::text, i.chat_id,
-           coalesce((SELECT x.message_ids[1:6] FROM summary_items x
-                     WHERE x.interaction_id = s.interaction_id AND x.entity_id = %(entity)s AND x.kind = 'decision'
+           coalesce((SELECT x.message_ids[1:6] FROM items x
+                     JOIN item_people w ON w.item_id = x.id AND w.entity_id = %(entity)s
+                     WHERE x.interaction_id = s.interaction_id AND x.kind = 'decision'
                        AND x.importance = 'high' AND NOT x.is_withheld
-                     ORDER BY x.item_id LIMIT 1), s.message_ids[1:3])
+                     ORDER BY x.id LIMIT 1), s.message_ids[1:3])
     FROM profile p
     CROSS JOIN LATERAL (
         SELECT one.place, ids.interaction FROM jsonb_array_elements(p.milestones) WITH ORDINALITY AS one (given, place)
@@ -217,7 +237,7 @@ profile_sources AS (
 ),
 chats_seen AS (
     SELECT id, source, external_id, kind, title FROM chats WHERE id IN (
-        SELECT chat_id FROM texts UNION SELECT chat_id FROM items UNION SELECT chat_id FROM facts
+        SELECT chat_id FROM texts UNION SELECT chat_id FROM items UNION SELECT said_in FROM items UNION SELECT chat_id FROM facts
         UNION SELECT chat_id FROM summaries UNION SELECT chat_id FROM unsummarised
         UNION SELECT chat_id FROM profile_sources
     )
@@ -268,7 +288,7 @@ SELECT json_build_object(
         FROM unsummarised u) AS x),
     'withheld', (SELECT json_agg(summary_id ORDER BY ended_at DESC, summary_id) FROM older
                  WHERE is_withheld AND ended_at >= %(warm_from)s),
-    'items', (SELECT json_agg(items ORDER BY due_date, at DESC, item_id) FROM items),
+    'items', (SELECT json_agg(items ORDER BY due_date, at DESC, id) FROM items),
     'profile', (SELECT row_to_json(x) FROM (
         SELECT id, as_of, relationship_type, frequency, summary, milestones, is_stale, is_withheld,
                (SELECT json_agg(json_build_array(place, chat_id, message_ids) ORDER BY place, rank DESC)

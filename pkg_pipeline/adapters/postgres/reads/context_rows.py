@@ -11,6 +11,7 @@ from uuid import UUID
 from pkg_pipeline.memory.context.records import (
     ContextEntity,
     ContextRows,
+    Former,
     HeardMessage,
     KnownFact,
     KnownItem,
@@ -36,7 +37,7 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
     texts = {int(key): _message(given, chats) for key, given in (found["texts"] or {}).items()}
     items = [(given["band"], _item(given, chats)) for given in found["items"] or ()]
     decisions = sorted(
-        (item for band, item in items if band != "open"), key=lambda item: (item.at, item.id), reverse=True
+        (item for band, item in items if band != "open"), key=lambda item: (item.first_at, item.id), reverse=True
     )
     return ContextRows(
         entity=_entity(found["entity"]),
@@ -152,18 +153,23 @@ def _fact(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownFa
 
 
 def _item(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownItem:
+    said = {"chat_id": given["said_in"], "message_ids": given["said_by"] or ()}
+    former = given["former"]
     return KnownItem(
-        id=UUID(given["item_id"]),
+        id=UUID(given["id"]),
         kind=given["kind"],
+        status=given["status"] or "open",
         interaction_id=UUID(given["interaction_id"]),
+        first_at=datetime.fromisoformat(given["first_at"]),
         at=datetime.fromisoformat(given["at"]),
-        description=given["description"],
-        message_ids=_keys(given, chats),
+        text=given["text"],
+        quote=given["quote"] or "",
+        message_ids=tuple(dict.fromkeys((*_keys(given, chats), *_keys(said, chats)))),
         importance=given["importance"],
-        decided_on=_day(given["decided_on"]),
         owner=given["owner"],
         owner_name=given["owner_name"],
         due_date=_day(given["due_date"]),
+        former=None if former is None else Former(former, datetime.fromisoformat(given["former_at"])),
         is_withheld=given["is_withheld"],
     )
 

@@ -144,14 +144,14 @@ CREATE FUNCTION copy_item() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     SELECT kind, importance, due_date, first_at, last_at, settled_at
     INTO NEW.kind, NEW.importance, NEW.due_date, NEW.first_at, NEW.last_at, NEW.settled_at
-    FROM items WHERE id = NEW.item_id;
+    FROM pkg.items WHERE id = NEW.item_id;
     RETURN NEW;
 END $$;
 CREATE TRIGGER item_people_copy BEFORE INSERT ON item_people FOR EACH ROW EXECUTE FUNCTION copy_item();
 
 CREATE FUNCTION copy_to_people() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE item_people SET kind = NEW.kind, importance = NEW.importance, due_date = NEW.due_date,
+    UPDATE pkg.item_people SET kind = NEW.kind, importance = NEW.importance, due_date = NEW.due_date,
         first_at = NEW.first_at, last_at = NEW.last_at, settled_at = NEW.settled_at
     WHERE item_id = NEW.id;
     RETURN NULL;

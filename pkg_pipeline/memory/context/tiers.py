@@ -1,0 +1,163 @@
+"""The lines that each tier asks for, in order of preference (P1–P4, P10, P33, B16, B17)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import chain
+
+from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownItem, LeftOut, PastSummary, Unsummarised
+from pkg_pipeline.memory.context.relevance import CountMany, relevant_lines
+from pkg_pipeline.memory.context.rendering import Line, LineRenderer
+from pkg_pipeline.memory.records import Tier
+from pkg_pipeline.memory.text.lines import one_line
+
+IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
+
+PERHAPS_DAYS = 60
+"""Something perhaps done is asked after for so long; then it is taken for done."""
+
+MOST_LAPSED = 10
+
+
+def tier_lines(
+    rows: ContextRows, rules: BlockRules, renderer: LineRenderer, left_out: list[LeftOut], count_many: CountMany
+) -> dict[Tier, list[Line]]:
+    """Lines per tier in order of preference; what is withheld or beyond a limit is added to ``left_out``."""
+    decisions = _served(rows.decisions, left_out)
+    items = _served(rows.open_items, left_out)
+    lines: dict[Tier, list[Line]] = {
+        "permanent": _permanent(rows, decisions, items, renderer),
+        "hot": _hot(rows, rules, renderer, left_out),
+        "warm": _warm(rows, rules, decisions, renderer, left_out),
+        "cold": _cold(rows, rules, decisions, items, renderer, left_out),
+    }
+    # recalled ones are worded differently there, but state the same
+    says = {(line.kind, line.id): line.key for line in chain.from_iterable(lines.values())}
+    found = relevant_lines(rows.relevant, renderer, count_many)
+    lines["relevant"] = [replace(line, says=says.get((line.kind, line.id), line.says)) for line in found]
+    worded = {line.id for tier in lines.values() for line in tier}
+    # minor decisions of conversations beyond the limit have no heading, but must not be lost
+    left_out += [LeftOut(item.kind, str(item.id), "limit") for item in decisions if str(item.id) not in worded]
+    return lines
+
+
+def _served(items: Sequence[KnownItem], left_out: list[LeftOut]) -> list[KnownItem]:
+    """Items that do not rest on a deleted message (P29)."""
+    left_out += [LeftOut(item.kind, str(item.id), "withheld") for item in items if item.is_withheld]
+    return [item for item in items if not item.is_withheld]
+
+
+def _permanent(
+    rows: ContextRows, decisions: list[KnownItem], items: list[KnownItem], renderer: LineRenderer
+) -> list[Line]:
+    """Facts, then HIGH decisions of any age: those with something still open win, then the newest (P4)."""
+    lines = [renderer.fact(fact, order=order) for order, fact in enumerate(rows.facts)]
+    unfinished = {item.interaction_id for item in items if item.status == "open"}
+    high = [item for item in decisions if item.importance == "high"]
+    high.sort(key=lambda item: (item.interaction_id not in unfinished, -item.first_at.timestamp(), str(item.id)))
+    headings = renderer.under("permanent", renderer.words.permanent)
+    for item in high:
+        place = (len(rows.facts), -item.first_at.timestamp())
+        lines.append(renderer.decision(item, section="permanent", place=place, headings=headings))
+    return lines
+
+
+def _hot(rows: ContextRows, rules: BlockRules, renderer: LineRenderer, left_out: list[LeftOut]) -> list[Line]:
+    """The newest messages first; they are printed in order of time (P1, P10)."""
+    left_out += [LeftOut("message", message.id, "limit") for message in rows.hot[rules.hot_limit :]]
+    kept = enumerate(rows.hot[: rules.hot_limit])
+    return [line for order, message in kept if (line := renderer.hot(message, order=-order)) is not None]
+
+
+def _warm(
+    rows: ContextRows,
+    rules: BlockRules,
+    decisions: list[KnownItem],
+    renderer: LineRenderer,
+    left_out: list[LeftOut],
+) -> list[Line]:
+    """Conversations, newest first: a summary with its decisions (P2), or excerpts (P33)."""
+    kept = [*rows.summaries[: rules.summary_limit], *rows.unsummarised[: rules.summary_limit]]
+    left_out += [LeftOut("summary", str(one.id), "limit") for one in rows.summaries[rules.summary_limit :]]
+    left_out += [
+        LeftOut("interaction", str(one.interaction_id), "limit") for one in rows.unsummarised[rules.summary_limit :]
+    ]
+    kept.sort(key=lambda one: (-one.ended_at.timestamp(), str(one.interaction_id)))
+    lines: list[Line] = []
+    for one in kept:
+        lines += talk_lines(one, renderer)
+        mine = [item for item in decisions if item.interaction_id == one.interaction_id]
+        mine.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance], str(item.id)))
+        place, headings = talk_place(one), renderer.within(one)
+        lines += [
+            renderer.decision(item, section="warm", place=(*place, 1, n), headings=headings)
+            for n, item in enumerate(mine)
+        ]
+    return lines
+
+
+def talk_place(talk: PastSummary | Unsummarised) -> tuple[float, ...]:
+    return (-talk.ended_at.timestamp(), talk.interaction_id.int)
+
+
+def talk_lines(talk: PastSummary | Unsummarised, renderer: LineRenderer) -> list[Line]:
+    """A conversation as it is served where there is little room."""
+    place = talk_place(talk)
+    if isinstance(talk, PastSummary):
+        told = [renderer.summary(talk, place=(*place, 0))]
+    else:
+        told = [
+            renderer.excerpt(message, talk, place=(*place, 0, -number)) for number, message in enumerate(talk.messages)
+        ]
+    return [line for line in told if line is not None]
+
+
+def _cold(
+    rows: ContextRows,
+    rules: BlockRules,
+    decisions: list[KnownItem],
+    items: list[KnownItem],
+    renderer: LineRenderer,
+    left_out: list[LeftOut],
+) -> list[Line]:
+    """P3: the relationship; what is open, overdue first; important milestones; what is perhaps done; the rest."""
+    about = [] if rows.profile is None else [renderer.profile(rows.profile)]
+    high, other = _milestones(rows, renderer)
+    asked_after = rules.as_of - timedelta(days=PERHAPS_DAYS)
+    perhaps = [item for item in items if item.status == "perhaps_done"]
+    lapsed = sorted((item for item in items if item.status == "lapsed"), key=lambda item: item.at, reverse=True)
+    beyond = [item for item in perhaps if item.at < asked_after] + lapsed[MOST_LAPSED:]
+    left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
+    older = [item for item in decisions if item.importance != "low" and item.first_at < rules.warm_from]
+    older.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance], -item.first_at.timestamp(), str(item.id)))
+    headings = renderer.under("decisions", renderer.words.key_decisions)
+    return [
+        *(line for line in about if line is not None),
+        *(renderer.action(item, order=n) for n, item in enumerate(item for item in items if item.status == "open")),
+        *high,
+        *(renderer.action(item, order=n) for n, item in enumerate(perhaps) if item.at >= asked_after),
+        *(
+            renderer.decision(item, section="decisions", place=(-item.first_at.timestamp(),), headings=headings)
+            for item in older
+        ),
+        *other,
+        *(renderer.action(item, order=n) for n, item in enumerate(lapsed[:MOST_LAPSED])),
+    ]
+
+
+def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], list[Line]]:
+    """Important ones and others, newest first. Milestones that repeat a decision are left out."""
+    if rows.profile is None:
+        return [], []
+    said = [_bare(item.text) for item in rows.decisions]
+    chosen = sorted(rows.profile.milestones, key=lambda one: (-one.day.toordinal(), one.id))
+    new = [one for one in chosen if not any(text.startswith(_bare(one.title)) for text in said)]
+    lines = [(one, renderer.milestone(one, rows.profile)) for one in new]
+    high = [line for one, line in lines if line is not None and one.importance == "high"]
+    return high, [line for one, line in lines if line is not None and one.importance != "high"]
+
+
+def _bare(text: str) -> str:
+    return one_line(text).casefold().rstrip(" .…。")
