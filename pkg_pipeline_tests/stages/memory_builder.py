@@ -5,19 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from pkg_pipeline.adapters.postgres import engine
-
-SPACE = uuid.UUID("0b7c9c1e-3c1f-4d54-9d5c-2a4f6f1f9a10")
-
-
-def made_id(*parts: object) -> uuid.UUID:
-    return uuid.uuid5(SPACE, "/".join(str(part) for part in parts))
+from pkg_pipeline_tests.stages.item_builder import ItemBuilder, made_id
 
 
 @dataclass(frozen=True)
@@ -33,27 +27,15 @@ class Said:
     edited_at: datetime | None = None
 
 
-class MemoryBuilder:
+class MemoryBuilder(ItemBuilder):
     """A small memory: people, chats, conversations and what was made of them."""
 
     def __init__(self, url: str) -> None:
-        self.connection = engine.connect(url, autocommit=True)
-        self.people: dict[str, uuid.UUID] = {}
-        self.chats: dict[str, tuple[uuid.UUID, str, str]] = {}
+        super().__init__(engine.connect(url, autocommit=True))
         self.selves: set[str] = set()
 
     def close(self) -> None:
         self.connection.close()
-
-    def insert(self, table: str, **values: Any) -> None:
-        self.connection.execute(
-            sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
-                sql.Identifier(table),
-                sql.SQL(", ").join(map(sql.Identifier, values)),
-                sql.SQL(", ").join(sql.Placeholder() * len(values)),
-            ),
-            list(values.values()),
-        )
 
     def person(self, name: str, *, is_self: bool = False, source: str = "telegram", kind: str = "person") -> uuid.UUID:
         identity = made_id("entity", name)
@@ -250,102 +232,6 @@ class MemoryBuilder:
             **{key: Jsonb(value) if isinstance(value, list) else value for key, value in more.items()},
         )
         return identity
-
-    def decision(
-        self,
-        interaction: uuid.UUID,
-        text: str,
-        *,
-        about: Sequence[str],
-        importance: str = "high",
-        withheld: bool = False,
-        message_ids: Sequence[str] = (),
-        replaces: uuid.UUID | None = None,
-    ) -> uuid.UUID:
-        """In force since the interaction's end; ``replaces``: the decision that it supersedes."""
-        given = {"kind": "decision", "importance": importance, "is_withheld": withheld}
-        made = self._item(interaction, text, about, message_ids=list(message_ids), **given)
-        if replaces is not None:
-            at = self._ended_at(interaction)[0]
-            self.state(replaces, "superseded", at, superseded_by=made)
-        return made
-
-    def action(
-        self,
-        interaction: uuid.UUID,
-        text: str,
-        *,
-        about: Sequence[str],
-        withheld: bool = False,
-        message_ids: Sequence[str] = (),
-        owner: str = "them",
-        due: date | None = None,
-        **more: Any,
-    ) -> uuid.UUID:
-        """Open since the interaction's end; ``state`` says what became of it."""
-        given = {"kind": "action_item", "importance": "medium", "is_withheld": withheld, "owner": owner, **more}
-        return self._item(interaction, text, about, message_ids=list(message_ids), due_date=due, **given)
-
-    def _ended_at(self, interaction: uuid.UUID) -> tuple[datetime, uuid.UUID]:
-        found = self.connection.execute(
-            "SELECT ended_at, chat_id FROM interactions WHERE id = %s", (interaction,)
-        ).fetchone()
-        assert found is not None
-        return found[0], found[1]
-
-    def _item(self, interaction: uuid.UUID, text: str, about: Sequence[str], **values: Any) -> uuid.UUID:
-        at, chat = self._ended_at(interaction)
-        identity = made_id("item", interaction, values["kind"], text)
-        said = {"text": text, "quote": text, "owner": "self", "probability": 1, "due_date": None, **values}
-        found = {"chat_id": chat, "interaction_id": interaction, "first_at": at, "last_at": at}
-        self.insert("items", id=identity, status="open", **said, **found)
-        for name in about:
-            self.insert("item_people", item_id=identity, entity_id=self.people[name])
-        self._state(identity, 0, "opened", at, chat_id=chat, interaction_id=interaction)
-        return identity
-
-    def state(
-        self,
-        item: uuid.UUID,
-        event: str,
-        at: datetime,
-        *,
-        quote: str = "",
-        message_ids: Sequence[str] = (),
-        withheld: bool = False,
-        chat: str | None = None,
-        **more: Any,
-    ) -> None:
-        """A later state; ``more``: what of the item it changes."""
-        status = event if event in ("perhaps_done", "done", "cancelled", "superseded") else "open"
-        settled = at if status in ("done", "cancelled", "superseded") else None
-        now = {"status": status, "last_at": at, "settled_at": settled, **more}
-        if not withheld:
-            assigned = sql.SQL(", ").join(sql.SQL("{} = %s").format(sql.Identifier(name)) for name in now)
-            self.connection.execute(
-                sql.SQL("UPDATE items SET {} WHERE id = %s").format(assigned), [*now.values(), item]
-            )
-        row = self.connection.execute("SELECT count(*) FROM item_states WHERE item_id = %s", (item,)).fetchone()
-        assert row is not None
-        said = {"quote": quote, "message_ids": list(message_ids), "is_withheld": withheld}
-        self._state(item, row[0], event, at, **said, chat_id=None if chat is None else self.chats[chat][0], **more)
-
-    def _state(self, item: uuid.UUID, place: int, event: str, at: datetime, **more: Any) -> None:
-        """What is not given is as the item has it."""
-        copied = ["status", "text", "owner", "due_date", "probability", "quote", "message_ids", "is_withheld"]
-        names = [name for name in copied if name not in more]
-        self.connection.execute(
-            sql.SQL(
-                "INSERT INTO item_states (item_id, place, event, at, decided_by, {}, {})"
-                " SELECT id, %s, %s, %s, 'memory', {}, {} FROM items WHERE id = %s"
-            ).format(
-                sql.SQL(", ").join(map(sql.Identifier, names)),
-                sql.SQL(", ").join(map(sql.Identifier, more)),
-                sql.SQL(", ").join(map(sql.Identifier, names)),
-                sql.SQL(", ").join(sql.Placeholder() * len(more)),
-            ),
-            [place, event, at, *more.values(), item],
-        )
 
     def fact(self, about: str, fact_type: str, value: str, *, status: str = "confirmed", **more: Any) -> uuid.UUID:
         identity = made_id("fact", about, fact_type, value, more.get("interaction_id"))

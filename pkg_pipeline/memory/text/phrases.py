@@ -85,7 +85,8 @@ def marks() -> list[str]:
             words.unknown,
             words.decided,
             words.to_do,
-            words.perhaps_done,
+            # names are looked through part by part
+            words.perhaps_done.partition(",")[0],
         ]
     return found
 

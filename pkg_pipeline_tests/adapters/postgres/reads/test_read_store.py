@@ -75,8 +75,7 @@ SELECT md5(n || ' ' || id)::uuid, CASE WHEN n < 3 THEN 'decision' ELSE 'action_i
        coalesce((ARRAY['high', 'medium', 'low'])[n + 1], 'medium'), 1, chat_id, id, 'q', '{{}}', at, at,
        CASE n WHEN 4 THEN at + interval '80 days' END
 FROM talk t, generate_series(0, 5) n;
-INSERT INTO item_people (item_id, entity_id)
-SELECT md5(n || ' ' || id)::uuid, entity_id FROM talk t, generate_series(0, 5) n;
+INSERT INTO item_people SELECT md5(n || ' ' || id)::uuid, entity_id FROM talk t, generate_series(0, 5) n;
 INSERT INTO item_states (item_id, place, at, event, status, text, owner, due_date, probability, decided_by, quote,
                          message_ids)
 SELECT id, place, first_at - place * interval '1 hour', 'opened', status, text, owner, due_date, 1, 'memory', quote,
