@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache
 
-from pkg_pipeline.memory.items.records import ItemOwner
 from pkg_pipeline.memory.languages import COMMON, LANGUAGES, table
 from pkg_pipeline.memory.records import Language
 
@@ -47,7 +46,7 @@ class Phrases:
             return self.today
         return self.yesterday if days == 1 else self.days_ago.format(days=self.number(days))
 
-    def owner(self, value: ItemOwner, *, name: str) -> str:
+    def owner(self, value: str, *, name: str) -> str:
         """The owner of an item; ``name`` stands for anybody but me."""
         return {"self": self.me, "both": self.both}.get(value, name)
 
