@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pkg_pipeline.fake_llm import good, reading
+from pkg_pipeline.fake_llm import good, reading, summaries
 from pkg_pipeline.fake_llm.manners import MANNERS, Kind
 from pkg_pipeline.prompts import fencing
 
 SUMMARY_KEYS = {"summary", "key_points", "tone", "decisions", "action_items", "facts", "important_message_ids"}
 PROFILE_KEYS = {"relationship_type", "summary", "timeline", "milestones"}
+WORDS_KEYS = {"summary", "points", "tone"}
 READING_KEYS = {"items", "changes", "facts"}
 FOLD_KEYS = {"summary", "facts", "decisions", "open_questions", "topics"}
 MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *MANNERS["summary"])
@@ -56,6 +57,10 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
     asked, held = set(schema.get("properties", {})), {name for name, lines in blocks.items() if lines}
     if asked >= SUMMARY_KEYS and "MESSAGES" in held:
         return good.update(blocks) if "known" in asked else good.summary(blocks)
+    if asked == {"talks"} and "TALKS" in held:
+        return summaries.of_talks(blocks)
+    if asked >= WORDS_KEYS and held & {"SUMMARY", "PARTS"}:
+        return summaries.of_parts(blocks) if "PARTS" in held else summaries.updated(blocks)
     if asked == READING_KEYS and "TALKS" in held:
         return reading.answer(blocks)
     if "PARTS" in held:
@@ -70,8 +75,8 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
 
 
 def _kind(keys: set[str]) -> Kind:
-    if keys == READING_KEYS:
-        return "reading"
+    if keys in (READING_KEYS, {"talks"}):
+        return "reading" if keys == READING_KEYS else "talks"
     if "queries" in keys or keys >= PROFILE_KEYS:
         return "question" if "queries" in keys else "profile"
     return "text" if "decisions" not in keys else "fold" if keys == FOLD_KEYS else "summary"

@@ -57,8 +57,9 @@ def _summarised(participants: list[Record], messages: list[Record]) -> Record:
     lead = next((message for message in spoken if len(message["text"]) > 20), spoken[0] if spoken else None)
     result = (decided or spoken or [None])[-1]
     distinct = {message["n"]: message for message in [*decided, *promised, *spoken]}.values()
+    texts = [message["text"] for message in spoken or messages]
     return {
-        "summary": _told(language, participants, lead, result),
+        "summary": space_of(texts).join(told(language, [one["name"] for one in participants], lead, result)),
         "key_points": [clause_of(message["text"]) for message in distinct][:7] or ["-"],
         "tone": "neutral",
         "decisions": [_decision(message) for message in decided[:5]],
@@ -68,14 +69,15 @@ def _summarised(participants: list[Record], messages: list[Record]) -> Record:
     }
 
 
-def _told(language: str, participants: list[Record], lead: Record | None, result: Record | None) -> str:
+def told(language: str, names: list[str], lead: Record | None, result: Record | None) -> list[str]:
+    """Sentences: who spoke of what, what came of it, in what tone."""
     words = table("fake_llm", language, "words")
-    names = words["joiner"].join([person["name"] for person in participants][:3]) or "-"
     opening, outcome, tone = words["summary"]
-    parts = [opening.format(names=names, lead=clause_of(lead["text"]) if lead else "-")]
+    about = clause_of(lead["text"]) if lead else "-"
+    parts = [opening.format(names=words["joiner"].join(names[:3]) or "-", lead=about)]
     if result is not None and result is not lead:
         parts.append(outcome.format(result=clause_of(result["text"], "decision")))
-    return words["space"].join([*parts, tone])
+    return [*parts, tone]
 
 
 def clause_of(text: str, name: str | None = None) -> str:
@@ -135,7 +137,7 @@ def update(blocks: Blocks) -> Record:
     messages, people = blocks["MESSAGES"], blocks.get("PARTICIPANTS", [])
     new = [message for message in messages if message.get("new")]
     fresh, known = _summarised(people, new or messages), blocks["SUMMARY"][0]
-    space = _space([message["text"] for message in messages])
+    space = space_of([message["text"] for message in messages])
     told = [*sentences(known["summary"])[:2], *sentences(fresh["summary"])[:1]]
     return {**fresh, "summary": space.join(told), "tone": known["tone"], "known": _known(blocks, new, people)}
 
@@ -167,7 +169,7 @@ def merge(blocks: Blocks) -> Record:
     chosen = [parts[0], parts[len(parts) // 2], parts[-1]]
     texts = list(dict.fromkeys(sentences(part["summary"])[0] for part in chosen))
     points = list(dict.fromkeys(part["key_points"][0] for part in parts if part["key_points"]))
-    return {"summary": _space(texts).join(texts), "key_points": points[:7] or ["-"], "tone": "neutral"}
+    return {"summary": space_of(texts).join(texts), "key_points": points[:7] or ["-"], "tone": "neutral"}
 
 
 def fold(blocks: Blocks) -> Record:
@@ -211,7 +213,7 @@ def shorter(blocks: Blocks, prompt: str) -> Record:
                 if not chosen or size + more <= limit:
                     chosen.add((part, place))
                     size += more
-    return {"summary": _space(texts).join(said[part][place] for part, place in sorted(chosen))}
+    return {"summary": space_of(texts).join(said[part][place] for part, place in sorted(chosen))}
 
 
 def profile(blocks: Blocks) -> Record:
@@ -264,5 +266,5 @@ def rewrite(blocks: Blocks) -> Record:
     return {"queries": list(dict.fromkeys(found))}
 
 
-def _space(texts: list[str]) -> str:
+def space_of(texts: list[str]) -> str:
     return table("fake_llm", language_of(texts), "words")["space"]

@@ -39,7 +39,7 @@ class Strict(BaseModel):
     @classmethod
     def form(cls) -> dict[str, Any]:
         """The JSON schema that a model is asked to follow, without what the rules say in words: no titles, defaults,
-        lengths of texts or references. ``read`` still checks the limits.
+        lengths of texts or references (a list may say that it is not empty). ``read`` still checks the limits.
         """
         full = cls.model_json_schema()
         return _lean(full, full.get("$defs", {}))
@@ -100,6 +100,7 @@ def _lean(schema: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]
     lean: dict[str, Any] = {"type": schema["type"]}
     if schema["type"] == "array":
         lean["items"] = _lean(schema["items"], parts)
+        lean |= {"minItems": 1} if schema.get("minItems") else {}
     if schema["type"] == "object":
         lean["properties"] = {name: _lean(field, parts) for name, field in schema["properties"].items()}
         lean |= {"required": schema.get("required", []), "additionalProperties": False}

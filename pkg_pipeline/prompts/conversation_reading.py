@@ -104,31 +104,28 @@ _OWNERS = {"me": "self", "them": "them", "both": "both", "other": "other"}
 
 
 def template_digest() -> str:
-    return digest_of(
-        {language: words_of("conversation_reading", language) for language in conversation.RULED_IN}, Answer
-    )
+    return digest_of(conversation.all_words("conversation_reading"), Answer)
 
 
 def render(source: ReadingInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
     """The prompt for ``source``, messages by their numbers, shown items by their refs; ``strict`` and ``problem`` as
     ``answers.insisting`` (P19).
     """
-    words = words_of("conversation_reading", conversation.rules_language(source.language))
-    seed, weekdays = source.input_hash, words["weekdays"]
+    language = conversation.rules_language(source.language)
+    words, shared = words_of("conversation_reading", language), words_of("conversation", language)
+    seed = source.input_hash
     zone = ZoneInfo(source.timezone)
     shown = [words["shown"], fencing.fence(ITEMS_BLOCK, (_shown_line(item, zone) for item in source.shown), seed=seed)]
     parts = [
-        words["people"].format(timezone=source.timezone),
-        lines.people(source.talks, seed=seed),
+        *conversation.people(source.talks, timezone=source.timezone, words=shared, seed=seed),
         *(shown if source.shown else [words["nothing_shown"]]),
-        words["talks"].format(count=len(source.talks)),
-        lines.talks(source.talks, timezone=source.timezone, weekdays=weekdays, seed=seed),
-        words["closing"],
-        *([insisting(words, Answer, problem)] if strict else []),
+        *conversation.talks(source.talks, timezone=source.timezone, words=shared, seed=seed),
+        shared["closing"],
+        *([insisting(shared, Answer, problem)] if strict else []),
     ]
     with_me = any(person.is_self for person in lines.people_of(source.talks))
-    rules = [words["rules"], *([] if with_me else [words["without_me"]])]
-    return RenderedPrompt("\n".join((*rules, conversation.answer_in(source.language, words))), "\n".join(parts))
+    more = () if with_me else (words["without_me"],)
+    return RenderedPrompt(conversation.system(words, shared, source.language, *more), "\n".join(parts))
 
 
 def _shown_line(item: ShownItem, zone: ZoneInfo) -> str:

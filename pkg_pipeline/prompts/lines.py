@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.message.importance import MARKED_ABOVE
-from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.prompts import fencing
+
+
+class Talk(Protocol):
+    """What conversations and stretches of sessions have in common."""
+
+    @property
+    def chat_key(self) -> str: ...
+    @property
+    def started_at(self) -> datetime: ...
+    @property
+    def participants(self) -> tuple[Person, ...]: ...
+    @property
+    def messages(self) -> tuple[SourceMessage, ...]: ...
+
 
 PEOPLE_BLOCK = "PEOPLE"
 TALKS_BLOCK = "TALKS"
@@ -29,7 +43,7 @@ def letters(people: Sequence[Person]) -> dict[UUID, str]:
     return found
 
 
-def people_of(talks: Sequence[SummaryInput]) -> tuple[Person, ...]:
+def people_of(talks: Sequence[Talk]) -> tuple[Person, ...]:
     """All who take part or speak, each once, in order of appearance."""
     found: dict[UUID, Person] = {}
     for talk in talks:
@@ -38,14 +52,14 @@ def people_of(talks: Sequence[SummaryInput]) -> tuple[Person, ...]:
     return tuple(found.values())
 
 
-def people(talks: Sequence[SummaryInput], *, seed: str) -> str:
+def people(talks: Sequence[Talk], *, seed: str) -> str:
     """The people of ``talks``, fenced."""
     everybody = people_of(talks)
     named = letters(everybody)
     return fencing.fence(PEOPLE_BLOCK, (_person(person, named[person.entity_id]) for person in everybody), seed=seed)
 
 
-def talks(talks: Sequence[SummaryInput], *, timezone: str, weekdays: Sequence[str], seed: str) -> str:
+def talks(talks: Sequence[Talk], *, timezone: str, weekdays: Sequence[str], seed: str) -> str:
     """``talks`` in time order, fenced; messages keep their numbers."""
     everybody = people_of(talks)
     named, zone = letters(everybody), ZoneInfo(timezone)
@@ -92,7 +106,7 @@ def _person(person: Person, letter: str) -> str:
     return fencing.encode(record)
 
 
-def _chats(talks: Sequence[SummaryInput]) -> dict[str, str]:
+def _chats(talks: Sequence[Talk]) -> dict[str, str]:
     """Source and a number for each chat: chats are told apart, their ids say nothing."""
     found: dict[str, str] = {}
     for talk in talks:
