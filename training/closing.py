@@ -1,0 +1,234 @@
+"""Fits the weights by which a later message closes an open item: ``python -m training.closing [--check] [-v]``.
+
+Logistic regression with a ridge on pairs (open item, later message) of ``worlds``, by Newton's method in numpy. The
+scores are of worlds left out of the fit; the weights written are of all. ``--check``: writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.offline import linking
+from pkg_pipeline.offline.evidence import Heard, heard
+from pkg_pipeline.offline.linking import PERHAPS, SURE, closings, pair_features
+from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names
+from pkg_pipeline.offline.reading import read
+from training.worlds import Label, World, load
+
+RIDGE = 3.0
+ROUNDS = 40
+NEAR_A_CLOSING = 4
+"""Lines around a closing message that are no counterexamples: they speak of it too."""
+DIGITS = 3
+PATH = Path(linking.__file__).with_name("closing.json")
+
+
+@dataclass
+class Standing:
+    """An open item while a world is read."""
+
+    label: Label
+    quoted: SourceMessage
+    due: date | None
+    is_closed: bool = False
+
+
+@dataclass
+class Pairs:
+    """Rows of features with whether the message closes the item."""
+
+    rows: list[dict[str, float]] = field(default_factory=list)
+    kept: list[bool] = field(default_factory=list)
+
+
+@dataclass
+class Score:
+    """Counts over the labelled tasks: closed rightly, closed at all, kept in truth."""
+
+    right: int = 0
+    closed: int = 0
+    kept: int = 0
+
+    def add(self, other: Score) -> None:
+        self.right, self.closed, self.kept = (
+            self.right + other.right,
+            self.closed + other.closed,
+            self.kept + other.kept,
+        )
+
+    @property
+    def precision(self) -> float:
+        return self.right / max(1, self.closed)
+
+    @property
+    def recall(self) -> float:
+        return self.right / max(1, self.kept)
+
+    def __str__(self) -> str:
+        size = f"{self.right} of {self.closed} closed, {self.kept} kept"
+        return f"P {100 * self.precision:.0f} R {100 * self.recall:.0f} ({size})"
+
+
+@dataclass
+class Walk:
+    """A talk with the items that stand at it. ``since``: the line after which each counts, -1 before the talk."""
+
+    talk: tuple[Heard, ...]
+    source: SummaryInput
+    standing: list[Standing]
+    items: list[Open]
+    since: list[int]
+
+
+def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
+    """Every talk in order with the labelled tasks open at it; the caller may close them, or the labels do."""
+    standing: list[Standing] = []
+    tasks = [label for label in world.items if label.kind == "action_item"]
+    for source in world.talks:
+        reading = read(source)
+        by_id = {message.external_id: message for message in source.messages}
+        places = {message.external_id: place for place, message in enumerate(source.messages)}
+        new = [
+            Standing(label, by_id[label.messages[0]], label.due) for label in tasks if label.messages[0] in by_id
+        ]
+        names = roots_of_names(source.participants)
+        around = {person.entity_id for person in source.participants}
+        listed = [
+            one
+            for one in (*standing, *new)
+            if not one.is_closed and (one.label.owner is None or one.label.owner.entity_id in around)
+        ]
+        items = [_open(one, names) for one in listed]
+        since = [places.get(one.label.messages[0], -1) for one in listed]
+        yield Walk(heard(reading, names), source, listed, items, since)
+        standing += new
+        for one in standing:
+            for ids, day in one.label.renewed:
+                if ids & by_id.keys():
+                    one.due = day or one.due
+            ended = one.label.cancelled_by | (one.label.closed_by if settle_by_label else frozenset())
+            one.is_closed |= bool(ended & by_id.keys())
+        standing = [one for one in standing if not one.is_closed]
+
+
+def _open(one: Standing, names: frozenset[str]) -> Open:
+    label = one.label
+    text = f"{label.text}\n{one.quoted.text}"
+    owner = label.owner.entity_id if label.owner else None
+    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, label.text)
+
+
+def pairs_of(world: World) -> Pairs:
+    pairs = Pairs()
+    for walk in walks(world, settle_by_label=True):
+        scale = Weights(item.matter for item in walk.items)
+        ids = [said.line.message.external_id for said in walk.talk]
+        ends = [
+            min((i for i, key in enumerate(ids) if key in one.label.closed_by), default=None) for one in walk.standing
+        ]
+        for place, said in enumerate(walk.talk):
+            if said.only_asks:
+                continue
+            open_now = [
+                i
+                for i, end in enumerate(ends)
+                if walk.since[i] < said.line.index and (end is None or place <= end or ids[place] in _closing(walk, i))
+            ]
+            for i, given in pair_features(said, walk.items, open_now, scale):
+                closes = ids[place] in _closing(walk, i)
+                end = ends[i]
+                if closes or end is None or abs(place - end) > NEAR_A_CLOSING:
+                    pairs.rows.append(given)
+                    pairs.kept.append(closes)
+    return pairs
+
+
+def _closing(walk: Walk, index: int) -> frozenset[str]:
+    return walk.standing[index].label.closed_by
+
+
+def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
+    """Weights in log-odds by feature; the constant is not held back by the ridge."""
+    rows = [row for one in pairs for row in one.rows]
+    names = sorted(rows[0])
+    x = np.array([[row[name] for name in names] for row in rows])
+    y = np.array([kept for one in pairs for kept in one.kept], dtype=float)
+    penalty = np.full(len(names), RIDGE)
+    penalty[names.index("one")] = 1e-6
+    w = np.zeros(len(names))
+    for _ in range(ROUNDS):
+        p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
+        gradient = x.T @ (p - y) + penalty * w
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + np.diag(penalty)
+        step = np.linalg.solve(hessian, gradient)
+        w -= step
+        if np.abs(step).max() < 1e-9:
+            break
+    return {name: round(float(value), DIGITS) for name, value in zip(names, w, strict=True)}
+
+
+def score(world: World, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
+    """The world read in order with the linker's own closings: an item is rightly closed where or after it was kept."""
+    found = Score()
+    closed: set[str] = set()
+    kept_before: set[str] = set()
+    for walk in walks(world, settle_by_label=False):
+        texts = {message.external_id: message for message in walk.source.messages}
+        kept_now = {one.label.ref for one in walk.standing if one.label.closed_by & texts.keys()}
+        listed = [i for i, one in enumerate(walk.standing) if one.label.ref not in closed]
+        items = [walk.items[i] for i in listed]
+        best = closings(items, [walk.since[i] for i in listed], walk.talk, weights, least=least)
+        for place, kept in best.items():
+            label = walk.standing[listed[place]].label
+            closed.add(label.ref)
+            found.closed += 1
+            is_right = label.ref in kept_now | kept_before
+            found.right += is_right
+            if wrong is not None and not is_right:
+                wrong.append(f"+ {label.text} <- {kept.said.line.message.text} ({kept.probability:.2f})")
+        kept_before |= kept_now
+    for label in world.items:
+        if label.kind == "action_item" and label.closed_by:
+            found.kept += 1
+            if wrong is not None and label.ref not in closed:
+                said = {m.external_id: m for talk in world.talks for m in talk.messages}
+                wrong.append(f"- {label.text} <- {' / '.join(said[key].text for key in sorted(label.closed_by))}")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    given = parser.parse_args()
+    worlds = load()
+    pairs = [pairs_of(world) for world in worlds]
+    for least in (SURE, PERHAPS):
+        total: dict[str, Score] = {}
+        for place, world in enumerate(worlds):
+            weights = fit([one for other, one in enumerate(pairs) if other != place])
+            wrong: list[str] = []
+            one = score(world, weights, least, wrong)
+            for key in (world.language, "all"):
+                total.setdefault(key, Score()).add(one)
+            if given.verbose:
+                print(f"== {world.name} at {least}: {one}", *wrong, sep="\n   ")
+        for key, one in total.items():
+            print(f"at {least}, left out: {key} {one}")
+    weights = fit(pairs)
+    if not given.check:
+        lines = ",\n".join(f' "{name}": {value}' for name, value in weights.items())
+        PATH.write_text(f"{{\n{lines}\n}}\n", "utf-8")
+        assert json.loads(PATH.read_text("utf-8")) == weights
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Worlds: months of chats of the same people with what they promised and settled, and what became of it.
+
+The form of ``worlds/*.json`` is told in ``worlds/README.md``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from pkg_pipeline.memory.items.records import ShownItem
+from pkg_pipeline.memory.message.importance import score_many
+from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
+
+FOLDER = Path(__file__).parent / "worlds"
+PAUSE = timedelta(hours=4)
+"""A longer silence in a chat begins another talk."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A labelled item. Messages by their external ids; ``renewed``: ids of each renewal with its new day."""
+
+    ref: str
+    kind: str
+    text: str
+    owner: Person | None
+    due: date | None
+    messages: tuple[str, ...]
+    closed_by: frozenset[str]
+    cancelled_by: frozenset[str]
+    renewed: tuple[tuple[frozenset[str], date | None], ...]
+    superseded_by: str | None
+
+
+@dataclass(frozen=True)
+class World:
+    """``talks`` of all chats in the order in which they end."""
+
+    name: str
+    language: Language
+    talks: tuple[SummaryInput, ...]
+    items: tuple[Label, ...]
+
+    def shown(self, label: Label, *, due: date | None, quoted: SourceMessage) -> ShownItem:
+        """A labelled item as a reading is shown it; ``quoted``: the message that opened it."""
+        owner = label.owner
+        return ShownItem(
+            ref=label.ref,
+            id=uuid5(NAMESPACE_URL, f"{self.name}/{label.ref}"),
+            kind="action_item" if label.kind == "action_item" else "decision",
+            status="open",
+            text=label.text,
+            owner="both" if owner is None else "self" if owner.is_self else "them",
+            owner_name=None if owner is None or owner.is_self else owner.name,
+            due_date=due,
+            said_at=quoted.sent_at,
+            quote=quoted.text,
+            owner_entity_id=None if owner is None else owner.entity_id,
+        )
+
+
+def load(folder: Path = FOLDER) -> list[World]:
+    """Every world of a folder by its name."""
+    return [_world(path.stem, json.loads(path.read_text("utf-8"))) for path in sorted(folder.glob("*.json"))]
+
+
+def _world(name: str, told: Row) -> World:
+    people = {row["id"]: Person(_id(name, row["id"]), row["name"], row["is_self"]) for row in told["people"]}
+    talks = [talk for chat in told["chats"] for talk in _talks(name, told["language"], chat, people)]
+    return World(
+        name,
+        told["language"],
+        tuple(sorted(talks, key=lambda talk: (talk.ended_at, talk.chat_key))),
+        tuple(_label(number, row, people) for number, row in enumerate(told["items"])),
+    )
+
+
+def _id(name: str, key: str) -> UUID:
+    return uuid5(NAMESPACE_URL, f"{name}/{key}")
+
+
+def _talks(name: str, language: Language, chat: Row, people: dict[str, Person]) -> list[SummaryInput]:
+    parts: list[list[Row]] = []
+    last: datetime | None = None
+    for row in sorted(chat["messages"], key=lambda row: row["at"]):
+        at = datetime.fromisoformat(row["at"])
+        if last is None or at - last > PAUSE:
+            parts.append([])
+        parts[-1].append(row)
+        last = at
+    both = {row["from"] for row in chat["messages"]} | {key for key, one in people.items() if one.is_self}
+    participants = tuple(one for key, one in people.items() if key in both)
+    return [
+        _talk(f"{name}/{chat['id']}/{n}", language, rows, people, participants) for n, rows in enumerate(parts, 1)
+    ]
+
+
+def _talk(
+    key: str, language: Language, rows: list[Row], people: dict[str, Person], participants: tuple[Person, ...]
+) -> SummaryInput:
+    scores = score_many([row["text"] for row in rows])
+    messages = tuple(
+        SourceMessage(
+            number=number,
+            external_id=row["id"],
+            sender=people[row["from"]],
+            sent_at=datetime.fromisoformat(row["at"]),
+            text=row["text"],
+            importance_score=score.value,
+            importance_reason=score.reason,
+            attachments=tuple(
+                Attachment(file.get("name"), file.get("type"), file.get("size")) for file in row.get("attachments", ())
+            ),
+        )
+        for number, (row, score) in enumerate(zip(rows, scores, strict=True), 1)
+    )
+    return SummaryInput(
+        interaction_id=uuid5(NAMESPACE_URL, key),
+        chat_key=f"world:{key.rpartition('/')[0]}",
+        started_at=messages[0].sent_at,
+        ended_at=messages[-1].sent_at,
+        participants=participants,
+        messages=messages,
+        language=language,
+        timezone="UTC",
+        input_hash=key,
+    )
+
+
+def _label(number: int, row: Row, people: dict[str, Person]) -> Label:
+    later = row.get("superseded_by")
+    return Label(
+        ref=_ref(number),
+        kind=row["kind"],
+        text=row["text"],
+        owner=people.get(row["owner"]),
+        due=_day(row["due_date"]),
+        messages=tuple(row["messages"]),
+        closed_by=frozenset(row["closed_by"]),
+        cancelled_by=frozenset(row["cancelled_by"]),
+        renewed=tuple((frozenset(one["messages"]), _day(one["due_date"])) for one in row["renewed"]),
+        superseded_by=None if later is None else _ref(later),
+    )
+
+
+def _ref(number: int) -> str:
+    return f"i{number}"
+
+
+def _day(text: str | None) -> date | None:
+    return None if text is None else date.fromisoformat(text)
