@@ -16,7 +16,7 @@ export UV_LINK_MODE ?= hardlink
 export UV_CACHE_DIR ?= $(CURDIR)/$(VENV)/uv/cache
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo dev test faults check lint types contracts docs bench lock clean
+.PHONY: help env demo dev test faults check lint types contracts docs bench train lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from wh
 	@$(BIN)/python -m pkg_pipeline.adapters.postgres.schema.generate
 	@$(BIN)/python -c "from pathlib import Path; from pkg_pipeline.frames.columns import with_tables; \
 		page = Path('docs/frames.md'); page.write_text(with_tables(page.read_text(encoding='utf-8')), encoding='utf-8')"
+
+train: env ## fit the weights of the offline reader on our own labelled conversations
+	@$(BIN)/python -m training.closing
 
 bench: env ## the figures of docs/figures.md
 	@$(BIN)/python -m benchmarks

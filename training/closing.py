@@ -7,11 +7,12 @@ scores are of worlds left out of the fit; the weights written are of all. ``--ch
 from __future__ import annotations
 
 import argparse
-import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,11 +24,14 @@ from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_name
 from pkg_pipeline.offline.reading import read
 from training.worlds import Label, World, load
 
-RIDGE = 3.0
+T = TypeVar("T")
+RIDGE = 2.0
 ROUNDS = 40
 NEAR_A_CLOSING = 4
 """Lines around a closing message that are no counterexamples: they speak of it too."""
 DIGITS = 3
+LEAST_JUDGED = 0.1
+"""Closings from this probability on tell how probable an item's closing is."""
 PATH = Path(linking.__file__).with_name("closing.json")
 
 
@@ -96,9 +100,7 @@ def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
         reading = read(source)
         by_id = {message.external_id: message for message in source.messages}
         places = {message.external_id: place for place, message in enumerate(source.messages)}
-        new = [
-            Standing(label, by_id[label.messages[0]], label.due) for label in tasks if label.messages[0] in by_id
-        ]
+        new = [Standing(label, by_id[label.messages[0]], label.due) for label in tasks if label.messages[0] in by_id]
         names = roots_of_names(source.participants)
         around = {person.entity_id for person in source.participants}
         listed = [
@@ -163,7 +165,12 @@ def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
     y = np.array([kept for one in pairs for kept in one.kept], dtype=float)
     penalty = np.full(len(names), RIDGE)
     penalty[names.index("one")] = 1e-6
-    w = np.zeros(len(names))
+    w = _newton(x, y, penalty)
+    return {name: round(float(value), DIGITS) for name, value in zip(names, w, strict=True)}
+
+
+def _newton(x: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+    w = np.zeros(x.shape[1])
     for _ in range(ROUNDS):
         p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
         gradient = x.T @ (p - y) + penalty * w
@@ -172,10 +179,26 @@ def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
         w -= step
         if np.abs(step).max() < 1e-9:
             break
-    return {name: round(float(value), DIGITS) for name, value in zip(names, w, strict=True)}
+    return w
 
 
-def score(world: World, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
+def calibrated(weights: Mapping[str, float], judged: Sequence[tuple[float, bool]]) -> dict[str, float]:
+    """Weights whose probability is that of the *item*: ``judged`` are logits of closings left out, right or not."""
+    x = np.array([[logit, 1.0] for logit, _ in judged])
+    y = np.array([right for _, right in judged], dtype=float)
+    slope, shift = _newton(x, y, np.array([1e-3, 1e-3]))
+    scaled = {name: value * slope for name, value in weights.items()}
+    scaled["one"] += shift
+    return {name: round(value, DIGITS) for name, value in scaled.items()}
+
+
+def score(
+    world: World,
+    weights: Mapping[str, float],
+    least: float,
+    wrong: list[str] | None = None,
+    judged: list[tuple[float, bool]] | None = None,
+) -> Score:
     """The world read in order with the linker's own closings: an item is rightly closed where or after it was kept."""
     found = Score()
     closed: set[str] = set()
@@ -192,6 +215,8 @@ def score(world: World, weights: Mapping[str, float], least: float, wrong: list[
             found.closed += 1
             is_right = label.ref in kept_now | kept_before
             found.right += is_right
+            if judged is not None:
+                judged.append((math.log(kept.probability / (1 - kept.probability)), is_right))
             if wrong is not None and not is_right:
                 wrong.append(f"+ {label.text} <- {kept.said.line.message.text} ({kept.probability:.2f})")
         kept_before |= kept_now
@@ -204,17 +229,40 @@ def score(world: World, weights: Mapping[str, float], least: float, wrong: list[
     return found
 
 
+@dataclass(frozen=True)
+class Made:
+    """The weights from all worlds, and for each world those fitted without it."""
+
+    weights: dict[str, float]
+    left_out: tuple[dict[str, float], ...]
+
+
+def make(worlds: Sequence[World]) -> Made:
+    pairs = [pairs_of(world) for world in worlds]
+    raw = [fit(_without(pairs, place)) for place in range(len(worlds))]
+    judged: list[list[tuple[float, bool]]] = [[] for _ in worlds]
+    for place, world in enumerate(worlds):
+        score(world, raw[place], LEAST_JUDGED, judged=judged[place])
+    left_out = tuple(
+        calibrated(one, [pair for those in _without(judged, place) for pair in those]) for place, one in enumerate(raw)
+    )
+    return Made(calibrated(fit(pairs), [pair for those in judged for pair in those]), left_out)
+
+
+def _without(listed: Sequence[T], place: int) -> list[T]:
+    return [one for other, one in enumerate(listed) if other != place]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     given = parser.parse_args()
     worlds = load()
-    pairs = [pairs_of(world) for world in worlds]
+    made = make(worlds)
     for least in (SURE, PERHAPS):
         total: dict[str, Score] = {}
-        for place, world in enumerate(worlds):
-            weights = fit([one for other, one in enumerate(pairs) if other != place])
+        for world, weights in zip(worlds, made.left_out, strict=True):
             wrong: list[str] = []
             one = score(world, weights, least, wrong)
             for key in (world.language, "all"):
@@ -223,11 +271,9 @@ def main() -> None:
                 print(f"== {world.name} at {least}: {one}", *wrong, sep="\n   ")
         for key, one in total.items():
             print(f"at {least}, left out: {key} {one}")
-    weights = fit(pairs)
     if not given.check:
-        lines = ",\n".join(f' "{name}": {value}' for name, value in weights.items())
+        lines = ",\n".join(f' "{name}": {value}' for name, value in made.weights.items())
         PATH.write_text(f"{{\n{lines}\n}}\n", "utf-8")
-        assert json.loads(PATH.read_text("utf-8")) == weights
 
 
 if __name__ == "__main__":

@@ -97,9 +97,7 @@ def _talks(name: str, language: Language, chat: Row, people: dict[str, Person]) 
         last = at
     both = {row["from"] for row in chat["messages"]} | {key for key, one in people.items() if one.is_self}
     participants = tuple(one for key, one in people.items() if key in both)
-    return [
-        _talk(f"{name}/{chat['id']}/{n}", language, rows, people, participants) for n, rows in enumerate(parts, 1)
-    ]
+    return [_talk(f"{name}/{chat['id']}/{n}", language, rows, people, participants) for n, rows in enumerate(parts, 1)]
 
 
 def _talk(

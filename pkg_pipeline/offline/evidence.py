@@ -40,6 +40,7 @@ class Heard:
     done: frozenset[str]
     is_question: bool
     only_asks: bool
+    asks_if_done: bool
     before: tuple[Heard, ...]
     answer: Line | None
 
@@ -65,6 +66,7 @@ def claims(text: str) -> frozenset[str]:
 def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
     """The messages of a talk as evidence, without those that give orders (B15)."""
     found: list[Heard] = []
+    asked = in_any("offline", "closing", "asks_if_done")
     for line in reading.lines:
         if line.is_data:
             continue
@@ -79,6 +81,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
                 done=deeds_done(text),
                 is_question=bool(line.sentences) and len(statements) < len(line.sentences),
                 only_asks=bool(line.sentences) and not statements,
+                asks_if_done=any(asked.search(one.text) for one in line.sentences if is_question(one.text)),
                 before=before,
                 answer=_answer(reading, line),
             )
@@ -133,8 +136,9 @@ def features(item: Open, said: Heard, weights: Weights, *, best_other: float, ri
     finished = bool(said.done) or "finished" in said.says
     got = bool({"received", "thanks"} & said.says)
     fits_file = said.has_file and bool(item.matter.files & said.matter.files)
-    asked = next((one for one in said.before if one.is_question and one.line.speaker != speaker), None)
+    asked = next((one for one in said.before if one.asks_if_done and one.line.speaker != speaker), None)
     answers = asked is not None and _own_fit(item, asked, weights) >= 0.25
+    holds_off = bool({"not_yet", "later", "postponed"} & said.says)
     days = max(0.0, (said.line.message.sent_at - item.said_at).total_seconds() / 86_400)
     late = 0 if item.due is None else (said.line.day - item.due).days
     given: dict[str, float] = {name: float(name in said.says) for name in CLAIMS}
@@ -168,7 +172,8 @@ def features(item: Open, said: Heard, weights: Weights, *, best_other: float, ri
         "acknowledged": float(said.is_acknowledged),
         "acknowledged_fit": said.is_acknowledged * min(1.0, whole),
         "answers": float(answers),
-        "answers_yes": float(answers and by_owner and ("yes" in said.says or finished) and "not_yet" not in said.says),
+        "answers_no": float(answers and holds_off),
+        "answers_yes": float(answers and not by_other and ("yes" in said.says or finished) and not holds_off),
         "age": math.log1p(min(days, DAYS_KNOWN)) / math.log1p(DAYS_KNOWN),
         "near_due": float(item.due is not None and -3 <= late <= 7),
         "long_past": float(late > 21),

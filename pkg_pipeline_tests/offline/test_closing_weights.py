@@ -1,0 +1,44 @@
+"""The weights by which promises are closed: made again from the worlds, and how right they are on worlds left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from pkg_pipeline.offline.linking import PERHAPS, SURE, weights
+from training.closing import Made, Score, make, score
+from training.worlds import World, load
+
+
+@pytest.fixture(scope="module")
+def worlds() -> list[World]:
+    return load()
+
+
+@pytest.fixture(scope="module")
+def made(worlds: list[World]) -> Made:
+    return make(worlds)
+
+
+def test_the_weights_of_the_package_are_those_of_the_worlds(made: Made) -> None:
+    assert weights() == pytest.approx(made.weights, abs=0.02)
+
+
+@pytest.mark.parametrize(("least", "precision", "recall"), [(SURE, 0.92, 0.57), (PERHAPS, 0.85, 0.76)])
+def test_promises_of_worlds_left_out_are_closed_rightly(
+    made: Made, worlds: list[World], least: float, precision: float, recall: float
+) -> None:
+    total = Score()
+    for world, left_out in zip(worlds, made.left_out, strict=True):
+        total.add(score(world, left_out, least))
+    assert (total.precision, total.recall) >= (precision, 0), str(total)
+    assert total.recall >= recall, str(total)
+
+
+def test_every_world_has_what_a_careful_reader_would_miss(worlds: list[World]) -> None:
+    languages = [world.language for world in worlds]
+    assert min(languages.count(language) for language in ("en", "ru", "zh")) >= 4
+    for world in worlds:
+        ids = {message.external_id for talk in world.talks for message in talk.messages}
+        named = [key for item in world.items for key in (*item.messages, *item.closed_by, *item.cancelled_by)]
+        assert set(named) <= ids, world.name
+        assert any(len(talk.messages) <= 2 for talk in world.talks), world.name
