@@ -29,6 +29,7 @@ QUICK: dict[str, list[str]] = {
     "orchestration": ["--days", "120"],
     "monitoring": ["--interactions", "50000"],
     "extraction_quality": [],
+    "gate_truth": [],
     "embedding": ["--texts", "1000"],
     "reembedding": ["--chunks", "10000", "--texts", "1000"],
     "recall_languages": [],

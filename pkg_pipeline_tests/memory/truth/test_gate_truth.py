@@ -1,0 +1,58 @@
+"""The gates against answers that are known to be right or wrong; and the table itself is what it claims to be."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from pkg_pipeline_tests.memory.truth.judging import is_well
+from pkg_pipeline_tests.memory.truth.talks import load
+from pkg_pipeline_tests.memory.truth.variants import Case, cases
+
+MOST_PUBLISHED = 0.69
+"""Share of wrong answers that may come through. To be lowered whenever the gates get better."""
+MOST_HIT = 0.28
+"""Share of right answers that may be lost."""
+
+
+@pytest.fixture(scope="module")
+def every() -> list[Case]:
+    return cases()
+
+
+def test_there_are_enough_cases_of_every_kind_and_language(every: list[Case]) -> None:
+    wrong = [case for case in every if not case.is_right]
+    reworded = [case for case in every if case.is_right and not case.is_as_written]
+    assert len(load()) == 60
+    assert len(wrong) >= 700
+    assert len(reworded) >= 450
+    for chosen in (wrong, reworded):
+        assert min(Counter(case.talk.language for case in chosen).values()) >= len(chosen) / 4
+    kinds = Counter(case.kind for case in wrong)
+    assert kinds.keys() >= {"number", "sum", "unit", "currency", "date", "due", "name", "owner", "state", "polarity"}
+    assert kinds.keys() >= {"variant", "addition", "attacker", "who"}
+    assert max(kinds.values()) <= len(wrong) / 7
+
+
+def test_every_case_differs_from_the_right_answer_and_quotes_what_was_said(every: list[Case]) -> None:
+    for case in every:
+        assert case.is_as_written or case.part.fault or case.fields != case.base, case.name
+        quote = case.base.get("quote")
+        assert quote is None or any(quote in text for _, _, text in case.talk.said), case.name
+        said = {number for number, _, _ in case.talk.said}
+        assert {int(one) for one in case.fields.get("numbers", "1").split(",")} <= said, case.name
+
+
+def test_no_case_is_both_right_and_wrong(every: list[Case]) -> None:
+    told = Counter((case.talk.key, case.part.what, tuple(sorted(case.fields.items())), case.is_right) for case in every)
+    for key, what, fields, _ in told:
+        assert not {(key, what, fields, True), (key, what, fields, False)} <= told.keys()
+
+
+def test_wrong_answers_are_stopped_and_right_ones_come_through(every: list[Case]) -> None:
+    failed = [case for case in every if not is_well(case)]
+    for is_right, most in ((False, MOST_PUBLISHED), (True, MOST_HIT)):
+        mine = [case for case in every if case.is_right == is_right]
+        lost = Counter(case.kind for case in failed if case.is_right == is_right)
+        assert sum(lost.values()) / len(mine) <= most, f"{'hit' if is_right else 'published'}: {lost.most_common()}"
