@@ -22,10 +22,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
+from zoneinfo import ZoneInfo
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from pkg_pipeline.memory.items.records import ReadingInput  # noqa: E402
 from pkg_pipeline.memory.message.importance import score_many  # noqa: E402
 from pkg_pipeline.memory.records import (  # noqa: E402
     ActionItem,
@@ -38,6 +40,7 @@ from pkg_pipeline.memory.records import (  # noqa: E402
 from pkg_pipeline.memory.summary.gate import check  # noqa: E402
 from pkg_pipeline.offline.llm import OfflineLlm  # noqa: E402
 from pkg_pipeline.offline.reading import language_of  # noqa: E402
+from pkg_pipeline.offline.talk_items import read_talks  # noqa: E402
 from pkg_pipeline.prompts.interaction_summary import Answer, to_candidate  # noqa: E402
 from pkg_pipeline.stages.ports import LlmRequest  # noqa: E402
 
@@ -163,6 +166,7 @@ class Counts:
         return "| " + " | ".join([*cells, *rest]) + " |"
 
 
+OWNERS = {"me": "self"}
 ACTION_FIELDS = ("owner", "owner_name", "due_date", "status")
 DECISION_FIELDS = ("importance", "date")
 
@@ -184,6 +188,22 @@ def labelled_source(talk: Any) -> SummaryInput:
     return replace(source_of(talk.id, rows, talk.timezone), language=talk.language)
 
 
+def items_of(source: SummaryInput) -> dict[str, list[Row]]:
+    """What a reading of a talk finds, in the fields of the labels."""
+    answer = read_talks(ReadingInput((source,), (), source.language, source.timezone, source.input_hash))
+    days = {m.number: m.sent_at.astimezone(ZoneInfo(source.timezone)).date().isoformat() for m in source.messages}
+    found: dict[str, list[Row]] = {"decisions": [], "action_items": []}
+    for item in answer.items:
+        row: Row = {"numbers": {*item.messages}, "importance": item.importance, "description": item.text}
+        if item.kind == "decision":
+            found["decisions"].append(row | {"date": days[max(item.messages)]})
+            continue
+        row["numbers"] |= {*item.end.messages} if item.end else set[int]()
+        row |= {"owner": OWNERS.get(item.owner, item.owner), "owner_name": item.who, "due_date": item.due}
+        found["action_items"].append(row | {"status": "closed" if item.end else "open", "quote": item.quote})
+    return found
+
+
 def run_labelled(chosen: Callable[[int], bool] = lambda _n: True) -> None:
     """Precision and recall per language; an item is found when it shares a message with a labelled one, one to one."""
     labelled = importlib.import_module("pkg_pipeline_tests.fixtures.labelled.loading")
@@ -192,9 +212,9 @@ def run_labelled(chosen: Callable[[int], bool] = lambda _n: True) -> None:
         for n, talk in enumerate(labelled.load(language)):
             if not chosen(n):
                 continue
-            answer = Answer.model_validate_json(OfflineLlm().complete(request_of(labelled_source(talk))).text)
+            read = items_of(labelled_source(talk))
             for kind, fields in (("decisions", DECISION_FIELDS), ("action_items", ACTION_FIELDS)):
-                found = [i.model_dump() | {"numbers": set(i.message_ids)} for i in getattr(answer, kind)]
+                found = read[kind]
                 wanted = [i.model_dump() | {"numbers": set(i.message_numbers)} for i in getattr(talk, kind)]
                 for item in wanted:  # the answer leaves the owner of the memory unnamed
                     item["owner_name"] = item.get("owner_name") if item.get("owner") == "them" else None

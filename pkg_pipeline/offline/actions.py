@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import date
 
 from pkg_pipeline.memory.records import Owner, Person
 from pkg_pipeline.offline.dates import due_date
+from pkg_pipeline.offline.found import FoundAction, roots_of
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, named_in, vocative
 from pkg_pipeline.offline.weighing import (
@@ -31,7 +32,6 @@ BULLETIN_SHARE = 0.6
 BULLETIN_MOST = 40
 ANSWER_REACH = 4
 DONE_REACH_WITHOUT_WORDS = 3
-ROOT_LETTERS = 5
 HAN_VERB = re.compile(r"[\u4e00-\u9fff](?<![了已经都刚才我好完过给你您])")
 LATE_WEIGHT = 3.5
 SPEECH_NAMED_SCORE = 0.8
@@ -46,21 +46,6 @@ _FOR_NOW = ("imperative", "please", "can_you", "would_you_mind", "you_can", "let
 _ENDED = re.compile(r"[.!?。！？…]\s*$")
 TAKEN_UP_SCORE = 1.0
 REFUSED_SCORE = -1.5
-
-
-@dataclass(frozen=True, slots=True)
-class FoundAction:
-    """One action item. ``lines``: message indices, the quoted one first; ``helper``: the same in other words."""
-
-    sentence: Sentence
-    score: float
-    owner: Owner
-    owner_person: Person | None
-    lines: tuple[int, ...]
-    due: date | None
-    closed_at: date | None = None
-    closing: Sentence | None = None
-    helper: Sentence | None = None
 
 
 def _owner(reading: Reading, line: Line, weighed: Weighed) -> tuple[Owner, Person | None]:
@@ -149,11 +134,6 @@ def _candidates(reading: Reading) -> list[tuple[Weighed, Line]]:
         if best is not None:
             found.append((best, line))
     return found
-
-
-def roots_of(terms: Iterable[str]) -> set[str]:
-    """Terms by their first letters, so that a noun matches the verb made from it ("заказ", "заказала")."""
-    return {term[:ROOT_LETTERS] for term in terms}
 
 
 def _completion(reading: Reading, item: FoundAction) -> Sentence | None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
-from datetime import date
-from typing import Literal
+from dataclasses import replace
 
-from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.found import FoundDecision, Importance
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, words_of
 from pkg_pipeline.offline.weighing import (
@@ -46,20 +44,6 @@ CAP_PER_DOUBLING = 1.9
 
 _SUM = re.compile(r"(?<![\d:./-])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?!\d)|(?<![\d:./-])\d{3,}(?![\d:./-])")
 """Numbers of three digits or more, mostly prices; not dates, times or year spans."""
-
-Importance = Literal["high", "medium", "low"]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundDecision:
-    """One decision. ``lines``: message indices, the quoted one first; ``agreed_by`` accepted the proposal."""
-
-    sentence: Sentence
-    score: float
-    lines: tuple[int, ...]
-    day: date
-    importance: Importance
-    agreed_by: Person | None = None
 
 
 def most_decisions(reading: Reading) -> int:
@@ -178,8 +162,9 @@ def _placed(
         lines = (line.index, accepter.index)
     source = reading.lines[said.line]
     around = " ".join(reading.lines[i].message.text[:300] for i in lines)
-    agreed_by = accepter.speaker if accepter and accepter.speaker != source.speaker else None
-    return FoundDecision(said, score, lines, line.day, _importance(said, source, around), agreed_by)
+    agreed = (accepter.speaker,) if accepter and accepter.speaker != source.speaker else ()
+    proposer = source.speaker if agreed else None
+    return FoundDecision(said, score, lines, line.day, _importance(said, source, around), agreed, proposer)
 
 
 def find_decisions(reading: Reading) -> list[FoundDecision]:

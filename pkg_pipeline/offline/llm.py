@@ -17,9 +17,10 @@ from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
 from pkg_pipeline.offline import MODEL
 from pkg_pipeline.offline.actions import find_actions
-from pkg_pipeline.offline.decisions import FoundDecision, find_decisions
+from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
+from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.profile import profile_answer
@@ -94,10 +95,12 @@ def _evidence(reading: Reading, sentence: Sentence, lines: tuple[int, ...]) -> d
 
 def _agreed(reading: Reading, found: FoundDecision) -> str:
     description = described(found.sentence, reading)
-    if found.agreed_by is None:
+    if not found.agreed_by:
         return description
     template = phrases(reading.language).templates["agreed_by"]
-    return template.format(what=description.rstrip(".。"), who=first_name(found.agreed_by, reading))
+    return template.format(
+        what=description.rstrip(".。"), who=", ".join(first_name(person, reading) for person in found.agreed_by)
+    )
 
 
 _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {

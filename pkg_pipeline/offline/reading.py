@@ -161,7 +161,7 @@ class Reading:
     @cached_property
     def is_bulletin(self) -> bool:
         """Many senders who write once and answer nobody, as newsletters."""
-        return len(self.lines) >= 4 and len(self.speakers) >= 0.7 * len(self.lines)
+        return len(self.lines) >= 8 and len(self.speakers) >= 0.7 * len(self.lines)
 
     @cached_property
     def is_meeting(self) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput
-from pkg_pipeline.memory.records import Person
-from pkg_pipeline.offline.actions import FoundAction, find_actions
-from pkg_pipeline.offline.decisions import FoundDecision, find_decisions
+from pkg_pipeline.offline.actions import find_actions
+from pkg_pipeline.offline.chat_decisions import find_chat_decisions
+from pkg_pipeline.offline.chat_tasks import find_chat_tasks
+from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
+from pkg_pipeline.offline.found import FoundAction, FoundDecision
 from pkg_pipeline.offline.linking import Linked, link
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import described
@@ -40,13 +42,20 @@ def read_talks(source: ReadingInput) -> Answer:
     changes: list[AnswerChange] = []
     facts: list[AnswerFact] = []
     for reading in map(read, source.talks):
-        decisions = find_decisions(reading)
-        actions = find_actions(reading, settled=[d.sentence for d in decisions])
+        decisions, actions = _found(reading)
         linked = link(reading, source.shown, actions, decisions)
         items += _items(reading, actions, decisions, linked)
         changes += [_change(change) for change in linked.changes]
         facts += [_fact(reading, found) for found in find_facts(reading)]
     return Answer(items=items, changes=changes, facts=facts)
+
+
+def _found(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
+    """What a talk holds: chats are read by who answers whom, meetings and newsletters by scores of sentences."""
+    is_chat = not (reading.is_meeting or reading.is_bulletin)
+    decisions = find_chat_decisions(reading) if is_chat else find_decisions(reading)
+    settled = [found.sentence for found in decisions]
+    return decisions, find_chat_tasks(reading, settled) if is_chat else find_actions(reading, settled)
 
 
 def _items(
@@ -81,6 +90,7 @@ def _task(reading: Reading, found: FoundAction, end: CandidateEnd | None) -> Ans
         due=found.due.isoformat() if found.due else None,
         importance="high" if found.due else "medium",
         end=None if end is None else _end(end),
+        sure=found.probability,
         **_evidence(reading, found.sentence, _own_lines(found)),
     )
 
@@ -107,15 +117,15 @@ def _change(change: CandidateChange) -> AnswerChange:
 
 
 def _decision(reading: Reading, found: FoundDecision, replaces: str | None) -> AnswerItem:
-    proposer: Person | None = reading.lines[found.sentence.line].speaker if found.agreed_by else None
     return AnswerItem(
         kind="decision",
         text=described(found.sentence, reading),
         owner="both",
         importance=found.importance,
-        proposed=proposer.name if proposer else None,
-        agreed=[found.agreed_by.name] if found.agreed_by else [],
+        proposed=found.proposed_by.name if found.proposed_by else None,
+        agreed=[person.name for person in found.agreed_by],
         replaces=replaces,
+        sure=found.probability,
         **_evidence(reading, found.sentence, found.lines),
     )
 

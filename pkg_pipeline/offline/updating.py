@@ -12,8 +12,9 @@ from pkg_pipeline.memory.records import ActionItem, Language, SummaryInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences
-from pkg_pipeline.offline.actions import HAN_VERB, roots_of
+from pkg_pipeline.offline.actions import HAN_VERB
 from pkg_pipeline.offline.centrality import coverage_order, pieces_of
+from pkg_pipeline.offline.found import roots_of
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, count_words, read, terms_of
 from pkg_pipeline.offline.retelling import clipped

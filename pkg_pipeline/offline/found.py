@@ -1,0 +1,49 @@
+"""What the offline reader finds in a talk: tasks and decisions, before anything is compared with earlier talks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from pkg_pipeline.memory.records import Owner, Person
+from pkg_pipeline.offline.reading import Sentence
+
+ROOT_LETTERS = 5
+Importance = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAction:
+    """One action item. ``lines``: message indices, the quoted one first; ``helper``: the same in other words."""
+
+    sentence: Sentence
+    score: float
+    owner: Owner
+    owner_person: Person | None
+    lines: tuple[int, ...]
+    due: date | None
+    closed_at: date | None = None
+    closing: Sentence | None = None
+    helper: Sentence | None = None
+    probability: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDecision:
+    """One decision. ``lines``: message indices, the quoted one first; ``agreed_by`` accepted what was proposed."""
+
+    sentence: Sentence
+    score: float
+    lines: tuple[int, ...]
+    day: date
+    importance: Importance
+    agreed_by: tuple[Person, ...] = ()
+    proposed_by: Person | None = None
+    probability: float = 1.0
+
+
+def roots_of(terms: Iterable[str]) -> set[str]:
+    """Terms by their first letters, so that a noun matches the verb made from it ("заказ", "заказала")."""
+    return {term[:ROOT_LETTERS] for term in terms}

@@ -1,0 +1,154 @@
+"""Fits the heads of the offline reader: ``python -m training.fit`` (``make train``) writes its weights.
+
+Logistic regression around the weights of ``priors.toml``: Newton's method on the likelihood of the labelled talks with
+a normal prior of ``SPREAD`` around each, so a feature the talks say little of keeps its judgement. Left-out figures
+come from folds of whole talks; all of it is the same at every run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkg_pipeline.offline import chat_decisions, chat_tasks
+from pkg_pipeline.offline.reading import Reading, read
+from training.talks import LANGUAGES, Label, Talk, load
+
+PRIORS = Path(__file__).with_name("priors.toml")
+WEIGHTS = Path(chat_tasks.__file__).with_name("weights.toml")
+SPREAD = 0.7
+"""Standard deviation of a weight around its prior, in log-odds."""
+FOLDS = 5
+STEPS = 40
+HEAD_LINES = (
+    "# Weights of the heads in log-odds, fitted by `make train` from training/priors.toml and training/talks.\n"
+)
+
+Floats = NDArray[np.float64]
+Candidate = tuple[dict[str, float], set[int]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A candidate of a talk: its features, whether a label is its own, and the talk's fold."""
+
+    features: dict[str, float]
+    is_right: bool
+    fold: int
+    language: str
+
+
+def _tasks(reading: Reading) -> list[Candidate]:
+    return [
+        (chat_tasks.features(reading, duty), {reading.lines[i].message.number for i in chat_tasks.lines_of(duty)})
+        for duty in chat_tasks.duties_of(reading)
+    ]
+
+
+def _decisions(reading: Reading) -> list[Candidate]:
+    return [
+        (chat_decisions.features(reading, one), {reading.lines[i].message.number for i in one.lines})
+        for one in chat_decisions.settled_of(reading)
+    ]
+
+
+HEADS: dict[str, tuple[str, Callable[[Reading], list[Candidate]]]] = {
+    chat_tasks.HEAD: ("task", _tasks),
+    chat_decisions.HEAD: ("decision", _decisions),
+}
+
+
+def examples_of(talk: Talk, kind: str, candidates: Sequence[Candidate], fold: int) -> list[Example]:
+    """Every candidate of a talk; each label is matched by the one that shares most with it."""
+    labels: list[Label] = [label for label in talk.labels if label.kind == kind]
+    pairs = sorted(
+        (
+            (len(numbers & label.numbers) / len(numbers | label.numbers), -i, -j)
+            for i, (_, numbers) in enumerate(candidates)
+            for j, label in enumerate(labels)
+            if numbers & label.numbers
+        ),
+        reverse=True,
+    )
+    of_candidate: dict[int, int] = {}
+    for _, i, j in pairs:
+        if -i not in of_candidate and -j not in of_candidate.values():
+            of_candidate[-i] = -j
+    return [
+        Example(features, i in of_candidate, fold, talk.language)
+        for i, (features, _) in enumerate(candidates)
+        if i not in of_candidate or not labels[of_candidate[i]].is_optional
+    ]
+
+
+def fitted(examples: Sequence[Example], prior: dict[str, float]) -> dict[str, float]:
+    """The weights of highest posterior; features without a prior start at 0."""
+    names = sorted({"bias", *prior, *(name for one in examples for name in one.features)})
+    places = {name: i for i, name in enumerate(names)}
+    x: Floats = np.zeros((len(examples), len(names)))
+    for row, one in zip(x, examples, strict=True):
+        row[places["bias"]] = 1.0
+        for name, value in one.features.items():
+            row[places[name]] = value
+    y: Floats = np.array([one.is_right for one in examples], dtype=np.float64)
+    start: Floats = np.array([prior.get(name, 0.0) for name in names])
+    w = start.copy()
+    for _ in range(STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
+        gradient = x.T @ (chance - y) + (w - start) / SPREAD**2
+        hessian = (x * (chance * (1 - chance))[:, None]).T @ x + np.eye(len(names)) / SPREAD**2
+        step = np.linalg.solve(hessian, gradient)
+        w = w - step
+        if float(np.abs(step).max()) < 1e-9:
+            break
+    return {name: round(float(weight), 2) + 0.0 for name, weight in zip(names, w, strict=True)}
+
+
+def _chances(examples: Sequence[Example], weights: dict[str, float]) -> list[float]:
+    totals = [weights["bias"] + sum(weights.get(n, 0.0) * v for n, v in one.features.items()) for one in examples]
+    return [float(1 / (1 + np.exp(-total))) for total in totals]
+
+
+def report(head: str, examples: Sequence[Example], prior: dict[str, float], labelled: dict[str, int]) -> None:
+    """Precision and recall of left-out talks by threshold, with the priors alone and fitted."""
+    left_out: list[tuple[Example, float]] = []
+    for fold in range(FOLDS):
+        weights = fitted([one for one in examples if one.fold != fold], prior)
+        of_fold = [one for one in examples if one.fold == fold]
+        left_out += zip(of_fold, _chances(of_fold, weights), strict=True)
+    rows = {"prior": list(zip(examples, _chances(examples, prior), strict=True)), "left out": left_out}
+    print(f"\n{head}: {len(examples)} candidates, {sum(one.is_right for one in examples)} right")
+    for name, pairs in rows.items():
+        for threshold in (0.4, 0.5, 0.6, 0.7):
+            cells = []
+            for language in (*LANGUAGES, None):
+                taken = [one for one, chance in pairs if chance >= threshold and language in (None, one.language)]
+                hits = sum(one.is_right for one in taken)
+                wanted = sum(n for other, n in labelled.items() if language in (None, other))
+                cells.append(f"{language or 'all'} {100 * hits / max(1, len(taken)):.0f}/{100 * hits / wanted:.0f}")
+            print(f"  {name} from {threshold}: P/R {', '.join(cells)}")
+
+
+def main() -> None:
+    priors = tomllib.loads(PRIORS.read_text(encoding="utf-8"))
+    text = HEAD_LINES
+    for head, (kind, candidates) in HEADS.items():
+        examples: list[Example] = []
+        labelled: dict[str, int] = dict.fromkeys(LANGUAGES, 0)
+        for language in LANGUAGES:
+            for n, talk in enumerate(load(language)):
+                examples += examples_of(talk, kind, candidates(read(talk.source)), n % FOLDS)
+                labelled[language] += sum(one.kind == kind and not one.is_optional for one in talk.labels)
+        report(head, examples, priors[head], labelled)
+        weights = fitted(examples, priors[head])
+        text += f"\n[{head}]\n" + "".join(f'"{name}" = {weight}\n' for name, weight in weights.items())
+    WEIGHTS.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
