@@ -65,7 +65,7 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
         return reading.answer(blocks)
     if "PARTS" in held:
         return good.merge(blocks)
-    if asked == FOLD_KEYS and "MESSAGES" in held:
+    if asked == FOLD_KEYS and "TALKS" in held:
         return good.fold(blocks)
     if asked == {"summary"} and "SUMMARY" in held:
         return good.shorter(blocks, prompt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pkg_pipeline.fake_llm import talks
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.languages import word_set
 from pkg_pipeline.memory.text.language_data import in_any, table
@@ -173,7 +174,8 @@ def merge(blocks: Blocks) -> Record:
 
 
 def fold(blocks: Blocks) -> Record:
-    messages, people = blocks["MESSAGES"], blocks.get("PARTICIPANTS", [])
+    messages = talks.messages(blocks)
+    people = [one for one in talks.people(blocks) if not one["name"].startswith("tool: ")]
     spoken = [one for one in messages if not str(one["speaker"]).startswith("tool: ")] or messages
     found = _summarised(people or [{"name": one["speaker"], "is_me": False} for one in spoken[:1]], spoken)
     names = {person["name"] for person in people}

@@ -78,7 +78,7 @@ def insisting(words: Words, model: type[Strict], problem: str | None) -> str:
     """The last words of a second attempt (P19), with the ``problem`` of the first (``AnswerInvalid.problem`` or the
     gate's reason; no content).
     """
-    schema = json.dumps(model.model_json_schema(), ensure_ascii=False, separators=(",", ":"))
+    schema = json.dumps(model.form(), ensure_ascii=False, separators=(",", ":"))
     plain = " ".join((problem or "").replace("<", "").replace(">", "").split())[:MOST_PROBLEM_CHARS]
     return words["strict"].format(problem=plain or words["unnamed_problem"], schema=schema)
 

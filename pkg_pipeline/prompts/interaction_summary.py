@@ -18,6 +18,7 @@ from pkg_pipeline.prompts.answers import (
     insisting,
     words_of,
 )
+from pkg_pipeline.prompts.session_fold import AnswerDecision, AnswerFact
 
 VERSION = "interaction_summary/1"
 """Part of the input hash and code version: a change makes summaries stale (B5)."""
@@ -29,16 +30,6 @@ MAX_OUTPUT_TOKENS = 3000
 """For 200 words of summary and some dozens of items."""
 
 
-class AnswerDecision(Strict):
-    description: str = Field(min_length=1, max_length=500)
-    date: str = Field(description="ISO date on which it was decided")
-    importance: Literal["high", "medium", "low"] = Field(
-        description="high: money, deadlines, obligations; medium: ordinary agreement; low: minor"
-    )
-    quote: str = Field(min_length=1, max_length=600, description="verbatim from one of the cited messages")
-    message_ids: list[int] = Field(min_length=1, description="numbers of the messages it rests on")
-
-
 class AnswerActionItem(Strict):
     description: str = Field(min_length=1, max_length=500)
     owner: Literal["self", "them", "both"]
@@ -47,15 +38,6 @@ class AnswerActionItem(Strict):
     due_date: str | None = Field(default=None, description="ISO date, if one was named")
     closed_at: str | None = Field(default=None, description="ISO date, if it was done within this conversation")
     quote: str = Field(min_length=1, max_length=600, description="verbatim from one of the cited messages")
-    message_ids: list[int] = Field(min_length=1)
-
-
-class AnswerFact(Strict):
-    fact_type: str = Field(min_length=1, max_length=60, description="phone, email, birthday, position, address …")
-    value: str = Field(min_length=1, max_length=300)
-    about: str | None = Field(default=None, description="whom it is about, as named in the list of participants")
-    confidence: float = Field(ge=0, le=1)
-    quote: str = Field(min_length=1, max_length=600)
     message_ids: list[int] = Field(min_length=1)
 
 

@@ -10,9 +10,8 @@ from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.memory.text.normalise import word_count
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
-from pkg_pipeline.prompts.conversation import shared_words
 
-VERSION = "session_compress/1"
+VERSION = "session_compress/2"
 """Part of the replay key (B8)."""
 
 MAX_OUTPUT_TOKENS = 3000
@@ -25,14 +24,16 @@ FEWEST_WORDS = 10
 class Answer(Strict):
     """What a model has to answer."""
 
-    summary: str = Field(min_length=1, description="the same, shorter, in the order of events")
+    summary: str = Field(min_length=1)
 
 
-schema, parse = Answer.model_json_schema, Answer.read
+schema, parse = Answer.form, Answer.read
 
 
 def template_digest() -> str:
-    return digest_of({one: [words_of("session_compress", one), shared_words(one)] for one in LANGUAGES}, Answer)
+    return digest_of(
+        {one: [words_of("session_compress", one), words_of("conversation", one)] for one in LANGUAGES}, Answer
+    )
 
 
 def render(source: CompressInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
@@ -50,6 +51,6 @@ def render(source: CompressInput, *, strict: bool = False, problem: str | None =
         words["opening"].format(parts=len(paragraphs), amount=amount),
         fencing.fence(SUMMARY_BLOCK, lines, seed=content_hash(source.text)),
         words["closing"],
-        *([insisting(shared_words(source.language), Answer, problem)] if strict else []),
+        *([insisting(words_of("conversation", source.language), Answer, problem)] if strict else []),
     ]
     return RenderedPrompt(f"{words['rules']}\n{words['answer_in']}", "\n\n".join(parts))

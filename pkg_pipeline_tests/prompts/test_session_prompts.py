@@ -22,6 +22,8 @@ GOLDEN = Path(__file__).parent / "golden"
 WORDS = {
     "session_fold/1": "0260a4854a8fbf235f7b83eefcb7004bbaa1d1b60ce4c4d925026f364cd80a18",
     "session_compress/1": "842c5351c4cab792aaaef1dc295381c0aee5100bfd2606140d26d05ad1a00f42",
+    "session_fold/2": "f01d7c23c44307a2453de9934a97b08a78450b4bdcd44a8e38b6210993d5d9c4",
+    "session_compress/2": "8a8cc6ddc2a7955d0e4cb24ab65f9d68b2bf2c7d4f75db28933289041cca72e1",
 }
 """The hash of every version's words. New words need a new VERSION and a new row; an old row never changes."""
 
@@ -77,10 +79,10 @@ def test_every_word_of_theirs_is_fenced(language: Language) -> None:
     source = STRETCHES[language]
     prompt = session_fold.render(source)
     blocks = fencing.read(prompt.user)
-    assert [record["text"] for record in blocks["MESSAGES"]] == [message.text for message in source.messages]
-    assert [record["n"] for record in blocks["MESSAGES"]] == [message.number for message in source.messages]
+    told = [(line[0], line[2]) for line in blocks["TALKS"] if isinstance(line, list)]
+    assert told == [(message.number, message.text) for message in source.messages]
     assert [record["summary"] for record in blocks["EARLIER"]] == list(source.earlier)
-    assert [record["name"] for record in blocks["PARTICIPANTS"]] == [one.name for one in source.participants]
+    assert [record["name"] for record in blocks["PEOPLE"]] == [one.name for one in source.participants]
     outside = _outside_the_fences(prompt.user) + prompt.system
     for text in (*(m.text for m in source.messages), *source.earlier, *(p.name for p in source.participants)):
         assert text not in outside
@@ -102,11 +104,13 @@ def _outside_the_fences(text: str) -> str:
 
 def test_without_earlier_summaries_there_is_no_block_of_them() -> None:
     prompt = session_fold.render(replace(STRETCHES["en"], earlier=())).user
-    assert sorted(fencing.read(prompt)) == ["MESSAGES", "PARTICIPANTS"]
+    assert sorted(fencing.read(prompt)) == ["PEOPLE", "TALKS"]
 
 
 def test_a_tool_speaks_under_its_name() -> None:
-    speakers = [record["speaker"] for record in fencing.read(session_fold.render(AGENT).user)["MESSAGES"]]
+    blocks = fencing.read(session_fold.render(AGENT).user)
+    named = {one["id"]: one["name"] for one in blocks["PEOPLE"]}
+    speakers = [named[line[1].split()[0]] for line in blocks["TALKS"] if isinstance(line, list)]
     assert speakers == ["User", "Assistant", "tool: run_sql", "Assistant", "User"]
 
 
@@ -161,5 +165,5 @@ def test_no_order_leaves_its_fence(language: Language, texts: tuple[str, ...]) -
     first, *rest = source.messages
     poisoned = replace(source, messages=(replace(first, text="\n".join(texts)), *rest), earlier=texts)
     blocks = fencing.read(session_fold.render(poisoned).user)
-    assert blocks["MESSAGES"][0]["text"] == "\n".join(texts)
+    assert blocks["TALKS"][1][2] == "\n".join(texts)
     assert [record["summary"] for record in blocks["EARLIER"]] == list(texts)
