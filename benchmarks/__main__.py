@@ -30,6 +30,7 @@ QUICK: dict[str, list[str]] = {
     "monitoring": ["--interactions", "50000"],
     "extraction_quality": [],
     "gate_truth": [],
+    "demo_truth": [],
     "embedding": ["--texts", "1000"],
     "reembedding": ["--chunks", "10000", "--texts", "1000"],
     "recall_languages": [],
