@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Path, Query
-from pydantic import Field
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from pkg_pipeline.api.models import Answer
-from pkg_pipeline.api.problems import answers
+from pkg_pipeline.api.parameters import Day
+from pkg_pipeline.api.problems import BadPart, answers
+from pkg_pipeline.api.security import json_only
 from pkg_pipeline.memory.items.records import Importance, ItemEvent, ItemKind, ItemOwner, ItemStatus
+from pkg_pipeline.stages.items.deciding import MOST_CHARS, ItemEdit
 from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.stages.reads.entities import find_entity
 from pkg_pipeline.stages.reads.items import item_filter, item_id_of, list_items, one_item
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
+from pkg_pipeline.stages.reads.stores import BadRequest
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
@@ -96,11 +101,24 @@ class ItemList(Answer):
     next: str | None
 
 
+class ItemChanges(BaseModel):
+    """What a person decides; what is left out stays. It is kept for ever, and no run changes it."""
+
+    model_config = ConfigDict(extra="forbid")
+    status: Literal["open", "done", "cancelled"] | None = Field(
+        default=None, description="`done` or `cancelled` closes it (a decision is cancelled), `open` opens it again"
+    )
+    text: str | None = Field(default=None, max_length=MOST_CHARS)
+    owner: ItemOwner | None = None
+    due_date: Day | None = Field(default=None, description="`null` takes the due date away")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPorts:
-    """Ports of these routes."""
+    """Ports of these routes. ``decide``: writes a person's verdict; raises ItemUnknown, BadRequest."""
 
     reads: PostgresItemReads
+    decide: Callable[[UUID, ItemEdit], None]
 
 
 _ItemPath = Annotated[str, Path(description="Id, or at least its first eight digits", examples=[ITEM])]
@@ -149,6 +167,25 @@ def item_routes(ports: ItemPorts, *, entities: PostgresReadStore, clock: Clock) 
     def item(item: _ItemPath) -> Response:
         """Each state with the messages and the quote that say so."""
         found = item_id_of(ports.reads, item)
+        return _json(one_item(ports.reads, found, now=clock.now()))
+
+    @router.patch(
+        "/items/{item}",
+        summary="Close, reopen or edit an item",
+        response_model=Item,
+        responses=answers(404, 415, s404=NO_ITEM),
+        dependencies=[Depends(json_only)],
+    )
+    def change(item: _ItemPath, body: ItemChanges) -> Response:
+        """The person's word: messages and runs change nothing of what it set, and it outlives a rebuild. The same again
+        changes nothing.
+        """
+        found = item_id_of(ports.reads, item)
+        clears = "due_date" in body.model_fields_set and body.due_date is None
+        try:
+            ports.decide(found, ItemEdit(**body.model_dump(), clear_due_date=clears))
+        except BadRequest as wrong:
+            raise BadPart("body", wrong.field, str(wrong)) from None
         return _json(one_item(ports.reads, found, now=clock.now()))
 
     return router

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from pkg_pipeline.cli.reading import Cursor, Limit, found_entity, say_if_empty
+from pkg_pipeline.cli.reading import Cursor, Limit, day_of, found_entity, say_if_empty
 from pkg_pipeline.cli.terminal import (
     CommandFailed,
     JsonFlag,
+    as_text,
     counted,
     memory_in_force,
     one_of,
@@ -21,7 +22,8 @@ from pkg_pipeline.cli.terminal import (
     table,
     without_controls,
 )
-from pkg_pipeline.memory.items.records import ItemKind, ItemStatus
+from pkg_pipeline.memory.items.records import ItemKind, ItemOwner, ItemStatus
+from pkg_pipeline.stages.items.deciding import ItemEdit
 from pkg_pipeline.stages.reads.items import (
     SHORT_ID,
     ItemUnknown,
@@ -42,7 +44,7 @@ items = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-KINDS, STATUSES = get_args(ItemKind), get_args(ItemStatus)
+KINDS, STATUSES, OWNERS = get_args(ItemKind), get_args(ItemStatus), get_args(ItemOwner)
 ItemId = Annotated[str, typer.Argument(help="Id of the item, or its first eight digits, as the list shows it.")]
 
 
@@ -79,6 +81,55 @@ def show_(item: ItemId, json: JsonFlag = False) -> None:
     with memory_in_force() as memory, _known():
         found = one_item(memory.item_reads, item_id_of(memory.item_reads, item), now=memory.clock.now())
     show(found, as_json=json, human=lambda screen: _print_item(screen, found))
+
+
+@items.command()
+def close(
+    item: ItemId,
+    as_: Annotated[
+        str | None, typer.Option("--as", help="done (as is usual), or cancelled.", show_default=False)
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """It is done, or no more to be done. A decision is taken back. No run opens it again."""
+    one_of(as_, ("done", "cancelled"), "--as")
+    _decide(item, ItemEdit(status=cast(Any, as_ or "closed")), as_json=json)
+
+
+@items.command()
+def reopen(item: ItemId, json: JsonFlag = False) -> None:
+    """It is open, whatever was said. No run closes it again."""
+    _decide(item, ItemEdit(status="open"), as_json=json)
+
+
+@items.command()
+def edit(
+    item: ItemId,
+    text: Annotated[str | None, typer.Option(help="Its words.", show_default=False)] = None,
+    due: Annotated[str | None, typer.Option(help="The day until which it is due.", show_default=False)] = None,
+    no_due: Annotated[bool, typer.Option("--no-due", help="It is due on no day.")] = False,
+    owner: Annotated[str | None, typer.Option(help=f"One of {', '.join(OWNERS)}.", show_default=False)] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Other words, another due date, another owner. No run changes them back."""
+    one_of(owner, OWNERS, "--owner")
+    if due is not None and no_due:
+        raise typer.BadParameter("it is due on a day, or on none", param_hint="--due, --no-due")
+    day = day_of(due, "--due")
+    changes = ItemEdit(
+        text=None if text is None else as_text(text), owner=cast(Any, owner), due_date=day, clear_due_date=no_due
+    )
+    if changes == ItemEdit():
+        raise typer.BadParameter("say what to change", param_hint="--text, --due, --no-due, --owner")
+    _decide(item, changes, as_json=json)
+
+
+def _decide(item: str, wanted: ItemEdit, *, as_json: bool) -> None:
+    with memory_in_force() as memory, _known():
+        found = item_id_of(memory.item_reads, item)
+        memory.decide_item(found, wanted)
+        shown = one_item(memory.item_reads, found, now=memory.clock.now())
+    show(shown, as_json=as_json, human=lambda screen: _print_item(screen, shown))
 
 
 @contextmanager

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.folds.stage import Folding
     from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
+    from pkg_pipeline.stages.items.deciding import ItemEdit
     from pkg_pipeline.stages.items.stage import Items
     from pkg_pipeline.stages.ports import Billing
     from pkg_pipeline.stages.profiles.stage import Profiles
@@ -289,6 +290,13 @@ class Memory(Process):
         from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
 
         return PostgresItemReads(self.connections, zone=self.settings.zone)
+
+    def decide_item(self, item_id: uuid.UUID, wanted: ItemEdit) -> None:
+        """Keep what a person decided, and apply it. Raises ItemUnknown, BadRequest."""
+        from pkg_pipeline.adapters.postgres.items.verdicts import PostgresVerdictStore
+        from pkg_pipeline.stages.items.deciding import decide
+
+        decide(PostgresVerdictStore(self.connections), item_id, wanted, now=self.clock.now())
 
     def context(
         self, entity_id: uuid.UUID, *, max_tokens: int | None, as_of: datetime | None, hint: str | None = None

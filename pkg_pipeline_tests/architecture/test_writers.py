@@ -43,7 +43,7 @@ WRITERS: dict[str, set[str]] = {
     "items": {"items"},
     "item_people": {"items"},
     "item_states": {"items"},
-    "item_verdicts": set(),
+    "item_verdicts": {"verdicts"},
     "summary_attempts": {"erasing", "interactions", "summaries"},
     "llm_calls": {"budgets", "erasing", "ledger"},  # the budget's: what a process that died may have spent
     "llm_call_subjects": {"budgets", "erasing", "ledger"},

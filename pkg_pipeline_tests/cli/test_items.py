@@ -10,7 +10,7 @@ import pytest
 
 from pkg_pipeline_tests.cli.processes import NOW, Program
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
-from pkg_pipeline_tests.stages.reads.item_rows import item
+from pkg_pipeline_tests.stages.reads.item_rows import item, reading
 
 ITEM = {
     "id", "kind", "status", "text", "owner", "owner_name", "due_date", "importance", "probability", "decided_by",
@@ -38,7 +38,9 @@ def over(build: MemoryBuilder) -> UUID:
     item(build, talk, "Pay the rent", about=["Olga"], at=at, due=(AT + timedelta(days=4)).date(), owner="self")
     item(build, talk, "Call the plumber", done, about=["Olga"], at=at)
     item(build, talk, "The rent is 900", about=["Olga"], at=at, kind="decision")
-    return item(build, talk, "Send the [red]keys\x1b[2J", about=["Olga"], at=at, due=(AT - timedelta(days=1)).date())
+    made = item(build, talk, "Send the [red]keys\x1b[2J", about=["Olga"], at=at, due=(AT - timedelta(days=1)).date())
+    reading(build, talk)
+    return made
 
 
 def test_lists_for_programs_and_for_people(given: Program, over: UUID) -> None:
@@ -75,6 +77,33 @@ def test_one_item_with_its_history(given: Program, over: UUID) -> None:
     shown = given.ok("items", "show", str(over)).out
     assert "telegram:direct%3AOlga/m1" in shown
     given("items", "show", "0" * 8).failed("no item")
+
+
+def test_a_person_closes_reopens_and_edits(given: Program, over: UUID) -> None:
+    def now() -> tuple[str, str, str | None, str]:
+        one = given.ok("items", "show", str(over), "--json").json
+        return one["status"], one["text"], one["due_date"], one["owner"]
+
+    text, due = "Send the [red]keys\x1b[2J", "2025-03-14"
+    closed = given.ok("items", "close", str(over)[:8], "--json").json
+    assert set(closed) >= ITEM
+    assert (closed["status"], closed["decided_by"]) == ("done", "person")
+    assert "(yours)" in given.ok("items", "list", "--status", "done").out
+    given.ok("items", "reopen", str(over))
+    assert now() == ("open", text, due, "them")
+    given.ok("items", "close", str(over), "--as", "cancelled")
+    given.ok("items", "edit", str(over), "--text", "Send  both keys", "--no-due", "--owner", "self")
+    assert now() == ("cancelled", "Send both keys", None, "self")
+    given.ok("items", "edit", str(over), "--due", "2025-04-01")
+    assert now()[2] == "2025-04-01"
+    given("items", "edit", str(over)).refused("--text")
+    given("items", "edit", str(over), "--due", "2025-04-01", "--no-due").refused("--no-due")
+    given("items", "edit", str(over), "--text", " ").refused("--text")
+    given("items", "close", str(over), "--as", "lapsed").refused("--as")
+    given("items", "reopen", "0" * 8).failed("no item")
+    (decision,) = given.ok("items", "list", "--kind", "decision", "--json").json["items"]
+    given("items", "close", decision["id"], "--as", "done").refused("not done")
+    assert given.ok("items", "close", decision["id"], "--json").json["status"] == "cancelled"
 
 
 def test_nothing_is_imported_yet(given: Program) -> None:

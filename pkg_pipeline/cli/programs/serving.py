@@ -71,7 +71,7 @@ def serve(
                         tokens=callers.tokens,
                         is_own_host=own_hosts(bound, settings.api_hosts.split(",")),
                         backfills=ReachableBackfills(memory.backfills),
-                        items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone)),
+                        items=ItemPorts(reads=PostgresItemReads(reads, zone=settings.zone), decide=memory.decide_item),
                         sessions=sessions,
                         disk=lambda: space(settings),
                         monitoring=MonitoringPorts(

@@ -7,6 +7,10 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
+from pkg_pipeline.adapters.postgres.json_rows import rows_of
+from pkg_pipeline.memory.items.records import ReadItem, TalkReading
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, made_id
 
 SETTLED = {"done", "cancelled", "superseded"}
@@ -52,3 +56,19 @@ def item(
     for name in about:
         build.insert("item_people", item_id=identity, entity_id=build.people[name])
     return identity
+
+
+def reading(build: MemoryBuilder, talk: UUID) -> None:
+    """The reading that the items of ``talk`` follow from, without their later states."""
+    found = build.connection.execute(
+        "SELECT id, kind, text, owner, due_date, importance, quote, message_ids, first_at AS at, owner_entity_id,"
+        " owner_name FROM items WHERE interaction_id = %s ORDER BY id",
+        [talk],
+    )
+    names = [column.name for column in found.description or ()]
+    items = [ReadItem(**dict(zip(names, row, strict=True))) for row in found.fetchall()]
+    (content,) = rows_of([TalkReading(talk, tuple(items))])
+    build.insert(
+        "interaction_readings", interaction_id=talk, ended_at=items[0].at, input_hash="h", shown_hash="s",
+        prompt_version="p", model_version="offline", content=Jsonb(content), item_ids=[one.id for one in items],
+    )  # fmt: skip

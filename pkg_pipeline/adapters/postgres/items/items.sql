@@ -1,5 +1,9 @@
 -- Items and their histories, derived from readings and from what a person decided.
 
+-- name: lock
+-- One transaction at a time folds items: a pass and a person's verdict each see what the other left.
+SELECT pg_advisory_xact_lock(hashtext('items'))
+
 -- name: naming
 -- All readings that name one of these items.
 SELECT r.interaction_id, r.ended_at, r.content, i.chat_id

@@ -95,12 +95,8 @@ class PostgresItemStore(Leasing):
         with transaction(self._connections) as connection:
             if not self.holds(connection, held):
                 raise PassLost
+            ITEMS.run(connection, "lock")
             yield ItemWork(connection, timezone=self._timezone, fact_confidence=self._fact_confidence)
-
-    def refold(self, ids: Collection[UUID]) -> Saved:
-        """Items after a person decided something about them, and later talks of their people to compare."""
-        with transaction(self._connections) as connection:
-            return settle(connection, refold(connection, ids), after=None)
 
 
 class ItemWork:

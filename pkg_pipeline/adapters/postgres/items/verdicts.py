@@ -1,0 +1,42 @@
+"""A person's verdicts on items: kept, and applied to the items in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg_pool import ConnectionPool
+
+from pkg_pipeline.adapters.postgres.engine import transaction
+from pkg_pipeline.adapters.postgres.items.folding import refold
+from pkg_pipeline.adapters.postgres.items.store import settle
+from pkg_pipeline.adapters.postgres.statements import Statements, fields_of
+from pkg_pipeline.memory.items.records import ItemKind, PersonDecision
+from pkg_pipeline.stages.items.deciding import DecidedItem
+
+SQL, ITEMS = Statements("verdicts"), Statements("items")
+
+
+class PostgresVerdictStore:
+    def __init__(self, connections: ConnectionPool) -> None:
+        self._connections = connections
+
+    def decide(self, item_id: UUID, decide: Callable[[DecidedItem], Sequence[PersonDecision]]) -> bool:
+        """Keep the verdicts that ``decide`` makes of the item, and fold it anew; False if there is no such item."""
+        with transaction(self._connections) as connection:
+            ITEMS.run(connection, "lock")
+            found = SQL.one(connection, "item", _decided, id=item_id)
+            if found is None:
+                return False
+            verdicts = decide(found)
+            for one in verdicts:
+                SQL.run(connection, "keep", **fields_of(one))
+            if verdicts:
+                # talks before that were shown the item as it was then
+                settle(connection, refold(connection, [item_id]), after=(verdicts[0].at, UUID(int=0)))
+        return True
+
+
+def _decided(*, kind: ItemKind, item_id: UUID, action: Any, **last: Any) -> DecidedItem:
+    return DecidedItem(kind, None if action is None else PersonDecision(item_id, action=action, **last))
