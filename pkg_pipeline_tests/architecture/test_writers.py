@@ -61,6 +61,7 @@ WRITERS: dict[str, set[str]] = {
         "items",
         "partitions",
         "profiles",
+        "readings",
         "summaries",
     },
     "partition_states": {"partitions"},

@@ -133,10 +133,10 @@ class PassParts:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> None:
-        """What was given up under another prompt or model is due again; what vanished is forgotten."""
+        """What was given up under another prompt or model is due again; conversations moved or vanished."""
         self.store.revive(self.due)
         with self.store.work(self.held) as work:
-            self.report.add(work.forget_gone())
+            self.report.add(work.catch_up())
 
     def reader(self, tally: Tally) -> TalkReader:
         return TalkReader(self.store, self.asking, tally, window_messages=self.window_messages)

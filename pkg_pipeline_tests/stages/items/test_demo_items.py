@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +16,10 @@ from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.wiring import Memory, open_memory
 from pkg_pipeline_tests.stages.items.item_rig import DERIVED
 from pkg_pipeline_tests.stages.summaries.summary_rig import NOW
+
+PARTS_OF_A_CHAT = 3
+PASS_AFTER = 7
+"""So many imports come between two passes."""
 
 
 @pytest.fixture
@@ -30,6 +37,35 @@ def derived(memory: Memory) -> list[object]:
         return [row for statement in DERIVED for row in connection.execute(statement).fetchall()]  # type: ignore[arg-type]
 
 
+def empty(memory: Memory) -> None:
+    with memory.connections.connection() as connection:
+        names = connection.execute(
+            "SELECT string_agg(format('%I', tablename), ', ') FROM pg_tables"
+            " WHERE schemaname = 'pkg' AND tablename <> 'alembic_version'"
+        ).fetchone()
+        assert names is not None
+        connection.execute(f"TRUNCATE {names[0]}")  # type: ignore[arg-type]
+
+
+def pieces(folder: Path) -> list[Path]:
+    """The demo's first export, cut into one file for each stretch of each chat."""
+    whole, *_ = account.write_exports(folder / "whole", NOW)
+    made = whole.stat()
+    document = json.loads(whole.read_text("utf-8").replace("\\x01", ""))  # its broken escape
+    written: list[Path] = []
+    for chat in document["chats"]["list"]:
+        said = chat["messages"]
+        size = -(-len(said) // PARTS_OF_A_CHAT)
+        for at in range(0, len(said), size):
+            part = {**document, "chats": {**document["chats"], "list": [{**chat, "messages": said[at : at + size]}]}}
+            path = folder / f"{chat['id']}-{at}" / "result.json"
+            path.parent.mkdir()
+            path.write_text(json.dumps(part, ensure_ascii=False), "utf-8")
+            os.utime(path, (made.st_atime, made.st_mtime))
+            written.append(path)
+    return written
+
+
 def test_every_completed_talk_is_read_once_and_what_follows_is_there(memory: Memory, tmp_path: Path) -> None:
     for path in account.write_exports(tmp_path / "exports", NOW):
         memory.import_path(path)
@@ -43,3 +79,24 @@ def test_every_completed_talk_is_read_once_and_what_follows_is_there(memory: Mem
     again = memory.items.run(Billing("live"))
     assert (again.read, again.unchanged, again.items_new, again.items_changed) == (0, 0, 0, 0)
     assert derived(memory) == first
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_imports_and_passes_makes_no_difference(memory: Memory, tmp_path: Path, seed: int) -> None:
+    files = pieces(tmp_path)
+    for path in files:
+        memory.import_path(path)
+    memory.build_interactions()
+    memory.items.run(Billing("live"))
+    expected = derived(memory)
+    empty(memory)
+    random.Random(seed).shuffle(files)
+    anew = 0
+    for place, path in enumerate(files, 1):
+        memory.import_path(path)
+        if place % PASS_AFTER == 0 or place == len(files):
+            memory.build_interactions()
+            report = memory.items.run(Billing("live"))
+            anew += report.items_changed
+    assert anew > 0
+    assert derived(memory) == expected

@@ -152,6 +152,11 @@ WITH gone AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(day), 'takes part no more'
     FROM interactions i WHERE i.id IN (SELECT interaction_id FROM gone) GROUP BY day
+), read AS (
+    -- whom its items concern
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'items', r.interaction_id::text, 'takes part no more'
+    FROM interaction_readings r WHERE r.interaction_id IN (SELECT interaction_id FROM gone)
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
 SELECT 'entity_days', entity_id::text, 'takes part no more', min(started_at) FROM gone GROUP BY entity_id
@@ -175,6 +180,10 @@ WITH given AS (
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', day_key(day), 'participants changed'
     FROM interactions i WHERE i.id IN (SELECT interaction_id FROM saved) GROUP BY day
+), read AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'items', r.interaction_id::text, 'participants changed'
+    FROM interaction_readings r WHERE r.interaction_id IN (SELECT interaction_id FROM saved)
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason, from_at)
 SELECT 'entity_days', entity_id::text, 'interactions changed', least(min(saved.started_at), min(from_at))
@@ -194,16 +203,26 @@ WITH gone AS (
     WHERE m.interaction_id = ANY(%(interaction)s)
       AND NOT EXISTS (SELECT FROM belongs b WHERE b.entity_id = m.entity_id AND b.message_id = m.message_id)
     RETURNING m.interaction_id
+), read AS (
+    INSERT INTO dirty_partitions (asset, partition_key, reason)
+    SELECT 'items', r.interaction_id::text, 'messages belong to others'
+    FROM interaction_readings r WHERE r.interaction_id IN (SELECT interaction_id FROM gone)
 )
 INSERT INTO dirty_partitions (asset, partition_key, reason)
 SELECT 'memory_chunks', day_key(day), 'messages belong to others'
 FROM interactions i WHERE i.id IN (SELECT interaction_id FROM gone) GROUP BY day
 
 -- name: upsert_belongings
-INSERT INTO message_entities AS m (entity_id, message_id, interaction_id, sent_at)
-SELECT entity_id, message_id, interaction_id, to_timestamp(0) + sent_us * interval '1 microsecond' FROM belongs
-ON CONFLICT (entity_id, message_id) DO UPDATE SET interaction_id = excluded.interaction_id, sent_at = excluded.sent_at
-WHERE (m.interaction_id, m.sent_at) IS DISTINCT FROM (excluded.interaction_id, excluded.sent_at)
+WITH saved AS (
+    INSERT INTO message_entities AS m (entity_id, message_id, interaction_id, sent_at)
+    SELECT entity_id, message_id, interaction_id, to_timestamp(0) + sent_us * interval '1 microsecond' FROM belongs
+    ON CONFLICT (entity_id, message_id) DO UPDATE SET interaction_id = excluded.interaction_id, sent_at = excluded.sent_at
+    WHERE (m.interaction_id, m.sent_at) IS DISTINCT FROM (excluded.interaction_id, excluded.sent_at)
+    RETURNING m.interaction_id
+)
+INSERT INTO dirty_partitions (asset, partition_key, reason)
+SELECT 'items', r.interaction_id::text, 'messages belong to others'
+FROM interaction_readings r WHERE r.interaction_id IN (SELECT interaction_id FROM saved)
 
 -- name: clear_belongs
 TRUNCATE belongs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +19,17 @@ from pkg_pipeline.memory.items.records import Item, ItemState, PersonDecision, R
 from pkg_pipeline.memory.items.states import ReadTalk, resolve
 
 SQL = Statements("items")
-OF_ITEM = ("id", "kind", "interaction_id", "owner_entity_id", "owner_name", "importance", "proposed_by", "agreed_by")
+OF_ITEM = (
+    "id",
+    "kind",
+    "interaction_id",
+    "owner_entity_id",
+    "owner_name",
+    "importance",
+    "proposed_by",
+    "agreed_by",
+    "person_ids",
+)
 OF_STATE = ("status", "text", "owner", "due_date", "probability", "superseded_by", "decided_by")
 SETTLED = frozenset({"done", "cancelled", "superseded"})
 
@@ -41,7 +52,6 @@ class Folded:
 class _Stored:
     item: Item
     chat_id: UUID
-    people: frozenset[UUID]
 
 
 def refold(connection: Connection, ids: Collection[UUID]) -> Folded:
@@ -52,32 +62,29 @@ def refold(connection: Connection, ids: Collection[UUID]) -> Folded:
         return Folded()
     wanted = {*ids, *SQL.values(connection, "rivals", ids=list(ids))}
     before = {one.item.id: one for one in SQL.rows(connection, "standing", _stored, ids=list(wanted))}
-    items, chats = _resolved(connection, wanted)
-    now = {item_id: item for item_id, item in items.items() if item_id in wanted}
+    now, chats = _resolved(connection, wanted)
     gone = before.keys() - now.keys()
     changed = {
         item_id: item for item_id, item in now.items() if item_id not in before or before[item_id].item != _plain(item)
     }
     if gone:
         SQL.run(connection, "delete_items", ids=list(gone))
-    people = {person for key in (*gone, *(changed.keys() & before.keys())) for person in before[key].people}
     if changed:
-        people |= _write(connection, changed, chats)
-    touched = [*(before[key].item for key in gone), *changed.values()]
+        _write(connection, changed, chats)
+    earlier = [before[key] for key in (*gone, *(changed.keys() & before.keys()))]
+    touched = [*(one.item for one in earlier), *changed.values()]
     return Folded(
         new=len(changed.keys() - before.keys()),
-        changed=len(gone) + len(changed.keys() & before.keys()),
-        people=frozenset(people),
-        chats=frozenset(
-            {*(before[key].chat_id for key in gone), *(chats[item.interaction_id] for item in changed.values())}
-        ),
+        changed=len(earlier),
+        people=frozenset(person for item in touched for person in item.person_ids),
+        chats=frozenset({one.chat_id for one in earlier} | {chats[item.interaction_id] for item in changed.values()}),
         interactions=frozenset(item.interaction_id for item in touched),
         first_at=min((item.states[0].at for item in touched), default=None),
     )
 
 
 def _resolved(connection: Connection, wanted: Collection[UUID]) -> tuple[dict[UUID, Item], dict[UUID, UUID]]:
-    """Items that the readings naming ``wanted`` open, and the chats of these readings' conversations."""
+    """Those of ``wanted`` that their readings open, and the chats of these readings' conversations."""
     talks: list[ReadTalk] = []
     chats: dict[UUID, UUID] = {}
     for row in SQL.rows(connection, "naming", ids=list(wanted)):
@@ -86,7 +93,11 @@ def _resolved(connection: Connection, wanted: Collection[UUID]) -> tuple[dict[UU
     opened = {item.id: (item, talk) for talk in talks for item in talk.reading.items if item.id in wanted}
     where = {item_id: chats[talk.reading.interaction_id] for item_id, (_, talk) in opened.items()}
     decided = _decided(connection, wanted, {item_id: item for item_id, (item, _) in opened.items()}, where)
-    return resolve(talks, decided), chats
+    items = {item_id: item for item_id, item in resolve(talks, decided).items() if item_id in wanted}
+    people: dict[UUID, list[UUID]] = defaultdict(list)
+    for row in SQL.rows(connection, "people", items=Jsonb([_item_row(item, chats) for item in items.values()])):
+        people[row.item_id].append(row.entity_id)
+    return {item_id: replace(item, person_ids=tuple(people[item_id])) for item_id, item in items.items()}, chats
 
 
 def _decided(
@@ -106,13 +117,9 @@ def _verdict(row: Any) -> Verdict:
     return Verdict(decision, row.kind, row.chat_id, row.message_ids, row.item_text)
 
 
-def _stored(*, chat_id: UUID, people: Sequence[UUID], states: Sequence[Any] | None, **columns: Any) -> _Stored:
-    item = Item(
-        person_ids=(),
-        states=tuple(record_of(ItemState, state) for state in states or ()),
-        **{name: columns[name] for name in OF_ITEM},
-    )
-    return _Stored(_plain(item), chat_id, frozenset(people))
+def _stored(*, chat_id: UUID, states: Sequence[Any] | None, **columns: Any) -> _Stored:
+    history = tuple(record_of(ItemState, state) for state in states or ())
+    return _Stored(_plain(Item(states=history, **{name: columns[name] for name in OF_ITEM})), chat_id)
 
 
 def _plain(item: Item) -> Item:
@@ -121,15 +128,15 @@ def _plain(item: Item) -> Item:
     return replace(item, states=states)
 
 
-def _write(connection: Connection, items: Mapping[UUID, Item], chats: Mapping[UUID, UUID]) -> set[UUID]:
-    """Returns whom they concern."""
+def _write(connection: Connection, items: Mapping[UUID, Item], chats: Mapping[UUID, UUID]) -> None:
     ids = {"ids": list(items)}
     SQL.run(connection, "upsert_items", items=Jsonb([_item_row(item, chats) for item in items.values()]))
     SQL.run(connection, "delete_states", **ids)
     SQL.run(connection, "insert_states", states=Jsonb(list(_state_rows(items.values(), chats))))
     SQL.run(connection, "withhold", **ids)
     SQL.run(connection, "delete_people", **ids)
-    return set(SQL.values(connection, "insert_people", **ids))
+    pairs = [(item.id, person) for item in items.values() for person in item.person_ids]
+    SQL.run(connection, "insert_people", item_id=[key for key, _ in pairs], entity_id=[person for _, person in pairs])
 
 
 def _item_row(item: Item, chats: Mapping[UUID, UUID]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ WHERE v.item_id = ANY(%(ids)s)
 -- name: standing
 -- The items as they are stored.
 SELECT i.id, i.kind, i.interaction_id, i.owner_entity_id, i.owner_name, i.importance, i.proposed_by, i.agreed_by, i.chat_id, i.first_at,
-       ARRAY(SELECT p.entity_id FROM item_people p WHERE p.item_id = i.id) AS people,
+       ARRAY(SELECT p.entity_id FROM item_people p WHERE p.item_id = i.id ORDER BY p.entity_id) AS person_ids,
        (SELECT jsonb_agg(jsonb_build_object(
            'event', s.event, 'at', s.at, 'status', s.status, 'text', s.text, 'owner', s.owner, 'due_date', s.due_date,
            'quote', s.quote, 'message_ids', s.message_ids, 'interaction_id', s.interaction_id, 'decided_by', s.decided_by,
@@ -42,11 +42,10 @@ DELETE FROM items WHERE id = ANY(%(ids)s)
 INSERT INTO items (id, kind, status, text, owner, owner_entity_id, owner_name, due_date, importance, probability, proposed_by,
     agreed_by, superseded_by, decided_by, chat_id, interaction_id, quote, message_ids, first_at, last_at, settled_at, is_withheld)
 SELECT g.id, g.kind, g.status, g.text, g.owner, g.owner_entity_id, g.owner_name, g.due_date, g.importance, g.probability, g.proposed_by,
-       ARRAY(SELECT jsonb_array_elements_text(g.agreed_by)::uuid), g.superseded_by, g.decided_by, g.chat_id, g.interaction_id, g.quote,
-       ARRAY(SELECT jsonb_array_elements_text(g.message_ids)), g.first_at, g.last_at, g.settled_at, false
+       g.agreed_by, g.superseded_by, g.decided_by, g.chat_id, g.interaction_id, g.quote, g.message_ids, g.first_at, g.last_at, g.settled_at, false
 FROM jsonb_to_recordset(%(items)s) AS g (id uuid, kind text, status text, text text, owner text, owner_entity_id uuid, owner_name text,
-    due_date date, importance text, probability real, proposed_by uuid, agreed_by jsonb, superseded_by uuid, decided_by text,
-    chat_id uuid, interaction_id uuid, quote text, message_ids jsonb, first_at timestamptz, last_at timestamptz, settled_at timestamptz)
+    due_date date, importance text, probability real, proposed_by uuid, agreed_by uuid[], superseded_by uuid, decided_by text,
+    chat_id uuid, interaction_id uuid, quote text, message_ids text[], first_at timestamptz, last_at timestamptz, settled_at timestamptz)
 ON CONFLICT (id) DO UPDATE SET
     kind = excluded.kind, status = excluded.status, text = excluded.text, owner = excluded.owner,
     owner_entity_id = excluded.owner_entity_id, owner_name = excluded.owner_name, due_date = excluded.due_date,
@@ -62,11 +61,11 @@ DELETE FROM item_states WHERE item_id = ANY(%(ids)s)
 INSERT INTO item_states (item_id, place, at, event, status, text, owner, due_date, probability, decided_by, superseded_by, chat_id,
     interaction_id, quote, message_ids, is_withheld)
 SELECT g.item_id, g.place, g.at, g.event, g.status, g.text, g.owner, g.due_date, g.probability, g.decided_by, g.superseded_by, g.chat_id,
-       g.interaction_id, g.quote, m.ids,
-       EXISTS (SELECT FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(ids) AND m.deleted_at IS NOT NULL)
+       g.interaction_id, g.quote, g.message_ids,
+       EXISTS (SELECT FROM messages m
+               WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
 FROM jsonb_to_recordset(%(states)s) AS g (item_id uuid, place int, at timestamptz, event text, status text, text text, owner text,
-    due_date date, probability real, decided_by text, superseded_by uuid, chat_id uuid, interaction_id uuid, quote text, message_ids jsonb)
-CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(g.message_ids)) AS ids) m
+    due_date date, probability real, decided_by text, superseded_by uuid, chat_id uuid, interaction_id uuid, quote text, message_ids text[])
 
 -- name: withhold
 -- An item whose opening or present state rests on a deleted message.
@@ -78,20 +77,22 @@ WHERE i.id = ANY(%(ids)s) AND EXISTS (
 -- name: delete_people
 DELETE FROM item_people WHERE item_id = ANY(%(ids)s)
 
+-- name: people
+-- Whom items concern: in a direct chat the other side; in a group those who own, proposed or agreed, and those to whom a
+-- quoted message is attributed (P34).
+SELECT g.id AS item_id, p.entity_id
+FROM jsonb_to_recordset(%(items)s) AS g (id uuid, interaction_id uuid, owner_entity_id uuid, proposed_by uuid, agreed_by uuid[], message_ids text[])
+JOIN interactions i ON i.id = g.interaction_id
+JOIN chats c ON c.id = i.chat_id
+JOIN interaction_participants p ON p.interaction_id = i.id AND p.role = 'other'
+WHERE c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR p.entity_id = g.proposed_by OR p.entity_id = ANY(g.agreed_by)
+   OR EXISTS (
+       SELECT FROM messages m JOIN message_entities b ON b.message_id = m.id AND b.entity_id = p.entity_id
+       WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids))
+ORDER BY p.entity_id
+
 -- name: insert_people
--- In a direct chat the other side; in a group those who own, proposed or agreed, and those to whom a quoted message is
--- attributed (P34). Returns all of them.
-INSERT INTO item_people (item_id, entity_id)
-SELECT g.id, p.entity_id
-FROM items g
-JOIN chats c ON c.id = g.chat_id
-JOIN interaction_participants p ON p.interaction_id = g.interaction_id AND p.role = 'other'
-WHERE g.id = ANY(%(ids)s) AND (
-    c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR p.entity_id = g.proposed_by OR p.entity_id = ANY(g.agreed_by)
-    OR EXISTS (
-        SELECT FROM messages m JOIN message_entities b ON b.message_id = m.id AND b.entity_id = p.entity_id
-        WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids)))
-RETURNING entity_id
+INSERT INTO item_people (item_id, entity_id) SELECT * FROM unnest(%(item_id)s::uuid[], %(entity_id)s::uuid[])
 
 -- name: mark_days
 -- What is searched by day.

@@ -7,7 +7,7 @@
 SELECT i.id, i.chat_id, c.source, c.external_id, c.kind, i.day, i.started_at, i.ended_at, i.message_count, i.token_count, i.language,
        i.input_hash, coalesce(a.attempts, 0) AS attempts, coalesce(a.deferrals, 0) AS deferrals,
        coalesce(a.retry_at > clock_timestamp(), false) AS is_waiting,
-       CASE WHEN r.input_hash = i.input_hash AND r.ended_at = i.ended_at
+       CASE WHEN r.input_hash = i.input_hash
                  AND NOT is_stale(r.prompt_version, r.model_version, r.schema_version, ARRAY[%(prompt_version)s]::text[], %(model)s, %(schema)s)
             THEN r.shown_hash END AS shown_hash,
        ARRAY(SELECT p.entity_id FROM interaction_participants p
@@ -19,7 +19,7 @@ LEFT JOIN reading_attempts a ON a.interaction_id = i.id AND a.input_hash = i.inp
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
 WHERE i.message_count > 0
   AND is_of_age(i.ended_at, %(now)s, 0, %(gap)s)
-  AND (r.interaction_id IS NULL OR r.input_hash <> i.input_hash OR r.ended_at <> i.ended_at
+  AND (r.interaction_id IS NULL OR r.input_hash <> i.input_hash
        OR (NOT r.is_checked AND (%(stale)s OR (%(is_free)s AND r.model_version = %(model)s)))
        OR (%(stale)s AND is_stale(r.prompt_version, r.model_version, r.schema_version, ARRAY[%(prompt_version)s]::text[], %(model)s, %(schema)s)))
   AND (a.interaction_id IS NULL OR a.state = 'waiting' OR %(stale)s)
@@ -43,7 +43,7 @@ LEFT JOIN reading_attempts a ON a.interaction_id = i.id AND a.input_hash = i.inp
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
 WHERE i.message_count > 0
   AND is_of_age(i.ended_at, %(now)s, 0, %(gap)s)
-  AND (r.interaction_id IS NULL OR r.input_hash <> i.input_hash OR r.ended_at <> i.ended_at
+  AND (r.interaction_id IS NULL OR r.input_hash <> i.input_hash
        OR (NOT r.is_checked AND (%(stale)s OR (%(is_free)s AND r.model_version = %(model)s)))
        OR (%(stale)s AND is_stale(r.prompt_version, r.model_version, r.schema_version, ARRAY[%(prompt_version)s]::text[], %(model)s, %(schema)s)))
 
@@ -85,8 +85,7 @@ SELECT EXISTS (
 
 -- name: before
 -- What the reading of this conversation said until now.
-SELECT item_ids, ARRAY(SELECT (f ->> 'id')::uuid FROM jsonb_array_elements(content -> 'facts') f) AS fact_ids
-FROM interaction_readings WHERE interaction_id = %(id)s FOR UPDATE
+SELECT item_ids FROM interaction_readings WHERE interaction_id = %(id)s FOR UPDATE
 
 -- name: save
 -- A conversation that vanished meanwhile gets none.
@@ -121,6 +120,28 @@ RETURNING r.interaction_id
 DELETE FROM interaction_readings r USING interactions i
 WHERE i.id = r.interaction_id AND (i.message_count = 0 OR NOT EXISTS (SELECT FROM eligible_chats c WHERE c.id = i.chat_id))
 
+-- name: move
+-- Conversations that grew or shrank are read and folded at their new place. Returns where they stood, if that was earlier.
+WITH moved AS (
+    SELECT r.interaction_id, least(r.ended_at, i.ended_at) AS ended_at, i.ended_at AS now, i.chat_id
+    FROM interaction_readings r JOIN interactions i ON i.id = r.interaction_id WHERE r.ended_at <> i.ended_at
+)
+UPDATE interaction_readings r SET ended_at = m.now FROM moved m WHERE r.interaction_id = m.interaction_id
+RETURNING r.interaction_id, m.ended_at, r.item_ids, m.chat_id,
+    ARRAY(SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = r.interaction_id AND p.role = 'other') AS people
+
+-- name: regrouped
+-- Marks of conversations whose messages or participants are others', with the items said there first.
+SELECT m.ids, i.id AS interaction_id, ARRAY(SELECT t.id FROM items t WHERE t.interaction_id = i.id) AS item_ids
+FROM (SELECT partition_key, array_agg(id) AS ids FROM dirty_partitions WHERE asset = 'items' GROUP BY partition_key) m
+LEFT JOIN interactions i ON i.id = m.partition_key::uuid
+
+-- name: uncheck
+UPDATE interaction_readings SET is_checked = false WHERE interaction_id = ANY(%(ids)s)
+
+-- name: drop_marks
+DELETE FROM dirty_partitions WHERE id = ANY(%(ids)s)
+
 -- name: orphans
 -- Items with a state that no reading says any more.
 SELECT DISTINCT s.item_id FROM item_states s
@@ -143,5 +164,5 @@ ON CONFLICT (interaction_id) DO UPDATE SET
 DELETE FROM reading_attempts WHERE state = 'failed' AND (prompt_version, model_version) <> (%(prompt_version)s, %(model)s)
 
 -- name: drop_facts
--- Facts that a new reading no longer states; those that a person rejected keep their row.
-DELETE FROM entity_facts WHERE id = ANY(%(ids)s) AND status <> 'rejected'
+-- Facts that the reading does not state; those that a person rejected keep their row.
+DELETE FROM entity_facts WHERE interaction_id = %(id)s AND status <> 'rejected' AND id <> ALL (%(stated)s::uuid[])

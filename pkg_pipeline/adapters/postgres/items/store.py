@@ -130,17 +130,27 @@ class ItemWork:
     def save(self, row: ReadingRow, due: Due) -> Saved:
         """A reading, and what follows from it for items and facts."""
         talk = row.talk.id
-        before = SQL.one(self._connection, "before", id=talk)
+        before = SQL.value(self._connection, "before", id=talk) or ()
         SQL.run(self._connection, "save", **_row(row, due))
         SQL.run(self._connection, "drop_attempts", id=talk)
-        self._facts(row, set() if before is None else {*before.fact_ids})
-        named = row.reading.item_ids.union(() if before is None else before.item_ids)
+        self._facts(row)
+        named = row.reading.item_ids.union(before)
         return settle(self._connection, refold(self._connection, named), after=row.talk.key)
 
-    def forget_gone(self) -> Saved:
-        """Items of conversations that vanished, became empty or are of chats now left out."""
+    def catch_up(self) -> Saved:
+        """Follow the conversations: those that vanished, became empty or are of chats now left out say nothing any
+        more; those that end at another time are folded there.
+        """
         SQL.run(self._connection, "drop_unwanted")
-        return settle(self._connection, refold(self._connection, SQL.values(self._connection, "orphans")), after=None)
+        items = set(SQL.values(self._connection, "orphans"))
+        for row in SQL.rows(self._connection, "move"):
+            items |= {*row.item_ids}
+            uncheck(self._connection, row.people, [row.chat_id], after=(row.ended_at, MEMORY))
+        marks = SQL.rows(self._connection, "regrouped")
+        SQL.run(self._connection, "uncheck", ids=[mark.interaction_id for mark in marks])
+        SQL.run(self._connection, "drop_marks", ids=[key for mark in marks for key in mark.ids])
+        items |= {item for mark in marks for item in mark.item_ids or ()}
+        return settle(self._connection, refold(self._connection, items), after=None)
 
     def fail(self, talks: Sequence[DueTalk], failure: Failure, due: Due) -> int:
         """Record an attempt at each talk (P19), or put them off if it does not count; returns how many are given up."""
@@ -162,10 +172,9 @@ class ItemWork:
             )
         return states.count("failed")
 
-    def _facts(self, row: ReadingRow, stated: set[UUID]) -> None:
+    def _facts(self, row: ReadingRow) -> None:
         facts = [fact for fact in row.reading.facts if fact.entity_id is not None]
-        if gone := stated - {fact.id for fact in facts}:
-            SQL.run(self._connection, "drop_facts", ids=list(gone))
+        SQL.run(self._connection, "drop_facts", id=row.talk.id, stated=[fact.id for fact in facts])
         if facts:
             given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence}
             SUMMARIES.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
@@ -178,13 +187,17 @@ def settle(connection: Connection, folded: Folded, *, after: TalkKey | None) -> 
     if not folded.new and not folded.changed:
         return Saved()
     assert folded.first_at is not None, "changed items have a beginning"
-    ended_at, interaction = after or (folded.first_at, MEMORY)
-    given = {"people": list(folded.people), "chats": list(folded.chats)}
-    unchecked = SQL.values(connection, "uncheck_later", **given, ended_at=ended_at, id=interaction)
+    unchecked = uncheck(connection, folded.people, folded.chats, after=after or (folded.first_at, MEMORY))
     touched = list(folded.interactions)
     ITEMS.run(connection, "mark_days", ids=touched)
     mark_newest_week(connection, touched, reason="items changed")
     return Saved(folded.new, folded.changed, tuple(unchecked))
+
+
+def uncheck(connection: Connection, people: Collection[UUID], chats: Collection[UUID], *, after: TalkKey) -> list[UUID]:
+    """Later readings of talks with these people, or in these chats, are to be compared; returns the talks."""
+    given = {"people": list(people), "chats": list(chats), "ended_at": after[0], "id": after[1]}
+    return SQL.values(connection, "uncheck_later", **given)
 
 
 def _given(due: Due) -> dict[str, Any]:

@@ -169,10 +169,11 @@ JOIN entities e ON e.id = g.entity_id
 WHERE NOT EXISTS (SELECT FROM messages m
                   WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
 ON CONFLICT (id) DO UPDATE SET
-    confidence = excluded.confidence, valid_from = excluded.valid_from, quote = excluded.quote, message_ids = excluded.message_ids,
+    interaction_id = excluded.interaction_id, confidence = excluded.confidence, valid_from = excluded.valid_from,
+    quote = excluded.quote, message_ids = excluded.message_ids,
     status = CASE WHEN f.status = 'candidate' THEN excluded.status ELSE f.status END
-WHERE (f.confidence, f.valid_from, f.quote, f.message_ids) IS DISTINCT FROM
-      (excluded.confidence, excluded.valid_from, excluded.quote, excluded.message_ids)
+WHERE (f.interaction_id, f.confidence, f.valid_from, f.quote, f.message_ids) IS DISTINCT FROM
+      (excluded.interaction_id, excluded.confidence, excluded.valid_from, excluded.quote, excluded.message_ids)
 
 -- name: attempt
 INSERT INTO summary_attempts AS a (interaction_id, input_hash, prompt_version, model_version, attempts, deferrals, state, retry_at, last_error)
