@@ -109,6 +109,7 @@ def parameters(entity: UUID) -> dict[str, object]:
             warm_from=NOW - timedelta(days=SETTINGS.warm_days),
             hot_limit=SETTINGS.hot_messages,
             summary_limit=SETTINGS.warm_summaries,
+            max_tokens=SETTINGS.max_tokens,
             text_chars=16_000,
         )
     )

@@ -88,8 +88,11 @@ class MemoryBuilder(ItemBuilder):
         language: str = "en",
         belongs: dict[str, Sequence[int]] | None = None,
         sessionised: bool = True,
+        tokens: int = 10,
     ) -> uuid.UUID:
-        """An interaction with its messages. In a group ``belongs`` says which messages (by place) are whose."""
+        """An interaction with its messages of so many ``tokens`` each. In a group ``belongs`` says which messages (by
+        place) are whose.
+        """
         chat_id, kind, _ = self.chats[chat]
         interaction = made_id("interaction", chat, started_at)
         times = [started_at + timedelta(minutes=one.minute) for one in said]
@@ -123,7 +126,7 @@ class MemoryBuilder(ItemBuilder):
             ).fetchall()
             everybody = {name: range(len(said)) for (name,) in rows}
         for name, places in {**everybody, **(belongs or {})}.items():
-            self._participant(name, interaction, places, said, times, ids if kind != "direct" else None)
+            self._participant(name, interaction, places, said, times, ids if kind != "direct" else None, tokens)
         return interaction
 
     @staticmethod
@@ -162,6 +165,7 @@ class MemoryBuilder(ItemBuilder):
         said: Sequence[Said],
         times: Sequence[datetime],
         group_ids: Sequence[int] | None,
+        tokens: int,
     ) -> None:
         entity = self.people[name]
         self.insert(
@@ -170,7 +174,7 @@ class MemoryBuilder(ItemBuilder):
             entity_id=entity,
             role="self" if name in self.selves else "other",
             message_count=len(places),
-            token_count=10 * len(places),
+            token_count=tokens * len(places),
             started_at=min(times),
             ended_at=max(times),
         )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from pkg_pipeline.memory.context import budget
+from pkg_pipeline.memory.context.filling import Printed, fill_rest
 from pkg_pipeline.memory.context.records import (
     TIERS,
     Block,
@@ -69,6 +71,8 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
         asked = [_request(wish, own, size) for wish, own, size in zip(wishes, headings, sizes, strict=True)]
     filled = budget.fill(asked, total=total)
     _give_back(wishes, filled, originals, total - sum(result.tokens for result in filled), count)
+    whole = _fill_rest(wishes, filled, rows, renderer, total - sum(result.tokens for result in filled), count_many)
+    left_out = [entry for entry in left_out if entry.id not in _covered(rows, whole)]
     return _block(head, head_tokens, wishes, filled, left_out, rules)
 
 
@@ -146,6 +150,40 @@ def _give_back(
                 wish.lines[index] = line if text == line.text else _marked_short(line, text)
 
 
+def _fill_rest(
+    wishes: list[_Wish],
+    filled: list[budget.Filled],
+    rows: ContextRows,
+    renderer: LineRenderer,
+    left: int,
+    count_many: CountMany,
+) -> frozenset[UUID]:
+    """Let the warm tier take what is left; returns the conversations printed whole."""
+    warm = TIERS.index("warm")
+    wish, result = wishes[warm], filled[warm]
+    taken = {wishes[place].lines[index].key for place, one in enumerate(filled) if place != warm for index in one.units}
+    printed = Printed(count_many)
+    printed.add(wish.lines[index] for index in result.units)
+    whole = fill_rest(printed, rows, renderer, limit=result.tokens + left, elsewhere=frozenset(taken))
+    told = {f"told {talk}" for talk in whole}
+    missing = [
+        line
+        for line in wish.lines
+        if line.key not in printed.lines and told.isdisjoint(key for key, _ in line.headings)
+    ]
+    shown = list(printed.lines.values())
+    wishes[warm] = _Wish("warm", wish.share, [*(line for line, _ in shown), *missing], [])
+    filled[warm] = budget.Filled(list(range(len(shown))), tokens=printed.tokens)
+    return whole
+
+
+def _covered(rows: ContextRows, whole: frozenset[UUID]) -> set[str]:
+    """Ids of what is told by conversations that are printed whole."""
+    told = [one.id for one in rows.summaries if one.interaction_id in whole]
+    decided = [one.id for one in rows.decisions if one.interaction_id in whole and one.importance != "high"]
+    return {str(key) for key in (*whole, *told, *decided)}
+
+
 def _marked_short(line: Line, text: str) -> Line:
     return replace(line, text=text, marks=with_mark(line.marks, "shortened"))
 
@@ -166,6 +204,8 @@ def _block(
         tiers.append(BlockTier(wish.tier, tokens, tuple(_item(line) for line in lines)))
         everything += lines
     printed = {line.key for line in everything}
+    shown = {line.id for line in everything}
+    left_out = [entry for entry in left_out if entry.id not in shown]
     for wish, result in zip(wishes, filled, strict=True):
         taken = set(result.units)
         for index, line in enumerate(wish.lines):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
@@ -124,6 +124,17 @@ class Unsummarised:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeTalk:
+    """An interaction older than the hot days with all its messages, oldest first: served if there is room (P6)."""
+
+    interaction_id: UUID
+    chat: ContextChat
+    started_at: datetime
+    ended_at: datetime
+    messages: tuple[HeardMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KnownMilestone:
     """A milestone of a profile; ``message_ids`` are some of its evidence."""
 
@@ -155,6 +166,7 @@ class KnownProfile:
 class ContextRows:
     """The rows of one read, newest first; ``open_items`` by due date, undated last.
 
+    ``summaries``: also beyond the warm tier, as ``whole``, by interaction, as far as the budget may hold them.
     ``relevant``: recalled for a task hint, best first (P5). ``left_out``: rows withheld or beyond a limit.
     """
 
@@ -162,6 +174,7 @@ class ContextRows:
     hot: tuple[HeardMessage, ...] = ()
     summaries: tuple[PastSummary, ...] = ()
     unsummarised: tuple[Unsummarised, ...] = ()
+    whole: Mapping[UUID, WholeTalk] = field(default_factory=dict[UUID, WholeTalk])
     facts: tuple[KnownFact, ...] = ()
     decisions: tuple[KnownItem, ...] = ()
     open_items: tuple[KnownItem, ...] = ()

@@ -18,6 +18,7 @@ from pkg_pipeline.memory.context.records import (
     Mark,
     PastSummary,
     Unsummarised,
+    WholeTalk,
 )
 from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.memory.text.lines import ELLIPSIS, one_line
@@ -26,6 +27,7 @@ from pkg_pipeline.memory.text.phrases import Phrases, clock, source_name
 
 Place = tuple[float, ...]
 Headings = tuple[tuple[str, str], ...]
+Talk = PastSummary | Unsummarised | WholeTalk
 
 Section = Literal["relationship", "permanent", "open", "hot", "warm", "decisions", "lapsed", "relevant"]
 
@@ -118,10 +120,19 @@ class LineRenderer:
         """A message printed instead of a summary that does not exist yet (P33)."""
         return self._of_talk(message, within, place, self.within(within), ("unsummarised",))
 
+    def whole(self, talk: WholeTalk) -> list[Line]:
+        """A conversation in its own words."""
+        headings = self.within(talk)
+        found = [
+            self._of_talk(message, talk, (*talk_place(talk), 0, number), headings)
+            for number, message in enumerate(talk.messages)
+        ]
+        return [line for line in found if line is not None]
+
     def _of_talk(
         self,
         message: HeardMessage,
-        talk: PastSummary | Unsummarised,
+        talk: Talk,
         place: Place,
         headings: Headings,
         marks: tuple[Mark, ...] = (),
@@ -166,14 +177,18 @@ class LineRenderer:
         place_and_marks = (place, self.within(summary), marks)
         return Line("warm", "summary", str(summary.id), text, summary.ended_at, summary.message_ids, *place_and_marks)
 
-    def within(self, talk: PastSummary | Unsummarised) -> Headings:
+    def within(self, talk: Talk) -> Headings:
         """The headings of a conversation, for what is told of it."""
-        is_told = isinstance(talk, PastSummary)
-        note = "" if is_told and not talk.is_stale else self.words.stale if is_told else self.words.unsummarised
+        note = self.words.unsummarised if isinstance(talk, Unsummarised) else ""
+        if isinstance(talk, PastSummary) and talk.is_stale:
+            note = self.words.stale
         started = self.local(talk.started_at)
         when = f"{self.day(started.date())}{self.words.comma}{clock(started)}"
         title = f"### {when} · {self.chat(talk.chat)}{self.bracket(note)}\n"
-        return (("warm", f"## {self.words.warm}\n"), (f"warm {talk.interaction_id}", title))
+        return (
+            ("warm", f"## {self.words.warm}\n"),
+            (f"{'whole' if isinstance(talk, WholeTalk) else 'told'} {talk.interaction_id}", title),
+        )
 
     def fact(self, fact: KnownFact, *, order: int) -> Line:
         name = named(self.words.fact_name(fact.fact_type))
@@ -258,6 +273,10 @@ class LineRenderer:
 
     def under(self, section: str, title: str) -> Headings:
         return ((section, f"## {title}\n"),)
+
+
+def talk_place(talk: Talk) -> Place:
+    return (-talk.ended_at.timestamp(), talk.interaction_id.int)
 
 
 def with_mark(marks: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:

@@ -9,7 +9,7 @@ from itertools import chain
 
 from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownItem, LeftOut, PastSummary, Unsummarised
 from pkg_pipeline.memory.context.relevance import CountMany, relevant_lines
-from pkg_pipeline.memory.context.rendering import Line, LineRenderer
+from pkg_pipeline.memory.context.rendering import Line, LineRenderer, talk_place
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.lines import one_line
 
@@ -79,8 +79,9 @@ def _warm(
     left_out: list[LeftOut],
 ) -> list[Line]:
     """Conversations, newest first: a summary with its decisions (P2), or excerpts (P33)."""
-    kept = [*rows.summaries[: rules.summary_limit], *rows.unsummarised[: rules.summary_limit]]
-    left_out += [LeftOut("summary", str(one.id), "limit") for one in rows.summaries[rules.summary_limit :]]
+    told = [one for one in rows.summaries if one.ended_at >= rules.warm_from]
+    kept = [*told[: rules.summary_limit], *rows.unsummarised[: rules.summary_limit]]
+    left_out += [LeftOut("summary", str(one.id), "limit") for one in told[rules.summary_limit :]]
     left_out += [
         LeftOut("interaction", str(one.interaction_id), "limit") for one in rows.unsummarised[rules.summary_limit :]
     ]
@@ -96,10 +97,6 @@ def _warm(
             for n, item in enumerate(mine)
         ]
     return lines
-
-
-def talk_place(talk: PastSummary | Unsummarised) -> tuple[float, ...]:
-    return (-talk.ended_at.timestamp(), talk.interaction_id.int)
 
 
 def talk_lines(talk: PastSummary | Unsummarised, renderer: LineRenderer) -> list[Line]:

@@ -119,6 +119,7 @@ def entity_context(
             warm_from=rules.warm_from,
             hot_limit=rules.hot_limit,
             summary_limit=rules.summary_limit,
+            max_tokens=max_tokens,
             text_chars=min(max(LARGEST_CHARS_PER_TOKEN * max_tokens, FEWEST_TEXT_CHARS), MOST_TEXT_CHARS),
         )
     )

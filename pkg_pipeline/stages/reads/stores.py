@@ -25,6 +25,7 @@ class ContextQuery:
     warm_from: datetime
     hot_limit: int
     summary_limit: int
+    max_tokens: int
     text_chars: int
 
 

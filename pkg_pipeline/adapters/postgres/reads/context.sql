@@ -1,7 +1,7 @@
 -- An entity's context: one statement, one row of JSON, one snapshot. Every part is an index range cut by LIMIT before
 -- joins, so that its cost is independent of what is stored. Fixed limits are literals for the planner: 200 rows of a range
 -- with unservable ones, at most 61 items of a kind (more than any budget prints), the newest 100 messages of an interaction for 20
--- excerpts. hot_from = as_of - hot_days; warm_from = as_of - warm_days.
+-- excerpts; what fills the rest of the budget is bounded by the tokens left. hot_from = as_of - hot_days; warm_from = as_of - warm_days.
 
 -- name: context
 -- everything the tiers may print, newest first (P1-P4, P8-P10, P33, P34)
@@ -31,15 +31,15 @@ dialogs AS (
 ),
 -- P10: both directions of a dialog; P34: of a group what belongs to the entity
 hot AS (
-    SELECT id, sent_at FROM (
-        SELECT m.id, m.sent_at FROM dialogs d CROSS JOIN LATERAL (
-            SELECT id, sent_at FROM messages
+    SELECT id, sent_at, token_count FROM (
+        SELECT m.id, m.sent_at, m.token_count FROM dialogs d CROSS JOIN LATERAL (
+            SELECT id, sent_at, token_count FROM messages
             WHERE chat_id = d.id AND sent_at > %(hot_from)s AND sent_at <= %(as_of)s
               AND deleted_at IS NULL AND kind = 'message'
             ORDER BY sent_at DESC, id DESC LIMIT %(hot_limit)s + 1
         ) AS m
         UNION
-        (SELECT m.id, e.sent_at FROM message_entities e JOIN messages m ON m.id = e.message_id
+        (SELECT m.id, e.sent_at, m.token_count FROM message_entities e JOIN messages m ON m.id = e.message_id
          WHERE e.entity_id = %(entity)s AND e.sent_at > %(hot_from)s AND e.sent_at <= %(as_of)s
            AND m.deleted_at IS NULL AND m.kind = 'message'
          ORDER BY e.sent_at DESC, e.message_id DESC LIMIT %(hot_limit)s + 1)
@@ -49,9 +49,10 @@ hot AS (
 -- older ones, with their summary unless it rests on a deleted message (P29)
 older AS MATERIALIZED (
     SELECT p.interaction_id, p.started_at, p.ended_at, s.id AS summary_id,
-           s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
+           s.dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld,
+           p.token_count + 10 * p.message_count + 20 AS whole_tokens, coalesce(s.summary_token_count + 30, 0) AS told_tokens
     FROM (
-        SELECT interaction_id, started_at, ended_at FROM interaction_participants
+        SELECT interaction_id, started_at, ended_at, token_count, message_count FROM interaction_participants
         WHERE entity_id = %(entity)s AND ended_at <= %(hot_from)s
         ORDER BY ended_at DESC, interaction_id LIMIT 200
     ) AS p
@@ -101,21 +102,6 @@ excerpts AS (
         WHERE CASE WHEN best >= 0.5 THEN importance_score >= 0.5 ELSE back <= 3 END
         ORDER BY sent_at DESC, id DESC LIMIT 20
     ) AS x
-),
--- P9: the text as of then: the newest revision not newer than as_of
-texts AS (
-    SELECT m.id, m.chat_id, m.external_id, m.sent_at, coalesce(s.is_self, m.is_outgoing) AS is_self, s.name AS speaker,
-           left(coalesce(past.content, m.content), %(text_chars)s) AS text,
-           length(coalesce(past.content, m.content)) > %(text_chars)s AS is_cut,
-           m.is_archived AND past.content IS NULL AS is_archived
-    FROM (SELECT id FROM hot UNION SELECT id FROM excerpts) AS wanted
-    JOIN messages m ON m.id = wanted.id
-    LEFT JOIN entities s ON s.id = m.sender_entity_id
-    LEFT JOIN LATERAL (
-        SELECT r.content FROM message_revisions r
-        WHERE m.edited_at > %(as_of)s AND r.message_id = m.id AND r.edited_at <= %(as_of)s AND NOT r.is_deleted
-        ORDER BY r.edited_at DESC LIMIT 1
-    ) AS past ON true
 ),
 -- P4, P9, B17: decisions in force then, by when they were said first
 decisions AS (
@@ -181,6 +167,63 @@ items AS (
     LEFT JOIN entities o ON o.id = i.owner_entity_id
     WHERE i.is_withheld OR s.status = 'open' OR (x.band = 'open' AND s.status = 'perhaps_done')
 ),
+-- P6: about what the tiers leave of the budget, for more of what was said, newest first …
+room AS (
+    SELECT least(%(max_tokens)s, 16000) - 100 - coalesce((SELECT sum(token_count + 10) FROM hot), 0)
+           - coalesce((SELECT sum(o.told_tokens) FROM summarised w JOIN older o USING (interaction_id)), 0)
+           - 40 * (SELECT count(*) FROM items) AS tokens
+),
+-- … whole conversations in place of what is told of them …
+retold AS (
+    SELECT o.interaction_id, o.started_at, o.ended_at, c.id AS chat_id, c.kind FROM (
+        SELECT *, sum(greatest(whole_tokens - told_tokens, 0)) OVER (ORDER BY ended_at DESC, interaction_id) AS so_far
+        FROM older WHERE whole_tokens <= (SELECT tokens FROM room)
+    ) AS o
+    JOIN interactions i ON i.id = o.interaction_id
+    JOIN eligible_chats c ON c.id = i.chat_id
+    WHERE o.so_far <= (SELECT tokens FROM room)
+      AND (c.kind = 'direct' OR NOT (SELECT is_self FROM entities WHERE id = %(entity)s))
+    ORDER BY o.ended_at DESC, o.interaction_id LIMIT 100
+),
+whole AS (
+    SELECT r.interaction_id, x.id, x.sent_at FROM retold r CROSS JOIN LATERAL (
+        (SELECT m.id, m.sent_at FROM messages m
+         WHERE r.kind = 'direct' AND m.chat_id = r.chat_id
+           AND m.sent_at >= r.started_at AND m.sent_at <= least(r.ended_at, %(hot_from)s)
+           AND m.deleted_at IS NULL AND m.kind = 'message'
+         ORDER BY m.sent_at DESC, m.id DESC LIMIT 200)
+        UNION ALL
+        (SELECT m.id, e.sent_at FROM message_entities e JOIN messages m ON m.id = e.message_id
+         WHERE r.kind <> 'direct' AND e.entity_id = %(entity)s AND e.interaction_id = r.interaction_id
+           AND e.sent_at >= r.started_at AND e.sent_at <= least(r.ended_at, %(hot_from)s)
+           AND m.deleted_at IS NULL AND m.kind = 'message'
+         ORDER BY e.sent_at DESC, e.message_id DESC LIMIT 200)
+    ) AS x
+),
+-- … and summaries beyond the limit or the warm days
+further AS (
+    SELECT summary_id, interaction_id FROM (
+        SELECT *, sum(told_tokens) OVER (ORDER BY ended_at DESC, interaction_id) AS so_far FROM older
+        WHERE summary_id IS NOT NULL AND NOT is_withheld
+          AND interaction_id NOT IN (SELECT interaction_id FROM summarised ORDER BY ended_at DESC, interaction_id LIMIT %(summary_limit)s)
+    ) AS o
+    WHERE so_far <= (SELECT tokens FROM room)
+),
+-- P9: the text as of then: the newest revision not newer than as_of
+texts AS (
+    SELECT m.id, m.chat_id, m.external_id, m.sent_at, coalesce(s.is_self, m.is_outgoing) AS is_self, s.name AS speaker,
+           left(coalesce(past.content, m.content), %(text_chars)s) AS text,
+           length(coalesce(past.content, m.content)) > %(text_chars)s AS is_cut,
+           m.is_archived AND past.content IS NULL AS is_archived
+    FROM (SELECT id FROM hot UNION SELECT id FROM excerpts UNION SELECT id FROM whole) AS wanted
+    JOIN messages m ON m.id = wanted.id
+    LEFT JOIN entities s ON s.id = m.sender_entity_id
+    LEFT JOIN LATERAL (
+        SELECT r.content FROM message_revisions r
+        WHERE m.edited_at > %(as_of)s AND r.message_id = m.id AND r.edited_at <= %(as_of)s AND NOT r.is_deleted
+        ORDER BY r.edited_at DESC LIMIT 1
+    ) AS past ON true
+),
 facts AS (
     SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at
     FROM (
@@ -194,7 +237,7 @@ facts AS (
 summaries AS (
     SELECT s.id, s.interaction_id, i.chat_id, i.started_at, i.ended_at, s.summary, s.status = 'dirty' AS is_stale,
            s.message_ids
-    FROM summarised w
+    FROM (SELECT summary_id, interaction_id FROM summarised UNION SELECT summary_id, interaction_id FROM further) AS w
     JOIN interaction_summaries s ON s.id = w.summary_id
     JOIN interactions i ON i.id = w.interaction_id
 ),
@@ -238,7 +281,7 @@ profile_sources AS (
 chats_seen AS (
     SELECT id, source, external_id, kind, title FROM chats WHERE id IN (
         SELECT chat_id FROM texts UNION SELECT chat_id FROM items UNION SELECT said_in FROM items UNION SELECT chat_id FROM facts
-        UNION SELECT chat_id FROM summaries UNION SELECT chat_id FROM unsummarised
+        UNION SELECT chat_id FROM summaries UNION SELECT chat_id FROM unsummarised UNION SELECT chat_id FROM retold
         UNION SELECT chat_id FROM profile_sources
     )
 ),
@@ -286,6 +329,11 @@ SELECT json_build_object(
                (SELECT json_agg(e.id ORDER BY e.sent_at DESC, e.id DESC) FROM excerpts e
                 WHERE e.interaction_id = u.interaction_id) AS messages
         FROM unsummarised u) AS x),
+    'whole', (SELECT json_agg(x ORDER BY x.ended_at DESC, x.interaction_id) FROM (
+        SELECT r.interaction_id, r.chat_id, r.started_at, r.ended_at,
+               (SELECT json_agg(w.id ORDER BY w.sent_at, w.id) FROM whole w
+                WHERE w.interaction_id = r.interaction_id) AS messages
+        FROM retold r) AS x),
     'withheld', (SELECT json_agg(summary_id ORDER BY ended_at DESC, summary_id) FROM older
                  WHERE is_withheld AND ended_at >= %(warm_from)s),
     'items', (SELECT json_agg(items ORDER BY due_date, at DESC, id) FROM items),

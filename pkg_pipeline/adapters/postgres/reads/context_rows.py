@@ -20,6 +20,7 @@ from pkg_pipeline.memory.context.records import (
     LeftOut,
     PastSummary,
     Unsummarised,
+    WholeTalk,
 )
 from pkg_pipeline.memory.hashing import message_key
 from pkg_pipeline.memory.records import ContextChat
@@ -44,6 +45,7 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         hot=tuple(texts[key] for key in found["hot"] or ()),
         summaries=tuple(_summary(given, chats) for given in found["summaries"] or ()),
         unsummarised=tuple(_unsummarised(given, chats, texts) for given in found["unsummarised"] or ()),
+        whole={UUID(given["interaction_id"]): _whole(given, chats, texts) for given in found["whole"] or ()},
         facts=tuple(_fact(given, chats) for given in found["facts"] or ()),
         decisions=tuple(decisions),
         open_items=tuple(item for band, item in items if band == "open"),
@@ -134,6 +136,16 @@ def _unsummarised(
     given: Mapping[str, Any], chats: Mapping[str, ContextChat], texts: Mapping[int, HeardMessage]
 ) -> Unsummarised:
     return Unsummarised(
+        interaction_id=UUID(given["interaction_id"]),
+        chat=chats[given["chat_id"]],
+        started_at=datetime.fromisoformat(given["started_at"]),
+        ended_at=datetime.fromisoformat(given["ended_at"]),
+        messages=tuple(texts[key] for key in given["messages"] or ()),
+    )
+
+
+def _whole(given: Mapping[str, Any], chats: Mapping[str, ContextChat], texts: Mapping[int, HeardMessage]) -> WholeTalk:
+    return WholeTalk(
         interaction_id=UUID(given["interaction_id"]),
         chat=chats[given["chat_id"]],
         started_at=datetime.fromisoformat(given["started_at"]),

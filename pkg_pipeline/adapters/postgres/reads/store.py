@@ -178,6 +178,7 @@ def context_parameters(query: ContextQuery) -> dict[str, Any]:
         "as_of_day_start": datetime.combine(day, time.min, UTC),
         "hot_limit": query.hot_limit,
         "summary_limit": query.summary_limit,
+        "max_tokens": query.max_tokens,
         "text_chars": query.text_chars,
     }
 

@@ -126,7 +126,7 @@ def statements() -> dict[str, tuple[str, dict[str, Any]]]:
     for_context = context_parameters(
         ContextQuery(
             entity_id=entity, as_of=NOW, today=NOW.date(), hot_from=NOW - timedelta(days=7),
-            warm_from=NOW - timedelta(days=90), hot_limit=50, summary_limit=10, text_chars=16_000,
+            warm_from=NOW - timedelta(days=90), hot_limit=50, summary_limit=10, max_tokens=4000, text_chars=16_000,
         )
     )  # fmt: skip
     then = NOW - timedelta(days=60)
