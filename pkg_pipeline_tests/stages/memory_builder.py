@@ -229,7 +229,7 @@ class MemoryBuilder(ItemBuilder):
             message_ids=list(message_ids),
             message_count=3,
             source_token_count=30,
-            summary_token_count=10,
+            summary_token_count=max(10, len(text) // 3),
             compression_ratio=3,
             cost_usd=0,
             generation_seconds=0.1,

@@ -58,15 +58,15 @@ def fill_rest(
 ) -> frozenset[UUID]:
     """Add to the warm tier's ``printed`` lines up to ``limit`` tokens; returns the conversations printed whole.
 
-    First whole conversations without a summary, or not longer than it; then more summaries; then more whole ones.
+    First whole conversations without a summary, then more summaries, then more whole conversations.
     ``elsewhere``: keys of lines of other tiers, which are not repeated.
     """
     told: dict[UUID, list[Line]] = {}
     for line, _ in printed.lines.values():
         told.setdefault(UUID(line.headings[-1][0].split()[-1]), []).append(line)
     talks = sorted(rows.whole.values(), key=talk_place)
-    summaries = {one.interaction_id: one for one in rows.summaries}
-    whole: set[UUID] = set()
+    summaries = {one.interaction_id for one in rows.summaries}
+    whole = {key for key in rows.whole if any(f"whole {key}" in dict(line.headings) for line in told.get(key, ()))}
 
     def try_whole(talk: WholeTalk, most: int) -> None:
         lines = [line for line in renderer.whole(talk) if line.key not in elsewhere]
@@ -76,8 +76,6 @@ def fill_rest(
     for talk in talks:
         if talk.interaction_id not in summaries:
             try_whole(talk, limit)
-        elif talk.interaction_id in told:
-            try_whole(talk, printed.tokens)
     for summary in rows.summaries:
         key = summary.interaction_id
         line = renderer.summary(summary, place=(*talk_place(summary), 0))

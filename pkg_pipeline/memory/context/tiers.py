@@ -11,7 +11,7 @@ from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownIt
 from pkg_pipeline.memory.context.relevance import CountMany, relevant_lines
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer, talk_place
 from pkg_pipeline.memory.records import Tier
-from pkg_pipeline.memory.text.lines import one_line
+from pkg_pipeline.memory.text.lines import bullet, one_line
 
 IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 
@@ -30,7 +30,7 @@ def tier_lines(
     lines: dict[Tier, list[Line]] = {
         "permanent": _permanent(rows, decisions, items, renderer),
         "hot": _hot(rows, rules, renderer, left_out),
-        "warm": _warm(rows, rules, decisions, renderer, left_out),
+        "warm": _warm(rows, rules, decisions, renderer, left_out, count_many),
         "cold": _cold(rows, rules, decisions, items, renderer, left_out),
     }
     # recalled ones are worded differently there, but state the same
@@ -77,8 +77,11 @@ def _warm(
     decisions: list[KnownItem],
     renderer: LineRenderer,
     left_out: list[LeftOut],
+    count_many: CountMany,
 ) -> list[Line]:
-    """Conversations, newest first: a summary with its decisions (P2), or excerpts (P33)."""
+    """Conversations, newest first: a summary with its decisions (P2), or excerpts (P33); the words themselves where
+    they are not longer (B21).
+    """
     told = [one for one in rows.summaries if one.ended_at >= rules.warm_from]
     kept = [*told[: rules.summary_limit], *rows.unsummarised[: rules.summary_limit]]
     left_out += [LeftOut("summary", str(one.id), "limit") for one in told[rules.summary_limit :]]
@@ -88,14 +91,19 @@ def _warm(
     kept.sort(key=lambda one: (-one.ended_at.timestamp(), str(one.interaction_id)))
     lines: list[Line] = []
     for one in kept:
-        lines += talk_lines(one, renderer)
-        mine = [item for item in decisions if item.interaction_id == one.interaction_id]
+        told = talk_lines(one, renderer)
+        mine = [item for item in decisions if item.interaction_id == one.interaction_id and item.importance != "high"]
         mine.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance], str(item.id)))
         place, headings = talk_place(one), renderer.within(one)
-        lines += [
+        told += [
             renderer.decision(item, section="warm", place=(*place, 1, n), headings=headings)
             for n, item in enumerate(mine)
         ]
+        talk = rows.whole.get(one.interaction_id)
+        whole = [] if talk is None or isinstance(one, Unsummarised) else renderer.whole(talk)
+        sizes = count_many([bullet(line.text) for line in (*told, *whole)]) if whole else []
+        is_short = bool(whole) and sum(sizes[len(told) :]) <= sum(sizes[: len(told)])
+        lines += whole if is_short else told
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -17,9 +17,12 @@ from pkg_pipeline.adapters.postgres.reads.store import PostgresReadStore
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter, load_encoding
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.stages.reads.context import ContextRequest, ContextSettings, entity_context
-from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
+from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
 
 NOW = datetime(2026, 3, 15, 12, 0, tzinfo=UTC)
+LONG = 20_000
+"""Tokens of a message: a conversation with such ones is served by what is told of it, never whole."""
+
 SHARES: dict[Tier, int] = {"permanent": 300, "hot": 2000, "warm": 1000, "cold": 300, "relevant": 500}
 
 
@@ -116,3 +119,15 @@ def remembered(database_url: str) -> Iterator[Remembered]:
     finally:
         pool.close()
         build.close()
+
+
+def days(count: float) -> timedelta:
+    return timedelta(days=count)
+
+
+def summarised(memory: Remembered, ago: float, text: str, **more: object) -> UUID:
+    interaction = memory.build.conversation(
+        "Anna", NOW - days(ago), [Said("Anna", f"said {ago}"), Said("Me", "yes", 5)], tokens=LONG
+    )
+    memory.build.summary(interaction, text, **more)  # type: ignore[arg-type]
+    return interaction

@@ -15,7 +15,16 @@ from pkg_pipeline.stages.reads.context import (
 )
 from pkg_pipeline.stages.reads.stores import EntityUnknown, Receipt
 from pkg_pipeline_tests.stages.memory_builder import Said
-from pkg_pipeline_tests.stages.reads.context_memory import NOW, Remembered, counter, items, reasons, settings, tier
+from pkg_pipeline_tests.stages.reads.context_memory import (
+    LONG,
+    NOW,
+    Remembered,
+    counter,
+    items,
+    reasons,
+    settings,
+    tier,
+)
 
 
 def days(count: float) -> timedelta:
@@ -26,7 +35,7 @@ def days(count: float) -> timedelta:
 
 
 def test_as_of_moves_every_tier_and_shows_nothing_said_later(memory: Remembered) -> None:
-    old = memory.build.conversation("Anna", NOW - days(130), [Said("Anna", "old"), Said("Me", "yes", 1)])
+    old = memory.build.conversation("Anna", NOW - days(130), [Said("Anna", "old"), Said("Me", "yes", 1)], tokens=LONG)
     memory.build.summary(old, "The old talk.")
     later = memory.build.conversation("Anna", NOW - days(100), [Said("Anna", "then new")])
     memory.build.summary(later, "Not yet over then.")
@@ -114,7 +123,7 @@ def test_what_is_no_moment_is_refused_in_a_sentence(text: str) -> None:
 def full_memory(memory: Remembered) -> None:
     """More of everything than four thousand tokens hold."""
     for ago in range(8, 30):
-        talk = memory.build.conversation("Anna", NOW - days(ago), [Said("Anna", "x"), Said("Me", "y", 1)])
+        talk = memory.build.conversation("Anna", NOW - days(ago), [Said("Anna", "x"), Said("Me", "y", 1)], tokens=LONG)
         memory.build.summary(talk, f"On day {ago} we spoke at length. " + "It went on and on about the project. " * 12)
         memory.build.decision(talk, f"Решение номер {ago}: платить вовремя", about=["Anna"])
         memory.build.action(talk, f"第{ago}项任务，请尽快完成", about=["Anna"], due=date(2026, 3, 1))
@@ -139,7 +148,8 @@ def test_every_budget_is_kept_and_a_larger_one_holds_more(memory: Remembered) ->
 
 def test_everything_known_is_printed_or_named(memory: Remembered) -> None:
     full_memory(memory)
-    wide, narrow = memory.ask(max_tokens=100_000), memory.ask(max_tokens=700)
+    limits = {"warm_summaries": 30}
+    wide, narrow = (memory.ask(max_tokens=size, with_settings=limits) for size in (100_000, 700))
     everything = {(one["kind"], one["id"]) for part in wide["tiers"] for one in part["items"]}
     printed = {(one["kind"], one["id"]) for part in narrow["tiers"] for one in part["items"]}
     named = {(one["kind"], one["id"]) for one in narrow["left_out"] if one["reason"] in ("budget", "shortened")}
@@ -149,7 +159,8 @@ def test_everything_known_is_printed_or_named(memory: Remembered) -> None:
 def test_left_out_is_bounded_and_says_how_many_more_there_are(memory: Remembered) -> None:
     for ago in range(1, 62):
         said = [Said("Anna", "important", 1, score=0.5)]
-        talk = memory.build.conversation("Anna", NOW - days(8) - timedelta(hours=ago * 8), said)
+        at = NOW - days(8) - timedelta(hours=ago * 8)
+        talk = memory.build.conversation("Anna", at, said, tokens=LONG)
         if ago <= 50:
             memory.build.summary(talk, f"Talk {ago}")
         for importance in ("high", "medium", "low"):

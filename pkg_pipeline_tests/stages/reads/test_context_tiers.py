@@ -5,12 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from pkg_pipeline_tests.stages.memory_builder import Said
-from pkg_pipeline_tests.stages.reads.context_memory import NOW, Remembered, items, reasons, tier
-
-
-def days(count: float) -> timedelta:
-    return timedelta(days=count)
-
+from pkg_pipeline_tests.stages.reads.context_memory import LONG, NOW, Remembered, days, items, reasons, summarised, tier
 
 # ── hot ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -86,15 +81,7 @@ def test_line_breaks_of_a_message_become_slashes(memory: Remembered) -> None:
 # ── warm ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def summarised(memory: Remembered, ago: float, text: str, **more: object) -> object:
-    interaction = memory.build.conversation(
-        "Anna", NOW - days(ago), [Said("Anna", f"said {ago}"), Said("Me", "yes", 5)]
-    )
-    memory.build.summary(interaction, text, **more)  # type: ignore[arg-type]
-    return interaction
-
-
-def test_summaries_of_seven_to_ninety_days_are_warm_newest_first_with_what_came_out_of_them(memory: Remembered) -> None:
+def test_summaries_are_warm_newest_first_with_what_was_decided_in_them(memory: Remembered) -> None:
     summarised(memory, 6, "too new")
     summarised(memory, 91, "too old")
     second = summarised(memory, 40, "We planned the trip.", message_ids=["a", "b"])
@@ -106,7 +93,8 @@ def test_summaries_of_seven_to_ninety_days_are_warm_newest_first_with_what_came_
         "We spoke about the weather.",
         "We planned the trip.",
         "Decided (3 February 2026): Go by train",
-    ]
+        "too old",
+    ], "the last for want of anything better"
     assert tier(answer, "cold") == ["To do (me, since 3 February 2026, due 1 April 2026): Buy tickets"]
     assert "### 3 February 2026, 12:00 · Telegram\n" in answer["text"]
     assert items(answer, "warm")[1]["message_ids"] == ["telegram:direct%3AAnna/a", "telegram:direct%3AAnna/b"]
@@ -114,15 +102,15 @@ def test_summaries_of_seven_to_ninety_days_are_warm_newest_first_with_what_came_
 
 def test_at_most_ten_summaries_are_warm_and_the_next_is_named(memory: Remembered) -> None:
     for ago in range(10, 23):
-        summarised(memory, ago, f"talk {ago}")
-    answer = memory.ask()
-    assert tier(answer, "warm") == [f"talk {ago}" for ago in range(10, 20)]
+        summarised(memory, ago, f"talk {ago} " + "goes on and on " * 12)
+    answer = memory.ask(max_tokens=770)
+    assert [text[:7] for text in tier(answer, "warm")] == [f"talk {ago}" for ago in range(10, 20)]
     assert list(reasons(answer).values()) == ["limit"]
 
 
 def test_what_is_not_summarised_yet_is_served_by_its_important_messages(memory: Remembered) -> None:
     said = [Said("Anna", "hello"), Said("Anna", "The price is 100", 1, score=0.5), Said("Me", "ok", 2, score=0.4)]
-    memory.build.conversation("Anna", NOW - days(20), said)
+    memory.build.conversation("Anna", NOW - days(20), said, tokens=LONG)
     answer = memory.ask()
     assert tier(answer, "warm") == ["12:01 Anna: The price is 100"]
     assert "(excerpts, unsummarised)\n" in answer["text"]
@@ -130,7 +118,9 @@ def test_what_is_not_summarised_yet_is_served_by_its_important_messages(memory: 
 
 
 def test_without_important_ones_the_last_three_messages_stand_in(memory: Remembered) -> None:
-    memory.build.conversation("Anna", NOW - days(200), [Said("Anna", f"word {n}", n, score=0.4) for n in range(5)])
+    memory.build.conversation(
+        "Anna", NOW - days(200), [Said("Anna", f"word {n}", n, score=0.4) for n in range(5)], tokens=LONG
+    )
     assert tier(memory.ask(), "warm") == ["12:02 Anna: word 2", "12:03 Anna: word 3", "12:04 Anna: word 4"]
 
 
@@ -154,6 +144,43 @@ def test_a_conversation_that_runs_into_the_hot_days_leaves_no_hole(memory: Remem
     answer = memory.ask()
     assert tier(answer, "warm") == ["12:00 Anna: old part"]
     assert tier(answer, "hot") == ["12:00 me: new part"]
+
+
+def test_what_the_tiers_leave_goes_to_whole_conversations_newest_first(memory: Remembered) -> None:
+    for ago, tokens in ((10, 100), (20, LONG), (30, 100), (120, 100)):
+        said = [Said("Anna", f"said {ago}"), Said("Me", "so so", 1), Said("Anna", "bye", 2)]
+        talk = memory.build.conversation("Anna", NOW - days(ago), said, tokens=tokens)
+        if ago != 30:
+            memory.build.summary(talk, f"Told of {ago}")
+            memory.build.decision(talk, f"Decided {ago}", about=["Anna"], importance="medium")
+    answer = memory.ask()
+    shown = [f"12:0{n} {text}" for n, text in enumerate(("Anna: said {}", "me: so so", "Anna: bye"))]
+    assert tier(answer, "warm") == [
+        *(line.format(10) for line in shown),
+        "Told of 20",
+        "Decided (23 February 2026): Decided 20",
+        *(line.format(30) for line in shown),
+        *(line.format(120) for line in shown),
+    ]
+    assert "unsummarised" not in answer["text"]
+    assert answer["left_out"] == []
+    narrow = memory.ask(max_tokens=350)
+    assert "Told of 10" in narrow["text"]
+
+
+def test_a_conversation_no_longer_than_what_is_told_of_it_stands_itself(memory: Remembered) -> None:
+    said = [Said("Anna", "See you at six?"), Said("Me", "Yes.", 1)]
+    talk = memory.build.conversation("Anna", NOW - days(10), said, tokens=3)
+    memory.build.summary(talk, "Anna asks whether they see each other at six o'clock, and the answer to that is yes.")
+    assert tier(memory.ask(max_tokens=150), "warm") == ["12:00 Anna: See you at six?", "12:01 me: Yes."]
+
+
+def test_more_summaries_follow_where_there_is_room(memory: Remembered) -> None:
+    for ago in (20, 40, 100, 200):
+        summarised(memory, ago, f"talk {ago}")
+    answer = memory.ask(with_settings={"warm_summaries": 1})
+    assert tier(answer, "warm") == ["talk 20", "talk 40", "talk 100", "talk 200"]
+    assert answer["left_out"] == []
 
 
 # ── permanent and cold ───────────────────────────────────────────────────────────────────────
@@ -194,129 +221,6 @@ def test_where_high_decisions_outgrow_the_share_the_open_and_the_newest_win(memo
     assert any("number 200" in text for text in shown)
     assert not any("number 600" in text for text in shown)
     assert reasons(answer)[str(made[600])] == "budget"
-
-
-def test_what_is_open_is_cold_overdue_first_and_older_decisions_and_what_lapsed_follow(memory: Remembered) -> None:
-    ancient = summarised(memory, 800, "ancient")
-    recent = summarised(memory, 30, "recent")
-    memory.build.action(ancient, "Someday", about=["Anna"])
-    memory.build.action(ancient, "Return the book", about=["Anna"], due=date(2024, 1, 31))
-    memory.build.action(recent, "Call back", about=["Anna"], owner="both")
-    memory.build.action(recent, "Send photos", about=["Anna"], owner="both", due=date(2026, 3, 15))
-    memory.build.action(recent, "Pay the rest", about=["Anna"], owner="self", due=date(2026, 3, 1))
-    memory.build.decision(ancient, "Meet on Fridays", about=["Anna"], importance="medium")
-    memory.build.decision(ancient, "A trifle", about=["Anna"], importance="low")
-    answer = memory.ask()
-    assert tier(answer, "cold") == [
-        "To do (me, since 13 February 2026, OVERDUE, was due 1 March 2026): Pay the rest",
-        "To do (both of us, since 13 February 2026, due 15 March 2026): Send photos",
-        "To do (both of us, since 13 February 2026): Call back",
-        "Decided (5 January 2024): Meet on Fridays",
-        "To do (Anna, since 5 January 2024, was due 31 January 2024): Return the book",
-        "To do (Anna, since 5 January 2024): Someday",
-    ]
-    marks = [item["marks"] for item in items(answer, "cold")]
-    assert marks == [["overdue"], [], [], [], ["lapsed"], ["lapsed"]]
-    assert answer["text"].endswith(
-        "## Long past, nothing heard since\n"
-        "- To do (Anna, since 5 January 2024, was due 31 January 2024): Return the book\n"
-        "- To do (Anna, since 5 January 2024): Someday\n"
-    )
-
-
-def test_overdue_is_reckoned_in_the_readers_time_zone(memory: Remembered) -> None:
-    talk = summarised(memory, 20, "talk")
-    memory.build.action(talk, "File the form", about=["Anna"], due=date(2026, 3, 15))
-    # 12:00 UTC on the 15th is 02:00 on the 16th in Kiritimati
-    assert items(memory.ask(zone="Pacific/Kiritimati"), "cold")[0]["marks"] == ["overdue"]
-    assert items(memory.ask(zone="UTC"), "cold")[0]["marks"] == []
-
-
-@pytest.mark.parametrize("event", ["done", "cancelled", "closed"])
-def test_what_was_settled_is_no_line(memory: Remembered, event: str) -> None:
-    item = memory.build.action(summarised(memory, 20, "talk"), "File the form", about=["Anna"], due=date(2026, 3, 1))
-    more = {"status": "done"} if event == "closed" else {}
-    memory.build.state(item, event, NOW - days(2), **more)
-    assert "File" not in memory.ask()["text"]
-    assert "OVERDUE" in memory.ask(as_of=NOW - days(3))["text"], "it was open then"
-
-
-def test_what_is_perhaps_done_says_why_and_is_never_overdue(memory: Remembered) -> None:
-    talk = summarised(memory, 20, "talk")
-    item = memory.build.action(talk, "Send the plan", about=["Anna"], due=date(2026, 3, 1), message_ids=["a"])
-    memory.build.action(talk, "Call", about=["Anna"])
-    said = {"quote": "it should be there by now", "message_ids": ["b"], "chat": "Anna"}
-    memory.build.state(item, "perhaps_done", NOW - days(2), **said)
-    answer = memory.ask()
-    call, perhaps = items(answer, "cold")
-    assert call["text"] == "To do (Anna, since 23 February 2026): Call", "what is surely open comes first"
-    assert perhaps["text"] == (
-        "Perhaps done (Anna, since 23 February 2026, due 1 March 2026): Send the plan"
-        " (13 March 2026: “it should be there by now”)"
-    )
-    assert perhaps["marks"] == ["perhaps_done"]
-    assert perhaps["message_ids"] == ["telegram:direct%3AAnna/a", "telegram:direct%3AAnna/b"]
-
-
-def test_what_was_perhaps_done_is_asked_after_for_two_months(memory: Remembered) -> None:
-    item = memory.build.action(summarised(memory, 90, "talk"), "Send the plan", about=["Anna"])
-    memory.build.state(item, "perhaps_done", NOW - days(61))
-    answer = memory.ask()
-    assert tier(answer, "cold") == []
-    assert reasons(answer) == {str(item): "limit"}
-    assert len(tier(memory.ask(as_of=NOW - days(2)), "cold")) == 1
-
-
-def test_a_renewed_item_stands_once_with_its_new_day(memory: Remembered) -> None:
-    item = memory.build.action(summarised(memory, 20, "talk"), "Pay", about=["Anna"], due=date(2026, 3, 1))
-    memory.build.state(item, "renewed", NOW - days(5), due_date=date(2026, 3, 20))
-    assert tier(memory.ask(), "cold") == ["To do (Anna, since 23 February 2026, due 20 March 2026): Pay"]
-    then = memory.ask(as_of=NOW - days(6))
-    assert tier(then, "cold") == ["To do (Anna, since 23 February 2026, OVERDUE, was due 1 March 2026): Pay"]
-
-
-def test_a_state_that_rests_on_a_deleted_message_does_not_count(memory: Remembered) -> None:
-    item = memory.build.action(summarised(memory, 20, "talk"), "Pay", about=["Anna"])
-    memory.build.state(item, "done", NOW - days(5), withheld=True)
-    assert tier(memory.ask(), "cold") == ["To do (Anna, since 23 February 2026): Pay"]
-
-
-def test_the_newest_decision_on_a_matter_stands_with_the_one_before(memory: Remembered) -> None:
-    first = memory.build.decision(summarised(memory, 40, "talk"), "The price is 900.", about=["Anna"])
-    memory.build.decision(summarised(memory, 20, "more"), "The price is 850", about=["Anna"], replaces=first)
-    assert tier(memory.ask(), "permanent") == [
-        "Decided (23 February 2026): The price is 850 (formerly: The price is 900, 3 February 2026)"
-    ]
-    assert tier(memory.ask(as_of=NOW - days(30)), "permanent") == ["Decided (3 February 2026): The price is 900."]
-
-
-def test_items_and_decisions_need_no_summary(memory: Remembered) -> None:
-    talk = memory.build.conversation("Anna", NOW - days(2), [Said("Anna", "I will bring the drill")])
-    memory.build.action(talk, "Bring the drill", about=["Anna"])
-    answer = memory.ask()
-    assert tier(answer, "cold") == ["To do (Anna, since 13 March 2026): Bring the drill"]
-    assert tier(answer, "hot") == ["12:00 Anna: I will bring the drill"]
-
-
-def test_nothing_is_said_twice(memory: Remembered) -> None:
-    talk = summarised(memory, 30, "The talk.")
-    memory.build.decision(talk, "Important", about=["Anna"], importance="high")
-    memory.build.action(talk, "Open", about=["Anna"])
-    answer = memory.ask()
-    assert len(tier(answer, "permanent")) == 1
-    assert tier(answer, "warm") == ["The talk."]
-    assert tier(answer, "cold") == ["To do (Anna, since 13 February 2026): Open"]
-
-
-def test_an_owner_among_them_is_named(memory: Remembered) -> None:
-    bob = memory.build.person("Bob")
-    talk = summarised(memory, 50, "talk")
-    memory.build.action(talk, "Call", about=["Anna"], owner_entity_id=bob)
-    memory.build.action(talk, "Weld", about=["Anna"], owner="other", owner_name="the welder")
-    assert sorted(tier(memory.ask(), "cold")) == [
-        "To do (Bob, since 24 January 2026): Call",
-        "To do (the welder, since 24 January 2026): Weld",
-    ]
 
 
 # ── dirty summaries (P29) ────────────────────────────────────────────────────────────────────

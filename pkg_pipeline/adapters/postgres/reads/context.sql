@@ -173,15 +173,17 @@ room AS (
            - coalesce((SELECT sum(o.told_tokens) FROM summarised w JOIN older o USING (interaction_id)), 0)
            - 40 * (SELECT count(*) FROM items) AS tokens
 ),
--- … whole conversations in place of what is told of them …
+-- … whole conversations in place of what is told of them, always where that is not shorter (B21) …
 retold AS (
     SELECT o.interaction_id, o.started_at, o.ended_at, c.id AS chat_id, c.kind FROM (
         SELECT *, sum(greatest(whole_tokens - told_tokens, 0)) OVER (ORDER BY ended_at DESC, interaction_id) AS so_far
-        FROM older WHERE whole_tokens <= (SELECT tokens FROM room)
+        FROM older
+        WHERE whole_tokens <= (SELECT tokens FROM room)
+           OR (whole_tokens <= told_tokens AND interaction_id IN (SELECT interaction_id FROM summarised))
     ) AS o
     JOIN interactions i ON i.id = o.interaction_id
     JOIN eligible_chats c ON c.id = i.chat_id
-    WHERE o.so_far <= (SELECT tokens FROM room)
+    WHERE o.so_far <= (SELECT greatest(tokens, 0) FROM room)
       AND (c.kind = 'direct' OR NOT (SELECT is_self FROM entities WHERE id = %(entity)s))
     ORDER BY o.ended_at DESC, o.interaction_id LIMIT 100
 ),
