@@ -15,9 +15,10 @@ from zoneinfo import ZoneInfo
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.gate.foreign import Known, foreign, unsaid_number
 from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.truth import Testimony
 from pkg_pipeline.memory.languages import LANGUAGES, word_set
 from pkg_pipeline.memory.languages.scripts import HAN, KANA
-from pkg_pipeline.memory.records import Quarantined, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Person, Quarantined, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import (
     STEM_LETTERS,
     NormalisedText,
@@ -99,6 +100,9 @@ ECHO_SHARE = 0.5
 
 ECHO_RUN = 3
 """So does a text with this many consecutive words that occur only there."""
+
+AROUND = 8
+"""So many messages before and after the cited ones give context: units, words, no numbers."""
 
 _DAY_WORD = re.compile(
     r"\d|\b(?:yesterday|last|ago|earlier|already|since|past|back|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
@@ -209,6 +213,15 @@ class Checker:
         if reason is None and unsaid_number(text, self.held):
             reason = "holds a number that the conversation does not"
         return reason
+
+    def testimony(
+        self, messages: Sequence[SourceMessage], people: Sequence[Person], also: Sequence[str] = ()
+    ) -> Testimony:
+        """Messages with those around them that give no orders. ``also``: texts that count as said."""
+        numbers = {message.number for message in messages}
+        near = {number + shift for number in numbers for shift in range(-AROUND, AROUND + 1)} - numbers
+        around = [self.by_number[n].text for n in sorted(near) if n in self.by_number and n not in self.ordering]
+        return Testimony(messages, people, self.zone, around=around, also=also)
 
     def speaks_for_another(self, text: str, evidence: Evidence, others: Sequence[str]) -> bool:
         """Whether two content words, or any three in a row, occur in an uncited message only."""

@@ -13,10 +13,13 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
+from pkg_pipeline.memory.gate.duty import says_cancelled, says_done, settles
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
-from pkg_pipeline.memory.gate.items import check_fact, find_person, parse_date
+from pkg_pipeline.memory.gate.items import check_fact, parse_date
+from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
+from pkg_pipeline.memory.items.bearers import Bearers, unnamed
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -24,7 +27,6 @@ from pkg_pipeline.memory.items.records import (
     CandidateReading,
     GatedReading,
     ItemChange,
-    ItemOwner,
     ReadFact,
     ReadingInput,
     ReadItem,
@@ -37,6 +39,8 @@ from pkg_pipeline.memory.text.normalise import comparable
 _NO_ID = UUID(int=0)
 LONGEST_TEXT = 300
 """Characters of an item's text."""
+DIRECT = 2
+"""In a talk of so many, everybody may be named."""
 
 
 def check_reading(candidate: CandidateReading, source: ReadingInput) -> GatedReading:
@@ -105,28 +109,30 @@ class _Gate:
         if found is None:
             return None
         evidence, quoted = found
-        if (reason := self._unfit(item.text) or self.checker.follows(item.text, evidence)) is not None:
-            return self.log.note(part, reason)
-        owned = self._owner(item, evidence)
-        if isinstance(owned, str):
-            return self.log.note(part, owned, item.owner_name or item.owner)
-        owner, owner_entity_id, owner_name = owned
-        replaced = self._replaced(item, part)
         talk = self.talk_of[quoted.number]
+        people = Bearers(evidence, self._talks(evidence), self.checker, self.log)
+        owner = people.owner(item, part)
+        if owner is None:
+            return None
+        if (fault := self._fault(item.text, evidence, (), owner.person)) is not None:
+            return self.log.note(part, *fault)
+        if item.kind == "decision" and (reason := settles(evidence.messages)) is not None:
+            return self.log.note(part, reason)
+        replaced = self._replaced(item, part)
         made = ReadItem(
             id=_NO_ID,
             kind=item.kind,
             text=" ".join(item.text.split()),
-            owner=owner,
-            owner_entity_id=owner_entity_id,
-            owner_name=owner_name,
-            due_date=self._due(item.due_date, part),
+            owner=owner.owner,
+            owner_entity_id=None if owner.person is None or owner.owner == "self" else owner.person.entity_id,
+            owner_name=owner.name,
+            due_date=self._due(item.due_date, evidence, part),
             importance=item.importance,
             quote=evidence.quote,
             message_ids=self._ids(evidence, talk),
             at=quoted.sent_at,
-            proposed_by=self._proposed(item, evidence, part),
-            agreed_by=self._agreed(item, evidence, part),
+            proposed_by=people.proposed(item.proposed_by, f"{part}.proposed_by"),
+            agreed_by=people.agreed(item.agreed_by, f"{part}.agreed_by"),
             replaces=None if replaced is None else replaced.id,
             probability=item.probability,
         )
@@ -148,14 +154,16 @@ class _Gate:
         evidence, quoted = found
         if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
             return self.log.note(part, "closes a decision; only action items are closed")
-        due = self._due(change.due_date, part) if change.to == "renewed" else None
+        if (reason := _unproven(change.to, evidence)) is not None:
+            return self.log.note(part, reason)
+        due = self._due(change.due_date, evidence, part) if change.to == "renewed" else None
         text = None
         if change.to == "renewed" and change.text is not None and change.text.strip():
-            reason = self._unfit(change.text) or self.checker.follows(change.text, evidence, shown.text, shown.quote)
-            if reason is None:
+            fault = self._fault(change.text, evidence, (shown.text, shown.quote))
+            if fault is None:
                 text = " ".join(change.text.split())
             else:
-                self.log.note(f"{part}.text", reason)
+                self.log.note(f"{part}.text", *fault)
         talk = self.talk_of[quoted.number]
         self.kept[talk.interaction_id].changes.append(
             ItemChange(
@@ -179,7 +187,7 @@ class _Gate:
         evidence, quoted = found
         name = " ".join((fact.about or "").split())
         about = find_person(name, self.checker.source.participants) if name else None
-        if name and about is None and (reason := self._unnamed(name, evidence)) is not None:
+        if name and about is None and (reason := unnamed(name, evidence, self.checker)) is not None:
             return self.log.note(part, reason, name)
         checked = check_fact(replace(fact, about=None), part, self.checker, self.log)
         if checked is None:
@@ -198,9 +206,6 @@ class _Gate:
         self.kept[talk.interaction_id].facts.setdefault(made.id, made)
         return None
 
-    def _unfit(self, text: str) -> str | None:
-        return f"is longer than {LONGEST_TEXT} characters" if len(text) > LONGEST_TEXT else None
-
     def _evidence(self, numbers: Iterable[int], quote: str, part: str) -> tuple[Evidence, SourceMessage] | None:
         """The cited messages with the quoted one of them."""
         found = self.checker.evidence(tuple(numbers), quote)
@@ -213,66 +218,37 @@ class _Gate:
         own = (m.external_id for m in evidence.messages if self.talk_of[m.number] is talk)
         return tuple(dict.fromkeys(own))
 
-    def _owner(self, item: CandidateItem, evidence: Evidence) -> tuple[ItemOwner, UUID | None, str | None] | str:
-        """The owner with their entity or name, or why it cannot be (P34)."""
-        people = self._people(evidence)
-        mine = next((person for person in people if person.is_self), None)
-        others = [person for person in people if not person.is_self]
-        only = others[0] if len(others) == 1 else None
-        name = " ".join((item.owner_name or "").split())
-        named = find_person(name, people) if name else None
-        if item.owner == "self":
-            if mine is None:
-                return "its owner is self, and the owner of this memory did not take part"
-            return "its owner is self and names somebody else" if name and named is not mine else ("self", None, None)
-        if named is not None and named.is_self and item.owner != "both":
-            return "its owner is another and names self"
-        if name and named is None:
-            if (reason := self._unnamed(name, evidence)) is not None:
-                return reason
-            return "other", None, name
-        if item.owner == "other":
-            return ("them", named.entity_id, None) if named is not None else "its owner is another and has no name"
-        person = named if named is not None and not named.is_self else only
-        owner: ItemOwner = "both" if item.owner == "both" and mine is not None else "them"
-        return owner, None if person is None else person.entity_id, None
+    def _talks(self, evidence: Evidence) -> tuple[SummaryInput, ...]:
+        return tuple(
+            {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}.values()
+        )
 
-    def _people(self, evidence: Evidence) -> tuple[Person, ...]:
-        talks = {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}
-        return tuple(dict.fromkeys(person for talk in talks.values() for person in talk.participants))
+    def _fault(
+        self, text: str, evidence: Evidence, also: tuple[str, ...], owner: Person | None = None
+    ) -> tuple[str, str] | None:
+        """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
+        if len(text) > LONGEST_TEXT:
+            return f"is longer than {LONGEST_TEXT} characters", ""
+        if (reason := self.checker.words(text)) is not None:
+            return reason, ""
+        talks = self._talks(evidence)
+        everyone = tuple(dict.fromkeys(person for talk in talks for person in talk.participants))
+        senders = (message.sender for message in evidence.messages)
+        people = everyone if len(everyone) <= DIRECT else tuple(dict.fromkeys((*senders, *([owner] if owner else ()))))
+        testimony = self.checker.testimony(evidence.messages, people, also)
+        return testimony.fault(text, evidence.quote)
 
-    def _unnamed(self, name: str, evidence: Evidence) -> str | None:
-        """Why nobody of that name is known from the cited messages, or None."""
-        if (reason := self.checker.words(name)) is not None:
-            return reason
-        said = comparable("\n".join(message.text for message in evidence.messages))
-        words = comparable(name).split()
-        return None if all(word[:4] in said for word in words) else "names somebody whom its messages do not"
-
-    def _due(self, answered: str | None, part: str) -> date | None:
+    def _due(self, answered: str | None, evidence: Evidence, part: str) -> date | None:
+        """A due date that the cited words name; any other is dropped, not its item."""
         if answered is None or not answered.strip():
             return None
         due = parse_date(answered)
         if due is None:
             self.log.note(f"{part}.due_date", "is no ISO date", answered)
+        elif not self.checker.testimony(evidence.messages, ()).follows_due(due):
+            self.log.note(f"{part}.due_date", "does not follow from the words of its messages", answered)
+            due = None
         return due
-
-    def _proposed(self, item: CandidateItem, evidence: Evidence, part: str) -> UUID | None:
-        """Who proposed: the sender of a cited message."""
-        return self._speaker(item.proposed_by, evidence, f"{part}.proposed_by")
-
-    def _agreed(self, item: CandidateItem, evidence: Evidence, part: str) -> tuple[UUID, ...]:
-        found = (self._speaker(name, evidence, f"{part}.agreed_by") for name in item.agreed_by)
-        return tuple(dict.fromkeys(one for one in found if one is not None))
-
-    def _speaker(self, name: str | None, evidence: Evidence, part: str) -> UUID | None:
-        if name is None or not name.strip():
-            return None
-        person = find_person(name, self._people(evidence))
-        if person is None or all(message.sender.entity_id != person.entity_id for message in evidence.messages):
-            self.log.note(part, "wrote none of the cited messages", name)
-            return None
-        return person.entity_id
 
     def _replaced(self, item: CandidateItem, part: str) -> ShownItem | None:
         if item.replaces is None or not item.replaces.strip():
@@ -295,6 +271,9 @@ class _Gate:
             return self.log.note(part, "closes a decision; only action items are closed")
         if last.number <= quoted.number:
             return self.log.note(part, "is not said after the item")
+        later = replace(evidence, messages=tuple(m for m in evidence.messages if m.number > quoted.number))
+        if (reason := _unproven(end.state, later)) is not None:
+            return self.log.note(part, reason)
         talk = self.talk_of[last.number]
         change = ItemChange(
             item_id=_NO_ID,
@@ -319,6 +298,15 @@ class _Gate:
                 change, where = passed.end
                 self.kept[where].changes.append(replace(change, item_id=item.id))
         return tuple(named)
+
+
+def _unproven(state: str, evidence: Evidence) -> str | None:
+    """Why messages do not prove that an item is done or cancelled, or None."""
+    if state == "done" and not says_done(evidence.messages):
+        return "is not said to be done by the messages that it cites"
+    if state == "cancelled" and not says_cancelled(evidence.messages):
+        return "is not said to be cancelled by the messages that it cites"
+    return None
 
 
 def _as_one(source: ReadingInput) -> SummaryInput:

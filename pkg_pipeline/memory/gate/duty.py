@@ -1,0 +1,121 @@
+"""Who is to do something, and what settles, refuses or closes it, by the signs in what was said (B18).
+
+Only a clear contradiction counts: an owner is wrong if the messages say that somebody else promises or is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from uuid import UUID
+
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.polarity import whole
+from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.text.normalise import comparable, sentences
+
+_LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
+
+
+@cache
+def _sign(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(whole(table(language, "polarity")["settles"][name]) for language in folders("polarity")))
+
+
+@lru_cache(maxsize=16_384)
+def has(sign: str, text: str) -> bool:
+    """Whether a text has a sign of ``[settles]``: promise, ask, together, agrees, refusal, done, cancel …"""
+    plain = folded(text).replace("’", "'")
+    if sign == "promise":
+        spared = _sign("no_promise")
+        return any(not spared.fullmatch(match.group()) for match in _sign(sign).finditer(spared.sub(" ", plain)))
+    if sign in ("agrees", "done") and re.search(r"[👍👌✅🤝🙏💯]|^\+{1,3}$|^\s*[+✔]", text):
+        return True
+    return _sign(sign).search(plain) is not None
+
+
+def is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？", "?)", "吗", "吗。")) or "?" in text[-3:]
+
+
+def bearers(messages: Sequence[SourceMessage], quote: str, people: frozenset[UUID]) -> frozenset[UUID]:
+    """Who clearly bears the duty by the quoted sentence, else by all cited messages; empty if it is not clear."""
+    quoted = [m for m in messages if comparable(quote) in comparable(m.text)]
+    for chosen in ([(m, _sentence(m.text, quote)) for m in quoted], [(m, m.text) for m in messages]):
+        found: set[UUID] = set()
+        clear = True
+        for message, text in chosen:
+            promises, asks = has("promise", text) and not is_question(text), has("ask", text)
+            if has("together", text) or (promises and asks):
+                clear = False
+            elif promises:
+                found.add(message.sender.entity_id)
+            elif asks:
+                others = people - {message.sender.entity_id}
+                clear = clear and len(others) == 1
+                found |= others
+        if found and clear:
+            return frozenset(found)
+        if not clear:
+            return frozenset()
+    return frozenset()
+
+
+def _sentence(text: str, quote: str) -> str:
+    """The sentences of a message that a quote touches."""
+    wanted = comparable(quote)
+    touched = [one for one in sentences(text) if comparable(one) in wanted or wanted in comparable(one)]
+    return " ".join(touched) or text
+
+
+def says_done(messages: Sequence[SourceMessage]) -> bool:
+    """Whether messages hold evidence of completion: it is said, acknowledged, or the thing itself is there."""
+    return any(map(_is_done, messages))
+
+
+def _is_done(message: SourceMessage) -> bool:
+    if message.attachments:
+        return True
+    text = message.text
+    parts = [part for part in sentences(text) if not is_question(part)]
+    for part in parts:
+        pure = has("promise", part) or has("not_done", part)
+        if has("done", part) and not pure:
+            return True
+        if _LINK_OR_NUMBER.search(part) and not pure:
+            return True
+    return False
+
+
+def says_cancelled(messages: Sequence[SourceMessage]) -> bool:
+    return any(has("cancel", message.text) and not is_question(message.text) for message in messages)
+
+
+def settles(messages: Sequence[SourceMessage]) -> str | None:
+    """Why messages settle nothing (only questions, offers, conditions or a refusal), or None."""
+    texts = [part for message in messages for part in sentences(message.text)]
+    if not texts:
+        return "rests on no words"
+    if all(map(is_question, texts)):
+        return "rests on a question"
+    agreed = any(has("agrees", text) and not is_question(text) and not has("refusal", text) for text in texts)
+    if agreed:
+        return None
+    if any(has("joke", text) for text in texts):
+        return "rests on a joke"
+    if all(has("condition", text) or is_question(text) for text in texts):
+        return "rests on a condition or wish"
+    if all(has("refusal", text) or is_question(text) for text in texts) and any(map(is_question, texts)):
+        return "rests on a refusal"
+    return None
+
+
+def agrees(message: SourceMessage) -> bool:
+    """Whether a message agrees to something."""
+    parts = sentences(message.text)
+    return any(
+        has("agrees", part) and not is_question(part) and not (has("refusal", part) and not has("agrees", part))
+        for part in parts
+    )

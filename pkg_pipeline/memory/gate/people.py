@@ -1,0 +1,199 @@
+"""Names in a text: one person under all forms and scripts, and whether what was said knows them (B18).
+
+Алексей is Алёша and Alexey, 周 is Zhou, "Санкт-Петербург" is "Петербург".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Final
+
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.languages import entries, table
+from pkg_pipeline.memory.languages.scripts import HAN, is_cyrillic, is_han
+from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.text.normalise import comparable, sentences
+from pkg_pipeline.memory.text.topic_words import skeleton
+
+_SHORTEST: Final = 2
+_SHORTEST_ACROSS: Final = 3
+_CASES: Final = re.compile(r"(?:[аяуюыиеоьй]{1,2}|ом|ем|ой|ей|ым|им|ою|ею|ого|его|ому|ему|ых|их|ами|ями)$")
+_FLEETING: Final = re.compile(
+    r"([бвгджзйклмнпрстфхцчшщbcdfghklmnpqrstvwxz])[eеоo]([бвгджзйклмнпрстфхцчшщbcdfghklmnpqrstvwxz])$"
+)
+_WORD: Final = re.compile(rf"[^\W\d_{HAN}]+(?:[-'’][^\W\d_{HAN}]+)*")
+_CAPITALISED: Final = re.compile(rf"(?<![^\W{HAN}])[A-ZÀ-ÞА-ЯЁ][^\W\d_{HAN}]+(?:[-'’][^\W\d_{HAN}]+)*")
+_OPENS: Final = "«\"'“(—–-•*:;.!?…"
+_HAN_RUN: Final = re.compile(f"[{HAN}]+")
+
+
+@cache
+def _groups() -> dict[str, frozenset[str]]:
+    """Keys of names that are one: word → the groups it belongs to."""
+    found: dict[str, set[str]] = {}
+    for kind in ("same", "places"):
+        for language, rows in entries("people", kind):
+            for index, row in enumerate(rows):
+                for word in row.split():
+                    found.setdefault(word, set()).add(f"={kind}{language}{index}")
+    return {word: frozenset(keys) for word, keys in found.items()}
+
+
+def is_first_name(word: str) -> bool:
+    """Whether a word in any case is a usual first name."""
+    return any(stem in _first_names() for stem in _stems(folded(word)))
+
+
+@cache
+def _first_names() -> frozenset[str]:
+    names = (word for _, rows in entries("people", "same") for row in rows for word in row.split())
+    return frozenset(stem for name in names for stem in _stems(name) if len(stem) > _SHORTEST)
+
+
+@lru_cache(maxsize=65_536)
+def _stems(word: str) -> frozenset[str]:
+    """A folded word without the endings of cases; without the vowel that other cases lose."""
+    plain = re.sub(r"['’]s?$", "", word)
+    if not is_cyrillic(plain):
+        return frozenset({plain})
+    found = {plain}
+    cut = _CASES.sub("", plain)
+    if len(cut) >= _SHORTEST:
+        found.add(cut)
+    return frozenset({*found, *(_FLEETING.sub(r"\1\2", one) for one in found if len(one) > _SHORTEST_ACROSS)})
+
+
+@lru_cache(maxsize=65_536)
+def keys(word: str) -> frozenset[str]:
+    """What a word shares with its other forms and spellings, the parts of a double name included."""
+    plain = folded(word)
+    found: set[str] = set()
+    for part in {plain, *re.split(r"[-'’]", plain)}:
+        if len(part) < _SHORTEST and not is_han(part):
+            continue
+        stems = _stems(part)
+        found |= stems
+        for stem in stems:
+            found |= _groups().get(stem, frozenset())
+            sound = skeleton(stem)
+            cut = re.sub(r"[aeiou]+$", "", sound)
+            found |= {f"~{one}" for one in (sound, cut, _FLEETING.sub(r"\1\2", cut)) if len(one) >= _SHORTEST_ACROSS}
+    if is_han(plain):
+        found |= {f"~{sound}" for sound in _sounds(plain)}
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _sounds(name: str) -> frozenset[str]:
+    """How a Chinese name sounds: surname, given name, and both."""
+    import pypinyin  # loaded for the first name that needs it
+
+    parts = [skeleton(sound) for sound in pypinyin.lazy_pinyin(name)]
+    made = {parts[0], "".join(parts[1:]), "".join(parts), "".join((*parts[1:], parts[0]))}
+    return frozenset(sound for sound in made if len(sound) > 1)
+
+
+@lru_cache(maxsize=16_384)
+def keys_of(text: str) -> frozenset[str]:
+    """The keys of all words of a text."""
+    return frozenset(key for match in _WORD.finditer(text) for key in keys(match.group()))
+
+
+def find_person(name: str, people: Sequence[Person]) -> Person | None:
+    """The person of that name: in full, by a part, or in another form or script, if it is only one."""
+    wanted = comparable(name)
+    exact = [person for person in people if comparable(person.name) == wanted]
+    if exact:
+        return exact[0] if len(exact) == 1 else None
+    parts = set(wanted.split())
+    partial = [person for person in people if parts and parts <= set(comparable(person.name).split())]
+    if not partial and parts:
+        partial = [person for person in people if _is_named(name, person.name)]
+    return partial[0] if len(partial) == 1 else None
+
+
+def _is_named(name: str, full: str) -> bool:
+    """Whether every part of a name is a form of some part of the full one."""
+    theirs = [keys(part) for part in full.split()] + ([keys(full)] if is_han(full) else [])
+    return all(any(keys(part) & one for one in theirs) for part in name.split())
+
+
+class Known:
+    """Who and what may be named: by people and by the texts said."""
+
+    def __init__(self, people: Iterable[Person], texts: Sequence[str]) -> None:
+        self._people = tuple(people)
+        self._texts = tuple(texts)
+        names = [*(p.name for p in self._people), *(p.organization for p in self._people if p.organization)]
+        self._keys = frozenset(key for name in names for part in name.split() for key in keys(part))
+        self._named_keys = self._keys | frozenset(key for text in self._texts for key in keys_of(text))
+        self._han = "\n".join((*names, *self._texts))
+
+    def names(self, word: str) -> bool:
+        """Whether this word is known; one part of a double name is enough, as a whole Chinese name sounds."""
+        if keys(word) & self._named_keys or folded(word) in folded(self._han):
+            return True
+        return word.isascii() and any(
+            skeleton(word.casefold()) in _spoken(text) for text in self._texts if _HAN_RUN.search(text)
+        )
+
+    def stranger(self, text: str, is_word: Iterable[str] = ()) -> str | None:
+        """The first name in ``text`` that nobody and nothing said bears, or None. ``is_word``: stems that name nobody."""
+        words = frozenset(is_word)
+        for word, is_first in _candidates(text):
+            low = folded(word)
+            if low[:4] in words or (is_first and not is_first_name(word)):
+                continue
+            if not self.names(word):
+                return word
+        return self._han_stranger(text)
+
+    def _han_stranger(self, text: str) -> str | None:
+        data = table("zh", "people")
+        plain = folded(text)
+        if not _HAN_RUN.search(plain):
+            return None
+        for match in _han_names().finditer(plain):
+            name = match.group("titled") or match.group("called") or match.group("full") or ""
+            if name[0] not in self._han:
+                return name
+        for person in self._people:
+            surname = person.name[:1]
+            if surname in data["surnames"] and surname not in data["ambiguous"]:
+                for match in re.finditer(f"{surname}([{HAN}]{{1,2}}){data['after']}", plain):
+                    if match[0][:2] not in self._han and not re.match(data["titles"], match[1]):
+                        return match[0]
+        return None
+
+
+@cache
+def _han_names() -> re.Pattern[str]:
+    data = table("zh", "people")
+    surnames, sure = data["surnames"], "".join(c for c in data["surnames"] if c not in data["ambiguous"])
+    return re.compile(
+        f"(?P<titled>[{surnames}])(?={data['titles']})|[{data['before']}](?P<called>[{sure}])(?![{HAN}]{{0,1}}[天时])"
+        f"|{data['behind']}(?P<full>[{sure}][{HAN}]{{1,2}}){data['after']}"
+    )
+
+
+@lru_cache(maxsize=1024)
+def _spoken(text: str) -> str:
+    """How the Chinese of a text sounds, without spaces."""
+    import pypinyin
+
+    return " ".join(
+        "".join(skeleton(sound) for sound in pypinyin.lazy_pinyin(run)) for run in _HAN_RUN.findall(text[:2000])
+    )
+
+
+def _candidates(text: str) -> list[tuple[str, bool]]:
+    """Capitalised words, and whether they begin a sentence."""
+    found: list[tuple[str, bool]] = []
+    for sentence in sentences(text):
+        for match in _CAPITALISED.finditer(sentence):
+            before = sentence[: match.start()].rstrip()
+            is_first = not before or before[-1] in _OPENS
+            found.append((match.group(), is_first))
+    return found

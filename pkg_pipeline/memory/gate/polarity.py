@@ -1,0 +1,140 @@
+"""What a text denies, and whether an answer turns round what was said (B18)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.wording import tokens
+from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.languages.scripts import HAN
+
+_CLAUSE: Final = re.compile(r"[,;:.!?，。；：！？、\n()«»\"“”…—–]+")
+_HAN: Final = re.compile(f"[{HAN}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Polarity:
+    """Meanings that a text denies and those that it says plainly; whether it denies, refuses or still waits at all."""
+
+    denied: frozenset[str]
+    plain: frozenset[str]
+    denies: bool
+    refuses: bool
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    """The signs of one script: of words between spaces, or of Chinese characters."""
+
+    spared: re.Pattern[str]
+    denies: re.Pattern[str]
+    refuses: re.Pattern[str]
+    waits: re.Pattern[str]
+    reach: dict[str, int]
+    antonyms: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+
+
+def whole(source: str) -> str:
+    """A pattern that matches whole words only; Chinese has no borders."""
+    return f"(?:{source})" if _HAN.search(source) else rf"(?<![\w'’])(?:{source})(?![\w'’])"
+
+
+@cache
+def _signs() -> _Signs:
+    tables = [table(language, "polarity") for language in folders("polarity")]
+
+    def any_of(key: str) -> re.Pattern[str]:
+        return re.compile("|".join(whole(one[key]) for one in tables))
+
+    return _Signs(
+        spared=re.compile("|".join(whole(one[key]) for one in tables for key in ("no_denial", "asks_politely"))),
+        denies=any_of("denies"),
+        refuses=any_of("refuses"),
+        waits=any_of("pending"),
+        reach={"han": 4, "word": 2}
+        | {language: table(language, "polarity")["reach"] for language in folders("polarity")},
+        antonyms=tuple((re.compile(whole(a)), re.compile(whole(b))) for one in tables for a, b in one["antonyms"]),
+    )
+
+
+@lru_cache(maxsize=16_384)
+def polarity(text: str) -> Polarity:
+    signs = _signs()
+    plain = signs.spared.sub(" , ", folded(text).replace("’", "'"))
+    denied: set[str] = set()
+    said: set[str] = set()
+    denies = refuses = False
+    for clause in _CLAUSE.split(plain):
+        found = sorted(
+            (m.span(), m.re is signs.refuses) for p in (signs.denies, signs.refuses) for m in p.finditer(clause)
+        )
+        at = 0
+        for (start, end), is_refusal in found:
+            if start < at:
+                continue
+            refuses |= is_refusal
+            denies |= not is_refusal
+            said |= {meaning for _, meaning in tokens(clause[at:start]) if meaning}
+            at = _end_of_reach(clause, end)
+            denied |= {meaning for _, meaning in tokens(clause[end:at]) if meaning}
+        said |= {meaning for _, meaning in tokens(clause[at:]) if meaning}
+    return Polarity(frozenset(denied), frozenset(said), denies, refuses, signs.waits.search(plain) is not None)
+
+
+def _end_of_reach(clause: str, at: int) -> int:
+    """Where the words end that a denial reaches."""
+    reach = _signs().reach
+    if _HAN.match(clause[at : at + 1]):
+        return at + reach["zh"]
+    words = re.finditer(r"\S+", clause[at:])
+    length = reach["ru"] if re.search("[а-я]", clause[at:]) else reach["en"]
+    ends = [match.end() for _, match in zip(range(length), words, strict=False)]
+    return at + (ends[-1] if ends else 0)
+
+
+def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
+    """A word of ``text`` that denies what was said plainly, or says plainly what was denied; None if there is none."""
+    mine = polarity(text)
+    theirs = [polarity(one) for one in said]
+    denied = frozenset(one for other in theirs for one in other.denied)
+    plain = frozenset(one for other in theirs for one in other.plain)
+    if mine.denied or mine.denies:
+        if not any(one.denies or one.refuses or one.waits for one in theirs):
+            return _word(text, mine.denied) or quote[:20]
+        turned = mine.denied & plain - denied - mine.plain
+        if (
+            turned
+            and not any(one.refuses for one in theirs)
+            and not polarity(quote).denies
+            and not polarity(quote).waits
+        ):
+            return _word(text, turned)
+    elif not mine.refuses:
+        turned = mine.plain & denied - plain
+        if turned:
+            return _word(text, turned)
+    return opposite(text, said)
+
+
+def opposite(text: str, said: Iterable[str]) -> str | None:
+    """A word of ``text`` whose opposite was said and not it, or None."""
+    mine = folded(text)
+    theirs = folded("\n".join(said))
+    for one, other in _signs().antonyms:
+        for here, there in ((one, other), (other, one)):
+            found = here.search(mine)
+            if found and not there.search(mine) and there.search(theirs) and not here.search(theirs):
+                if polarity(text).denies or any(polarity(text_said).denies for text_said in said):
+                    continue
+                return found.group()
+    return None
+
+
+def _word(text: str, meanings: frozenset[str]) -> str:
+    return next((word for word, meaning in tokens(text) if meaning in meanings), "")

@@ -1,0 +1,122 @@
+"""The content of texts by meaning, and whether the words of an answer rest on what was said (B15, B18)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Final
+
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.languages import entries, word_set
+from pkg_pipeline.memory.languages.scripts import HAN
+from pkg_pipeline.memory.text.normalise import STEM_LETTERS
+
+UNSUPPORTED_WORDS: Final = 2
+UNSUPPORTED_SHARE: Final = 0.5
+"""An item may have so many content words, or so large a part of them, that nothing said."""
+CLAUSE_WORDS: Final = 3
+"""A clause of so many content words has one that was said."""
+NEAR_SHARE: Final = 0.6
+"""An item without any word of the cited messages rests on the messages around them with at least this share."""
+
+_TOKEN: Final = re.compile(rf"[^\W\d_{HAN}]+(?:['’][^\W\d_{HAN}]+)?|[{HAN}]+")
+_CLAUSE: Final = re.compile(
+    r"[,;:.!?，。；：！？、\n()«»\"“”]+|\s(?:и|а|но|and|but|then|потом|затем)\s|并且?|然后|而且"
+)
+_SHORTEST: Final = 3
+
+
+@cache
+def _meanings() -> tuple[dict[str, str], dict[str, str], int]:
+    """Beginnings of words → meaning, Chinese words → meaning, and the longest beginning."""
+    begins: dict[str, str] = {}
+    han: dict[str, str] = {}
+    for language, rows in entries("meanings", "same"):
+        for index, row in enumerate(rows):
+            for word in row.split():
+                (han if re.match(f"[{HAN}]", word) else begins).setdefault(word, f"={language}{index}")
+    return begins, han, max(map(len, begins), default=0)
+
+
+@lru_cache(maxsize=65_536)
+def meaning(word: str) -> str:
+    """The meaning of a folded word: of its longest known beginning, else its first letters."""
+    begins, _, longest = _meanings()
+    for length in range(min(len(word), longest), 2, -1):
+        found = begins.get(word[:length])
+        if found is not None and (length >= STEM_LETTERS or length == len(word) or len(word) - length <= 2):
+            return found
+    return word[:STEM_LETTERS]
+
+
+@lru_cache(maxsize=16_384)
+def tokens(text: str) -> tuple[tuple[str, str], ...]:
+    """The words of a text with their meanings, in order; stop words have none. Chinese: known words, else characters."""
+    found: list[tuple[str, str]] = []
+    stop = _common()
+    for match in _TOKEN.finditer(folded(text)):
+        word = match.group()
+        if re.match(f"[{HAN}]", word):
+            found += _han_tokens(word, stop)
+        else:
+            is_content = len(word) >= _SHORTEST and word not in stop
+            found.append((word, meaning(word) if is_content else ""))
+    return tuple(found)
+
+
+def _han_tokens(run: str, stop: frozenset[str]) -> list[tuple[str, str]]:
+    _, han, _ = _meanings()
+    found: list[tuple[str, str]] = []
+    at = 0
+    while at < len(run):
+        word = next((run[at : at + n] for n in (3, 2, 1) if run[at : at + n] in han), run[at])
+        found.append((word, han.get(word) or ("" if word in stop else word)))
+        at += len(word)
+    return found
+
+
+@cache
+def _common() -> frozenset[str]:
+    return word_set("words", "stop") | word_set("words", "no_topic") - frozenset(_verbs())
+
+
+def _verbs() -> Iterable[str]:
+    """Words listed as naming no topic which still mean something here."""
+    begins, _, longest = _meanings()
+    return [
+        word
+        for word in word_set("words", "no_topic")
+        if any(word[:length] in begins for length in range(STEM_LETTERS, min(len(word), longest) + 1)) or word in begins
+    ]
+
+
+@lru_cache(maxsize=16_384)
+def content(text: str) -> frozenset[str]:
+    """The meanings of a text's content words."""
+    return frozenset(meaning for _, meaning in tokens(text) if meaning)
+
+
+def unsupported(
+    text: str, cited: Sequence[str], around: Sequence[str], allowed: frozenset[str] = frozenset()
+) -> str | None:
+    """A word of the part of ``text`` that does not rest on ``cited`` or the texts around them, or None if it does.
+
+    ``allowed``: meanings that need no support, such as names.
+    """
+    said = frozenset(one for other in cited for one in content(other))
+    near = frozenset(one for other in around for one in content(other))
+    words = content(text) - allowed
+    if len(words) < 2:
+        return None
+    missing = words - said - near
+    first = next((word for word, one in tokens(text) if one in missing), "")
+    if not words & said and len(words & near) < NEAR_SHARE * len(words):
+        return first or next(iter(sorted(words)))
+    if len(missing) > max(UNSUPPORTED_WORDS, UNSUPPORTED_SHARE * len(words)):
+        return first
+    for clause in _CLAUSE.split(text):
+        meant = content(clause) - allowed
+        if len(meant) >= CLAUSE_WORDS and not meant & (said | near):
+            return next(word for word, one in tokens(clause) if one in meant)
+    return None
