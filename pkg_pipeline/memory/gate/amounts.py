@@ -27,12 +27,14 @@ _CLOCK: Final = re.compile(
     r"|(?<![\d.,:])(?P<h2>1[0-2]|0?[1-9])\s?(?P<half2>[ap]\.?m\b)"
     r"|(?P<past>halfpast|quarter past|quarter to)\s(?P<h3>1[0-2]|[1-9])(?!\d)"
     r"|(?P<part>凌晨|早上|上午|中午|下午|晚上|今晚|明晚)?(?<![\d.,:])(?P<h4>[01]?\d|2[0-4])点钟?(?P<m4>半|1刻|3刻|[0-5]?\d分?)?"
-    r"|(?<![\d.,:])(?P<h5>1[0-2]|[1-9])(?: час\w{0,2})? (?P<part5>утра|вечера|ночи|(?<=час )дня|(?<=часа )дня|(?<=часов )дня|(?<=[вк] \d )дня)(?!\w)"
+    r"|(?<![\d.,:])(?P<h5>1[0-2]|[1-9])(?: час\w{0,2})? "
+    r"(?P<part5>утра|вечера|ночи|(?<=час )дня|(?<=часа )дня|(?<=часов )дня|(?<=[вк] \d )дня)(?!\w)"
 )
 _LONG: Final = re.compile(r"\+?\d(?:[ ().\u00a0-]{0,3}\d){6,}")
 _CODE: Final = re.compile(rf"(?<![^\W{HAN}])(?:[^\W\d_{HAN}]{{1,6}}-?\d[\w-]{{0,20}})")
 _NUMBER: Final = re.compile(
-    r"(?P<sign>[$€£¥₽]\s?)?(?<![\d])(?P<number>\d+(?:[ \u00a0'’.,]\d{3}(?!\d))*(?:[.,]\d+)?)(?:-?(?:го|му|ти|ми|х|й|я|е|st|nd|rd|th)(?!\w))?"
+    r"(?P<sign>[$€£¥₽]\s?)?(?<![\d])(?P<number>\d+(?:[ \u00a0'’.,]\d{3}(?!\d))*(?:[.,]\d+)?)"
+    r"(?:-?(?:го|му|ти|ми|х|й|я|е|st|nd|rd|th)(?!\w))?"
 )
 _NEXT: Final = re.compile(r"\s?-?(кв\.?\s?м|т\.?\s?р|[₽$€£¥%²]|[^\W\d_]+)\.?")
 _RANGE: Final = re.compile(r"\s?(?:-|–|—|~|to|до|или|or|и|and|到|至|,)\s?(?=[$€£¥₽]?\d)")
@@ -166,7 +168,7 @@ def _numbers(text: str, *, loosely: bool) -> list[Amount]:
         is_bare = True
         more = _NEXT.match(text, end)
         if more and (scale := _scale_of(more, text, end)) is not None:
-            values, end, is_bare = {value * scale for value in values}, end + scale_length(more, text, end), False
+            values, end, is_bare = {value * scale for value in values}, end + _scale_length(more, end), False
             rest = _REST.match(text, end)
             if rest:
                 values |= {value + int(rest[1]) for value in values}
@@ -201,7 +203,7 @@ def _scale_of(more: re.Match[str], text: str, at: int) -> float | None:
     return scales.get(word[0]) if re.match(f"[{HAN}]", word) else None
 
 
-def scale_length(more: re.Match[str], text: str, at: int) -> int:
+def _scale_length(more: re.Match[str], at: int) -> int:
     """How much of the text after a number its scale takes."""
     return (
         more.start(1)
@@ -247,7 +249,7 @@ def _values(number: str) -> set[float]:
 
 
 class Said(NamedTuple):
-    """What was said, for support: numbers, clocks, digits and squeezed words of all texts, and the years of their days."""
+    """What was said: numbers, clocks, digits and squeezed words of all texts, and the years of their days."""
 
     numbers: tuple[Amount, ...]
     clocks: frozenset[int]

@@ -14,9 +14,12 @@ from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.polarity import whole
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
-from pkg_pipeline.memory.text.normalise import comparable, sentences
+from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 
 _LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
+_CLAUSE = re.compile(r"[^,;.!?，。；！？\n]+[,;.!?，。；！？\n]*")
+SHORT_ANSWER = 6
+"""Words of an answer that agrees without saying so ("65k it is")."""
 
 
 @cache
@@ -47,7 +50,8 @@ def bearers(messages: Sequence[SourceMessage], quote: str, people: frozenset[UUI
         found: set[UUID] = set()
         clear = True
         for message, text in chosen:
-            promises, asks = has("promise", text) and not is_question(text), has("ask", text)
+            promises = any(has("promise", part) and not is_question(part) for part in _clauses(text))
+            asks = has("ask", text)
             if has("together", text) or (promises and asks):
                 clear = False
             elif promises:
@@ -113,9 +117,14 @@ def settles(messages: Sequence[SourceMessage]) -> str | None:
 
 
 def agrees(message: SourceMessage) -> bool:
-    """Whether a message agrees to something."""
-    parts = sentences(message.text)
-    return any(
-        has("agrees", part) and not is_question(part) and not (has("refusal", part) and not has("agrees", part))
-        for part in parts
-    )
+    """Whether a message agrees to something: by its words, or by a short answer that neither asks nor refuses."""
+    parts = _clauses(message.text)
+    if any(has("agrees", part) and not is_question(part) and not has("refusal", part) for part in parts):
+        return True
+    is_short = word_count(message.text) <= SHORT_ANSWER
+    return is_short and not any(is_question(part) or has("refusal", part) or has("condition", part) for part in parts)
+
+
+def _clauses(text: str) -> list[str]:
+    """The parts between marks, each with the mark that ends it."""
+    return [part.strip() for part in _CLAUSE.findall(text) if part.strip()]

@@ -140,7 +140,7 @@ class Known:
         )
 
     def stranger(self, text: str, is_word: Iterable[str] = ()) -> str | None:
-        """The first name in ``text`` that nobody and nothing said bears, or None. ``is_word``: stems that name nobody."""
+        """The first name in ``text`` that nobody bears and nothing said, or None. ``is_word``: no names."""
         words = frozenset(is_word)
         for word, is_first in _candidates(text):
             low = folded(word)

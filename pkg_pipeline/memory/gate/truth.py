@@ -41,7 +41,7 @@ class Testimony:
         around: Sequence[str] = (),
         also: Sequence[str] = (),
     ) -> None:
-        """``around``: other texts of the talk, for context. ``also``: texts that count as said (an item's earlier words)."""
+        """``around``: other texts of the talk. ``also``: texts that count as said, as an item's earlier words."""
         files = [one.name for message in messages for one in message.attachments if one.name]
         self.messages = tuple(messages)
         self.texts = (*(message.text for message in messages), *also, *files)
@@ -60,7 +60,7 @@ class Testimony:
 
     @cached_property
     def said(self) -> Said:
-        return said_in(self.texts, self.days.years)
+        return said_in((*self.texts, *(person.name for person in self.people)), self.days.years)
 
     @cached_property
     def said_around(self) -> Said:

@@ -52,7 +52,7 @@ def meaning(word: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def tokens(text: str) -> tuple[tuple[str, str], ...]:
-    """The words of a text with their meanings, in order; stop words have none. Chinese: known words, else characters."""
+    """The words of a text with their meanings, in order; stop words have none. Chinese: known words or characters."""
     found: list[tuple[str, str]] = []
     stop = _common()
     for match in _TOKEN.finditer(folded(text)):
@@ -78,7 +78,7 @@ def _han_tokens(run: str, stop: frozenset[str]) -> list[tuple[str, str]]:
 
 @cache
 def _common() -> frozenset[str]:
-    return word_set("words", "stop") | word_set("words", "no_topic") - frozenset(_verbs())
+    return word_set("words", "stop") | (word_set("words", "no_topic") - frozenset(_verbs()))
 
 
 def _verbs() -> Iterable[str]:

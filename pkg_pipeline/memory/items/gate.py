@@ -46,6 +46,7 @@ DIRECT = 2
 def check_reading(candidate: CandidateReading, source: ReadingInput) -> GatedReading:
     """What of an answer may be kept, a reading for each talk in order. Idempotent; never loses all for one fault."""
     gate = _Gate(source)
+    gate.refs = frozenset(item.ref for item in candidate.items if item.ref is not None and item.kind == "decision")
     for index, item in enumerate(candidate.items):
         gate.item(item, f"items[{index}]")
     for index, change in enumerate(candidate.changes):
@@ -57,10 +58,12 @@ def check_reading(candidate: CandidateReading, source: ReadingInput) -> GatedRea
 
 @dataclass(slots=True)
 class _Passed:
-    """An item that passed, before it has its id; how it ended and in which talk."""
+    """An item that passed, before it has its id; how it ended and in which talk; refs within the answer."""
 
     quoted: SourceMessage
     made: ReadItem
+    ref: str | None = None
+    replaces: str | None = None
     end: tuple[ItemChange, UUID] | None = None
 
     @property
@@ -87,15 +90,20 @@ class _Gate:
         self.checker = Checker(talk, held=known(talk), ordering=ordering_numbers(talk.messages))
         self.log = DropLog()
         self.talk_of = {message.number: one for one in source.talks for message in one.messages}
+        self.refs: frozenset[str] = frozenset()
         self.shown = {shown.ref: shown for shown in source.shown}
         self.kept = {one.interaction_id: _Kept() for one in source.talks}
 
     def result(self) -> GatedReading:
-        items = {talk.interaction_id: self._named(talk) for talk in self.source.talks}
+        named = {talk.interaction_id: self._named(talk) for talk in self.source.talks}
+        ids = {one.ref: item.id for pairs in named.values() for one, item in pairs if one.ref is not None}
         readings = tuple(
             TalkReading(
                 talk.interaction_id,
-                items[talk.interaction_id],
+                tuple(
+                    item if one.replaces is None else replace(item, replaces=ids.get(one.replaces))
+                    for one, item in named[talk.interaction_id]
+                ),
                 tuple(sorted(self.kept[talk.interaction_id].changes, key=lambda change: change.at)),
                 tuple(self.kept[talk.interaction_id].facts.values()),
             )
@@ -140,7 +148,7 @@ class _Gate:
         if any(comparable(made.text) == comparable(one.made.text) and made.kind == one.made.kind for one in items):
             return self.log.note(part, "is said twice; the first is taken")
         end = None if item.end is None else self._end(item.end, item, quoted, f"{part}.end")
-        items.append(_Passed(quoted, made, end))
+        items.append(_Passed(quoted, made, item.ref, self._new(item), end))
         return None
 
     def change(self, change: CandidateChange, part: str) -> None:
@@ -250,8 +258,13 @@ class _Gate:
             due = None
         return due
 
+    def _new(self, item: CandidateItem) -> str | None:
+        """The ref of the decision of the same answer that an item supersedes, if it is one."""
+        is_new = item.replaces in self.refs and item.replaces != item.ref and item.kind == "decision"
+        return item.replaces if is_new else None
+
     def _replaced(self, item: CandidateItem, part: str) -> ShownItem | None:
-        if item.replaces is None or not item.replaces.strip():
+        if item.replaces is None or not item.replaces.strip() or self._new(item) is not None:
             return None
         shown = self.shown.get(item.replaces)
         if shown is None or shown.kind != item.kind:
@@ -285,15 +298,15 @@ class _Gate:
         )
         return change, talk.interaction_id
 
-    def _named(self, talk: SummaryInput) -> tuple[ReadItem, ...]:
+    def _named(self, talk: SummaryInput) -> tuple[tuple[_Passed, ReadItem], ...]:
         """The items of a talk with their ids, in the order of their quotes; their ends go to the talks that say so."""
         counted: Counter[tuple[str, str]] = Counter()
-        named: list[ReadItem] = []
+        named: list[tuple[_Passed, ReadItem]] = []
         for passed in sorted(self.kept[talk.interaction_id].items, key=lambda one: one.place):
             kind, first = passed.made.kind, passed.quoted.external_id
             item = replace(passed.made, id=hashing.read_item_id(talk.chat_key, kind, first, counted[kind, first]))
             counted[kind, first] += 1
-            named.append(item)
+            named.append((passed, item))
             if passed.end is not None:
                 change, where = passed.end
                 self.kept[where].changes.append(replace(change, item_id=item.id))
