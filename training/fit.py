@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pkg_pipeline.offline import chat_decisions, chat_tasks
 from pkg_pipeline.offline.reading import Reading, read
-from training.talks import LANGUAGES, Label, Talk, load
+from training.talks import LANGUAGES, Label, Talk, load, of_worlds
 
 PRIORS = Path(__file__).with_name("priors.toml")
 WEIGHTS = Path(chat_tasks.__file__).with_name("weights.toml")
@@ -141,8 +141,11 @@ def main() -> None:
         examples: list[Example] = []
         labelled: dict[str, int] = dict.fromkeys(LANGUAGES, 0)
         for language in LANGUAGES:
-            for n, talk in enumerate(load(language)):
-                examples += examples_of(talk, kind, candidates(read(talk.source)), n % FOLDS)
+            talks = [*load(language), *of_worlds(language)]
+            groups = list(dict.fromkeys(talk.group or talk.name for talk in talks))
+            for talk in talks:
+                fold = groups.index(talk.group or talk.name) % FOLDS
+                examples += examples_of(talk, kind, candidates(read(talk.source)), fold)
                 labelled[language] += sum(one.kind == kind and not one.is_optional for one in talk.labels)
         report(head, examples, priors[head], labelled)
         weights = fitted(examples, priors[head])

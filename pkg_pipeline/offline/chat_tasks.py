@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from pkg_pipeline.memory.records import Owner, Person
-from pkg_pipeline.offline.answers import AnswerLine, answer_to, asides, burst_after
+from pkg_pipeline.offline.answers import AnswerLine, answer_to, aside, asides, burst_after
 from pkg_pipeline.offline.dates import due_date, find_dates
 from pkg_pipeline.offline.found import FoundAction, roots_of
 from pkg_pipeline.offline.heads import probability
@@ -28,24 +28,37 @@ LONG_WORDS = 45
 RICH_TERMS = 3
 
 _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
-    "promise": ("i_will_do", "i_will_any", "doing_it", "we_bring", "i_soon_do", "to_you", "i_shall_be", "it_will_be"),
-    "promise_loose": ("i_do", "then_i", "give_you", "by_form"),
+    "promise": (
+        "bare_will",
+        "i_say",
+        "i_will_do",
+        "i_will_any",
+        "doing_it",
+        "we_bring",
+        "i_soon_do",
+        "to_you",
+        "i_shall_be",
+        "it_will_be",
+    ),
+    "promise_loose": ("i_do", "then_i", "give_you", "by_form", "doing"),
     "on_me": ("on_me", "mine"),
+    "dated_verb": ("dated_verb", "it_goes"),
     "must_self": ("i_have_to",),
     "offer_self": ("i_can_do",),
     "let_me": ("let_me",),
     "please": ("please",),
-    "can_you": ("can_you", "would_you_mind"),
+    "can_you": ("can_you", "would_you_mind", "will_you"),
     "help_me": ("help_me",),
-    "imperative": ("imperative", "hand_over", "a_bit"),
+    "imperative": ("imperative", "hand_over", "a_bit", "order_form"),
     "remind": ("do_not_forget",),
     "let_me_know": ("let_me_know",),
     "you_need": ("you_need", "on_you", "want_you", "must_now", "you_do"),
     "you_can": ("you_can", "you_will"),
     "need": ("need",),
-    "together": ("we_will_do", "let_us", "can_we", "we_will", "together"),
-    "assign": ("supposed_to", "task", "duty", "remote_due", "gonna_work", "let_third"),
-    "i_need": ("i_need", "would_like", "needed_by"),
+    "together": ("let_us", "can_we", "together"),
+    "we_will": ("we_will_do", "we_will"),
+    "assign": ("supposed_to", "task", "duty", "remote_due", "gonna_work", "let_third", "third_will", "infinitive_due"),
+    "i_need": ("i_need", "would_like", "needed_by", "noun_needed"),
     "waiting": ("waiting",),
     "free": ("are_you_free", "works_for"),
 }
@@ -99,7 +112,10 @@ def cues_of(reading: Reading) -> list[Cue]:
     found: list[Cue] = []
     for line, sentence in reading.heard:
         weighed = None if asks_for_facts(sentence) else weigh_action(sentence, line)
-        if weighed is None or (is_question(sentence.text) and weighed.giver in {"none", "speaker"}):
+        if weighed is None:
+            continue
+        asks = is_question(sentence.text) and not aside("tag", sentence.text, sentence.language)
+        if asks and weighed.giver in {"none", "speaker"}:
             continue
         kinds = frozenset(CLASS_OF[signal.name] for signal in weighed.signals if signal.name in CLASS_OF)
         found.append(Cue(line, weighed, kinds, frozenset(asides(sentence.text, sentence.language))))
