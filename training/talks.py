@@ -31,14 +31,14 @@ class Label:
     """What a person takes from a talk. ``numbers``: messages that say it; ``ended``: how and where it ended in it."""
 
     kind: str
-    is_optional: bool = False
-    numbers: set[int] = field(default_factory=set)
+    numbers: set[int] = field(default_factory=set[int])
     owner: str | None = None
     due: date | None = None
+    is_optional: bool = False
     ended: str | None = None
     ended_at: int | None = None
     proposed: str | None = None
-    agreed: set[str] = field(default_factory=set)
+    agreed: set[str] = field(default_factory=set[str])
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def _labels_of(world: worlds.World, talk: SummaryInput) -> tuple[Label, ...]:
         kind = "task" if item.kind == "action_item" else "decision"
         if said:
             begins = min(item.messages, key=lambda one: places[one].ended_at)
-            labels.append(Label(kind, begins not in numbers, said, owner, item.due))
-        labels += [Label(kind, True, again, owner) for again in renewed if again]
+            labels.append(Label(kind, said, owner, item.due, is_optional=begins not in numbers))
+        labels += [Label(kind, again, owner, is_optional=True) for again in renewed if again]
     return tuple(labels)
 
 
