@@ -31,6 +31,17 @@ ADDITIONS = {
     "en": (", and Victoria pays the insurance", " and hands the keys to the guard", ", with a warranty of five years"),
     "zh": ("，维多利亚付保险", "，并把钥匙交给保安", "，保修五年"),
 }
+CURRENCIES = (
+    ("₽", "$", ("₽", "руб")),
+    ("рублей", "долларов", ("₽", "руб")),
+    ("евро", "рублей", ("евро",)),
+    ("€", "£", ("€", "euro")),
+    ("euro", "dollars", ("€", "euro")),
+    ("dollars", "euro", ("dollar",)),
+    ("pounds", "dollars", ("pound",)),
+    ("元", "美元", ("元",)),
+)
+"""What stands in a text, what it is turned into, and which words of the talk say that it is right."""
 _THOUSANDS = re.compile(r"(?<![\d ,])(\d{1,3})[ ,](\d{3})(?![\d,])")
 
 
@@ -105,7 +116,18 @@ def _with_gap(quote: str, language: str) -> str | None:
     return f"{joint.join(head)}{gap}{joint.join(tail)}"
 
 
+def _other_currency(talk: Talk, text: str) -> str | None:
+    said = " ".join(words for _, _, words in talk.said)
+    for one, other, signs in CURRENCIES:
+        if one in text and any(sign in said for sign in signs):
+            return text.replace(one, other)
+    return None
+
+
 def _faults(talk: Talk, part: Part, seed: int) -> Iterator[Variant]:
+    has_currency = any(one.kind == "currency" and not one.is_right for one in part.variants)
+    if part.what in {"item", "summary"} and not has_currency and (other := _other_currency(talk, part.fields["text"])):
+        yield Variant("currency", False, {"text": other}, True)
     if part.what != "item":
         return
     fields, given = part.fields, {one.kind for one in part.variants if not one.is_right}
