@@ -123,7 +123,7 @@ def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
 
 def _open(one: Standing, names: frozenset[str]) -> Open:
     label = one.label
-    text = f"{label.text}\n{one.quoted.text}"
+    text = one.quoted.text
     owner = label.owner.entity_id if label.owner else None
     return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, label.text)
 
