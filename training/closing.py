@@ -22,7 +22,7 @@ from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.linking import PERHAPS, SURE, closings, pair_features
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names
 from pkg_pipeline.offline.reading import read
-from training.worlds import Label, World, load
+from training.worlds import Label, World, load, of_talks
 
 T = TypeVar("T")
 RIDGE = 2.0
@@ -106,7 +106,7 @@ def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
         listed = [
             one
             for one in (*standing, *new)
-            if not one.is_closed and (one.label.owner is None or one.label.owner.entity_id in around)
+            if not one.is_closed and (one.label.owner or one.quoted.sender).entity_id in around
         ]
         items = [_open(one, names) for one in listed]
         since = [places.get(one.label.messages[0], -1) for one in listed]
@@ -258,7 +258,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     given = parser.parse_args()
-    worlds = load()
+    worlds = [*load(), *of_talks()]
     made = make(worlds)
     for least in (SURE, PERHAPS):
         total: dict[str, Score] = {}
