@@ -30,7 +30,7 @@ ROUNDS = 40
 NEAR_A_CLOSING = 4
 """Lines around a closing message that are no counterexamples: they speak of it too."""
 DIGITS = 3
-LEAST_JUDGED = 0.1
+LEAST_JUDGED = 0.3
 """Closings from this probability on tell how probable an item's closing is."""
 PATH = Path(linking.__file__).with_name("closing.json")
 
