@@ -10,6 +10,7 @@ from typing import Final, Literal
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.answers import asides
 from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.decisions import judged
 from pkg_pipeline.offline.found import FoundDecision, roots_of
 from pkg_pipeline.offline.heads import probability
 from pkg_pipeline.offline.phrases import mark, phrases
@@ -17,15 +18,18 @@ from pkg_pipeline.offline.reading import Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question, weigh_action, weigh_decision
 
 HEAD: Final = "chat_decisions"
-THRESHOLD = 0.45
+THRESHOLD = 0.4
 """From this probability on a decision is published."""
 LOOK_BACK = 4
 """Lines before an agreement in which the proposal is looked for."""
 SAME_REACH = 6
 CONTEST_REACH = 3
 BARE_TERMS = 1
+NO_SCORE = 0.0
+SCORED_FROM = 1.5
+"""From this score of the sentence rules on a sentence is looked at, though nobody answered it."""
 
-_SUM = re.compile(r"(?<![\d:./-])\d{1,3}(?:[ ,.\u00a0]\d{3})+(?!\d)|(?<![\d:./-])\d{2,}(?![\d:./-])")
+_SUM = re.compile(r"\d{2,}|\d[.,]\d")
 
 _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
     "decided": ("decided", "it_is_decided", "fix_it"),
@@ -38,6 +42,7 @@ _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
     "instead": ("instead",),
     "should be": ("should_be",),
     "refuse": ("refuse",),
+    "so be it": ("so_be_it",),
 }
 CLASS_OF: Final = {name: kind for kind, names in _CLASSES.items() for name in names}
 Agreement = Literal["consented", "accepted"]
@@ -54,6 +59,7 @@ class Settled:
     agreement: Agreement | None = None
     settling: Sentence | None = None
     offer: Sentence | None = None
+    score: float = NO_SCORE
 
     @property
     def said(self) -> tuple[Sentence, ...]:
@@ -75,6 +81,13 @@ def settled_of(reading: Reading) -> list[Settled]:
             said = _settlement(reading, line, sentence)
             if said is not None:
                 found.append(said)
+            scored = judged(reading, line, sentence)
+            if scored is not None and scored.score >= SCORED_FROM:
+                agreed = tuple((person, scored.lines[-1]) for person in scored.agreed_by)
+                kind = "accepted" if agreed else None
+                found.append(
+                    Settled(scored.sentence, scored.lines, scored.proposed_by, agreed, kind, score=scored.score)
+                )
     return _merged(found)
 
 
@@ -102,12 +115,12 @@ def _agreement(reading: Reading, line: Line) -> Settled | None:
     ]
     between = [one for one in reading.lines[max(0, line.index - LOOK_BACK) : line.index] if one not in earlier]
     offers = [s for one in earlier for s in one.sentences if _may_be_agreed(s, one)]
+    own = next((s for s in line.sentences if _says_what(s, line) and not is_question(s.text)), None)
     if not offers:
-        return None
+        return Settled(own, (line.index,), line.speaker, (), kind) if own is not None and earlier else None
     content = offers[-1]
     if any(one.index > content.line and _refuses(one) for one in between):
         return None
-    own = next((s for s in line.sentences if _says_what(s, line) and not is_question(s.text)), None)
     proposer = reading.lines[content.line].speaker
     quoted = own if own is not None and (is_question(content.text) or not _says_what(content, line)) else content
     lines = tuple(dict.fromkeys((quoted.line, content.line, line.index)))
@@ -143,9 +156,10 @@ def _settlement(reading: Reading, line: Line, sentence: Sentence) -> Settled | N
     if weighed is None or is_question(sentence.text):
         return None
     kinds = {CLASS_OF.get(signal.name) for signal in weighed.signals}
-    if not kinds & {"decided", "choose", "agree", "final", "then", "propose"}:
+    if not kinds & {"decided", "choose", "agree", "final", "then", "propose", "so be it"}:
         return None
-    if len(sentence.terms) > BARE_TERMS or _says_what(sentence, line):
+    is_own = len(sentence.terms) > BARE_TERMS or (sentence.terms and "so be it" in kinds)
+    if is_own or _says_what(sentence, line):
         return Settled(sentence, (line.index,), line.speaker, settling=sentence)
     if not kinds & {"decided", "agree"}:
         return None
@@ -196,6 +210,7 @@ def _united(earlier: Settled, later: Settled) -> Settled:
         else lead.agreement or other.agreement,
         settling=later.settling or earlier.settling,
         offer=later.offer or earlier.offer,
+        score=max(later.score, earlier.score),
     )
 
 
@@ -237,7 +252,7 @@ def features(reading: Reading, one: Settled) -> dict[str, float]:
         "also settled": one.settling is not None and bool(one.agreed),
     }
     found |= {name for name, holds in checks.items() if holds}
-    return dict.fromkeys(sorted(found), 1.0)
+    return dict.fromkeys(sorted(found), 1.0) | {"score": min(one.score, 5.0)}
 
 
 def _echoes(reading: Reading, one: Settled) -> bool:

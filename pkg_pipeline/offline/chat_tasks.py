@@ -17,7 +17,7 @@ from pkg_pipeline.offline.reading import Line, Reading, Sentence, named_in, voca
 from pkg_pipeline.offline.weighing import Weighed, asks_for_facts, has_money, is_question, weigh_action
 
 HEAD: Final = "chat_tasks"
-THRESHOLD = 0.45
+THRESHOLD = 0.5
 """From this probability on a task is published."""
 ANSWER_REACH = 6
 """Lines between a request and the promise that answers it."""
@@ -211,7 +211,8 @@ def features(reading: Reading, duty: Duty) -> dict[str, float]:
         "Chinese": told.sentence.language == "zh",
     }
     found |= {name for name, holds in checks.items() if holds}
-    return dict.fromkeys(sorted(found), 1.0)
+    score = max(cue.weighed.score for cue in duty.cues)
+    return dict.fromkeys(sorted(found), 1.0) | {"score": max(-2.0, min(score, 5.0))}
 
 
 def _any(duty: Duty, name: str) -> bool:

@@ -119,7 +119,7 @@ def _content_before(reading: Reading, line: Line) -> Sentence | None:
     return proposals[-1] if proposals else max(rich, key=lambda s: (len(s.terms), s.line), default=None)
 
 
-def _judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision | None:
+def judged(reading: Reading, line: Line, sentence: Sentence) -> FoundDecision | None:
     table = phrases(sentence.language)
     weighed = weigh_decision(sentence, line)
     proposes = table.proposal.search(sentence.text) is not None
@@ -172,15 +172,15 @@ def find_decisions(reading: Reading) -> list[FoundDecision]:
     threshold = MEETING_THRESHOLD if reading.is_meeting else CHAT_THRESHOLD
     found: dict[tuple[int, int], FoundDecision] = {}
     for line, sentence in reading.heard:
-        judged = _judged(reading, line, sentence)
-        if judged is None or judged.score < threshold:
+        fresh = judged(reading, line, sentence)
+        if fresh is None or fresh.score < threshold:
             continue
-        key = (judged.sentence.line, judged.sentence.place)
+        key = (fresh.sentence.line, fresh.sentence.place)
         if (old := found.get(key)) is not None:
-            lines = tuple(dict.fromkeys((*old.lines, *judged.lines)))
-            score, agreed_by = max(old.score, judged.score) + 0.3, old.agreed_by or judged.agreed_by
-            judged = replace(old, score=score, lines=lines, agreed_by=agreed_by)
-        found[key] = judged
+            lines = tuple(dict.fromkeys((*old.lines, *fresh.lines)))
+            score, agreed_by = max(old.score, fresh.score) + 0.3, old.agreed_by or fresh.agreed_by
+            fresh = replace(old, score=score, lines=lines, agreed_by=agreed_by)
+        found[key] = fresh
     kept = sorted(_distinct(list(found.values())), key=lambda d: (-d.score, d.lines[0]))[: most_decisions(reading)]
     return sorted(kept, key=lambda d: (d.lines[0], d.sentence.place))
 
