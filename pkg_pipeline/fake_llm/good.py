@@ -219,13 +219,12 @@ def shorter(blocks: Blocks, prompt: str) -> Record:
 
 
 def profile(blocks: Blocks) -> Record:
-    everything = talks.summaries(blocks)
-    summaries = [one for one in everything if not gives_orders(" ".join([one["text"], *one["decisions"]]))]
-    texts = [one["text"] for one in summaries or everything]
+    summaries = [one for one in blocks["SUMMARIES"] if not gives_orders(" ".join([one["text"], *one["decisions"]]))]
+    texts = [one["text"] for one in summaries or blocks["SUMMARIES"]]
     language = language_of(texts)
     spoken = [one for one in summaries if language_of([one["text"]]) == language]
-    counted: Record = blocks["COUNTED"][0]
-    name = next((one["name"] for one in talks.people(blocks) if not one["is_me"]), "-")
+    counted = next((one for one in blocks["COUNTED"] if "conversations" in one and "frequency" in one), {})
+    name = next((one["name"] for one in blocks["PEOPLE"] if not one["is_me"]), "-")
     words = table("fake_llm", language, "words")
     opening, latest, course = words["profile"]
     first = counted.get("first_conversation", "")
@@ -251,7 +250,6 @@ def profile(blocks: Blocks) -> Record:
         "summary": words["space"].join(parts),
         "timeline": timeline,
         "milestones": milestones[:MOST_MILESTONES],
-        "doubts": [],
     }
 
 

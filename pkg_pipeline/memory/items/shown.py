@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 
 from pkg_pipeline.memory.items.records import Importance, ShownItem
@@ -20,6 +20,7 @@ SETTLED_WITHIN = timedelta(days=30)
 SPOKEN_WITHIN = timedelta(days=400)
 """What nobody spoke of for longer is not shown."""
 
+_SHOWN = [field.name for field in fields(ShownItem)]
 _IMPORTANCE = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -69,5 +70,5 @@ def shown_hash(shown: Iterable[ShownItem]) -> str:
     """sha256 over all that is shown: with the same hash a talk is read the same way."""
     digest = hashlib.sha256()
     for item in shown:
-        digest.update(repr([str(part) for part in astuple(item)]).encode("utf-8", "surrogatepass"))
+        digest.update(repr([str(getattr(item, name)) for name in _SHOWN]).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -15,7 +15,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.json_rows import record_of, rows_of
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.items.matching import Verdict, decisions_of
-from pkg_pipeline.memory.items.records import Item, ItemState, PersonDecision, ReadItem, TalkReading
+from pkg_pipeline.memory.items.records import Item, ItemState, PersonDecision, TalkReading
 from pkg_pipeline.memory.items.states import ReadTalk, resolve
 
 SQL = Statements("items")
@@ -60,9 +60,8 @@ def refold(connection: Connection, ids: Collection[UUID]) -> Folded:
     """
     if not ids:
         return Folded()
-    wanted = {*ids, *SQL.values(connection, "rivals", ids=list(ids))}
-    before = {one.item.id: one for one in SQL.rows(connection, "standing", _stored, ids=list(wanted))}
-    now, chats = _resolved(connection, wanted)
+    before = {one.item.id: one for one in SQL.rows(connection, "standing", _stored, ids=list(ids))}
+    now, chats = _resolved(connection, {*ids, *before})
     gone = before.keys() - now.keys()
     changed = {
         item_id: item for item_id, item in now.items() if item_id not in before or before[item_id].item != _plain(item)
@@ -87,13 +86,15 @@ def _resolved(connection: Connection, wanted: Collection[UUID]) -> tuple[dict[UU
     """Those of ``wanted`` that their readings open, and the chats of these readings' conversations."""
     talks: list[ReadTalk] = []
     chats: dict[UUID, UUID] = {}
+    has_verdicts = False
     for row in SQL.rows(connection, "naming", ids=list(wanted)):
+        has_verdicts = row.has_verdicts
         talks.append(ReadTalk(record_of(TalkReading, row.content), row.ended_at))
         chats[row.interaction_id] = row.chat_id
-    opened = {item.id: (item, talk) for talk in talks for item in talk.reading.items if item.id in wanted}
-    where = {item_id: chats[talk.reading.interaction_id] for item_id, (_, talk) in opened.items()}
-    decided = _decided(connection, wanted, {item_id: item for item_id, (item, _) in opened.items()}, where)
+    decided = _decided(connection, wanted, talks, chats) if has_verdicts else None
     items = {item_id: item for item_id, item in resolve(talks, decided).items() if item_id in wanted}
+    if not items:
+        return {}, chats
     people: dict[UUID, list[UUID]] = defaultdict(list)
     for row in SQL.rows(connection, "people", items=Jsonb([_item_row(item, chats) for item in items.values()])):
         people[row.item_id].append(row.entity_id)
@@ -101,11 +102,13 @@ def _resolved(connection: Connection, wanted: Collection[UUID]) -> tuple[dict[UU
 
 
 def _decided(
-    connection: Connection, wanted: Collection[UUID], opened: Mapping[UUID, ReadItem], chats: Mapping[UUID, UUID]
+    connection: Connection, wanted: Collection[UUID], talks: Sequence[ReadTalk], chats: Mapping[UUID, UUID]
 ) -> dict[UUID, list[PersonDecision]]:
+    opened = {item.id: item for talk in talks for item in talk.reading.items if item.id in wanted}
+    where = {item.id: chats[talk.reading.interaction_id] for talk in talks for item in talk.reading.items}
     rows = SQL.rows(connection, "verdicts", ids=list(wanted), chats=list(set(chats.values())))
     known = {row.item_id for row in rows if row.is_known and row.item_id not in wanted} | opened.keys()
-    return decisions_of(opened, [_verdict(row) for row in rows], chats=chats, known=frozenset(known))
+    return decisions_of(opened, [_verdict(row) for row in rows], chats=where, known=frozenset(known))
 
 
 def _verdict(row: Any) -> Verdict:
@@ -129,14 +132,16 @@ def _plain(item: Item) -> Item:
 
 
 def _write(connection: Connection, items: Mapping[UUID, Item], chats: Mapping[UUID, UUID]) -> None:
-    ids = {"ids": list(items)}
     SQL.run(connection, "upsert_items", items=Jsonb([_item_row(item, chats) for item in items.values()]))
-    SQL.run(connection, "delete_states", **ids)
-    SQL.run(connection, "insert_states", states=Jsonb(list(_state_rows(items.values(), chats))))
-    SQL.run(connection, "withhold", **ids)
-    SQL.run(connection, "delete_people", **ids)
     pairs = [(item.id, person) for item in items.values() for person in item.person_ids]
-    SQL.run(connection, "insert_people", item_id=[key for key, _ in pairs], entity_id=[person for _, person in pairs])
+    SQL.run(
+        connection,
+        "write_histories",
+        ids=list(items),
+        states=Jsonb(list(_state_rows(items.values(), chats))),
+        item_id=[item for item, _ in pairs],
+        entity_id=[person for _, person in pairs],
+    )
 
 
 def _item_row(item: Item, chats: Mapping[UUID, UUID]) -> dict[str, Any]:
@@ -150,6 +155,8 @@ def _item_row(item: Item, chats: Mapping[UUID, UUID]) -> dict[str, Any]:
         "last_at": now.at,
         "settled_at": _settled_at(item),
         "chat_id": chats[item.interaction_id],
+        "said_in": None if now.interaction_id is None else chats[now.interaction_id],
+        "said_by": now.message_ids,
     }
     (row,) = rows_of([own])
     return row

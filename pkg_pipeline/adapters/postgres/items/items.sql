@@ -5,8 +5,8 @@
 SELECT pg_advisory_xact_lock(hashtext('items'))
 
 -- name: naming
--- All readings that name one of these items.
-SELECT r.interaction_id, r.ended_at, r.content, i.chat_id
+-- All readings that name one of these items; whether a person decided about any item at all.
+SELECT r.interaction_id, r.ended_at, r.content, i.chat_id, EXISTS (SELECT FROM item_verdicts) AS has_verdicts
 FROM interaction_readings r JOIN interactions i ON i.id = r.interaction_id
 WHERE r.item_ids && %(ids)s::uuid[]
 
@@ -18,13 +18,9 @@ FROM item_verdicts v LEFT JOIN items r ON r.id = v.item_id
 WHERE v.item_id = ANY(%(ids)s) OR v.chat_id = ANY(%(chats)s)
 ORDER BY v.decided_at, v.id
 
--- name: rivals
--- Items that rest on the messages of these items' verdicts: such a verdict goes to one of them where its own item is gone.
-SELECT i.id FROM item_verdicts v JOIN items i ON i.chat_id = v.chat_id AND i.kind = v.kind AND i.message_ids && v.message_ids
-WHERE v.item_id = ANY(%(ids)s)
-
 -- name: standing
--- The items as they are stored.
+-- The items as they are stored, and those that rest on the messages of their verdicts: such a verdict goes to one of them
+-- where its own item is gone.
 SELECT i.id, i.kind, i.interaction_id, i.owner_entity_id, i.owner_name, i.importance, i.proposed_by, i.agreed_by, i.chat_id, i.first_at,
        ARRAY(SELECT p.entity_id FROM item_people p WHERE p.item_id = i.id ORDER BY p.entity_id) AS person_ids,
        (SELECT jsonb_agg(jsonb_build_object(
@@ -32,50 +28,36 @@ SELECT i.id, i.kind, i.interaction_id, i.owner_entity_id, i.owner_name, i.import
            'quote', s.quote, 'message_ids', s.message_ids, 'interaction_id', s.interaction_id, 'decided_by', s.decided_by,
            'probability', s.probability, 'superseded_by', s.superseded_by) ORDER BY s.place)
         FROM item_states s WHERE s.item_id = i.id) AS states
-FROM items i WHERE i.id = ANY(%(ids)s)
+FROM items i
+WHERE i.id = ANY(%(ids)s) OR i.id IN (
+    SELECT o.id FROM item_verdicts v JOIN items o ON o.chat_id = v.chat_id AND o.kind = v.kind AND o.message_ids && v.message_ids
+    WHERE v.item_id = ANY(%(ids)s))
 
 -- name: delete_items
 -- With their people and histories.
 DELETE FROM items WHERE id = ANY(%(ids)s)
 
 -- name: upsert_items
+-- Withheld is one whose opening or present state rests on a deleted message.
 INSERT INTO items (id, kind, status, text, owner, owner_entity_id, owner_name, due_date, importance, probability, proposed_by,
     agreed_by, superseded_by, decided_by, chat_id, interaction_id, quote, message_ids, first_at, last_at, settled_at, is_withheld)
 SELECT g.id, g.kind, g.status, g.text, g.owner, g.owner_entity_id, g.owner_name, g.due_date, g.importance, g.probability, g.proposed_by,
-       g.agreed_by, g.superseded_by, g.decided_by, g.chat_id, g.interaction_id, g.quote, g.message_ids, g.first_at, g.last_at, g.settled_at, false
+       g.agreed_by, g.superseded_by, g.decided_by, g.chat_id, g.interaction_id, g.quote, g.message_ids, g.first_at, g.last_at, g.settled_at,
+       EXISTS (SELECT FROM messages m
+               WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
+       OR EXISTS (SELECT FROM messages m
+                  WHERE m.chat_id = g.said_in AND m.external_id = ANY(g.said_by) AND m.deleted_at IS NOT NULL)
 FROM jsonb_to_recordset(%(items)s) AS g (id uuid, kind text, status text, text text, owner text, owner_entity_id uuid, owner_name text,
     due_date date, importance text, probability real, proposed_by uuid, agreed_by uuid[], superseded_by uuid, decided_by text,
-    chat_id uuid, interaction_id uuid, quote text, message_ids text[], first_at timestamptz, last_at timestamptz, settled_at timestamptz)
+    chat_id uuid, interaction_id uuid, quote text, message_ids text[], first_at timestamptz, last_at timestamptz, settled_at timestamptz,
+    said_in uuid, said_by text[])
 ON CONFLICT (id) DO UPDATE SET
     kind = excluded.kind, status = excluded.status, text = excluded.text, owner = excluded.owner,
     owner_entity_id = excluded.owner_entity_id, owner_name = excluded.owner_name, due_date = excluded.due_date,
     importance = excluded.importance, probability = excluded.probability, proposed_by = excluded.proposed_by,
     agreed_by = excluded.agreed_by, superseded_by = excluded.superseded_by, decided_by = excluded.decided_by,
     chat_id = excluded.chat_id, interaction_id = excluded.interaction_id, quote = excluded.quote, message_ids = excluded.message_ids,
-    first_at = excluded.first_at, last_at = excluded.last_at, settled_at = excluded.settled_at, is_withheld = false
-
--- name: delete_states
-DELETE FROM item_states WHERE item_id = ANY(%(ids)s)
-
--- name: insert_states
-INSERT INTO item_states (item_id, place, at, event, status, text, owner, due_date, probability, decided_by, superseded_by, chat_id,
-    interaction_id, quote, message_ids, is_withheld)
-SELECT g.item_id, g.place, g.at, g.event, g.status, g.text, g.owner, g.due_date, g.probability, g.decided_by, g.superseded_by, g.chat_id,
-       g.interaction_id, g.quote, g.message_ids,
-       EXISTS (SELECT FROM messages m
-               WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
-FROM jsonb_to_recordset(%(states)s) AS g (item_id uuid, place int, at timestamptz, event text, status text, text text, owner text,
-    due_date date, probability real, decided_by text, superseded_by uuid, chat_id uuid, interaction_id uuid, quote text, message_ids text[])
-
--- name: withhold
--- An item whose opening or present state rests on a deleted message.
-UPDATE items i SET is_withheld = true
-WHERE i.id = ANY(%(ids)s) AND EXISTS (
-    SELECT FROM item_states s WHERE s.item_id = i.id AND s.is_withheld
-      AND (s.place = 0 OR s.place = (SELECT max(l.place) FROM item_states l WHERE l.item_id = i.id)))
-
--- name: delete_people
-DELETE FROM item_people WHERE item_id = ANY(%(ids)s)
+    first_at = excluded.first_at, last_at = excluded.last_at, settled_at = excluded.settled_at, is_withheld = excluded.is_withheld
 
 -- name: people
 -- Whom items concern: in a direct chat the other side; in a group those who own, proposed or agreed, and those to whom a
@@ -91,8 +73,35 @@ WHERE c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR p.entity_id = g.pr
        WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids))
 ORDER BY p.entity_id
 
--- name: insert_people
-INSERT INTO item_people (item_id, entity_id) SELECT * FROM unnest(%(item_id)s::uuid[], %(entity_id)s::uuid[])
+-- name: write_histories
+-- The histories and people of items; what is no longer of them goes.
+WITH given AS (
+    SELECT * FROM jsonb_to_recordset(%(states)s) AS g (item_id uuid, place int, at timestamptz, event text, status text, text text,
+        owner text, due_date date, probability real, decided_by text, superseded_by uuid, chat_id uuid, interaction_id uuid,
+        quote text, message_ids text[])
+), states AS (
+    INSERT INTO item_states (item_id, place, at, event, status, text, owner, due_date, probability, decided_by, superseded_by, chat_id,
+        interaction_id, quote, message_ids, is_withheld)
+    SELECT g.item_id, g.place, g.at, g.event, g.status, g.text, g.owner, g.due_date, g.probability, g.decided_by, g.superseded_by,
+           g.chat_id, g.interaction_id, g.quote, g.message_ids,
+           EXISTS (SELECT FROM messages m
+                   WHERE m.chat_id = g.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
+    FROM given g
+    ON CONFLICT (item_id, place) DO UPDATE SET
+        at = excluded.at, event = excluded.event, status = excluded.status, text = excluded.text, owner = excluded.owner,
+        due_date = excluded.due_date, probability = excluded.probability, decided_by = excluded.decided_by,
+        superseded_by = excluded.superseded_by, chat_id = excluded.chat_id, interaction_id = excluded.interaction_id,
+        quote = excluded.quote, message_ids = excluded.message_ids, is_withheld = excluded.is_withheld
+), shorter AS (
+    DELETE FROM item_states s WHERE s.item_id = ANY(%(ids)s)
+      AND NOT EXISTS (SELECT FROM given g WHERE g.item_id = s.item_id AND g.place = s.place)
+), people AS (
+    SELECT * FROM unnest(%(item_id)s::uuid[], %(entity_id)s::uuid[]) AS p (item_id, entity_id)
+), fewer AS (
+    DELETE FROM item_people o WHERE o.item_id = ANY(%(ids)s)
+      AND NOT EXISTS (SELECT FROM people p WHERE p.item_id = o.item_id AND p.entity_id = o.entity_id)
+)
+INSERT INTO item_people (item_id, entity_id) SELECT item_id, entity_id FROM people ON CONFLICT DO NOTHING
 
 -- name: mark_days
 -- What is searched by day.

@@ -83,25 +83,29 @@ SELECT EXISTS (
     SELECT FROM interaction_readings r JOIN interactions i ON i.id = r.interaction_id
     WHERE i.chat_id = %(chat)s AND i.ended_at BETWEEN %(from_at)s AND %(to_at)s AND i.id <> ALL (%(ids)s::uuid[]))
 
--- name: before
--- What the reading of this conversation said until now.
-SELECT item_ids FROM interaction_readings WHERE interaction_id = %(id)s FOR UPDATE
-
 -- name: save
--- A conversation that vanished meanwhile gets none.
-INSERT INTO interaction_readings AS r (interaction_id, ended_at, input_hash, shown_hash, prompt_version, model_version,
-    schema_version, content, item_ids, quarantined, cost_usd)
-SELECT i.id, %(ended_at)s, %(input_hash)s, %(shown_hash)s, %(prompt_version)s, %(model)s, %(schema)s, %(content)s, %(item_ids)s,
-       %(quarantined)s, %(cost_usd)s
-FROM interactions i WHERE i.id = %(interaction)s
-ON CONFLICT (interaction_id) DO UPDATE SET
-    ended_at = excluded.ended_at, input_hash = excluded.input_hash, shown_hash = excluded.shown_hash, is_checked = true,
-    prompt_version = excluded.prompt_version, model_version = excluded.model_version, schema_version = excluded.schema_version,
-    content = excluded.content, item_ids = excluded.item_ids, quarantined = excluded.quarantined,
-    cost_usd = r.cost_usd + excluded.cost_usd, read_at = clock_timestamp()
-
--- name: drop_attempts
-DELETE FROM reading_attempts WHERE interaction_id = %(id)s
+-- Returns the items that the reading named until now. A conversation that vanished meanwhile gets none. Facts that it states
+-- no more go; those that a person rejected keep their row.
+WITH before AS (
+    SELECT item_ids FROM interaction_readings WHERE interaction_id = %(interaction)s
+), attempts AS (
+    DELETE FROM reading_attempts WHERE interaction_id = %(interaction)s
+), facts AS (
+    DELETE FROM entity_facts
+    WHERE interaction_id = %(interaction)s AND status <> 'rejected' AND id <> ALL (%(stated)s::uuid[])
+), saved AS (
+    INSERT INTO interaction_readings AS r (interaction_id, ended_at, input_hash, shown_hash, prompt_version, model_version,
+        schema_version, content, item_ids, quarantined, cost_usd)
+    SELECT i.id, %(ended_at)s, %(input_hash)s, %(shown_hash)s, %(prompt_version)s, %(model)s, %(schema)s, %(content)s, %(item_ids)s,
+           %(quarantined)s, %(cost_usd)s
+    FROM interactions i WHERE i.id = %(interaction)s
+    ON CONFLICT (interaction_id) DO UPDATE SET
+        ended_at = excluded.ended_at, input_hash = excluded.input_hash, shown_hash = excluded.shown_hash, is_checked = true,
+        prompt_version = excluded.prompt_version, model_version = excluded.model_version, schema_version = excluded.schema_version,
+        content = excluded.content, item_ids = excluded.item_ids, quarantined = excluded.quarantined,
+        cost_usd = r.cost_usd + excluded.cost_usd, read_at = clock_timestamp()
+)
+SELECT item_ids FROM before
 
 -- name: checked
 UPDATE interaction_readings SET is_checked = true WHERE interaction_id = ANY(%(ids)s) AND NOT is_checked
@@ -162,7 +166,3 @@ ON CONFLICT (interaction_id) DO UPDATE SET
 -- name: revive
 -- What was given up under another prompt or model is tried again.
 DELETE FROM reading_attempts WHERE state = 'failed' AND (prompt_version, model_version) <> (%(prompt_version)s, %(model)s)
-
--- name: drop_facts
--- Facts that the reading does not state; those that a person rejected keep their row.
-DELETE FROM entity_facts WHERE interaction_id = %(id)s AND status <> 'rejected' AND id <> ALL (%(stated)s::uuid[])

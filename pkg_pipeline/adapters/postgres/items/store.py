@@ -96,7 +96,9 @@ class PostgresItemStore(Leasing):
             if not self.holds(connection, held):
                 raise PassLost
             ITEMS.run(connection, "lock")
-            yield ItemWork(connection, timezone=self._timezone, fact_confidence=self._fact_confidence)
+            work = ItemWork(connection, timezone=self._timezone, fact_confidence=self._fact_confidence)
+            yield work
+            work.finish()
 
 
 class ItemWork:
@@ -106,6 +108,7 @@ class ItemWork:
         self._connection = connection
         self._timezone = timezone
         self._fact_confidence = fact_confidence
+        self._touched: frozenset[UUID] = frozenset()
 
     def talks(self, talks: Sequence[DueTalk]) -> dict[UUID, SummaryInput]:
         """Their messages and people; long ones without messages."""
@@ -129,13 +132,13 @@ class ItemWork:
 
     def save(self, row: ReadingRow, due: Due) -> Saved:
         """A reading, and what follows from it for items and facts."""
-        talk = row.talk.id
-        before = SQL.value(self._connection, "before", id=talk) or ()
-        SQL.run(self._connection, "save", **_row(row, due))
-        SQL.run(self._connection, "drop_attempts", id=talk)
-        self._facts(row)
-        named = row.reading.item_ids.union(before)
-        return settle(self._connection, refold(self._connection, named), after=row.talk.key)
+        facts = [fact for fact in row.reading.facts if fact.entity_id is not None]
+        given = {**_row(row, due), "stated": [fact.id for fact in facts]}
+        before = SQL.value(self._connection, "save", **given) or ()
+        if facts:
+            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence}
+            SUMMARIES.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
+        return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
 
     def catch_up(self) -> Saved:
         """Follow the conversations: those that vanished, became empty or are of chats now left out say nothing any
@@ -150,7 +153,7 @@ class ItemWork:
         SQL.run(self._connection, "uncheck", ids=[mark.interaction_id for mark in marks])
         SQL.run(self._connection, "drop_marks", ids=[key for mark in marks for key in mark.ids])
         items |= {item for mark in marks for item in mark.item_ids or ()}
-        return settle(self._connection, refold(self._connection, items), after=None)
+        return self.settled(refold(self._connection, items))
 
     def fail(self, talks: Sequence[DueTalk], failure: Failure, due: Due) -> int:
         """Record an attempt at each talk (P19), or put them off if it does not count; returns how many are given up."""
@@ -172,26 +175,31 @@ class ItemWork:
             )
         return states.count("failed")
 
-    def _facts(self, row: ReadingRow) -> None:
-        facts = [fact for fact in row.reading.facts if fact.entity_id is not None]
-        SQL.run(self._connection, "drop_facts", id=row.talk.id, stated=[fact.id for fact in facts])
-        if facts:
-            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence}
-            SUMMARIES.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
+    def finish(self) -> None:
+        """Marks what the changed items mean for others: what is searched by day, and the newest profiles."""
+        if self._touched:
+            mark(self._connection, self._touched)
+
+    def settled(self, folded: Folded, *, after: TalkKey | None = None) -> Saved:
+        """``after``: later talks are to be compared; None: those after the beginning of the changed items."""
+        if folded.first_at is None:
+            return Saved()
+        self._touched |= folded.interactions
+        unchecked = uncheck(self._connection, folded.people, folded.chats, after=after or (folded.first_at, MEMORY))
+        return Saved(folded.new, folded.changed, tuple(unchecked))
 
 
-def settle(connection: Connection, folded: Folded, *, after: TalkKey | None) -> Saved:
-    """Marks what changed items mean for others: talks ``after`` that, or after the items' beginning, the newest
-    profiles, what is searched.
-    """
-    if not folded.new and not folded.changed:
-        return Saved()
-    assert folded.first_at is not None, "changed items have a beginning"
-    unchecked = uncheck(connection, folded.people, folded.chats, after=after or (folded.first_at, MEMORY))
-    touched = list(folded.interactions)
-    ITEMS.run(connection, "mark_days", ids=touched)
-    mark_newest_week(connection, touched, reason="items changed")
-    return Saved(folded.new, folded.changed, tuple(unchecked))
+def refolded(connection: Connection, ids: Collection[UUID], *, after: TalkKey) -> Saved:
+    """Items after a person decided something about them, in the caller's transaction."""
+    work = ItemWork(connection, timezone="UTC", fact_confidence=1.0)
+    saved = work.settled(refold(connection, ids), after=after)
+    work.finish()
+    return saved
+
+
+def mark(connection: Connection, interactions: Collection[UUID]) -> None:
+    ITEMS.run(connection, "mark_days", ids=list(interactions))
+    mark_newest_week(connection, list(interactions), reason="items changed")
 
 
 def uncheck(connection: Connection, people: Collection[UUID], chats: Collection[UUID], *, after: TalkKey) -> list[UUID]:

@@ -9,8 +9,7 @@ from uuid import UUID
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
-from pkg_pipeline.adapters.postgres.items.folding import refold
-from pkg_pipeline.adapters.postgres.items.store import settle
+from pkg_pipeline.adapters.postgres.items.store import refolded
 from pkg_pipeline.adapters.postgres.statements import Statements, fields_of
 from pkg_pipeline.memory.items.records import ItemKind, PersonDecision
 from pkg_pipeline.stages.items.deciding import DecidedItem
@@ -34,7 +33,7 @@ class PostgresVerdictStore:
                 SQL.run(connection, "keep", **fields_of(one))
             if verdicts:
                 # talks before that were shown the item as it was then
-                settle(connection, refold(connection, [item_id]), after=(verdicts[0].at, UUID(int=0)))
+                refolded(connection, [item_id], after=(verdicts[0].at, UUID(int=0)))
         return True
 
 
