@@ -267,12 +267,13 @@ def journal_usd(fake: FakeAnthropic, settings: Settings) -> float:
     """What the model's own journal says was used, by the price table."""
     from pkg_pipeline.adapters.llm.prices import price
     from pkg_pipeline.memory.records import Usage
+    from pkg_pipeline.wiring.models import price_table
 
-    total = 0.0
+    total, table = 0.0, price_table(settings)
     for call in fake.journal:
         usage = call.get("usage")
         if usage:
-            total += price(settings.llm_model, Usage(usage["input_tokens"], usage["output_tokens"]))
+            total += price(settings.llm_model, Usage(usage["input_tokens"], usage["output_tokens"]), table=table)
     return total
 
 

@@ -39,6 +39,14 @@ class Settings(SessionSettings):
     llm_model: str = "claude-haiku-5-5"
     anthropic_api_key: SecretStr | None = None
     anthropic_base_url: str | None = None
+    llm_window_tokens: int = Field(
+        default=200_000, ge=16_000, description="largest prompt of the model with its answer"
+    )
+    llm_price: str | None = Field(
+        default=None,
+        pattern=r"^\d+(\.\d+)?/\d+(\.\d+)?(/\d+(\.\d+)?)?$",
+        description="USD for a million tokens of llm_model: read/written, or read/written/read from the prompt cache",
+    )
 
     # embeddings; what has no address or key of its own takes the general ones (L9)
     embedder: Literal["auto", "offline", "openai", "none"] = "auto"

@@ -116,13 +116,16 @@ def _said() -> Iterator[None]:
 
 def _priced(model: str | None) -> None:
     from pkg_pipeline.adapters.llm.prices import known_models, price_row
+    from pkg_pipeline.settings import load
     from pkg_pipeline.stages.ports import LlmMisconfigured
+    from pkg_pipeline.wiring.models import price_table
 
+    table = price_table(load())
     try:
         if model is not None:
-            price_row(model)
+            price_row(model, table=table)
     except LlmMisconfigured as error:
-        known = ", ".join(known_models())
+        known = ", ".join(known_models(table))
         raise typer.BadParameter(f"no price is known for {model!r}; known are {known}", param_hint="--model") from error
 
 

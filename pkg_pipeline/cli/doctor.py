@@ -21,7 +21,7 @@ from pkg_pipeline.cli.terminal import FAILED, JsonFlag, plain, show, table
 from pkg_pipeline.settings import Settings, SettingsError, load_with_origins, unknown_variables, variable_of
 from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.wiring import clock_of, database
-from pkg_pipeline.wiring.models import provider_of
+from pkg_pipeline.wiring.models import price_table, provider_of
 from pkg_pipeline.wiring.process import space
 
 _LOGIN = re.compile(r"//[^/\s]*@")
@@ -162,7 +162,13 @@ def _look_at_models(settings: Settings, findings: Findings) -> None:
     try:
         from pkg_pipeline.adapters.llm.prices import price_row
 
-        price_row(settings.llm_model)
+        rate = price_row(settings.llm_model, table=price_table(settings)).rate
+        findings.facts["llm"] |= {
+            "window_tokens": settings.llm_window_tokens,
+            "timeout_seconds": settings.llm_timeout_seconds,
+            "usd_per_million_in": rate.input,
+            "usd_per_million_out": rate.output,
+        }
     except LlmMisconfigured as error:
         findings.problems.append(str(error))
 

@@ -25,7 +25,7 @@ from pkg_pipeline.stages.ports import Billing, Llm, LlmTask
 from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.window.stage import MODEL_WINDOW_TOKENS, RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
 from pkg_pipeline.wiring.folds import fold_rules
-from pkg_pipeline.wiring.models import caps, embedder_name, embedder_of
+from pkg_pipeline.wiring.models import caps, embedder_name, embedder_of, price_table
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -125,15 +125,16 @@ class CompareWork:
         answering = model or memory.settings.llm_model
         llm, meter = self._offline() if is_forecast else memory.llm, Meter()
         priced_as = llm.model if llm.is_paid else memory.settings.llm_model
+        table = price_table(memory.settings)
         for name in (answering, priced_as):
-            prices.price_row(name)
+            prices.price_row(name, table=table)
         ports = ComparePorts(
             asking=self._asking(llm, meter, TASK),
             shortening=self._asking(llm, meter, COMPRESS_TASK),
             meter=meter,
             counter=memory.counter,
-            price=_price(answering),
-            fold_price=_price(priced_as),
+            price=_price(answering, table),
+            fold_price=_price(priced_as, table),
             finder=self._finder(),
         )
         played = compare(conversation, ports=ports, settings=settings, on_turn=on_turn)
@@ -180,5 +181,5 @@ def chosen(conversations: Sequence[Conversation], name: str | None) -> Conversat
     return fits[0] if len(fits) == 1 else None
 
 
-def _price(model: str) -> Callable[[Usage], float]:
-    return lambda usage: prices.price(model, usage)
+def _price(model: str, table: Sequence[prices.PriceRow]) -> Callable[[Usage], float]:
+    return lambda usage: prices.price(model, usage, table=table)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.embedders.names import OFFLINE_MODEL, OPENAI_PREFIX, openai_space
+from pkg_pipeline.adapters.llm.prices import PRICES, PriceRow, with_own_price
 from pkg_pipeline.adapters.postgres.llm.budget import PostgresBudgetStore
 from pkg_pipeline.offline import MODEL as OFFLINE_LLM
 from pkg_pipeline.settings import Settings, SettingsError
@@ -42,6 +43,13 @@ class Provider:
     endpoint: Callable[[Settings], str | None] = lambda _: None
 
 
+def price_table(settings: Settings) -> tuple[PriceRow, ...]:
+    """The known prices, with that of the settings for their model (P14)."""
+    if settings.llm_price is None:
+        return PRICES
+    return with_own_price(settings.llm_model, *map(float, settings.llm_price.split("/")))
+
+
 def _anthropic(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience) -> Llm:
     from pkg_pipeline.adapters.llm.anthropic_llm import MAX_TRIES, AnthropicLlm
 
@@ -54,6 +62,8 @@ def _anthropic(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt,
         on_attempt=on_attempt,
         timeout_seconds=patience.timeout_seconds,
         max_tries=patience.max_tries or MAX_TRIES,
+        window_tokens=settings.llm_window_tokens,
+        prices=price_table(settings),
     )
 
 

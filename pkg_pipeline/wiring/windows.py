@@ -40,6 +40,7 @@ from pkg_pipeline.stages.window.stage import (
     WindowSettings,
     window,
 )
+from pkg_pipeline.wiring.models import price_table
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.process import Process
@@ -83,12 +84,17 @@ def _piece(one: Candidate, zone: ZoneInfo) -> RecalledPiece:
     return RecalledPiece(one.id, said, one.message_ids, one.subject_id)
 
 
-def price_of(model: str, input_tokens: int, output_tokens: int) -> float | None:
-    """USD by the price table; None for unknown models."""
-    try:
-        return prices.price(model, Usage(input_tokens, output_tokens))
-    except LlmMisconfigured:
-        return None
+def price_of(settings: Settings) -> Callable[[str, int, int], float | None]:
+    """(model, tokens in, tokens out) → USD; None for unknown models."""
+    table = price_table(settings)
+
+    def priced(model: str, input_tokens: int, output_tokens: int) -> float | None:
+        try:
+            return prices.price(model, Usage(input_tokens, output_tokens), table=table)
+        except LlmMisconfigured:
+            return None
+
+    return priced
 
 
 class WindowWork:
@@ -97,7 +103,7 @@ class WindowWork:
     def __init__(self, process: Process, *, recall: Callable[[], RecallParts], ensure: Callable[[str], object]) -> None:
         """``recall`` builds its parts on first use; ``ensure`` makes a chat a session."""
         self._process, self._recall, self._ensure = process, recall, ensure
-        self.records = PostgresServedWindows(process.connections, price=price_of)
+        self.records = PostgresServedWindows(process.connections, price=price_of(process.settings))
         self._background: BackgroundSink[ServedWindow] | None = None
 
     @cached_property

@@ -31,6 +31,23 @@ def test_a_fresh_home_is_well_and_nothing_is_made(program: Program) -> None:
     assert not program.home.exists()
 
 
+def test_the_models_time_window_and_price_are_shown_as_set(program: Program) -> None:
+    own = {"PKG_LLM_MODEL": "local-7b", "PKG_LLM_PRICE": "1.5/7.5", "PKG_LLM_WINDOW_TOKENS": "32000"}
+    said = program("doctor", "--json", ANTHROPIC_API_KEY="any", PKG_LLM_TIMEOUT_SECONDS="90", **own).json
+    shown = {name: said["llm"][name] for name in said["llm"] if name not in ("kind", "leaves_the_machine")}
+    assert shown == {
+        "model": "local-7b",
+        "window_tokens": 32000,
+        "timeout_seconds": 90,
+        "usd_per_million_in": 1.5,
+        "usd_per_million_out": 7.5,
+    }
+    without = program("doctor", "--json", ANTHROPIC_API_KEY="any", PKG_LLM_MODEL="local-7b")
+    assert "PKG_LLM_PRICE" in without.json["problems"][0]
+    refused = program("doctor", "--json", ANTHROPIC_API_KEY="any", PKG_LLM_PRICE="cheap")
+    assert refused.code == 1
+
+
 def test_every_setting_says_where_it_came_from(given: Program) -> None:
     file = settings_file(given, 'hot_days = 5\nwarm_summaries = 4\ntimezone = "Asia/Shanghai"\n')
     said = given.ok("doctor", "--json", PKG_WARM_SUMMARIES="6", PKG_TIMEZONE="UTC").json

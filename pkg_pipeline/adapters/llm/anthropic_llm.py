@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -17,7 +17,7 @@ from anthropic.types import Message
 from pydantic import SecretStr
 
 from pkg_pipeline.adapters.llm.anthropic_errors import classify
-from pkg_pipeline.adapters.llm.prices import price, price_row
+from pkg_pipeline.adapters.llm.prices import PRICES, PriceRow, price, price_row
 from pkg_pipeline.adapters.llm.retrying import Transient, retried
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.llm.ask import hash_of, prompt_tokens, worst_usage
@@ -66,6 +66,8 @@ class AnthropicLlm:
         on_attempt: Callable[[LlmAttempt], None] | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
         max_tries: int = MAX_TRIES,
+        window_tokens: int = WINDOW_TOKENS,
+        prices: Sequence[PriceRow] = PRICES,
         sleep: Callable[[float], None] = time.sleep,
         draw: Callable[[], float] = random.random,
         monotonic: Callable[[], float] = time.monotonic,
@@ -73,8 +75,8 @@ class AnthropicLlm:
     ) -> None:
         if not api_key.get_secret_value().strip():
             raise LlmMisconfigured("ANTHROPIC_API_KEY is empty; set it, or PKG_LLM=offline")
-        price_row(model)
-        self._model = model
+        price_row(model, table=prices)
+        self._model, self._prices, self._window_tokens = model, prices, window_tokens
         self._counter = counter
         self._on_attempt = on_attempt
         self._max_tries = max_tries
@@ -96,11 +98,11 @@ class AnthropicLlm:
     @property
     def window_tokens(self) -> int:
         """The largest prompt, answer included."""
-        return WINDOW_TOKENS
+        return self._window_tokens
 
     def price(self, usage: Usage) -> float:
         """USD by the price in force now."""
-        return price(self._model, usage, at=self._now())
+        return price(self._model, usage, at=self._now(), table=self._prices)
 
     def close(self) -> None:
         self._client.close()

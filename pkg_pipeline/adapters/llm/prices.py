@@ -62,6 +62,15 @@ PRICES: tuple[PriceRow, ...] = (
 )
 
 
+def with_own_price(model: str, read: float, written: float, cached: float | None = None) -> tuple[PriceRow, ...]:
+    """The table with a price of one's own for ``model``, USD per million tokens; ``cached``: read from the prompt
+    cache, None as ``read``. Writing to that cache costs as ``read``.
+    """
+    family = _DATE_SUFFIX.sub("", model)
+    rate = Rate(input=read, output=written, cache_read=read if cached is None else cached, cache_write=read)
+    return (PriceRow(family, _EPOCH, rate), *(row for row in PRICES if row.model != family))
+
+
 def known_models(table: Sequence[PriceRow] = PRICES) -> tuple[str, ...]:
     return tuple(sorted({row.model for row in table}))
 
@@ -74,7 +83,8 @@ def price_row(model: str, *, at: datetime | None = None, table: Sequence[PriceRo
     rows = sorted((row for row in table if row.model == family), key=lambda row: row.since)
     if not rows:
         raise LlmMisconfigured(
-            f"no price is known for the model {model!r}; set PKG_LLM_MODEL to one of {', '.join(known_models(table))}"
+            f"no price is known for the model {model!r}; set PKG_LLM_MODEL to one of {', '.join(known_models(table))},"
+            " or PKG_LLM_PRICE"
         )
     in_force = [row for row in rows if at is None or row.since <= at]
     return in_force[-1] if in_force else rows[0]

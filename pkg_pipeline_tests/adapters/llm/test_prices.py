@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pkg_pipeline.adapters.llm.prices import PRICES, known_models, price, price_row
+from pkg_pipeline.adapters.llm.prices import PRICES, known_models, price, price_row, with_own_price
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.ports import LlmMisconfigured
 
@@ -54,3 +54,12 @@ def test_every_row_is_sane() -> None:
     for row in PRICES:
         for rate in (row.rate, row.long or row.rate):
             assert 0 < rate.cache_read < rate.input < rate.cache_write < rate.output
+
+
+def test_a_price_of_ones_own_takes_the_place_of_the_tables() -> None:
+    usage = Usage(MILLION, MILLION, cache_read_tokens=MILLION, cache_write_tokens=MILLION)
+    table = with_own_price("local-7b", 1.0, 2.0, 0.5)
+    assert price("local-7b", usage, table=table) == pytest.approx(4.5)
+    assert price("claude-haiku-4-5", Usage(MILLION, 0), table=table) == pytest.approx(1.0)
+    own = with_own_price("claude-haiku-4-5-20251001", 3.0, 0.0)
+    assert price("claude-haiku-4-5", usage, table=own) == pytest.approx(9.0)
