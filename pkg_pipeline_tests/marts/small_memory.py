@@ -15,7 +15,7 @@ DIRECT, GROUP, MASS = UUID(int=1), UUID(int=2), UUID(int=3)
 ME, DANIEL, ANN = UUID(int=4), UUID(int=5), UUID(int=6)
 FIRST, SECOND, THIRD, YOUNG, GIVEN_UP, NOISE = (UUID(int=10 + number) for number in range(1, 7))
 AGREED, WITHDRAWN, OLD, TOGETHER = (UUID(int=20 + number) for number in range(1, 5))
-CONTRACT, PARTS, SURVEY, HIDDEN, LOST = (UUID(int=30 + number) for number in range(1, 6))
+CONTRACT, PARTS, SURVEY, HIDDEN, LOST, LAPSED = (UUID(int=30 + number) for number in range(1, 7))
 
 
 class Writer:
@@ -59,11 +59,31 @@ class Writer:
         self.add("interaction_summaries", id=ident, interaction_id=interaction, status=status, **given)
         return ident
 
-    def item(self, ident: UUID, entity: UUID, interaction: UUID, summary: UUID, kind: str, withheld: bool) -> None:
+    def item(self, ident: UUID, interaction: UUID, kind: str, text: str, *states: dict[str, Any], **row: Any) -> None:
+        """Said on the interaction's day; each of ``states`` is a later one: what changes then."""
+        people, day = row.pop("people"), {FIRST: "2024-02-01", SECOND: "2024-02-02"}[interaction]
+        chat = {FIRST: DIRECT, SECOND: GROUP}[interaction]
+        now: dict[str, Any] = {
+            "at": f"{day} 10:30Z", "event": "opened", "status": "open", "text": text, "owner": row.pop("owner", "both"),
+            "due_date": row.pop("due", None), "probability": 1, "decided_by": "memory", "superseded_by": None,
+            "quote": row.get("quote", "I will"), "message_ids": row.pop("message_ids", ["1"]), "chat_id": chat,
+            "interaction_id": interaction,
+        }  # fmt: skip
+        history = [now]
+        for state in states:
+            history.append({**history[-1], **state})
+        last, where = history[-1], {"chat_id": chat, "interaction_id": interaction}
+        kept = ("status", "text", "owner", "due_date", "probability", "decided_by", "superseded_by")
+        settled = last["at"] if last["status"] in ("done", "cancelled", "superseded") else None
+        given = {"importance": "high", **{name: last[name] for name in kept}, **row}
         self.add(
-            "summary_items", item_id=ident, entity_id=entity, interaction_id=interaction, summary_id=summary, kind=kind,
-            at="2024-02-01", description="d", quote="q", message_ids=["1"], is_withheld=withheld,
+            "items", id=ident, kind=kind, message_ids=now["message_ids"], first_at=now["at"], last_at=last["at"],
+            settled_at=settled, **{"quote": now["quote"], **where, **given},
         )  # fmt: skip
+        for place, state in enumerate(history):
+            self.add("item_states", item_id=ident, place=place, **state)
+        for entity in people:
+            self.add("item_people", item_id=ident, entity_id=entity)
 
     def call(
         self, at: str, usd: float, *, lane: str = "live", task: str = "interaction_summary", **row: object
@@ -90,24 +110,13 @@ def _is_json(value: list[Any]) -> bool:
     return any(isinstance(one, dict) for one in value)
 
 
-def decision(ident: UUID, description: str, messages: list[str], importance: str = "high") -> dict[str, object]:
-    return {
-        "id": str(ident), "description": description, "date": "2024-02-01", "importance": importance, "quote": "deal",
-        "message_ids": messages,
-    }  # fmt: skip
-
-
-def action(ident: UUID, description: str, owner: str, **more: object) -> dict[str, object]:
-    given = {"status": "open", "due_date": None, "closed_at": None, "owner_entity_id": None, "message_ids": ["1"]}
-    return {"id": str(ident), "description": description, "owner": owner, "quote": "I will", **given, **more}
-
-
 def fill(url: str) -> None:
     with psycopg.connect(url, options="-csearch_path=pkg,public") as connection:
         writer = Writer(connection)
         _people(writer)
         _conversations(writer)
         _summaries(writer)
+        _items(writer)
         _ledger(writer)
         _profiles(writer)
 
@@ -144,34 +153,42 @@ def _conversations(writer: Writer) -> None:
 
 
 def _summaries(writer: Writer) -> None:
-    """FIRST has three versions: the contract was open, then closed; the parts were open, then moved; one was lost."""
-    contract = action(CONTRACT, "Send the contract", "self", due_date="2024-02-09")
-    parts = action(PARTS, "Send the parts", "them", due_date="2024-02-20")
-    writer.summary(
-        1, FIRST, "superseded", decisions=[decision(OLD, "Pay 4000 EUR", ["1"])],
-        action_items=[contract, parts, action(LOST, "Call back", "self")],
-    )  # fmt: skip
-    writer.summary(2, FIRST, "superseded", revision_count=2, action_items=[contract, parts])
-    live = writer.summary(
-        3, FIRST, "completed", revision_count=3, key_points=[{"text": "a"}, {"text": "b"}],
-        decisions=[decision(AGREED, "Pay 5000 EUR", ["1", "2"]), decision(WITHDRAWN, "Gone", ["2", "3"])],
-        action_items=[
-            {**contract, "status": "closed", "closed_at": "2024-02-08"},
-            {**parts, "due_date": "2024-03-14"},
-            action(HIDDEN, "Rests on what was deleted", "self", message_ids=["3"]),
-        ],
-    )  # fmt: skip
-    dirty = writer.summary(
-        4, SECOND, "dirty", dirty_reason="edited", decisions=[decision(TOGETHER, "Meet in Riga", ["1"], "medium")],
-        action_items=[action(SURVEY, "Do the survey", "self", due_date="2024-03-15")],
-    )  # fmt: skip
-    writer.summary(5, THIRD, "quarantined", decisions=[decision(UUID(int=25), "Never", ["1"])])
-    for ident, kind in ((AGREED, "decision"), (CONTRACT, "action_item"), (PARTS, "action_item")):
-        writer.item(ident, DANIEL, FIRST, live, kind, withheld=False)
-    writer.item(HIDDEN, DANIEL, FIRST, live, "action_item", withheld=True)
-    for entity in (DANIEL, ANN):
-        writer.item(TOGETHER, entity, SECOND, dirty, "decision", withheld=False)
-        writer.item(SURVEY, entity, SECOND, dirty, "action_item", withheld=False)
+    for version in (1, 2):
+        writer.summary(version, FIRST, "superseded", revision_count=version)
+    writer.summary(3, FIRST, "completed", revision_count=3, key_points=[{"text": "a"}, {"text": "b"}])
+    writer.summary(4, SECOND, "dirty", dirty_reason="edited")
+    writer.summary(5, THIRD, "quarantined")
+    for interaction, input_hash in ((FIRST, "h"), (SECOND, "before")):
+        writer.add(
+            "interaction_readings", interaction_id=interaction, ended_at="2024-02-01", input_hash=input_hash,
+            shown_hash="s", prompt_version="p/1", model_version="m", content=json.dumps({}), item_ids=[],
+        )  # fmt: skip
+
+
+def _items(writer: Writer) -> None:
+    """The contract was kept, the parts were put off, a call perhaps made, one lapsed, one moved by a person."""
+    kept = {"at": "2024-02-08 09:00Z", "event": "done", "status": "done", "message_ids": ["2"], "quote": "here it is"}
+    later = {"at": "2024-03-01 09:00Z", "event": "renewed", "due_date": "2024-03-14", "quote": "in March"}
+    perhaps = {"at": "2024-03-02 09:00Z", "event": "perhaps_done", "status": "perhaps_done", "probability": 0.7}
+    moved = {
+        "at": "2024-03-10 09:00Z", "event": "edited", "due_date": "2024-03-15", "decided_by": "person", "chat_id": None,
+        "interaction_id": None, "message_ids": [], "quote": "",
+    }  # fmt: skip
+    over = {"at": "2024-02-01 10:45Z", "event": "superseded", "status": "superseded", "superseded_by": AGREED}
+    him, all_of_us = [DANIEL], [DANIEL, ANN]
+    writer.item(CONTRACT, FIRST, "action_item", "Send the contract", kept, people=him, owner="self", due="2024-02-09")
+    writer.item(PARTS, FIRST, "action_item", "Send the parts", later, people=him, owner="them", due="2024-02-20")
+    writer.item(LOST, FIRST, "action_item", "Call back", perhaps, people=him, owner="self")
+    writer.item(SURVEY, SECOND, "action_item", "Do the survey", moved, people=all_of_us, owner="self", due="2024-03-01")
+    writer.item(
+        LAPSED, SECOND, "action_item", "Fix the roof", people=him, owner="other", owner_name="Petros", due="2024-02-10"
+    )
+    writer.item(HIDDEN, FIRST, "action_item", "Rests on what was deleted", people=him, message_ids=["3"])
+    said = {"people": him, "quote": "deal"}
+    writer.item(OLD, FIRST, "decision", "Pay 4000 EUR", over, **said)
+    writer.item(AGREED, FIRST, "decision", "Pay 5000 EUR", message_ids=["1", "2"], agreed_by=him, **said)
+    writer.item(WITHDRAWN, FIRST, "decision", "Gone", message_ids=["2", "3"], **said)
+    writer.item(TOGETHER, SECOND, "decision", "Meet in Riga", people=all_of_us, importance="medium")
 
 
 def _ledger(writer: Writer) -> None:

@@ -23,45 +23,61 @@ def rows(built_url: str) -> Any:
     return read
 
 
-def test_decisions_are_those_of_live_summaries_without_what_was_deleted(rows: Any) -> None:
+def test_decisions_say_what_held_before_without_what_was_deleted(rows: Any) -> None:
     assert rows(
-        "SELECT decision_id, description, decided_on, importance, entity_names, is_outdated, message_ids"
-        " FROM marts.decisions ORDER BY decision_id"
+        "SELECT decision_id, description, decided_on, importance, status, superseded_by, formerly, agreed_by,"
+        " entity_names, is_outdated, message_ids FROM marts.decisions ORDER BY decision_id"
     ) == [
-        (small.AGREED, "Pay 5000 EUR", date(2024, 2, 1), "high", ["Daniel Okafor"], False, ["1", "2"]),
-        (small.TOGETHER, "Meet in Riga", date(2024, 2, 1), "medium", ["Ann", "Daniel Okafor"], True, ["1"]),
-    ]
-
-
-def test_action_items_say_who_owes_whom_and_what_is_overdue(rows: Any) -> None:
-    """The memory's day is 15 March: what is due on that day is not overdue, what was due the day before is."""
-    assert rows(
-        "SELECT item_id, owner, owner_name, owed_to_name, state, due_on, closed_on, is_overdue, days_overdue, as_of"
-        " FROM marts.action_items ORDER BY item_id"
-    ) == [
-        (small.CONTRACT, "self", "Alex", "Daniel Okafor", "closed", date(2024, 2, 9), date(2024, 2, 8), False, None,
-         date(2024, 3, 15)),
-        (small.PARTS, "them", "Daniel Okafor", "Alex", "open", date(2024, 3, 14), None, True, 1, date(2024, 3, 15)),
-        (small.SURVEY, "self", "Alex", "Ann, Daniel Okafor", "open", date(2024, 3, 15), None, False, None,
-         date(2024, 3, 15)),
+        (small.AGREED, "Pay 5000 EUR", date(2024, 2, 1), "high", "open", None, ["Pay 4000 EUR"], [small.DANIEL],
+         ["Daniel Okafor"], False, ["1", "2"]),
+        (small.OLD, "Pay 4000 EUR", date(2024, 2, 1), "high", "superseded", small.AGREED, [], [], ["Daniel Okafor"],
+         False, ["1"]),
+        (small.TOGETHER, "Meet in Riga", date(2024, 2, 2), "medium", "open", None, [], [], ["Ann", "Daniel Okafor"],
+         True, ["1"]),
     ]  # fmt: skip
 
 
-def test_states_are_the_changes_over_the_superseded_versions(rows: Any) -> None:
-    def at(day: int) -> datetime:
-        return datetime(2024, 3, day, 3, tzinfo=UTC)
-
+def test_action_items_say_who_owes_whom_and_what_is_overdue(rows: Any) -> None:
+    """The memory's day is 15 March: what is due on that day is not overdue, what was due the day before is; what was
+    due in February and not spoken of since is not overdue but lapsed.
+    """
+    today = date(2024, 3, 15)
     assert rows(
-        "SELECT item_id, version, state, due_on, closed_on, recorded_from, recorded_to, is_current"
+        "SELECT item_id, owner, owner_name, owed_to_name, state, status, due_on, closed_on, is_overdue, days_overdue,"
+        " as_of FROM marts.action_items ORDER BY item_id"
+    ) == [
+        (small.CONTRACT, "self", "Alex", "Daniel Okafor", "closed", "done", date(2024, 2, 9), date(2024, 2, 8), False,
+         None, today),
+        (small.PARTS, "them", "Daniel Okafor", "Alex", "open", "open", date(2024, 3, 14), None, True, 1, today),
+        (small.SURVEY, "self", "Alex", "Ann, Daniel Okafor", "open", "open", date(2024, 3, 15), None, False, None,
+         today),
+        (small.LOST, "self", "Alex", "Daniel Okafor", "perhaps_done", "perhaps_done", None, None, False, None, today),
+        (small.LAPSED, "other", "Petros", "Alex, Daniel Okafor", "lapsed", "lapsed", date(2024, 2, 10), None, False,
+         None, today),
+    ]  # fmt: skip
+    assert rows(
+        "SELECT item_id, formerly_due_on, decided_by FROM marts.action_items WHERE formerly_due_on <> '{}' ORDER BY 1"
+    ) == [(small.PARTS, [date(2024, 2, 20)], "memory"), (small.SURVEY, [date(2024, 3, 1)], "person")]
+
+
+def test_states_are_the_changes_over_all_conversations(rows: Any) -> None:
+    def at(month: int, day: int, hour: int = 9, minute: int = 0) -> datetime:
+        return datetime(2024, month, day, hour, minute, tzinfo=UTC)
+
+    first, second = at(2, 1, 10, 30), at(2, 2, 10, 30)
+    assert rows(
+        "SELECT item_id, version, event, state, due_on, closed_on, recorded_from, recorded_to, is_current"
         " FROM marts.action_item_states ORDER BY item_id, version"
     ) == [
-        (small.CONTRACT, 1, "open", date(2024, 2, 9), None, at(1), at(3), False),
-        (small.CONTRACT, 3, "closed", date(2024, 2, 9), date(2024, 2, 8), at(3), None, True),
-        (small.PARTS, 1, "open", date(2024, 2, 20), None, at(1), at(3), False),
-        (small.PARTS, 3, "open", date(2024, 3, 14), None, at(3), None, True),
-        (small.SURVEY, 1, "open", date(2024, 3, 15), None, at(4), None, True),
-        (small.LOST, 1, "open", None, None, at(1), at(2), False),
-        (small.LOST, 2, "dropped", None, None, at(2), None, True),
+        (small.CONTRACT, 1, "opened", "open", date(2024, 2, 9), None, first, at(2, 8), False),
+        (small.CONTRACT, 2, "done", "closed", date(2024, 2, 9), date(2024, 2, 8), at(2, 8), None, True),
+        (small.PARTS, 1, "opened", "open", date(2024, 2, 20), None, first, at(3, 1), False),
+        (small.PARTS, 2, "renewed", "open", date(2024, 3, 14), None, at(3, 1), None, True),
+        (small.SURVEY, 1, "opened", "open", date(2024, 3, 1), None, second, at(3, 10), False),
+        (small.SURVEY, 2, "edited", "open", date(2024, 3, 15), None, at(3, 10), None, True),
+        (small.LOST, 1, "opened", "open", None, None, first, at(3, 2), False),
+        (small.LOST, 2, "perhaps_done", "perhaps_done", None, None, at(3, 2), None, True),
+        (small.LAPSED, 1, "opened", "open", date(2024, 2, 10), None, second, None, True),
     ]
 
 
@@ -112,7 +128,7 @@ def test_compression_and_relationships(rows: Any) -> None:
         "SELECT day, language, method, summaries, source_tokens, summary_tokens, compression_ratio, key_points,"
         " decisions FROM marts.compression ORDER BY day"
     ) == [
-        (date(2024, 2, 1), "en", "whole", 1, 40, 10, 4, 2, 2),
+        (date(2024, 2, 1), "en", "whole", 1, 40, 10, 4, 2, 3),
         (date(2024, 2, 2), "en", "whole", 1, 40, 10, 4, 0, 1),
     ]
     assert rows(
@@ -128,8 +144,8 @@ def test_a_mart_that_breaks_its_promise_fails_the_build(built_url: str, tmp_path
     """Views are tested after they are made; a table refuses wrong rows in the transaction that would publish them."""
     with psycopg.connect(built_url) as connection:
         connection.execute(
-            "UPDATE pkg.interaction_summaries SET decisions ="
-            " jsonb_build_array(jsonb_set(decisions -> 0, '{importance}', '\"urgent\"')) WHERE status = 'dirty'"
+            "SET LOCAL search_path TO pkg; ALTER TABLE items DROP CONSTRAINT items_importance_check;"
+            " UPDATE items SET importance = 'urgent' WHERE kind = 'decision'"
         )
         connection.execute("UPDATE pkg.llm_calls SET cost_usd = -1")
         before = connection.execute("SELECT sum(cost_usd) FROM marts.llm_cost_daily").fetchone()

@@ -1,5 +1,5 @@
 {{ config(meta={'dagster': {'ref': {'name': 'action_item_states'}}}) }}
--- The newest state of an item in the history is the one in action_items; an item that was dropped is not there.
+-- The newest state of an item in the history is the one in action_items; what lapsed was left open.
 select coalesce(items.item_id, states.item_id) as item_id
 from {{ ref('action_items') }} as items
 full join (
@@ -9,5 +9,4 @@ full join (
     group by item_id
 ) as states on states.item_id = items.item_id
 where states.states is distinct from 1
-   or (items.item_id is null and states.state <> 'dropped')
-   or (items.item_id is not null and states.state is distinct from items.state)
+   or states.state is distinct from case items.state when 'lapsed' then 'open' else items.state end

@@ -4,8 +4,8 @@ select mart.item_id
 from {{ ref('action_items') }} as mart
 where exists (
     select 1
-    from {{ source('memory', 'summary_items') }} as items
-    where items.item_id = mart.item_id and items.is_withheld
+    from {{ source('memory', 'items') }} as items
+    where items.id = mart.item_id and items.is_withheld
 )
 or exists (
     select 1

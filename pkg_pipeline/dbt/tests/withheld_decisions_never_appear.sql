@@ -4,8 +4,8 @@ select mart.decision_id
 from {{ ref('decisions') }} as mart
 where exists (
     select 1
-    from {{ source('memory', 'summary_items') }} as items
-    where items.item_id = mart.decision_id and items.is_withheld
+    from {{ source('memory', 'items') }} as items
+    where items.id = mart.decision_id and items.is_withheld
 )
 or exists (
     select 1

@@ -101,6 +101,7 @@ ITEM_PEOPLE = table(
     index("item_people_due", "entity_id, due_date", where="kind = 'action_item' AND settled_at IS NULL"),
     index("item_people_settled", "entity_id, kind, settled_at", where="settled_at IS NOT NULL"),
     key="item_id entity_id",
+    asset="items",
 )
 
 ITEM_STATES = table(

@@ -1,88 +1,42 @@
--- History of each action item: one row per change over the versions of its interaction's summary. Texts are in
--- action_items.
-with versions as (
+-- History of each action item: one row per change, over all conversations. Texts are in action_items.
+with states as (
     select
-        summaries.id as summary_id,
-        summaries.interaction_id,
-        interactions.chat_id,
-        summaries.action_items,
-        summaries.generated_at as recorded_at,
-        row_number() over (
-            partition by summaries.interaction_id order by summaries.revision_count, summaries.generated_at, summaries.id
-        ) as version
-    from {{ source('memory', 'interaction_summaries') }} as summaries
-    inner join {{ source('memory', 'interactions') }} as interactions on interactions.id = summaries.interaction_id
-    where summaries.status in ('completed', 'dirty', 'superseded')
+        states.item_id,
+        states.place,
+        coalesce(states.interaction_id, items.interaction_id) as interaction_id,
+        states.event,
+        states.status,
+        states.decided_by,
+        states.due_date,
+        states.day,
+        states.at
+    from {{ ref('stg_item_states') }} as states
+    inner join {{ ref('stg_items') }} as items on items.item_id = states.item_id
+    where items.kind = 'action_item'
 ),
 
-said as (
-    select
-        versions.interaction_id,
-        versions.version,
-        item.id as item_id,
-        item.status,
-        item.due_date,
-        item.closed_at,
-        {{ rests_on_deleted('versions.chat_id', 'item.message_ids') }} as is_withheld
-    from versions
-    cross join lateral jsonb_to_recordset(versions.action_items) as item (
-        id uuid, status text, due_date date, closed_at date, message_ids jsonb
-    )
-),
-
-known as (
-    select
-        interaction_id,
-        item_id,
-        min(version) as first_version
-    from said
-    group by interaction_id, item_id
-    having not bool_or(is_withheld)
-),
-
--- all versions from the item's first one on: a version without it has dropped it
-states as (
-    select
-        known.item_id,
-        known.interaction_id,
-        versions.version,
-        versions.summary_id,
-        versions.recorded_at,
-        coalesce(said.status, 'dropped') as state,
-        said.due_date as due_on,
-        said.closed_at as closed_on
-    from known
-    inner join versions
-        on versions.interaction_id = known.interaction_id and versions.version >= known.first_version
-    left join said
-        on said.interaction_id = known.interaction_id
-        and said.version = versions.version
-        and said.item_id = known.item_id
-),
-
-compared as (
+followed as (
     select
         states.*,
-        lag(array[state, due_on::text, closed_on::text]) over (partition by item_id order by version) as state_before
+        lead(at) over (partition by item_id order by place) as next_at,
+        lead(place) over (partition by item_id order by place) is null as is_current
     from states
-),
-
-changes as (
-    select *
-    from compared
-    where state_before is distinct from array[state, due_on::text, closed_on::text]
 )
 
 select
-    md5(item_id::text || ':' || version::text) as state_id,
-    item_id,
-    interaction_id,
-    summary_id,
-    version,
-    state,
-    due_on,
-    closed_on,
-    recorded_at as recorded_from,
-    lead(recorded_at) over (partition by item_id order by version) as recorded_to,
-    lead(recorded_at) over (partition by item_id order by version) is null as is_current
-from changes
+    md5(followed.item_id::text || ':' || (followed.place + 1)::text) as state_id,
+    followed.item_id,
+    followed.interaction_id,
+    summaries.id as summary_id,
+    followed.place::bigint + 1 as version,
+    followed.event,
+    {{ item_state('followed.status') }} as state,
+    followed.decided_by,
+    followed.due_date as due_on,
+    case when followed.status in ('done', 'cancelled') then followed.day end as closed_on,
+    followed.at as recorded_from,
+    followed.next_at as recorded_to,
+    followed.is_current
+from followed
+left join {{ source('memory', 'interaction_summaries') }} as summaries
+    on summaries.interaction_id = followed.interaction_id and summaries.status in ('completed', 'dirty')

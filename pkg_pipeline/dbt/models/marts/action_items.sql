@@ -1,15 +1,31 @@
--- One row per action item of a live summary: who has to do what for whom until when.
-with items as (
+-- One row per action item over all conversations with its people: who has to do what for whom until when.
+with moves as (
+    select
+        item_id,
+        place,
+        due_date,
+        lead(due_date) over (partition by item_id order by place) as next_due_date,
+        lead(place) over (partition by item_id order by place) is null as is_current
+    from {{ ref('stg_item_states') }}
+),
+
+moved as (
+    select
+        item_id,
+        array_agg(due_date order by place) as due_dates
+    from moves
+    where due_date is not null and not is_current and due_date is distinct from next_due_date
+    group by item_id
+),
+
+items as (
     select
         action_items.*,
-        coalesce(concerned.entity_ids, array[]::uuid[]) as entity_ids,
-        coalesce(concerned.entity_names, array[]::text[]) as entity_names,
         owners.name as named_owner,
         me.name as my_name,
         memory_day.today
-    from {{ ref('stg_action_items') }} as action_items
+    from {{ ref('stg_items') }} as action_items
     cross join {{ ref('memory_day') }} as memory_day
-    left join {{ ref('stg_concerned') }} as concerned on concerned.item_id = action_items.item_id
     left join {{ source('memory', 'entities') }} as owners on owners.id = action_items.owner_entity_id
     left join lateral (
         select entities.name
@@ -19,13 +35,13 @@ with items as (
         order by entities.name, entities.id
         limit 1
     ) as me on true
-    where concerned.is_withheld is not true
+    where action_items.kind = 'action_item'
 ),
 
 sided as (
     select
         items.*,
-        coalesce(named_owner, array_to_string(entity_names, ', ')) as their_name,
+        coalesce(named_owner, owner_name, array_to_string(entity_names, ', ')) as their_name,
         array_to_string(array_remove(entity_names, named_owner), ', ') as other_names
     from items
 )
@@ -36,19 +52,23 @@ select
     owner,
     case owner
         when 'self' then my_name
-        when 'them' then nullif(their_name, '')
-        else concat_ws(', ', my_name, nullif(array_to_string(entity_names, ', '), ''))
+        when 'both' then concat_ws(', ', my_name, nullif(array_to_string(entity_names, ', '), ''))
+        else nullif(their_name, '')
     end as owner_name,
     case owner
         when 'self' then nullif(array_to_string(entity_names, ', '), '')
         when 'them' then coalesce(my_name, nullif(other_names, ''))
         else concat_ws(', ', my_name, nullif(array_to_string(entity_names, ', '), ''))
     end as owed_to_name,
-    state,
+    {{ item_state('status') }} as state,
+    status,
+    probability,
+    decided_by,
     due_on,
-    closed_on,
-    state = 'open' and coalesce(due_on < today, false) as is_overdue,
-    case when state = 'open' and due_on < today then today - due_on end as days_overdue,
+    coalesce(moved.due_dates, array[]::date[]) as formerly_due_on,
+    settled_on as closed_on,
+    status = 'open' and coalesce(due_on < today, false) as is_overdue,
+    case when status = 'open' and due_on < today then today - due_on end as days_overdue,
     today as as_of,
     quote,
     entity_ids,
@@ -62,5 +82,6 @@ select
     interaction_ended_at,
     summary_id,
     is_outdated,
-    array(select jsonb_array_elements_text(message_ids)) as message_ids
+    message_ids
 from sided
+left join moved using (item_id)

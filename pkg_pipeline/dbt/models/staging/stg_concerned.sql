@@ -1,9 +1,8 @@
 -- The entities an item concerns besides me, one or more.
 select
-    items.item_id,
-    array_agg(items.entity_id order by entities.name, items.entity_id) as entity_ids,
-    array_agg(entities.name order by entities.name, items.entity_id) as entity_names,
-    bool_or(items.is_withheld) as is_withheld
-from {{ source('memory', 'summary_items') }} as items
-inner join {{ source('memory', 'entities') }} as entities on entities.id = items.entity_id
-group by items.item_id
+    people.item_id,
+    array_agg(people.entity_id order by entities.name, people.entity_id) as entity_ids,
+    array_agg(entities.name order by entities.name, people.entity_id) as entity_names
+from {{ source('memory', 'item_people') }} as people
+inner join {{ source('memory', 'entities') }} as entities on entities.id = people.entity_id
+group by people.item_id

@@ -10,8 +10,6 @@ select
     summaries.source_token_count,
     summaries.summary_token_count,
     summaries.key_points,
-    summaries.decisions,
-    summaries.action_items,
     interactions.day,
     interactions.started_at as interaction_started_at,
     interactions.ended_at as interaction_ended_at,
