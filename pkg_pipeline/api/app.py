@@ -66,7 +66,9 @@ def create_app(deps: ApiDependencies) -> FastAPI:
     app.add_middleware(problems.Failures)
     if deps.monitoring is not None:
         ports = deps.monitoring
-        metrics = Metrics(ports.store, ports.params, receipts_lost=ports.receipts_lost, disk=deps.disk)
+        metrics = Metrics(
+            ports.store, ports.params, clock=deps.clock, receipts_lost=ports.receipts_lost, disk=deps.disk
+        )
         app.include_router(monitoring_routes(deps.monitoring, metrics, clock=deps.clock))
         app.add_middleware(Latencies, histogram=metrics.latency)
     app.add_middleware(HttpGuard, is_own_host=deps.is_own_host, answer=refused_by_guard)

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pkg_pipeline.stages.monitoring.stage import MonitoringParams, Statistics, statistics
 from pkg_pipeline.stages.monitoring.stores import LedgerFigures, QueueCounts
+from pkg_pipeline.stages.ports import Clock
 from pkg_pipeline.wiring.process import Space
 
 if TYPE_CHECKING:
@@ -36,8 +37,11 @@ FIGURES = {
     "total_cost_month": "USD billed this month.",
     "avg_cost_per_summary": "Mean USD of a served summary.",
     "avg_key_points_per_summary": "Mean key points of a served summary.",
-    "avg_decisions_per_summary": "Mean decisions of a served summary.",
-    "total_open_action_items": "Open action items that are served.",
+    "avg_decisions_per_summary": "Mean decisions of a summarised conversation.",
+    "total_open_action_items": "Open action items, overdue ones among them.",
+    "overdue_action_items": "Open action items that were due before today.",
+    "perhaps_done_action_items": "Action items that were perhaps kept.",
+    "lapsed_action_items": "Action items due or said long ago of which nothing was heard since.",
     "archived_messages": "Messages whose text lies in the archive.",
     "days_behind": "Days that stand as they were counted last, since too many changed at once.",
 }
@@ -54,6 +58,7 @@ class Metrics:
         store: PostgresMonitoringStore,
         params: MonitoringParams,
         *,
+        clock: Clock,
         receipts_lost: Callable[[], int] | None = None,
         disk: Callable[[], Space | None] = lambda: None,
     ) -> None:
@@ -65,7 +70,7 @@ class Metrics:
             buckets=LATENCY_BUCKETS,
             registry=self.registry,
         )
-        self.registry.register(_MemoryCollector(store, params, receipts_lost))
+        self.registry.register(_MemoryCollector(store, params, clock, receipts_lost))
         self.registry.register(_DiskCollector(disk))
 
     def render(self, accept: str) -> tuple[bytes, str]:
@@ -104,12 +109,16 @@ class Latencies:
 
 class _MemoryCollector(Collector):
     def __init__(
-        self, store: PostgresMonitoringStore, params: MonitoringParams, receipts_lost: Callable[[], int] | None
+        self,
+        store: PostgresMonitoringStore,
+        params: MonitoringParams,
+        clock: Clock,
+        receipts_lost: Callable[[], int] | None,
     ) -> None:
-        self._store, self._params, self._receipts_lost = store, params, receipts_lost
+        self._store, self._params, self._clock, self._receipts_lost = store, params, clock, receipts_lost
 
     def collect(self) -> Iterator[Metric]:
-        found = statistics(self._store, self._params)
+        found = statistics(self._store, self._params, now=self._clock.now())
         yield from _figures(found)
         yield from _queue(found, self._store.queue_counts())
         yield from _budgets(found)

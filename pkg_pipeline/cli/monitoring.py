@@ -37,10 +37,10 @@ def stats(json: JsonFlag = False) -> None:
     """Figures of the memory: coverage, backlog, time, compression, cost, budget."""
     settings = settings_in_force()
     with memory_in_force(settings) as memory:
-        found = statistics(memory.monitoring.store, memory.monitoring.params)
+        found = statistics(memory.monitoring.store, memory.monitoring.params, now=memory.clock.now())
         if found.memory.days_behind:  # after an upgrade or a killed run
             memory.monitoring.recount()
-            found = statistics(memory.monitoring.store, memory.monitoring.params)
+            found = statistics(memory.monitoring.store, memory.monitoring.params, now=memory.clock.now())
         say_if_empty(memory, found=found.to_json()["total_interactions"])
     show(found.to_json(), as_json=json, human=lambda screen: _print_stats(screen, found))
 
@@ -84,7 +84,7 @@ def _print_stats(screen: Console, found: Statistics) -> None:
         ("time a summary", _told(shape["avg_summarization_time_ms"], "{:,.0f} ms")),
         ("compression", _told(shape["avg_compression_ratio"], "{:.1f} to 1")),
         ("a summary has", _told(shape["avg_key_points_per_summary"], "{:.1f} key points, ") + _decisions(shape)),
-        ("open action items", f"{shape['total_open_action_items']:,}"),
+        ("open action items", _open_items(shape)),
         ("archived messages", f"{shape['archived_messages']:,}"),
         ("cost", f"{shape['total_cost_today']:.2f} USD today, {shape['total_cost_month']:.2f} this month"),
         ("cost a summary", "-" if cost is None else f"{cost:.4f} USD"),
@@ -138,6 +138,12 @@ def _minute(moment: str) -> str:
 
 def _since(moment: str | None) -> str:
     return "" if moment is None else f", the oldest ended {_minute(moment)}"
+
+
+def _open_items(shape: dict[str, Any]) -> str:
+    overdue = f"{shape['overdue_action_items']:,} of them overdue"
+    apart = f"{shape['perhaps_done_action_items']:,} perhaps done, {shape['lapsed_action_items']:,} lapsed"
+    return f"{shape['total_open_action_items']:,}, {overdue}; besides {apart}"
 
 
 def _decisions(shape: dict[str, Any]) -> str:

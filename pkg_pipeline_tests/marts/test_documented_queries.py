@@ -44,5 +44,7 @@ def test_every_query_has_an_answer_here_and_a_place_in_the_docs() -> None:
 def test_the_answer(name: str, built_url: str) -> None:
     query = (QUERIES / Path(name)).read_bytes()
     with psycopg.connect(built_url) as connection:
-        connection.execute("SET LOCAL search_path TO pkg; UPDATE items SET due_date = '2024-03-14' WHERE text = 'Do the survey'")
+        connection.execute(
+            "SET LOCAL search_path TO pkg; UPDATE items SET due_date = '2024-03-14' WHERE text = 'Do the survey'"
+        )
         assert connection.execute(cast(Any, query)).fetchall() == ANSWERS[name]

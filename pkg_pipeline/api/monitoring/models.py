@@ -52,7 +52,10 @@ class Stats(Answer):
     avg_cost_per_summary: float | None
     avg_key_points_per_summary: float | None
     avg_decisions_per_summary: float | None
-    total_open_action_items: int
+    total_open_action_items: int = Field(description="Not overdue and overdue ones; no lapsed and perhaps kept ones")
+    overdue_action_items: int
+    perhaps_done_action_items: int = Field(description="Perhaps kept: what was said is not sure")
+    lapsed_action_items: int = Field(description="Due, or said, long ago, and nothing was heard since")
     eligible_interactions: int = Field(description="Completed, with enough messages, not in a mass chat")
     failed_interactions: int
     stale_summaries: int = Field(

@@ -43,7 +43,7 @@ def monitoring_routes(ports: MonitoringPorts, metrics: Metrics, *, clock: Clock)
     @router.get("/v1/summarization/stats", summary="How the memory is doing", response_model=models.Stats)
     def stats() -> Response:
         """Coverage, backlog, time, compression, cost and budget, exact at the moment of asking."""
-        return _json(statistics(ports.store, ports.params).to_json())
+        return _json(statistics(ports.store, ports.params, now=clock.now()).to_json())
 
     @router.get(
         "/v1/summarization/queue",

@@ -11,6 +11,7 @@ from pkg_pipeline.memory.text.timestamps import iso
 from pkg_pipeline.stages.llm.stores import UNANSWERED_LIMIT, unanswered_reason
 from pkg_pipeline.stages.monitoring.stores import (
     BudgetFigures,
+    ItemFigures,
     LedgerFigures,
     Leftover,
     MemoryFigures,
@@ -50,6 +51,7 @@ class MonitoringParams:
 @dataclass(frozen=True, slots=True)
 class Statistics:
     memory: MemoryFigures
+    items: ItemFigures
     ledger: Sequence[LedgerFigures]
     budgets: BudgetFigures
     leftovers: Sequence[Leftover]
@@ -95,7 +97,10 @@ class Statistics:
             "avg_cost_per_summary": _mean(memory.cost_usd, memory.summaries, USD_DIGITS),
             "avg_key_points_per_summary": _mean(memory.key_points, memory.summaries, 2),
             "avg_decisions_per_summary": _mean(memory.decisions, memory.summaries, 2),
-            "total_open_action_items": memory.open_action_items,
+            "total_open_action_items": self.items.open,
+            "overdue_action_items": self.items.overdue,
+            "perhaps_done_action_items": self.items.perhaps_done,
+            "lapsed_action_items": self.items.lapsed,
             "eligible_interactions": memory.eligible,
             "failed_interactions": memory.failed,
             "stale_summaries": self.stale,
@@ -142,9 +147,11 @@ class LaneBudget:
         return spent or any(one.cap is not None and one.calls >= one.cap for one in self.tasks)
 
 
-def statistics(store: PostgresMonitoringStore, params: MonitoringParams) -> Statistics:
+def statistics(store: PostgresMonitoringStore, params: MonitoringParams, *, now: datetime) -> Statistics:
+    """``now``: of the memory's clock; ledger and budget follow the database's."""
     return Statistics(
         memory=store.figures(minimum_messages=params.minimum_messages),
+        items=store.items(now),
         ledger=store.ledger(),
         budgets=store.budgets(),
         leftovers=store.leftovers(),

@@ -31,11 +31,20 @@ class MemoryFigures:
     cost_usd: float = 0.0
     key_points: int = 0
     decisions: int = 0
-    open_action_items: int = 0
     archived_messages: int = 0
     days_counted_now: int = 0
     days_behind: int = 0
     versions: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFigures:
+    """Action items that are not settled; ``overdue`` ones are ``open``, the others are apart (B16)."""
+
+    open: int = 0
+    overdue: int = 0
+    perhaps_done: int = 0
+    lapsed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

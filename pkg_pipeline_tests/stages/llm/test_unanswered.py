@@ -107,7 +107,7 @@ def test_so_many_in_a_row_stop_the_lane_for_an_hour_and_say_why(rig: SummaryRig)
             said = " ".join(reason for report in run for reason in report.reasons)
             assert "5 calls of the backfill lane went out and brought no whole answer" in said
         store, params = rig.memory.monitoring.store, rig.memory.monitoring.params
-        lanes = {lane["lane"]: lane for lane in statistics(store, params).to_json()["budget"]}
+        lanes = {lane["lane"]: lane for lane in statistics(store, params, now=rig.now).to_json()["budget"]}
         assert "brought no whole answer" in lanes["backfill"]["stop_reason"]
         assert lanes["live"]["stop_reason"] is None
         [stopped] = queue(store, params, now=rig.now, limit=5)["stopped"]

@@ -22,7 +22,7 @@ def recounted_figures(rows: Rows, *, minimum_messages: int) -> MemoryFigures:
         row[0]: row[1:]
         for row in rows(
             "SELECT interaction_id, status, input_hash, generation_seconds, compression_ratio, cost_usd, key_points,"
-            " decisions, prompt_version, model_version, schema_version FROM interaction_summaries"
+            " prompt_version, model_version, schema_version FROM interaction_summaries"
             " WHERE status IN ('completed', 'dirty')"
         )
     }
@@ -30,14 +30,8 @@ def recounted_figures(rows: Rows, *, minimum_messages: int) -> MemoryFigures:
         (row[0], row[1])
         for row in rows("SELECT interaction_id, input_hash FROM summary_attempts WHERE state = 'failed'")
     }
-    items = Counter(
-        row[0]
-        for row in set(
-            rows(
-                "SELECT interaction_id, item_id FROM summary_items WHERE kind = 'action_item' AND status = 'open'"
-                " AND NOT is_withheld"
-            )
-        )
+    decisions = Counter(
+        row[0] for row in rows("SELECT interaction_id FROM items WHERE kind = 'decision' AND NOT is_withheld")
     )
     counts: Counter[str] = Counter()
     oldest = None
@@ -52,9 +46,8 @@ def recounted_figures(rows: Rows, *, minimum_messages: int) -> MemoryFigures:
             counts["summaries"] += 1
             seconds, ratios, cost = seconds + summary[2], ratios + float(summary[3]), cost + float(summary[4])
             counts["key_points"] += len(summary[5])
-            counts["decisions"] += len(summary[6])
-            versions["|".join(str(part) for part in summary[7:])] += 1
-        counts["open_action_items"] += items[identity]
+            counts["decisions"] += decisions[identity]
+            versions["|".join(str(part) for part in summary[6:])] += 1
         if status != "completed" or messages < minimum_messages or chat in mass:
             continue
         counts["eligible"] += 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pkg_pipeline.adapters.postgres.schema import summaries, work
+from pkg_pipeline.adapters.postgres.schema import items, summaries, work
 from pkg_pipeline.adapters.postgres.schema.parts import pick
 
 p = sa.bindparam
@@ -25,7 +25,7 @@ partitions = work.PARTITION_STATES
 
 NOW = sa.func.clock_timestamp()
 ONE = sa.literal_column("1")
-SUMS = "interactions eligible summarized pending failed summaries key_points decisions open_action_items"
+SUMS = "interactions eligible summarized pending failed summaries key_points decisions"
 FIGURES = f"{SUMS} oldest_pending_at generation_seconds compression_ratios cost_usd versions"
 CALLS = "calls input_tokens output_tokens cache_read_tokens cache_write_tokens"
 SORT = "lane task model outcome"
@@ -84,6 +84,25 @@ def _figures() -> sa.ClauseElement:
         sa.select(
             sa.func.coalesce(sa.func.jsonb_object_agg(versions.c.version, versions.c.number), sa.literal_column("'{}'"))
         ).label("versions"),
+    )
+
+
+def _items() -> sa.ClauseElement:
+    """Action items that are not settled, by their status at this moment (B16)."""
+    one = items.ITEMS.alias("i")
+    status = sa.func.item_status(one.c.kind, one.c.status, one.c.due_date, one.c.last_at, p("now"), p("today"))
+    standing = [one.c.kind == "action_item", one.c.status.in_(["open", "perhaps_done"]), sa.not_(one.c.is_withheld)]
+    found = sa.select(status.label("status"), one.c.due_date).where(*standing).subquery("found")
+
+    def number(*where: sa.ColumnElement[bool]) -> sa.ColumnElement[Any]:
+        return sa.cast(sa.func.count().filter(*where), sa.Integer)
+
+    is_open = found.c.status == "open"
+    return sa.select(
+        number(is_open).label("open"),
+        number(is_open, found.c.due_date < p("today")).label("overdue"),
+        number(found.c.status == "perhaps_done").label("perhaps_done"),
+        number(found.c.status == "lapsed").label("lapsed"),
     )
 
 
@@ -200,6 +219,7 @@ def _counts() -> sa.ClauseElement:
 
 STATEMENTS: dict[str, sa.ClauseElement] = {
     "figures": _figures(),
+    "items": _items(),
     "ledger": _ledger(),
     "budgets": _budgets(),
     "stopped_lanes": _stopped_lanes(),

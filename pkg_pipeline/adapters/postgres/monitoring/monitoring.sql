@@ -21,9 +21,9 @@ DELETE FROM day_statistics WHERE day = ANY (%(days)s)
 
 -- name: keep_days
 INSERT INTO day_statistics (day, minimum_messages, interactions, eligible, summarized, pending, failed, oldest_pending_at,
-    summaries, generation_seconds, compression_ratios, cost_usd, key_points, decisions, open_action_items, versions)
+    summaries, generation_seconds, compression_ratios, cost_usd, key_points, decisions, versions)
 SELECT day, %(minimum)s, interactions, eligible, summarized, pending, failed, oldest_pending_at,
-    summaries, generation_seconds, compression_ratios, cost_usd, key_points, decisions, open_action_items, versions
+    summaries, generation_seconds, compression_ratios, cost_usd, key_points, decisions, versions
 FROM count_days(%(days)s::date[], %(minimum)s)
 
 -- name: hours_to_count

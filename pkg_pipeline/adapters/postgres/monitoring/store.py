@@ -21,6 +21,7 @@ from pkg_pipeline.stages.monitoring.stores import (
     ActiveLease,
     BudgetFigures,
     FailedInteraction,
+    ItemFigures,
     LedgerFigures,
     Leftover,
     MemoryFigures,
@@ -50,9 +51,14 @@ class PostgresMonitoringStore(Reads):
     def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
         super().__init__(connections, "monitoring")
         self._timezone = zone.key
+        self._zone = zone
 
     def figures(self, *, minimum_messages: int) -> MemoryFigures:
         (found,) = self.rows(MemoryFigures, "figures", **_counting(minimum_messages))
+        return found
+
+    def items(self, now: datetime) -> ItemFigures:
+        (found,) = self.rows(ItemFigures, "items", now=now, today=now.astimezone(self._zone).date())
         return found
 
     def ledger(self) -> list[LedgerFigures]:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,6 +22,9 @@ FIRST, SECOND, HEIR = (f"10000000-0000-0000-0000-00000000000{number}" for number
 SUMMARY = "20000000-0000-0000-0000-000000000001"
 INTERACTION = """INSERT INTO interactions (id, chat_id, day, started_at, ended_at, status, message_count, token_count,
     language, first_external_id, input_hash) VALUES (%s, %s, %s, %s, %s, 'completed', 5, 9, 'en', 'm', 'h')"""
+ITEM = """(id, kind, status, text, owner, importance, probability, quote, message_ids, first_at, last_at, chat_id,
+    interaction_id)"""
+SAID = "'t', 'self', 'high', 1, 'q', '{}', '2026-01-01Z', '2026-01-01Z',"
 MEMORY = f"""
     INSERT INTO entities (id, name, name_at) VALUES ('{ME}', 'A', now());
     INSERT INTO chats (id, source, external_id, kind, title_at) VALUES ('{CHAT}', 's', 'a', 'direct', now()),
@@ -29,9 +33,7 @@ MEMORY = f"""
         summary, key_points, message_ids, message_count, source_token_count, summary_token_count, compression_ratio,
         cost_usd, generation_seconds)
     VALUES ('{SUMMARY}', '{FIRST}', 'completed', 'h', 'p/1', 'm', 'en', 's', '["a", "b"]', '{{}}', 5, 9, 3, 3, 0.01, 2);
-    INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, status, description, quote,
-        message_ids)
-    VALUES ('{SUMMARY}', '{ME}', '{FIRST}', '{SUMMARY}', 'action_item', now(), 'open', 'd', 'q', '{{}}');
+    INSERT INTO items {ITEM} VALUES ('{SUMMARY}', 'decision', 'open', {SAID} '{CHAT}', '{FIRST}');
     INSERT INTO summary_attempts (interaction_id, input_hash, prompt_version, model_version, attempts, state,
         last_error) VALUES ('{SECOND}', 'h', 'p', 'm', 3, 'failed', 'e')"""
 
@@ -73,7 +75,7 @@ def assert_exact(pool: ConnectionPool) -> None:
 def test_figures_before_and_after_a_recount_are_the_same(pool: ConnectionPool) -> None:
     before = store_of(pool).figures(minimum_messages=3)
     assert (before.interactions, before.eligible, before.summarized, before.failed, before.pending) == (3, 2, 1, 1, 0)
-    assert (before.summaries, before.key_points, before.open_action_items, before.generation_seconds) == (1, 2, 1, 2.0)
+    assert (before.summaries, before.key_points, before.decisions, before.generation_seconds) == (1, 2, 1, 2.0)
     assert before.versions == {"p/1|m|1": 1}
     assert before.days_counted_now == 3
     assert keeper_of(pool).recount(minimum_messages=3) == 3
@@ -97,12 +99,11 @@ CHANGES = {
     " prompt_version, model_version, language, summary, message_ids, message_count, source_token_count,"
     " summary_token_count, compression_ratio, cost_usd, generation_seconds)"
     f" VALUES ('{ME}', '{SECOND}', 'completed', 'h', 'p/2', 'm', 'en', 's', '{{}}', 5, 9, 3, 3, 0.01, 2)",
-    "an item comes": "INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, status,"
-    f" description, quote, message_ids) VALUES ('{FIRST}', '{ME}', '{SECOND}', '{SUMMARY}', 'action_item', now(),"
-    " 'open', 'd', 'q', '{}')",
-    "an item is closed": "UPDATE summary_items SET status = 'closed'",
-    "an item goes to an heir": f"UPDATE summary_items SET interaction_id = '{HEIR}'",
-    "an item goes": "DELETE FROM summary_items",
+    "an item comes": f"INSERT INTO items {ITEM} VALUES (gen_random_uuid(), 'decision', 'open', {SAID} '{CHAT}',"
+    f" '{FIRST}')",
+    "an item is withheld": "UPDATE items SET is_withheld = true",
+    "an item goes to an heir": f"UPDATE items SET interaction_id = '{HEIR}'",
+    "an item goes": "DELETE FROM items",
     "an attempt is given up": "INSERT INTO summary_attempts (interaction_id, input_hash, prompt_version, model_version,"
     f" attempts, state, last_error) VALUES ('{FIRST}', 'h', 'p', 'm', 3, 'failed', 'e')",
     "an attempt is revived": "UPDATE summary_attempts SET state = 'waiting'",
@@ -144,6 +145,23 @@ def test_what_no_figure_depends_on_leaves_no_mark(pool: ConnectionPool) -> None:
     assert run(pool, "SELECT count(*) FROM day_statistics_marks") == [(0,)]
 
 
+def test_what_is_open_follows_the_moment_of_reading(pool: ConnectionPool) -> None:
+    """One due on 10 January: open, from the 11th overdue, lapsed when it was due and not spoken of for thirty days."""
+    task = f"INSERT INTO items {ITEM} VALUES (gen_random_uuid(), 'action_item', %s, {SAID} '{CHAT}', '{FIRST}')"
+    for status in ("open", "open", "perhaps_done", "done"):
+        run(pool, task, status)
+    run(
+        pool,
+        "UPDATE items SET due_date = '2026-01-10' WHERE ctid = (SELECT min(ctid) FROM items WHERE status = 'open'"
+        " AND kind = 'action_item')",
+    )
+    expected = {"2026-01-10": (2, 0, 1, 0), "2026-01-11": (2, 1, 1, 0), "2026-02-10": (1, 0, 1, 1),
+                "2026-03-20": (0, 0, 1, 2)}  # fmt: skip
+    for day, counts in expected.items():
+        found = store_of(pool).items(datetime.fromisoformat(f"{day}T12:00:00+00:00"))
+        assert (found.open, found.overdue, found.perhaps_done, found.lapsed) == counts, day
+
+
 def test_another_minimum_counts_every_day_anew(pool: ConnectionPool) -> None:
     keeper_of(pool).recount(minimum_messages=3)
     assert store_of(pool).figures(minimum_messages=6).eligible == 0
@@ -154,10 +172,10 @@ def test_another_minimum_counts_every_day_anew(pool: ConnectionPool) -> None:
 def test_a_mark_that_is_not_committed_outlives_the_recount_beside_it(pool: ConnectionPool) -> None:
     """The day is counted without the change, whose mark comes with it: the next recount finds it."""
     with pool.connection() as writer, writer.transaction():
-        writer.execute(f"UPDATE summary_items SET status = 'closed' WHERE interaction_id = '{FIRST}'")
+        writer.execute("DELETE FROM items")
         keeper_of(pool).recount(minimum_messages=3)
-        assert store_of(pool).figures(minimum_messages=3).open_action_items == 1
-    assert store_of(pool).figures(minimum_messages=3).open_action_items == 0
+        assert store_of(pool).figures(minimum_messages=3).decisions == 1
+    assert store_of(pool).figures(minimum_messages=3).decisions == 0
     assert_exact(pool)
 
 

@@ -10,10 +10,17 @@ branch_labels = None
 depends_on = None
 
 TAKEN_BACK = """
-DROP FUNCTION item_status;
+DROP FUNCTION item_status, count_days;
 DROP TABLE item_verdicts, item_states, item_people, items, reading_attempts, interaction_readings;
 DROP FUNCTION copy_item, copy_to_people;
+ALTER TABLE day_statistics ADD COLUMN open_action_items integer NOT NULL DEFAULT 0;
 """
+
+
+def counted_before() -> str:
+    """The figures of a day as they were defined first."""
+    first = Path(__file__).with_name("0003_monitoring.sql").read_text(encoding="utf-8")
+    return first[first.index("CREATE FUNCTION count_days") :].partition("$$;")[0] + "$$;"
 
 
 def upgrade() -> None:
@@ -22,4 +29,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.get_bind().exec_driver_sql(TAKEN_BACK)
+    op.get_bind().exec_driver_sql(TAKEN_BACK + counted_before())
