@@ -52,6 +52,13 @@ def _chunks_version() -> str:
     return INDEX_VERSION
 
 
+def _items_version() -> str:
+    from pkg_pipeline.offline import MODEL
+    from pkg_pipeline.prompts import conversation_reading
+
+    return f"{conversation_reading.VERSION}+{MODEL}"
+
+
 def _folds_version() -> str:
     from pkg_pipeline.offline import MODEL
     from pkg_pipeline.prompts import session_compress, session_fold
@@ -77,6 +84,13 @@ INTERACTIONS = Hop(
     job="build_interactions",
     description="Cut touched chats into interactions and complete the silent ones.",
     has_work=_has_touched_chats,
+)
+ITEMS = Hop(
+    asset="items",
+    job="read_items",
+    description="Read completed conversations for tasks and decisions, in time order.",
+    has_work=lambda memory: memory.has_unread_talks(),
+    version=_items_version,
 )
 FOLDS = Hop(
     asset="session_summaries",
@@ -122,7 +136,7 @@ MARTS = Hop(
     has_work=lambda memory: memory.settings.marts and memory.marts.are_outdated(),
 )
 
-HOPS = (MESSAGES, INTERACTIONS, FOLDS, SUMMARIES, CHUNKS, PROFILES, ARCHIVE, MARTS)
+HOPS = (MESSAGES, INTERACTIONS, ITEMS, FOLDS, SUMMARIES, CHUNKS, PROFILES, ARCHIVE, MARTS)
 HOP = {hop.asset: hop for hop in HOPS}
 ASSETS = tuple(HOP)
 GRAIN_OF = {hop.asset: hop.grain for hop in HOPS if hop.grain is not None}

@@ -12,7 +12,7 @@ from uuid import UUID
 from pkg_pipeline.adapters.inbox import Inbox, Refused, Report
 from pkg_pipeline.memory.verdicts import Verdict
 from pkg_pipeline.settings import Settings
-from pkg_pipeline.stages.partitions import PartitionStore
+from pkg_pipeline.stages.partitions import FinishedPartition, PartitionStore
 from pkg_pipeline.stages.ports import Billing, Clock
 from pkg_pipeline.stages.summaries.stores import Scope
 
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.archive.stage import MonthReport
     from pkg_pipeline.stages.folds.stage import FoldReport
     from pkg_pipeline.stages.interactions.stage import InteractionsReport
+    from pkg_pipeline.stages.items.report import ItemsReport
     from pkg_pipeline.stages.profiles.stage import WeekReport
     from pkg_pipeline.stages.recall.chunks import DayReport as ChunkedDay
     from pkg_pipeline.stages.summaries.stage import DayReport
     from pkg_pipeline.wiring import Memory
     from pkg_pipeline.wiring.marts import MartWork
+
+
+ITEMS = "items"
 
 
 class Backfills(Protocol):
@@ -72,6 +76,14 @@ class PipelineMemory(Protocol):
         ...
 
     def build_interactions(self) -> InteractionsReport: ...
+
+    def has_unread_talks(self) -> bool:
+        """Whether a run over items would read something now: not while a cap or the service makes it rest."""
+        ...
+
+    def read_items(self, billing: Billing, *, stale: bool) -> ItemsReport:
+        """Reads what is due; ``stale`` also what another prompt, model or schema read."""
+        ...
 
     @property
     def backfills(self) -> Backfills: ...
@@ -195,6 +207,19 @@ class OpenedMemory:
     def build_interactions(self) -> InteractionsReport:
         self._space.require_space(self.settings)
         return self._memory.build_interactions()
+
+    def has_unread_talks(self) -> bool:
+        return not self._work.is_resting(ITEMS) and self._memory.items.has_due()
+
+    def read_items(self, billing: Billing, *, stale: bool) -> ItemsReport:
+        self._space.require_space(self.settings)
+        heard = self._space.while_there_is_space(self.settings, lambda _: None)
+        report = self._memory.items.run(billing, on_progress=heard, stale=stale)
+        # as a partition of its own: what is left is counted with what other assets have left
+        left = FinishedPartition(ITEMS, (), report.left, None, rest_seconds=report.rest_seconds)
+        self.partitions.finish(ITEMS, [left])
+        self._memory.monitoring.recount()
+        return report
 
     @property
     def backfills(self) -> Backfills:

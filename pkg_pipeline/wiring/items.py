@@ -17,4 +17,5 @@ def items_stage(process: Process) -> Items:
         clock=process.clock,
         gap_seconds=settings.gap_hours * 3_600,
         window_messages=settings.window_messages,
+        is_paid=process.provider.is_paid,
     )

@@ -31,6 +31,7 @@ PROFILES = "entity_relationship_profiles"
 ARCHIVE = "archived_messages"
 FOLDS = "session_summaries"
 CHUNKS = "memory_chunks"
+ITEMS = "items"
 
 
 @dataclass
@@ -145,6 +146,26 @@ class FakeFolds:
     warnings: tuple[str, ...] = ("no drift of topics, it is taken as 0: no answer",)
 
 
+@dataclass
+class FakeItems:
+    """The numbers of a pass over conversations as the stage reports them."""
+
+    read: int = 4
+    unchanged: int = 1
+    items_new: int = 3
+    items_changed: int = 2
+    left: int = 1
+    failed: int = 0
+    deferred: int = 1
+    calls: int = 2
+    input_tokens: int = 900
+    output_tokens: int = 100
+    cost_usd: float = 0.5
+    seconds: float = 0.5
+    stop_reason: str = "the budget of the live lane is used up"
+    reasons: dict[str, int] = field(default_factory=dict)
+
+
 class FakeMemory:
     """``fail_at``: (key, error) raised when that partition's turn comes; ``left`` is what ``pending`` answers;
     ``wrong`` are verdicts by (asset, check) instead of a passed one.
@@ -176,6 +197,8 @@ class FakeMemory:
         self.imported: list[str] = []
         self.folded: list[tuple[Lane, bool]] = []
         self.sessions = len(self.partitions.due_keys.get(FOLDS, []))
+        self.unread = bool(self.partitions.due_keys.get(ITEMS))
+        self.items_read: list[tuple[Lane, bool]] = []
         self.partitions_start = FIRST_DAY
         self.elsewhere: dict[str, list[Unreported]] = {}
         self.rows: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
@@ -203,6 +226,15 @@ class FakeMemory:
         self.partitions.due_keys["interactions"] = []
         completed, self._silent = self._silent, 0
         return InteractionsReport(chats=2, interactions=5, completed=completed, messages=40)
+
+    def has_unread_talks(self) -> bool:
+        return self.unread
+
+    def read_items(self, billing: Billing, *, stale: bool) -> FakeItems:
+        self._maybe_fail(ITEMS)
+        self.items_read.append((billing.lane, stale))
+        self.unread = False
+        return FakeItems()
 
     def due_sessions(self, *, limit: int) -> int:
         return min(self.sessions, limit)

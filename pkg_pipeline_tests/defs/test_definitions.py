@@ -62,13 +62,22 @@ def test_what_there_is(tmp_path: Path, definitions_of: Callable[[Any], dg.Defini
     assert parents == {
         "messages": set(),
         "interactions": {"messages"},
+        "items": {"interactions"},
         "session_summaries": {"messages"},
         "interaction_summaries": {"interactions"},
         "memory_chunks": {"interactions", "interaction_summaries", "session_summaries"},
         "entity_relationship_profiles": {"interaction_summaries"},
         "archived_messages": {"interaction_summaries"},
     }
-    jobs = {"import_inbox", "build_interactions", "fold_sessions", "summarize_days", "chunk_days", "profile_weeks"}
+    jobs = {
+        "import_inbox",
+        "build_interactions",
+        "read_items",
+        "fold_sessions",
+        "summarize_days",
+        "chunk_days",
+        "profile_weeks",
+    }
     jobs |= {"archive_months"}
     assert {job.name for job in found.jobs or []} >= jobs
     clock = {
@@ -79,7 +88,16 @@ def test_what_there_is(tmp_path: Path, definitions_of: Callable[[Any], dg.Defini
         "archive_first_five",
     }
     assert {one.name for one in found.schedules or []} >= clock
-    eyes = {"inbox", "touched_chats", "due_sessions", "due_days", "due_chunks", "due_weeks", "due_months"}
+    eyes = {
+        "inbox",
+        "touched_chats",
+        "unread_talks",
+        "due_sessions",
+        "due_days",
+        "due_chunks",
+        "due_weeks",
+        "due_months",
+    }
     assert {one.name for one in found.sensors or []} >= eyes
 
 

@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.inbox import Inbox
 from pkg_pipeline.defs import partitioned
 from pkg_pipeline.defs.automation import requests
 from pkg_pipeline.defs.automation.due import due_partitions, there
-from pkg_pipeline.defs.hops import FOLDS, INTERACTIONS, MESSAGES
+from pkg_pipeline.defs.hops import FOLDS, INTERACTIONS, ITEMS, MESSAGES
 from pkg_pipeline.defs.lanes import LANE_TAG, REASON_TAG
 from pkg_pipeline.defs.partitioned import Partitioned
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
@@ -34,6 +34,7 @@ def build(settings: Settings, *, start: date, wall: requests.Wall = time.time) -
     return [
         _inbox(settings, wall),
         _interactions(wall),
+        _items(wall),
         _sessions(wall),
         *(_due(kind, start, wall) for kind in partitioned.ALL),
     ]
@@ -97,6 +98,27 @@ def _interactions(wall: requests.Wall) -> dg.SensorDefinition:
         return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: reason})
 
     return touched_chats
+
+
+def _items(wall: requests.Wall) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="unread_talks",
+        job_name=ITEMS.job,
+        minimum_interval_seconds=TICK_SECONDS,
+        default_status=RUNNING,
+        description="Completed conversations that were not read for tasks and decisions yet, or changed since.",
+    )
+    def unread_talks(
+        context: dg.SensorEvaluationContext, memory: dg.ResourceParam[PipelineMemory]
+    ) -> dg.RunRequest | dg.SkipReason:
+        if not memory.has_unread_talks():
+            return dg.SkipReason("every completed conversation was read, or waits for its next try")
+        if why := _hold_off(context.instance, ITEMS.asset, ITEMS.job, wall):
+            return dg.SkipReason(why)
+        # no run key, as with touched chats: a run reads what is due when it starts
+        return dg.RunRequest(tags={LANE_TAG: "live", REASON_TAG: "conversations to read"})
+
+    return unread_talks
 
 
 def _sessions(wall: requests.Wall) -> dg.SensorDefinition:

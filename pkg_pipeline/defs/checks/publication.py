@@ -1,4 +1,4 @@
-"""Checks of the summaries whose newest verdict stops what is made from them: profiles, the archive, the marts."""
+"""Checks of summaries and items whose newest verdict stops what follows: profiles, the archive, the marts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from datetime import date
 
 import dagster as dg
 
-BLOCKING: Mapping[str, tuple[str, ...]] = {"interaction_summaries": ("grounding", "lost_items")}
+BLOCKING: Mapping[str, tuple[str, ...]] = {
+    "interaction_summaries": ("grounding", "lost_items"),
+    "items": ("grounding", "deleted"),
+}
 """Asset → its checks that must not fail."""
 
 FIRST_DAY, LAST_DAY = "first_day", "last_day"
@@ -18,7 +21,7 @@ _LOOKED_AT = 50
 
 
 def blocked(instance: dg.DagsterInstance) -> str | None:
-    """Why nothing may be made from summaries now, or None. A check that never ran blocks nothing."""
+    """Why nothing may be made from summaries and items now, or None. A check that never ran blocks nothing."""
     for asset, names in BLOCKING.items():
         for name in names:
             found = _last(instance, asset, name)

@@ -20,6 +20,8 @@ FAILED = "failed"
 SAID = {
     ("interactions", "orphans"): "Every message that belongs to an interaction points to one that is there.",
     ("interactions", "partition_drift"): "Every interaction is filed under the local day on which it began.",
+    ("items", "grounding"): "Every state of an item cites messages of its chat and quotes them.",
+    ("items", "deleted"): "Nothing that is shown rests on a message that was deleted.",
     ("interaction_summaries", "coverage"): "Of what is due, nearly all is summarised.",
     ("interaction_summaries", "grounding"): "Every published item cites messages of its interaction and quotes them.",
     ("interaction_summaries", "lost_items"): "What a superseded summary stated is in the live one, or explained.",

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.prompts import conversation_reading as prompt
@@ -31,6 +32,9 @@ PROMPT_TOKENS = 900
 ANSWER_TOKENS = 120
 """For each talk of a question."""
 
+MOST_LOOKED_AT = 1_000
+"""Talks among which one that can be read is looked for."""
+
 ANOTHER_RUNS = "another run reads"
 
 
@@ -43,12 +47,22 @@ class Items:
     clock: Clock
     gap_seconds: float
     window_messages: int
+    is_paid: bool
     prompt_version: str = prompt.VERSION
     schema_version: int = prompt.SCHEMA_VERSION
 
     def pending(self) -> PendingItems:
         """What a run would read now. Raises ``LlmMisconfigured``."""
         return self.store.pending(self._due(stale=False, is_free=not self.access.llm().is_paid))
+
+    def has_due(self) -> bool:
+        """Whether a run would read something now: a due talk that waits for no earlier one."""
+        blocked = set[UUID]()
+        for talk in self.store.due(self._due(stale=False, is_free=not self.is_paid), limit=MOST_LOOKED_AT):
+            if not talk.is_waiting and not talk.circle & blocked:
+                return True
+            blocked |= talk.circle
+        return False
 
     def estimate(self) -> ItemsEstimate:
         """Tokens and price of all that is due. Raises ``LlmMisconfigured``."""

@@ -21,6 +21,8 @@ EVER = (date.min, date.max)
 
 Question = Literal[
     "ungrounded",  # published items whose messages are not in their interaction or whose quote stands in none of them
+    "unquoted_items",  # states of items whose messages are not in their chat or whose quote stands in none of them
+    "deleted_items",  # items that are shown although a message that they rest on was deleted
     "lost_items",  # items of superseded summaries that are neither in the live one nor explained
     "summary_orphans",  # items, facts and live summaries whose summary or interaction is gone
     "interaction_orphans",  # messages that point to an interaction that is gone
@@ -35,6 +37,8 @@ Question = Literal[
 _QUESTIONS: Mapping[tuple[str, str], tuple[Question, bool]] = {
     ("interactions", "orphans"): ("interaction_orphans", True),
     ("interactions", "partition_drift"): ("misfiled_days", True),
+    ("items", "grounding"): ("unquoted_items", True),
+    ("items", "deleted"): ("deleted_items", True),
     ("interaction_summaries", "grounding"): ("ungrounded", True),
     ("interaction_summaries", "lost_items"): ("lost_items", True),
     ("interaction_summaries", "orphans"): ("summary_orphans", True),
@@ -48,6 +52,7 @@ _QUESTIONS: Mapping[tuple[str, str], tuple[Question, bool]] = {
 
 CHECKS: Mapping[str, tuple[str, ...]] = {
     "interactions": ("orphans", "partition_drift"),
+    "items": ("grounding", "deleted"),
     "interaction_summaries": ("coverage", "grounding", "lost_items", "orphans"),
     "session_summaries": ("session_coverage",),
     "memory_chunks": ("coverage", "orphans"),

@@ -35,8 +35,8 @@ def test_the_marts_hang_on_the_assets_they_are_made_of(target: Path) -> None:
         for assets in found
         for spec in assets.specs
     }
-    assert parents["decisions"] == {"messages", "interactions", "interaction_summaries"}
-    assert parents["action_items"] == {"messages", "interactions", "interaction_summaries", "memory_day"}
+    assert parents["decisions"] == {"messages", "interactions", "interaction_summaries", "items"}
+    assert parents["action_items"] == {"messages", "interactions", "interaction_summaries", "items", "memory_day"}
     assert parents["relationships_weekly"] == {"entity_relationship_profiles"}
     assert {spec.group_name for assets in found for spec in assets.specs} == {"marts"}
     assert (whole.partitions_def, by_day.partitions_def, by_week.partitions_def) == (None, DAILY, WEEKLY)

@@ -39,7 +39,7 @@ class ItemRig(SummaryRig):
             store=PostgresItemStore(self.connections, timezone=self.timezone, fact_confidence=0.9),
             access=self.access(llm, usd_cap=usd_cap, calls_cap=calls_cap, work=work),
             clock=PinnedClock(self.now),
-            **{"gap_seconds": 6 * 3600, "window_messages": 500, **params},
+            **{"gap_seconds": 6 * 3600, "window_messages": 500, "is_paid": llm.is_paid, **params},
         )
 
     def read(

@@ -17,6 +17,9 @@ from pkg_pipeline.stages.monitoring.verification import Days, Question
 MOST_SUMMARIES = 20_000
 """Per check, newest first: a month with 600 interactions a day."""
 
+MOST_STATES = 20_000
+"""Of items, per check, newest first."""
+
 MOST_MESSAGES = 100_000
 """Per check, newest first."""
 
@@ -37,6 +40,8 @@ MOST_PAGES = 500
 
 MOST: Mapping[str, Mapping[str, int]] = {
     "grounding": {"most": MOST_SUMMARIES, "most_wrong": MOST_WRONG},
+    "item_grounding": {"most": MOST_STATES, "most_wrong": MOST_WRONG},
+    "deleted_items": {"most": MOST_STATES},
     "lost_items": {"most": MOST_SUMMARIES},
     "miscounted": {"most": MOST_SUMMARIES},
     "misfiled_months": {},
@@ -44,6 +49,9 @@ MOST: Mapping[str, Mapping[str, int]] = {
     "misfolded": {"most": MOST_SESSIONS, "most_messages": MOST_COUNTED},
 }
 """Statement → how many rows it looks at."""
+
+QUOTING: Mapping[str, str] = {"ungrounded": "grounding", "unquoted_items": "item_grounding"}
+"""Question → its statement, whose quotes are looked at more closely."""
 
 SAMPLED: Mapping[str, Mapping[str, str]] = {
     "summary_orphans": {
@@ -71,15 +79,15 @@ class PostgresCheckStore:
         return Coverage(**row)
 
     def found(self, question: Question, days: Days) -> Found:
-        if question == "ungrounded":
-            return self._ungrounded(days)
+        if question in QUOTING:
+            return self._ungrounded(QUOTING[question], days)
         if question in SAMPLED:
             return _together([self._sample(*one) for one in SAMPLED[question].items()])
         (row,) = self._rows(question, {**_span(days), **MOST.get(question, {})})
         return _found(row)
 
-    def _ungrounded(self, days: Days) -> Found:
-        rows = self._rows("grounding", {**_span(days), **MOST["grounding"]})
+    def _ungrounded(self, statement: str, days: Days) -> Found:
+        rows = self._rows(statement, {**_span(days), **MOST[statement]})
         checked = sum(row["checked"] or 0 for row in rows)
         foreign = [row for row in rows if row["is_foreign"]]
         # quotes may differ in white space and typographic marks, as in the gate

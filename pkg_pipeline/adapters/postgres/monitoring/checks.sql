@@ -56,6 +56,48 @@ UNION ALL
 (SELECT NULL, day, interaction_id, item, quote, texts, is_foreign FROM judged
  WHERE is_foreign OR is_unquoted LIMIT %(most_wrong)s)
 
+-- name: item_grounding
+-- The same of the states of items, newest first, by the day of the conversation that says so.
+WITH stated AS (
+    SELECT s.item_id::text AS item, s.chat_id, s.interaction_id, i.day, s.quote, s.message_ids
+    FROM item_states s JOIN interactions i ON i.id = s.interaction_id
+    WHERE NOT s.is_withheld AND i.day BETWEEN %(first_day)s AND %(last_day)s
+    ORDER BY s.at DESC LIMIT %(most)s
+), judged AS (
+    SELECT a.day, a.interaction_id, a.item, a.quote, f.texts,
+           cardinality(a.message_ids) = 0 OR EXISTS (
+               SELECT FROM unnest(a.message_ids) AS g (external_id) WHERE g.external_id <> ALL (f.present)) AS is_foreign,
+           NOT f.is_quoted AND NOT f.is_dropped AS is_unquoted
+    FROM stated a
+    CROSS JOIN LATERAL (
+        SELECT coalesce(array_agg(m.external_id), '{}') AS present, array_agg(m.content) AS texts,
+               coalesce(bool_or(a.quote <> '' AND position(a.quote IN m.content) > 0), false) AS is_quoted,
+               coalesce(bool_or(m.is_archived AND m.content = '[archived]' OR m.deleted_at IS NOT NULL), false) AS is_dropped
+        FROM message_texts m WHERE m.chat_id = a.chat_id AND m.external_id = ANY (a.message_ids)
+    ) f
+)
+SELECT count(*) AS checked, NULL::date AS day, NULL::uuid AS interaction_id, NULL AS item, NULL AS quote, NULL::text[] AS texts,
+       false AS is_foreign
+FROM judged
+UNION ALL
+(SELECT NULL, day, interaction_id, item, quote, texts, is_foreign FROM judged
+ WHERE is_foreign OR is_unquoted LIMIT %(most_wrong)s)
+
+-- name: deleted_items
+-- Items whose words or present state rest on a deleted message and that are not withheld.
+WITH shown AS (
+    SELECT i.id, i.interaction_id, i.first_at FROM items i JOIN interactions n ON n.id = i.interaction_id
+    WHERE NOT i.is_withheld AND n.day BETWEEN %(first_day)s AND %(last_day)s
+    ORDER BY i.last_at DESC LIMIT %(most)s
+), wrong AS (
+    SELECT s.id FROM shown s WHERE EXISTS (
+        SELECT FROM item_states t JOIN messages m ON m.chat_id = t.chat_id AND m.external_id = ANY (t.message_ids)
+        WHERE t.item_id = s.id AND m.deleted_at IS NOT NULL AND NOT t.is_withheld)
+)
+SELECT (SELECT count(*) FROM shown) AS checked, count(*) AS shown_though_deleted,
+       (array_agg(id::text ORDER BY id))[1:%(most_examples)s] AS examples
+FROM wrong
+
 -- name: lost_items
 -- Items of superseded summaries that neither the live summary nor a later one accounts for. Items older than reconciliation
 -- have no text hashes and are left out.

@@ -36,6 +36,10 @@ class PostgresWorkStore:
         """Rows that finished attempts left undone, over all partitions of ``asset``."""
         return SQL.value(self._connections, "pending", asset=asset)
 
+    def is_resting(self, asset: str) -> bool:
+        """Whether a cap or the service lets no attempt at ``asset`` begin now."""
+        return SQL.value(self._connections, "is_resting", asset=asset)
+
     def has_summaries(self) -> bool:
         return SQL.value(self._connections, "live_summaries") > 0
 

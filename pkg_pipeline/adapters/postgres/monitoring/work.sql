@@ -21,6 +21,9 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE installation.value 
 -- name: runs_table
 SELECT to_regclass('dagster.runs')
 
+-- name: is_resting
+SELECT EXISTS (SELECT FROM partition_states WHERE asset = %(asset)s AND resume_at > clock_timestamp())
+
 -- name: unfinished_runs
 SELECT EXISTS (
     SELECT FROM dagster.runs WHERE status IN ('QUEUED', 'NOT_STARTED', 'STARTING', 'STARTED', 'CANCELING')

@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Date, DateTime, Float, Integ
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 
 from pkg_pipeline.adapters.postgres.schema.conversations import INTERACTIONS, MESSAGES
+from pkg_pipeline.adapters.postgres.schema.items import ITEMS
 from pkg_pipeline.adapters.postgres.schema.sessions import SESSION_SUMMARIES
 from pkg_pipeline.adapters.postgres.schema.tables import METADATA, SCHEMA
 
@@ -23,6 +24,7 @@ PARTITION = {"entity_relationship_profiles": "week", "archived_messages": "month
 NEWEST = {
     "messages": (MESSAGES.c.id,),
     "interactions": (INTERACTIONS.c.day, INTERACTIONS.c.ended_at),
+    "items": (ITEMS.c.last_at, ITEMS.c.id),
     "session_summaries": (SESSION_SUMMARIES.c.id,),
 }
 """The indexed order of assets without partitions, newest first."""

@@ -30,6 +30,7 @@ def memory(database_url: str, tmp_path: Path) -> Iterator[wiring.Memory]:
         many = [line(number, "Wei Chen", f"Words number {number}", chat="c2", day=3) for number in range(20)]
         opened.import_path(written(tmp_path / "one.jsonl", [*dialogue(), *many]))
         opened.build_interactions()
+        opened.items.run(Billing("backfill"))
         opened.summarize((date(2025, 1, 1), date(2025, 1, 31)), Billing("backfill"))
         opened.chunks.build((date(2025, 1, 1), date(2025, 1, 31)))
         yield opened

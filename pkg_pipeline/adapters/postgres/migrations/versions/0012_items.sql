@@ -63,6 +63,7 @@ CREATE TABLE items (
     FOREIGN KEY(chat_id) REFERENCES chats (id)
 );
 CREATE INDEX items_interaction ON items (interaction_id);
+CREATE INDEX items_last ON items (last_at, id);
 CREATE INDEX items_open ON items (kind, due_date) WHERE status IN ('open', 'perhaps_done') AND NOT is_withheld;
 CREATE INDEX items_owner ON items (owner_entity_id);
 CREATE INDEX items_superseded ON items (superseded_by) WHERE superseded_by IS NOT NULL;
