@@ -38,6 +38,8 @@ def table(failed: list[Case], every: list[Case], kind_of: Callable[[Case], str])
 def show(title: str, failed: list[Case], every: list[Case]) -> None:
     print(f"\n### {title}\n\n| kind | of all | % | {' | '.join(LANGUAGES)} |\n|{'---|' * 6}")
     table(failed, every, lambda case: case.kind)
+    print(f"\n| part | of all | % | {' | '.join(LANGUAGES)} |\n|{'---|' * 6}")
+    table(failed, every, lambda case: case.part.what)
     hidden = [case for case in every if not case.talk.is_visible]
     lost = [case for case in failed if not case.talk.is_visible]
     print(f"\nof the hidden two thirds: {len(lost)}/{len(hidden)}, {100 * len(lost) / len(hidden):.1f} %")
