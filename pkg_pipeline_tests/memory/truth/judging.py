@@ -171,7 +171,7 @@ def _is_same(item: ReadItem, case: Case) -> bool:
 def _change_is_well(case: Case, changes: list[ItemChange]) -> bool:
     given = case.fields
     same = [change for change in changes if change.to == given["to"]]
-    if not case.is_right and given["to"] != case.base["to"]:
+    if case.part.fault is not None or (not case.is_right and given["to"] != case.base["to"]):
         return not any(change.to in {given["to"], "perhaps_done"} for change in changes)
     said = any(change.due_date == _day(given["due"]) for change in same)
     return said == case.is_right

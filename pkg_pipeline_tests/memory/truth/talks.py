@@ -25,7 +25,10 @@ _HEAD = re.compile(
     r"(?P<owner>self|them|both|other)(?:=(?P<name>[^\[]+?))?"
     r" (?P<due>\S+) \[(?P<numbers>[\d,]+)\]: (?P<text>.+)"
 )
-_CHANGE = re.compile(r'change (?P<ref>\w+) (?P<to>\w+)(?: (?P<due>[\d-]+))? \[(?P<numbers>[\d,]+)\] "(?P<quote>.+)"')
+_CHANGE = re.compile(
+    r"(?:wrong (?P<fault>\w+) )?change (?P<ref>\w+) (?P<to>\w+)(?: (?P<due>[\d-]+))?"
+    r' \[(?P<numbers>[\d,]+)\] "(?P<quote>.+)"'
+)
 _FACT = re.compile(r'fact (?P<type>\w+) (?P<about>.+?) \[(?P<numbers>[\d,]+)\] "(?P<quote>.+)": (?P<text>.+)')
 _VARIANT = re.compile(r"  (?P<sign>[+-]) (?P<kind>\w+): (?P<body>.+)")
 _SAID = re.compile(r"(?P<number>\d+)(?:(?P<side>[<>])| (?P<who>[^:]+):) (?P<text>.+)")
@@ -104,8 +107,9 @@ def _take(talk: Talk, row: str) -> None:
         fields["owner_name"] = found["name"] or ("-" if found["owner"] != "them" else talk.others[0])
         talk.parts.append(Part("item", fields, found["fault"]))
     elif match := _CHANGE.fullmatch(row) or _FACT.fullmatch(row):
-        fields = {name: value or "-" for name, value in match.groupdict().items()}
-        talk.parts.append(Part("fact" if "about" in fields else "change", fields))
+        fields = {name: value or "-" for name, value in match.groupdict().items() if name != "fault"}
+        fault = match.groupdict().get("fault")
+        talk.parts.append(Part("fact" if "about" in fields else "change", fields, fault))
     else:
         name, _, value = row.partition(": ")
         if name not in {"me", "with", "day"}:
