@@ -87,7 +87,7 @@ def _direction(source: ProfileInput, heard: Patterns) -> int:
                 near_them, near_me = _last(them, before), _last(me, before)
                 direction += sign * ((near_them > near_me) - (near_them < near_me))
     for item in source.aggregate.open_action_items:
-        if item.owner != "both":
+        if item.owner in ("self", "them"):
             sign = 1 if heard["buys"].search(item.description) else -1 if heard["sells"].search(item.description) else 0
             direction += sign if item.owner == "them" else -sign
     return direction

@@ -29,6 +29,9 @@ from pkg_pipeline.memory.text.phrases import phrases
 LARGEST_PART_OF_TIER = 2
 """A single line may take at most 1/2 of its tier's share where not everything fits; the rest is cut off."""
 
+UNCUT_PART = 3
+"""The relationship is printed whole, and before all else, where it takes at most 1/3 of the budget."""
+
 SMALLEST_CUT_TOKENS = 24
 """Lines are not cut below this many tokens."""
 
@@ -41,6 +44,7 @@ class _Wish:
     share: int
     lines: list[Line]
     tokens: list[int]
+    reserved: int = 0
 
 
 def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Block:
@@ -62,6 +66,10 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
         _Wish(tier, rules.shares[tier], lines[tier], count_many([bullet(line.text) for line in lines[tier]]))
         for tier in TIERS
     ]
+    for wish in wishes:
+        wish.reserved = int(
+            bool(wish.lines) and wish.lines[0].kind == "profile" and wish.tokens[0] * UNCUT_PART <= total
+        )
     headings = [_headings(wish.lines) for wish in wishes]
     sizes = [count_many(list(own.values())) for own in headings]
     asked = [_request(wish, own, size) for wish, own, size in zip(wishes, headings, sizes, strict=True)]
@@ -103,7 +111,7 @@ def _request(wish: _Wish, headings: dict[str, str], sizes: list[int]) -> budget.
         budget.Unit(line.key, tokens, tuple(index[key] for key, _ in line.headings))
         for line, tokens in zip(wish.lines, wish.tokens, strict=True)
     )
-    return budget.Request(wish.share, units, tuple(sizes))
+    return budget.Request(wish.share, units, tuple(sizes), wish.reserved)
 
 
 def _all_fit(requests: list[budget.Request], total: int) -> bool:
@@ -116,7 +124,7 @@ def _cut_long_lines(wishes: list[_Wish], total: int, count: Callable[[str], int]
     for wish, part in zip(wishes, budget.scaled([wish.share for wish in wishes], total=total), strict=True):
         limit = max(part // LARGEST_PART_OF_TIER, SMALLEST_CUT_TOKENS)
         for index, (line, tokens) in enumerate(zip(wish.lines, wish.tokens, strict=True)):
-            if tokens > limit:
+            if tokens > limit and index >= wish.reserved:
                 text = fit(line.text, limit=limit, count=count)
                 if text is not None:
                     originals.setdefault(f"{wish.tier} {line.key}", (line, tokens))

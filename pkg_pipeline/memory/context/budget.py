@@ -7,7 +7,7 @@ tiers; ``fill`` takes units first-fit, then spends the rest in order of tiers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 MOST_REFILLS = 3
 """Rounds of refilling; more than two were never needed."""
@@ -27,11 +27,15 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one tier asks for: ``units`` in order of preference, ``headings`` as token counts."""
+    """What one tier asks for: ``units`` in order of preference, ``headings`` as token counts.
+
+    ``reserved``: so many of the first units are taken before the budget is divided.
+    """
 
     share: int
     units: tuple[Unit, ...]
     headings: tuple[int, ...] = ()
+    reserved: int = 0
 
     def demand(self, taken: frozenset[str] | set[str] = frozenset()) -> int:
         """Tokens of all units whose key is not in ``taken``, with the headings they need."""
@@ -115,10 +119,15 @@ def demands(requests: Sequence[Request], filled: Sequence[Filled] | None = None)
 
 def _filled(requests: Sequence[Request], wanted: Sequence[int], *, total: int) -> list[Filled]:
     filled = [Filled() for _ in requests]
-    allotted = allot([request.share for request in requests], wanted, total=total)
     printed: set[str] = set()
-    for request, result, limit in zip(requests, filled, allotted, strict=True):
-        _take(request, result, printed, limit=limit)
+    for request, result in zip(requests, filled, strict=True):
+        first = replace(request, units=request.units[: request.reserved])
+        _take(first, result, printed, limit=total - sum(one.tokens for one in filled))
+    reserved = [result.tokens for result in filled]
+    rest = [most - own for most, own in zip(wanted, reserved, strict=True)]
+    allotted = allot([request.share for request in requests], rest, total=total - sum(reserved))
+    for request, result, own, limit in zip(requests, filled, reserved, allotted, strict=True):
+        _take(request, result, printed, limit=own + limit)
     left = total - sum(result.tokens for result in filled)
     for request, result in zip(requests, filled, strict=True):
         before = result.tokens

@@ -7,7 +7,8 @@ from datetime import date, datetime
 from typing import Literal
 from uuid import UUID
 
-from pkg_pipeline.memory.records import Language, Owner, Person
+from pkg_pipeline.memory.items.records import ItemOwner
+from pkg_pipeline.memory.records import Language, Person
 
 RelationshipType = Literal["client", "partner", "colleague", "friend", "acquaintance", "vendor", "other"]
 Frequency = Literal["daily", "weekly", "monthly", "quarterly", "rare"]
@@ -24,7 +25,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class KeyDecision:
-    """A HIGH decision and its interaction; ``id`` is that of the summary's item."""
+    """A HIGH decision in force and its interaction."""
 
     id: UUID
     interaction_id: UUID
@@ -34,13 +35,13 @@ class KeyDecision:
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """An open action item; ``since``: the day its interaction ended."""
+    """An action item that is surely open; ``since``: the day it was said first."""
 
     id: UUID
     interaction_id: UUID
     since: date
     description: str
-    owner: Owner
+    owner: ItemOwner
     due_date: date | None
 
 

@@ -1,7 +1,7 @@
 """Stored data → counts of a profile row, and input of its text.
 
-Counts reach to the week's end (P22), the text's input only to the newest summary: a week without new summaries has the
-previous input, and its text is carried over (P23).
+Counts reach to the week's end (P22), as items do (B16); the rest of the text's input only to the newest summary: a week
+without new summaries in which no item changed has the previous input, and its text is carried over (P23).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class MadeDecision:
-    """A decision in a covered interaction, with its day."""
+    """A decision in force at the week's end, with its day."""
 
     id: UUID
     interaction_id: UUID

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
+
+import psycopg
 
 from pkg_pipeline.adapters.postgres.profiles.reads import PostgresProfileReads
 from pkg_pipeline.adapters.postgres.profiles.store import PostgresProfileStore, PostgresWeekStore
@@ -19,6 +22,7 @@ from pkg_pipeline.stages.llm.stores import LedgerStore
 from pkg_pipeline.stages.ports import Billing, Lane, Llm, LlmRequest
 from pkg_pipeline.stages.profiles.stage import Profiles, WeekReport
 from pkg_pipeline.wiring import PinnedClock
+from pkg_pipeline_tests.stages.item_builder import ItemBuilder
 from pkg_pipeline_tests.stages.summaries.summary_rig import WORK, ScriptedLlm, SummaryRig, good_answer, taken
 
 FIRST = datetime(2026, 3, 3, 10, 0, tzinfo=UTC)
@@ -64,32 +68,6 @@ def profile_llm(
     return ScriptedLlm(answer, **options)
 
 
-def summary_of(request: LlmRequest) -> dict[str, Any]:
-    """A summary with a HIGH decision and an open item where the conversation is the deal."""
-    texts = {message.number: message.text for message in request.payload.messages}
-    if "300 EUR" not in texts.get(2, ""):
-        return good_answer(request.payload)
-    day = request.payload.started_at.date()
-    decision = {
-        "description": "They order 12 shelves for 300 EUR",
-        "date": day.isoformat(),
-        "importance": "high",
-        "quote": "agreed: 12 shelves for 300 EUR",
-        "message_ids": [2],
-    }
-    action = {
-        "description": "Send the contract by Friday",
-        "owner": "them",
-        "owner_name": None,
-        "status": "open",
-        "due_date": None,
-        "closed_at": None,
-        "quote": "I will send the contract by Friday.",
-        "message_ids": [3],
-    }
-    return good_answer(request.payload, decisions=[decision], action_items=[action])
-
-
 class ProfileRig(SummaryRig):
     """``talk`` imports and summarises; ``build`` makes profiles. Everything happens at ``now``."""
 
@@ -109,7 +87,34 @@ class ProfileRig(SummaryRig):
         if self._lines:
             self.take_in()
         self.memory.build_interactions()
-        self.summarize(llm or ScriptedLlm(summary_of), days=(date(2026, 1, 1), self.now.date()))
+        self.summarize(
+            llm or ScriptedLlm(lambda request: good_answer(request.payload)), days=(date(2026, 1, 1), self.now.date())
+        )
+        self._settle_deals()
+
+    @contextmanager
+    def items(self) -> Iterator[ItemBuilder]:
+        """Rows of items, past the stage."""
+        with psycopg.connect(self.url, autocommit=True, options="-c search_path=pkg,public") as connection:
+            build = ItemBuilder(connection)
+            build.people = dict(self.rows("SELECT name, id FROM entities"))
+            yield build
+
+    def _settle_deals(self) -> None:
+        """A HIGH decision and an open item wherever the conversation is the deal."""
+        deals = self.rows(
+            "SELECT i.id, ARRAY(SELECT external_id FROM messages WHERE interaction_id = i.id ORDER BY sent_at),"
+            " ARRAY(SELECT e.name FROM interaction_participants p JOIN entities e ON e.id = p.entity_id"
+            " WHERE p.interaction_id = i.id AND p.role = 'other') FROM interactions i"
+            " WHERE EXISTS (SELECT FROM messages WHERE interaction_id = i.id AND content = %s)"
+            " AND NOT EXISTS (SELECT FROM items WHERE interaction_id = i.id)",
+            DEAL[1],
+        )
+        with self.items() as build:
+            for interaction, said, names in deals:
+                decided = "They order 12 shelves for 300 EUR"
+                build.decision(interaction, decided, about=names, message_ids=[said[1]])
+                build.action(interaction, "Send the contract by Friday", about=names, message_ids=[said[2]])
 
     def at(self, now: datetime) -> None:
         """Another day of the memory's clock."""

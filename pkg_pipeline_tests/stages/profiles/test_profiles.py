@@ -14,6 +14,7 @@ from pkg_pipeline_tests.stages.profiles.profile_rig import (
     DEAL,
     FIRST,
     NOW,
+    SPOKEN,
     WEEK,
     ProfileRig,
     good_profile,
@@ -183,15 +184,35 @@ def test_another_prompt_or_model_words_anew(rig: ProfileRig) -> None:
     assert rig.profile("Anna")["model_version"] == "scripted-2"
 
 
-def test_an_item_closed_later_was_open_then(rig: ProfileRig) -> None:
+def test_items_are_as_of_the_weeks_end(rig: ProfileRig) -> None:
+    """What was done later was open then; a decision superseded since is no key decision."""
+    rig.meet("Anna", [90], DEAL)
+    rig.settle()
+    with rig.items() as build:
+        (((action,),), ((deal,),)) = (
+            rig.rows("SELECT id FROM items WHERE kind = %s", kind) for kind in ("action_item", "decision")
+        )
+        build.state(action, "done", SPOKEN.ends_at + timedelta(seconds=1))
+        rig.build()
+        assert len(rig.profile("Anna")["open_action_items"]) == 1
+        build.state(action, "reopened", SPOKEN.ends_at - timedelta(hours=2))
+        build.state(action, "perhaps_done", SPOKEN.ends_at - timedelta(hours=1))
+        build.state(deal, "superseded", SPOKEN.ends_at - timedelta(hours=1))
+    llm = profile_llm()
+    rig.build(llm)
+    row = rig.profile("Anna")
+    assert (row["open_action_items"], row["key_decisions"]) == ([], [])
+    assert len(llm.requests) == 1, "its input changed"
+    rig.build(llm)
+    assert len(llm.requests) == 1
+
+
+def test_what_lapsed_is_not_open(rig: ProfileRig) -> None:
     rig.meet("Anna", [0], DEAL)
     rig.settle()
-    rig.run("UPDATE summary_items SET status = 'closed', closed_at = '2026-06-21' WHERE kind = 'action_item'")
     rig.build()
-    assert len(rig.profile("Anna")["open_action_items"]) == 1  # closed on the day after the week's last
-    rig.run("UPDATE summary_items SET closed_at = '2026-06-20' WHERE kind = 'action_item'")
-    rig.build()
-    assert rig.profile("Anna")["open_action_items"] == []
+    row = rig.profile("Anna")
+    assert (row["open_action_items"], len(row["key_decisions"])) == ([], 1)
 
 
 def test_the_most_important_come_first_when_the_cap_bites(rig: ProfileRig) -> None:

@@ -199,7 +199,7 @@ def refolded(connection: Connection, ids: Collection[UUID], *, after: TalkKey) -
 
 def mark(connection: Connection, interactions: Collection[UUID]) -> None:
     ITEMS.run(connection, "mark_days", ids=list(interactions))
-    mark_newest_week(connection, list(interactions), reason="items changed")
+    mark_newest_week(connection, list(interactions), reason="items changed", of_items=True)
 
 
 def uncheck(connection: Connection, people: Collection[UUID], chats: Collection[UUID], *, after: TalkKey) -> list[UUID]:

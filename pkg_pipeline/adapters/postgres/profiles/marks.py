@@ -9,10 +9,16 @@ from pkg_pipeline.adapters.postgres.engine import Connection
 from pkg_pipeline.adapters.postgres.queries import query
 
 
-def mark_newest_week(connection: Connection, interactions: Sequence[UUID], *, reason: str) -> None:
-    """Mark the newest week due if it covers one of these interactions, whose summaries changed."""
+def mark_newest_week(
+    connection: Connection, interactions: Sequence[UUID], *, reason: str, of_items: bool = False
+) -> None:
+    """Mark the newest week due if it covers one of these interactions, whose summaries changed; ``of_items``: or
+    items, which go in up to the week's end.
+    """
     connection.execute(query("profiles", "lock_shared"))
-    connection.execute(query("profiles", "mark_newest"), {"interactions": list(interactions), "reason": reason})
+    connection.execute(
+        query("profiles", "mark_newest"), {"interactions": list(interactions), "reason": reason, "of_items": of_items}
+    )
 
 
 def dirty_changed(connection: Connection) -> None:

@@ -46,7 +46,7 @@ WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)
 ORDER BY p.ended_at DESC, p.interaction_id
 
 -- name: last_meaningful
--- P22: the last interaction by then with a decision or open item of the person, or enough messages of both sides; scanned
+-- P22: the last interaction by then with a decision or a still open item of the person, or enough messages of both sides; scanned
 -- from the newest. Where nobody is me, everybody else is the other side.
 SELECT greatest(
     (SELECT p.ended_at FROM interaction_participants p
@@ -58,12 +58,42 @@ SELECT greatest(
             FROM live_messages m
             WHERE m.chat_id = i.chat_id AND m.sent_at BETWEEN i.started_at AND i.ended_at)
      ORDER BY p.ended_at DESC LIMIT 1),
-    (SELECT max(s.at) FROM summary_items s
-     WHERE s.entity_id = %(entity)s AND s.kind = 'decision' AND NOT s.is_withheld AND s.at <= least(%(until)s, %(covers_until)s)),
-    (SELECT max(s.at) FROM summary_items s
-     WHERE s.entity_id = %(entity)s AND s.kind = 'action_item' AND NOT s.is_withheld AND s.at <= least(%(until)s, %(covers_until)s)
-       AND (s.status = 'open' OR s.closed_at > %(last_day)s))
+    (SELECT max(t.ended_at) FROM item_people w
+     JOIN items i ON i.id = w.item_id AND NOT i.is_withheld
+     JOIN interactions t ON t.id = i.interaction_id AND t.ended_at <= %(until)s
+     CROSS JOIN LATERAL (
+         SELECT status, due_date, at FROM item_states
+         WHERE item_id = i.id AND at <= %(ends_at)s AND NOT is_withheld ORDER BY at DESC, place DESC LIMIT 1
+     ) s
+     WHERE w.entity_id = %(entity)s
+       AND (w.kind = 'decision' OR item_status(w.kind, s.status, s.due_date, s.at, %(ends_at)s, %(last_day)s) = 'open'))
 )
+
+-- name: decisions
+-- B17: in force at the week's end; what rests on a deleted message is left out (P29).
+SELECT i.id, i.interaction_id, (i.first_at AT TIME ZONE %(timezone)s)::date AS decided_on, s.text AS description,
+       i.importance = 'high' AS is_high
+FROM item_people w
+JOIN items i ON i.id = w.item_id AND NOT i.is_withheld
+CROSS JOIN LATERAL (
+    SELECT status, text FROM item_states
+    WHERE item_id = i.id AND at <= %(ends_at)s AND NOT is_withheld ORDER BY at DESC, place DESC LIMIT 1
+) s
+WHERE w.entity_id = %(entity)s AND w.kind = 'decision' AND w.first_at <= %(ends_at)s AND s.status = 'open'
+ORDER BY decided_on DESC, i.id
+
+-- name: open_items
+-- B16: surely open at the week's end, even if settled later: neither perhaps done nor lapsed.
+SELECT i.id, i.interaction_id, (i.first_at AT TIME ZONE %(timezone)s)::date AS since, s.text AS description, s.owner, s.due_date
+FROM item_people w
+JOIN items i ON i.id = w.item_id AND NOT i.is_withheld
+CROSS JOIN LATERAL (
+    SELECT at, status, text, owner, due_date FROM item_states
+    WHERE item_id = i.id AND at <= %(ends_at)s AND NOT is_withheld ORDER BY at DESC, place DESC LIMIT 1
+) s
+WHERE w.entity_id = %(entity)s AND w.kind = 'action_item' AND w.first_at <= %(ends_at)s
+  AND item_status(w.kind, s.status, s.due_date, s.at, %(ends_at)s, %(last_day)s) = 'open'
+ORDER BY s.due_date NULLS LAST, i.last_at DESC, i.id
 
 -- name: lock_alone
 -- Serializes starting runs and saved rows with transactions that delete, edit or publish: each sees the other's changes. A
@@ -76,7 +106,8 @@ SELECT pg_advisory_xact_lock_shared(7310527)
 -- name: rests_on_deleted
 -- Whether a message that the row rests on was deleted since it was read (P29).
 SELECT EXISTS (SELECT FROM interaction_summaries WHERE id = ANY(%(based_on)s) AND dirty_reason = 'deleted')
-    OR EXISTS (SELECT FROM summary_items WHERE entity_id = %(entity)s AND item_id = ANY(%(items)s) AND is_withheld)
+    OR EXISTS (SELECT FROM items WHERE id = ANY(%(items)s) AND is_withheld)
+    OR EXISTS (SELECT FROM item_states WHERE item_id = ANY(%(items)s) AND is_withheld)
 
 -- name: save
 -- Upserts the week's row; unchanged ones (cost and time aside) are not written.
@@ -167,7 +198,7 @@ LEFT JOIN profile_attempts a ON a.entity_id = g.entity AND a.week = %(week)s AND
 LEFT JOIN leases l ON l.kind = 'profile' AND l.subject_id = g.id
 
 -- name: mark_newest
--- After summaries changed: the newest started week is due again if it covers one of their interactions; one mark is enough.
+-- After summaries or items changed: the newest started week is due again if it covers one of their interactions; one mark is enough.
 WITH newest AS (
     SELECT greatest(
         (SELECT max(partition_key) FROM partition_states WHERE asset = 'entity_relationship_profiles'),
@@ -179,7 +210,8 @@ FROM newest n
 WHERE EXISTS (
     SELECT FROM interactions i
     WHERE i.id = ANY(%(interactions)s::uuid[]) AND i.ended_at <= coalesce(
-        (SELECT r.covers_until FROM entity_relationship_profiles r WHERE r.week = n.key::date LIMIT 1), n.key::date::timestamptz)
+        (SELECT CASE WHEN %(of_items)s THEN r.as_of ELSE r.covers_until END FROM entity_relationship_profiles r
+         WHERE r.week = n.key::date LIMIT 1), n.key::date::timestamptz)
 ) AND NOT EXISTS (
     SELECT FROM dirty_partitions d
     WHERE d.asset = 'entity_relationship_profiles' AND d.partition_key = n.key AND d.reason <> 'in work')

@@ -16,12 +16,10 @@ p = sa.bindparam
 attempts = summaries.PROFILE_ATTEMPTS
 entities = conversations.ENTITIES.alias("e")
 facts = conversations.ENTITY_FACTS
-items = summaries.SUMMARY_ITEMS.alias("s")
 organizations = conversations.ORGANIZATIONS.alias("o")
 profiles = summaries.ENTITY_RELATIONSHIP_PROFILES
 
 COVERED = p("covers_until", type_=sa.DateTime(timezone=True))
-SAID_ON = sa.cast(sa.func.timezone(p("timezone"), items.c.at), sa.Date)
 
 
 def _of_input(table: Any) -> list[Any]:
@@ -35,29 +33,10 @@ def _of_input(table: Any) -> list[Any]:
     return [table.c[column] == p(name) for column, name in given.items()]
 
 
-def _items(kind: str, *shown: Any) -> Any:
-    """Items of this person up to the end of the covered range, without withheld ones (P29)."""
-    mine = [items.c.entity_id == p("entity"), items.c.kind == kind, sa.not_(items.c.is_withheld), items.c.at <= COVERED]
-    return sa.select(*pick(items, "item_id=id interaction_id description"), *shown).where(*mine)
-
-
 def _me() -> sa.ClauseElement:
     known = sa.select(*pick(entities, "id=entity_id name is_self type"), organizations.c.name.label("organization"))
     known = known.select_from(entities).outerjoin(organizations, organizations.c.id == entities.c.organization_id)
     return known.where(entities.c.is_self).order_by(entities.c.id).limit(sa.literal_column("1"))
-
-
-def _decisions() -> sa.ClauseElement:
-    day = sa.func.coalesce(items.c.decided_on, SAID_ON).label("decided_on")
-    found = _items("decision", day, (items.c.importance == "high").label("is_high"))
-    return found.order_by(day.desc(), items.c.item_id)
-
-
-def _open_items() -> sa.ClauseElement:
-    """Items open at the week's end, even if closed later."""
-    found = _items("action_item", SAID_ON.label("since"), *pick(items, "owner due_date"))
-    found = found.where(sa.or_(items.c.status == "open", items.c.closed_at > p("last_day")))
-    return found.order_by(items.c.due_date.nulls_last(), items.c.at.desc(), items.c.item_id)
 
 
 def _facts() -> sa.ClauseElement:
@@ -99,8 +78,6 @@ def _past_attempt() -> sa.ClauseElement:
 
 STATEMENTS: dict[str, sa.ClauseElement] = {
     "me": _me(),
-    "decisions": _decisions(),
-    "open_items": _open_items(),
     "facts": _facts(),
     "texts": sa.select(*pick(summaries.INTERACTION_SUMMARIES, "id summary tone")).where(
         summaries.INTERACTION_SUMMARIES.c.id == sa.func.any(p("ids"))
