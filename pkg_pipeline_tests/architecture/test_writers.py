@@ -40,9 +40,9 @@ WRITERS: dict[str, set[str]] = {
     "summary_items": {"erasing", "ingest", "interactions", "summaries"},
     "interaction_readings": {"readings"},
     "reading_attempts": {"readings"},
-    "items": {"items"},
+    "items": {"ingest", "items"},
     "item_people": {"items"},
-    "item_states": {"items"},
+    "item_states": {"ingest", "items"},
     "item_verdicts": {"verdicts"},
     "summary_attempts": {"erasing", "interactions", "summaries"},
     "llm_calls": {"budgets", "erasing", "ledger"},  # the budget's: what a process that died may have spent

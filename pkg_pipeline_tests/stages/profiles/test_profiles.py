@@ -186,6 +186,7 @@ def test_another_prompt_or_model_words_anew(rig: ProfileRig) -> None:
 
 def test_items_are_as_of_the_weeks_end(rig: ProfileRig) -> None:
     """What was done later was open then; a decision superseded since is no key decision."""
+    rig.meet("Anna", [0])
     rig.meet("Anna", [90], DEAL)
     rig.settle()
     with rig.items() as build:

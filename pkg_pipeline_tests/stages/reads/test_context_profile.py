@@ -155,6 +155,6 @@ def test_a_tight_budget_keeps_the_relationship_and_what_is_overdue_and_names_the
     assert kinds[0] == "profile"
     assert "action_item" in kinds
     assert str(identity) not in reasons(answer), "it is neither cut nor left out where it takes a third"
-    assert reasons(memory.ask(max_tokens=350))[str(identity)] == "shortened"
+    assert reasons(memory.ask(max_tokens=200))[str(identity)] == "budget"
     assert [reason for key, reason in reasons(answer).items() if key.startswith(f"{identity}/")].count("budget") > 20
     assert memory.ask(max_tokens=1200)["text"] == answer["text"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import psycopg
 
 from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline_tests.stages import deleted_words as words
+from pkg_pipeline_tests.stages.item_builder import ItemBuilder
 
 
 def test_what_was_made_of_a_message_that_moved_since_is_withheld(database_url: str, tmp_path: Path) -> None:
@@ -66,3 +67,22 @@ def counts(url: str) -> tuple[Any, ...]:
         ).fetchone()
     assert found is not None
     return found
+
+
+def test_items_that_rest_on_a_deleted_message_are_withheld_at_once(database_url: str, tmp_path: Path) -> None:
+    """One by its opening; another keeps its history without the state that the message said."""
+    words.fill(database_url, tmp_path)
+    with psycopg.connect(database_url, autocommit=True, options="-c search_path=pkg,public") as connection:
+        build = ItemBuilder(connection)
+        rows = connection.execute("SELECT i.id, i.ended_at FROM interactions i ORDER BY i.ended_at").fetchall()
+        interaction, at = rows[0]
+        opened = build.action(interaction, "opened by it", about=[], message_ids=[words.GONE])
+        closed = build.action(interaction, "closed by it", about=[], message_ids=["other"])
+        ids = {"message_ids": [words.GONE], "interaction_id": interaction}
+        build.state(closed, "perhaps_done", at + timedelta(minutes=1), **ids)
+        build.state(closed, "reopened", at + timedelta(minutes=2), message_ids=["other"])
+        words.delete(database_url, tmp_path)
+        hidden = connection.execute("SELECT id FROM items WHERE is_withheld").fetchall()
+        states = connection.execute("SELECT item_id, place FROM item_states WHERE is_withheld ORDER BY 2").fetchall()
+    assert hidden == [(opened,)]
+    assert states == [(opened, 0), (closed, 1)]

@@ -284,6 +284,20 @@ WITH touched AS MATERIALIZED (
         SELECT f.id FROM places p JOIN entity_facts f ON f.interaction_id = p.id AND f.status = 'confirmed'
         CROSS JOIN LATERAL unnest(f.message_ids) AS k (external_id)
         JOIN gone g ON g.chat_id = p.chat_id AND g.external_id = k.external_id)
+), states AS (
+    UPDATE item_states s SET is_withheld = true
+    FROM (
+        SELECT DISTINCT s.item_id, s.place FROM places p JOIN item_states s ON s.interaction_id = p.id AND NOT s.is_withheld
+        CROSS JOIN LATERAL unnest(s.message_ids) AS k (external_id)
+        JOIN gone g ON g.chat_id = p.chat_id AND g.external_id = k.external_id
+    ) r
+    WHERE s.item_id = r.item_id AND s.place = r.place
+    RETURNING s.item_id, s.place
+), items_withheld AS (
+    -- its opening or present state
+    UPDATE items i SET is_withheld = true FROM states s
+    WHERE i.id = s.item_id
+      AND (s.place = 0 OR s.place = (SELECT max(l.place) FROM item_states l WHERE l.item_id = i.id))
 )
 UPDATE summary_items s SET is_withheld = true
 FROM (
