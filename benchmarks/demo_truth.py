@@ -126,14 +126,17 @@ def said_on(label: Row) -> set[str]:
 
 
 def matched(found: Sequence[Row], labels: Sequence[Row]) -> dict[int, int]:
-    """By index of an item that of its label: of one kind, sharing messages, one to one, the largest share first."""
+    """By index of an item that of its label: of one kind, sharing messages, one to one, the likest first.
+
+    Of two lines that tell one thing, the one with the label's status is it; the other is a twin too many.
+    """
     pairs: list[tuple[float, int, int]] = []
     for i, item in enumerate(found):
         ids = {*item["message_ids"], *item["renewed_in"]}
         for j, label in enumerate(labels):
             either = label.get("either_kind") or item["kind"] == label["kind"]
             if either and (shared := ids & said_on(label)):
-                same = item["kind"] == label["kind"]
+                same = (item["kind"] == label["kind"]) + (item["status"] == label["status"]) / 2
                 pairs.append((same + len(shared) / len(ids | set(label["messages"])), -i, -j))
     chosen: dict[int, int] = {}
     taken: set[int] = set()

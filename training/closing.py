@@ -22,7 +22,7 @@ from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.linking import PERHAPS, SURE, closings, pair_features
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names
 from pkg_pipeline.offline.reading import read
-from training.worlds import Label, World, load
+from training.worlds import Label, World, load, of_talks
 
 T = TypeVar("T")
 RIDGE = 2.0
@@ -30,7 +30,7 @@ ROUNDS = 40
 NEAR_A_CLOSING = 4
 """Lines around a closing message that are no counterexamples: they speak of it too."""
 DIGITS = 3
-LEAST_JUDGED = 0.1
+LEAST_JUDGED = 0.3
 """Closings from this probability on tell how probable an item's closing is."""
 PATH = Path(linking.__file__).with_name("closing.json")
 
@@ -106,7 +106,7 @@ def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
         listed = [
             one
             for one in (*standing, *new)
-            if not one.is_closed and (one.label.owner is None or one.label.owner.entity_id in around)
+            if not one.is_closed and (one.label.owner or one.quoted.sender).entity_id in around
         ]
         items = [_open(one, names) for one in listed]
         since = [places.get(one.label.messages[0], -1) for one in listed]
@@ -123,7 +123,7 @@ def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
 
 def _open(one: Standing, names: frozenset[str]) -> Open:
     label = one.label
-    text = f"{label.text}\n{one.quoted.text}"
+    text = one.quoted.text
     owner = label.owner.entity_id if label.owner else None
     return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, label.text)
 
@@ -258,7 +258,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     given = parser.parse_args()
-    worlds = load()
+    worlds = [*load(), *of_talks()]
     made = make(worlds)
     for least in (SURE, PERHAPS):
         total: dict[str, Score] = {}

@@ -6,7 +6,7 @@ The form of ``worlds/*.json`` is told in ``worlds/README.md``.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
+from training import talks
+from training.talks import LANGUAGES
 
 FOLDER = Path(__file__).parent / "worlds"
 PAUSE = timedelta(hours=4)
@@ -71,13 +73,56 @@ def load(folder: Path = FOLDER) -> list[World]:
     return [_world(path.stem, json.loads(path.read_text("utf-8"))) for path in sorted(folder.glob("*.json"))]
 
 
+def of_talks() -> list[World]:
+    """The single talks of ``training.talks`` as a world a language: what is promised and kept within an hour."""
+    return [_of_language(language) for language in LANGUAGES]
+
+
+def _of_language(language: Language) -> World:
+    told = talks.load(language)
+    sources = tuple(_renamed(talk) for talk in told)
+    items = [
+        _told_label(talk, source, number, label)
+        for talk, source in zip(told, sources, strict=True)
+        for number, label in enumerate(talk.labels)
+        if label.kind == "task" and not label.is_optional
+    ]
+    return World(f"talks_{language}", language, sources, tuple(items))
+
+
+def _renamed(talk: talks.Talk) -> SummaryInput:
+    """Its messages by ids that are unique over all talks."""
+    given = talk.source.messages
+    messages = tuple(replace(one, external_id=f"{talk.name}/{one.external_id}") for one in given)
+    return replace(talk.source, messages=messages)
+
+
+def _told_label(talk: talks.Talk, source: SummaryInput, number: int, label: talks.Label) -> Label:
+    me, others = source.self_person, source.others
+    owner = me if label.owner == "me" else others[0] if label.owner == "them" and len(others) == 1 else None
+    ended = frozenset[str]() if label.ended_at is None else frozenset({source.messages[label.ended_at - 1].external_id})
+    opened = [source.messages[one - 1] for one in sorted(label.numbers)]
+    return Label(
+        ref=f"{talk.name}/{number}",
+        kind="action_item",
+        text=opened[0].text if opened else "",
+        owner=owner,
+        due=label.due,
+        messages=tuple(one.external_id for one in opened),
+        closed_by=ended if label.ended == "done" else frozenset(),
+        cancelled_by=ended if label.ended == "cancelled" else frozenset(),
+        renewed=(),
+        superseded_by=None,
+    )
+
+
 def _world(name: str, told: Row) -> World:
     people = {row["id"]: Person(_id(name, row["id"]), row["name"], row["is_self"]) for row in told["people"]}
-    talks = [talk for chat in told["chats"] for talk in _talks(name, told["language"], chat, people)]
+    held = [talk for chat in told["chats"] for talk in _talks(name, told["language"], chat, people)]
     return World(
         name,
         told["language"],
-        tuple(sorted(talks, key=lambda talk: (talk.ended_at, talk.chat_key))),
+        tuple(sorted(held, key=lambda talk: (talk.ended_at, talk.chat_key))),
         tuple(_label(number, row, people) for number, row in enumerate(told["items"])),
     )
 

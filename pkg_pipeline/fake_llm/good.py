@@ -219,12 +219,13 @@ def shorter(blocks: Blocks, prompt: str) -> Record:
 
 
 def profile(blocks: Blocks) -> Record:
-    summaries = [one for one in blocks["SUMMARIES"] if not gives_orders(" ".join([one["text"], *one["decisions"]]))]
-    texts = [one["text"] for one in summaries or blocks["SUMMARIES"]]
+    everything = talks.summaries(blocks)
+    summaries = [one for one in everything if not gives_orders(" ".join([one["text"], *one["decisions"]]))]
+    texts = [one["text"] for one in summaries or everything]
     language = language_of(texts)
     spoken = [one for one in summaries if language_of([one["text"]]) == language]
-    counted = next((one for one in blocks["COUNTED"] if "conversations" in one and "frequency" in one), {})
-    name = next((one["name"] for one in blocks["PEOPLE"] if not one["is_me"]), "-")
+    counted: Record = blocks["COUNTED"][0]
+    name = next((one["name"] for one in talks.people(blocks) if not one["is_me"]), "-")
     words = table("fake_llm", language, "words")
     opening, latest, course = words["profile"]
     first = counted.get("first_conversation", "")
@@ -250,6 +251,7 @@ def profile(blocks: Blocks) -> Record:
         "summary": words["space"].join(parts),
         "timeline": timeline,
         "milestones": milestones[:MOST_MILESTONES],
+        "doubts": [],
     }
 
 

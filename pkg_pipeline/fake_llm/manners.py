@@ -33,7 +33,7 @@ def _lines(prompt: str) -> list[Record]:
     blocks = fencing.read(prompt)
     if "TALKS" in blocks:
         return talks.messages(blocks)
-    return blocks["SUMMARIES"] if "SUMMARIES" in blocks else blocks["MESSAGES"]
+    return talks.summaries(blocks) if "SUMMARIES" in blocks else blocks["MESSAGES"]
 
 
 def _question(prompt: str) -> str:

@@ -39,3 +39,9 @@ def messages(blocks: Blocks) -> list[Record]:
             }
         )
     return found
+
+
+def summaries(blocks: Blocks) -> list[Record]:
+    """Of a profile's prompt: each with ``n``, ``day``, ``tone``, ``text`` and ``decisions``."""
+    names = ("n", "day", "tone", "text", "decisions")
+    return [dict(zip(names, (*line, []), strict=False)) for line in blocks["SUMMARIES"]]

@@ -26,6 +26,8 @@ BARE_ROOTS = 2
 DAYS_KNOWN = 365
 CLAIMS = ("finished", "received", "thanks", "yes", "not_yet", "later", "cancelled", "postponed", "all")
 
+AFFIRMED_CLAIMS = frozenset({"finished", "received"})
+
 
 @dataclass(frozen=True)
 class Heard:
@@ -60,7 +62,17 @@ class Heard:
 
 def claims(text: str) -> frozenset[str]:
     """What a text says of a promise, whichever: finished, received, not yet …"""
-    return frozenset(name for name in CLAIMS if in_any("offline", "closing", name).search(text))
+    affirmed = _affirmed(text)
+    return frozenset(
+        name
+        for name in CLAIMS
+        if in_any("offline", "closing", name).search(affirmed if name in AFFIRMED_CLAIMS else text)
+    )
+
+
+def _affirmed(text: str) -> str:
+    """A text without what it denies: "not sent" is not "sent"."""
+    return in_any("offline", "closing", "negated").sub(" ", text)
 
 
 def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
@@ -78,7 +90,7 @@ def heard(reading: Reading, names: frozenset[str]) -> tuple[Heard, ...]:
                 line=line,
                 matter=_matter(line, names),
                 says=claims(text),
-                done=deeds_done(text),
+                done=deeds_done(_affirmed(text)),
                 is_question=bool(line.sentences) and len(statements) < len(line.sentences),
                 only_asks=bool(line.sentences) and not statements,
                 asks_if_done=any(asked.search(one.text) for one in line.sentences if is_question(one.text)),

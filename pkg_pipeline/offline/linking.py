@@ -20,7 +20,7 @@ from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of
 
 SURE = 0.85
 """From here on a promise counts as kept; below, down to ``PERHAPS``, as perhaps kept."""
-PERHAPS = 0.5
+PERHAPS = 0.6
 ALSO_FIT = 0.5
 """A message closes a second item only if it speaks of that one in its own words, or of all of them."""
 DECIMALS = 4

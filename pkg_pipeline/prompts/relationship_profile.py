@@ -9,43 +9,49 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from pkg_pipeline.memory.profile.gate import CandidateMilestone, CandidateProfile
-from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput
+from pkg_pipeline.memory.profile.gate import CandidateDoubt, CandidateMilestone, CandidateProfile
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput
+from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
-from pkg_pipeline.prompts.conversation import person_line
 
-VERSION = "relationship_profile/1"
+VERSION = "relationship_profile/2"
 """Part of the input hash and code version: a change makes profiles stale (B5)."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised with every change of the answer's form (B5)."""
 
 MAX_OUTPUT_TOKENS = 2000
 """For 150 words of summary, a timeline and ten milestones."""
 
 MOST_LISTED = 60
-"""Most key decisions and open items in the prompt, each, newest first."""
+"""Most key decisions in the prompt, the newest."""
 
 
 class AnswerMilestone(Strict):
-    date: str = Field(description="ISO day of one of the cited summaries")
-    title: str = Field(min_length=1, max_length=300, description="at most 15 words")
+    date: str
+    title: str = Field(min_length=1, max_length=300)
     importance: Literal["high", "medium"]
-    summary_numbers: list[int] = Field(min_length=1, description="numbers of the summaries it rests on")
+    summary_numbers: list[int] = Field(min_length=1)
+
+
+class AnswerDoubt(Strict):
+    id: str
+    why: str
 
 
 class Answer(Strict):
     """What a model has to answer. Conversations are cited by the number of their summary in the prompt."""
 
     relationship_type: Literal["client", "partner", "colleague", "friend", "acquaintance", "vendor", "other"]
-    summary: str = Field(min_length=1, description="2-4 sentences, at most 150 words")
-    timeline: str = Field(min_length=1, description="1-6 short sentences, oldest phase first")
+    summary: str = Field(min_length=1)
+    timeline: str = Field(min_length=1)
     milestones: list[AnswerMilestone]
+    doubts: list[AnswerDoubt] = Field(default_factory=list[AnswerDoubt])
 
 
-schema, parse = Answer.model_json_schema, Answer.read
+schema, parse = Answer.form, Answer.read
 
 
 def template_digest() -> str:
@@ -63,16 +69,15 @@ def render(source: ProfileInput, *, strict: bool = False, problem: str | None = 
 
     parts = [
         words["opening"].format(week=source.week.isoformat(), timezone=source.timezone),
-        *block("people", map(person_line, people)),
-        *block("counted", _counted_lines(source.aggregate, ZoneInfo(source.timezone))),
-        *(block("facts", (fencing.encode({"fact": fact}) for fact in source.facts)) if source.facts else []),
+        *block("people", map(_person_line, people)),
+        *block("counted", _counted_lines(source, ZoneInfo(source.timezone))),
         *block("summaries", map(_summary_line, source.summaries)),
         *([words["omitted"].format(count=omitted)] if omitted else []),
         words["closing"],
         *([insisting(words, Answer, problem)] if strict else []),
     ]
     system = f"{words['rules']}\n{words['with_me' if source.self_person is not None else 'without_me']}"
-    return RenderedPrompt(system, "\n\n".join(parts))
+    return RenderedPrompt(system, "\n".join(parts))
 
 
 def to_candidate(answer: Answer) -> CandidateProfile:
@@ -81,10 +86,13 @@ def to_candidate(answer: Answer) -> CandidateProfile:
         summary=answer.summary,
         timeline=answer.timeline,
         milestones=tuple(candidate(CandidateMilestone, item) for item in answer.milestones),
+        doubts=tuple(CandidateDoubt(doubt.id, doubt.why) for doubt in answer.doubts),
     )
 
 
-def _counted_lines(counted: ProfileAggregate, zone: ZoneInfo) -> list[str]:
+def _counted_lines(source: ProfileInput, zone: ZoneInfo) -> list[str]:
+    counted = source.aggregate
+
     def day(moment: datetime | None) -> str | None:
         return None if moment is None else moment.astimezone(zone).date().isoformat()
 
@@ -100,33 +108,24 @@ def _counted_lines(counted: ProfileAggregate, zone: ZoneInfo) -> list[str]:
         "mean_gap_days": None if gap is None else round(gap, 1),
     }
     decisions = sorted(counted.key_decisions, key=lambda made: (made.decided_on, str(made.id)))[-MOST_LISTED:]
-    items = sorted(counted.open_action_items, key=lambda item: (item.since, str(item.id)))[-MOST_LISTED:]
-    records: list[dict[str, Any]] = [totals]
+    records: list[Any] = [totals]
+    records += [["topic", topic.name, topic.mentions, day(topic.last_at)] for topic in counted.top_topics]
+    records += [["decision", made.decided_on.isoformat(), made.description] for made in decisions]
     records += [
-        {"topic": topic.name, "conversations": topic.mentions, "last": day(topic.last_at)}
-        for topic in counted.top_topics
+        [ref, item.owner, item.since.isoformat(), item.due_date and item.due_date.isoformat(), item.description]
+        for ref, item in source.open_items.items()
     ]
-    records += [{"key_decision": made.description, "day": made.decided_on.isoformat()} for made in decisions]
-    records += [
-        {
-            "open_item": item.description,
-            "owner": item.owner,
-            "since": item.since.isoformat(),
-            "due": None if item.due_date is None else item.due_date.isoformat(),
-        }
-        for item in items
-    ]
-    return [fencing.encode(record) for record in records]
+    records += [["fact", fact] for fact in source.facts]
+    return list(map(fencing.encode, records))
+
+
+def _person_line(person: Person) -> str:
+    more = {"me": True} if person.is_self else {}
+    return fencing.encode(
+        {"name": person.name, **more, **({"from": person.organization} if person.organization else {})}
+    )
 
 
 def _summary_line(summary: DatedSummary) -> str:
-    record = fencing.encode(
-        {
-            "n": summary.number,
-            "day": summary.day.isoformat(),
-            "text": summary.text,
-            "tone": summary.tone,
-            "decisions": list(summary.decisions),
-        }
-    )
-    return f"[{summary.number}] {record}"
+    decisions = [list(summary.decisions)] if summary.decisions else []
+    return fencing.encode([summary.number, summary.day.isoformat(), summary.tone, summary.text, *decisions])

@@ -6,12 +6,12 @@ import pytest
 
 from pkg_pipeline.offline.linking import PERHAPS, SURE, weights
 from training.closing import Made, Score, make, score
-from training.worlds import World, load
+from training.worlds import World, load, of_talks
 
 
 @pytest.fixture(scope="module")
 def worlds() -> list[World]:
-    return load()
+    return [*load(), *of_talks()]
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +20,11 @@ def made(worlds: list[World]) -> Made:
 
 
 def test_the_weights_of_the_package_are_those_of_the_worlds(made: Made) -> None:
+    """After a change of the labelled chats or of the features: ``make train``."""
     assert weights() == pytest.approx(made.weights, abs=0.02)
 
 
-@pytest.mark.parametrize(("least", "precision", "recall"), [(SURE, 0.92, 0.57), (PERHAPS, 0.85, 0.76)])
+@pytest.mark.parametrize(("least", "precision", "recall"), [(SURE, 0.9, 0.55), (PERHAPS, 0.82, 0.78)])
 def test_promises_of_worlds_left_out_are_closed_rightly(
     made: Made, worlds: list[World], least: float, precision: float, recall: float
 ) -> None:
@@ -34,7 +35,8 @@ def test_promises_of_worlds_left_out_are_closed_rightly(
     assert total.recall >= recall, str(total)
 
 
-def test_every_world_has_what_a_careful_reader_would_miss(worlds: list[World]) -> None:
+def test_every_world_has_what_a_careful_reader_would_miss() -> None:
+    worlds = load()
     languages = [world.language for world in worlds]
     assert min(languages.count(language) for language in ("en", "ru", "zh")) >= 4
     for world in worlds:

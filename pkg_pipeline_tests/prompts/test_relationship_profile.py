@@ -19,10 +19,14 @@ from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load
 
 GOLDEN = Path(__file__).parent / "golden"
-WORDS = {"relationship_profile/1": "50396e6fbabb24e60d3c101c01a5edf8f82a30913e85eebfed0f1f1d76627fcc"}
+WORDS = {
+    "relationship_profile/2": "0c4547ec8602c963cc2b611dbe8575af570c5cd1dc66d07dc4a362b4fa68f2ec",
+    "relationship_profile/1": "50396e6fbabb24e60d3c101c01a5edf8f82a30913e85eebfed0f1f1d76627fcc",
+}
 """The hash of every version's words. New words need a new VERSION and a new row; an old row never changes."""
 
 SCHEMAS = {
+    ("relationship_profile/2", 2): "0ce763d8f7d570a6a681c2d6230a0c75546ad7d7adeb79efd7d226067415ee6a",
     ("interaction_summary/1", 1): "41368810ee457d969420b3dba881276d94021c5ad69b73a4fd5b56b694eaf00b",
     ("relationship_profile/1", 1): "0c8b6ebfd254fc3fe34f4c416012e52d82ae19648cdb70c7757a936d7bc55251",
 }
@@ -76,9 +80,9 @@ def test_the_rules_are_ours_and_every_word_of_theirs_is_fenced(language: str) ->
     source = SOURCES[language]
     rendered = prompt.render(source)
     blocks = fencing.read(rendered.user)
-    assert [record["text"] for record in blocks["SUMMARIES"]] == [summary.text for summary in source.summaries]
-    assert [record["fact"] for record in blocks["FACTS"]] == list(source.facts)
-    assert [record["is_me"] for record in blocks["PEOPLE"]] == [False, True]
+    assert [line[3] for line in blocks["SUMMARIES"]] == [summary.text for summary in source.summaries]
+    assert [line[1] for line in blocks["COUNTED"][1:] if line[0] == "fact"] == list(source.facts)
+    assert [record.get("me", False) for record in blocks["PEOPLE"]] == [False, True]
     outside = _outside_the_fences(rendered.user)
     for text in (source.entity.name, *(summary.text for summary in source.summaries), *source.facts):
         assert text not in rendered.system
@@ -120,9 +124,10 @@ def test_what_is_counted_goes_in_and_never_comes_back() -> None:
         "frequency": "quarterly",
         "mean_gap_days": 58.7,
     }
-    assert {"key_decision": "Menu boards for 1,400 euros", "day": "2025-01-14"} in counted
-    assert any(record.get("open_item", "").startswith("Send Marta") for record in counted)
-    assert set(prompt.Answer.model_fields) == {"relationship_type", "summary", "timeline", "milestones"}
+    assert ["decision", "2025-01-14", "Menu boards for 1,400 euros"] in counted
+    [item] = [line for line in counted[1:] if line[0] == "a1"]
+    assert item[-1].startswith("Send Marta")
+    assert set(prompt.Answer.model_fields) == {"relationship_type", "summary", "timeline", "milestones", "doubts"}
 
 
 def test_the_newest_of_many_decisions_are_shown() -> None:
@@ -130,7 +135,7 @@ def test_the_newest_of_many_decisions_are_shown() -> None:
     many = tuple(replace(one, description=f"decision {number}") for number in range(200))
     source = replace(ENGLISH, aggregate=replace(ENGLISH.aggregate, key_decisions=many))
     counted = fencing.read(prompt.render(source).user)["COUNTED"]
-    assert sum("key_decision" in record for record in counted) == prompt.MOST_LISTED
+    assert sum(line[0] == "decision" for line in counted[1:]) == prompt.MOST_LISTED
 
 
 def test_what_did_not_fit_is_said() -> None:
@@ -176,7 +181,10 @@ def test_anything_but_the_schema_is_a_failure_with_a_named_place(text: str, prob
 def test_a_true_answer_becomes_a_candidate() -> None:
     item = {"date": "2025-01-14", "title": "First order", "importance": "high", "summary_numbers": [1, 2]}
     jsonschema.validate({**ANSWER, "milestones": [item]}, prompt.schema())
-    candidate = prompt.to_candidate(prompt.parse(json.dumps({**ANSWER, "milestones": [item]})))
+    doubt = {"id": "a1", "why": "paid in May"}
+    jsonschema.validate({**ANSWER, "doubts": [doubt]}, prompt.schema())
+    candidate = prompt.to_candidate(prompt.parse(json.dumps({**ANSWER, "milestones": [item], "doubts": [doubt]})))
+    assert [(one.ref, one.why) for one in candidate.doubts] == [("a1", "paid in May")]
     assert (candidate.relationship_type, candidate.summary) == ("client", "They trade.")
     assert candidate.milestones[0].numbers == (1, 2)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Final, Literal, get_args
 from uuid import UUID
@@ -36,6 +36,8 @@ MAX_TITLE_WORDS: Final = 25
 """The prompt asks for 15."""
 MAX_MILESTONES: Final = 10
 MIN_WORDS: Final = 3
+DOUBTED_SHARE: Final = 0.6
+"""Of a doubted item's words: a sentence with as many tells of it."""
 
 _TYPES: Final = frozenset(get_args(RelationshipType))
 _ISO = r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})"
@@ -61,6 +63,14 @@ class CandidateMilestone:
 
 
 @dataclass(frozen=True, slots=True)
+class CandidateDoubt:
+    """An open item that the answer holds for settled or stale; ``ref`` as in ``ProfileInput.open_items``."""
+
+    ref: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class CandidateProfile:
     """An answer about a relationship, not yet validated."""
 
@@ -68,6 +78,7 @@ class CandidateProfile:
     summary: str
     timeline: str
     milestones: tuple[CandidateMilestone, ...] = ()
+    doubts: tuple[CandidateDoubt, ...] = ()
 
 
 ProfileGateResult = Gated[ProfileContent]
@@ -83,9 +94,13 @@ class _Known:
 
 
 def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileGateResult:
-    """The publishable part of an answer about ``source``, or the reason for its quarantine."""
+    """The publishable part of an answer about ``source``, or the reason for its quarantine.
+
+    What it doubts is left out of its text; the items themselves stay as they are.
+    """
     prepared = _prepared(source)
     log = DropLog()
+    candidate = replace(candidate, summary=_undoubted(candidate, source, log))
     reason = _whole_reason(candidate, prepared)
     if reason is not None:
         return ProfileGateResult(None, (), reason)
@@ -117,6 +132,27 @@ def publishable(source: ProfileInput) -> Publishable:
         return _words(text, prepared) is None
 
     return Publishable(part=lambda text: whole(text) or whole(f"{subject}{text}"), whole=whole)
+
+
+def _undoubted(candidate: CandidateProfile, source: ProfileInput, log: DropLog) -> str:
+    """The summary without sentences that tell of a doubted item; whole if none would be left."""
+    doubted: list[frozenset[str]] = []
+    for index, doubt in enumerate(candidate.doubts):
+        item = source.open_items.get(doubt.ref)
+        if item is None:
+            log.note(f"doubts[{index}]", "names no open item")
+        else:
+            doubted.append(content(item.description))
+    kept: list[str] = []
+    for index, sentence in enumerate(told := sentences(candidate.summary)):
+        words = content(sentence)
+        if any(item and len(item & words) >= DOUBTED_SHARE * len(item) for item in doubted):
+            log.note(f"summary[{index}]", "tells of an item that the answer doubts")
+        else:
+            kept.append(sentence)
+    if not kept or len(kept) == len(told):
+        return candidate.summary
+    return ("" if source.language == "zh" else " ").join(kept)
 
 
 def _type(answered: str) -> RelationshipType | None:

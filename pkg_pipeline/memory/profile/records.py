@@ -84,8 +84,8 @@ class DatedSummary:
 
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
-    """One person in one week. ``summaries``: those that fit the prompt, oldest first; ``omitted_summaries``: how many
-    do not. ``facts``: confirmed ones, "type: value".
+    """One person in one week. ``summaries``: oldest first, older ones shortened; ``omitted_summaries``: how many are
+    not there. ``facts``: confirmed ones, "type: value".
     """
 
     profile_id: UUID
@@ -99,6 +99,12 @@ class ProfileInput:
     language: Language
     timezone: str
     input_hash: str
+
+    @property
+    def open_items(self) -> dict[str, OpenItem]:
+        """By the short id in the prompt: a1 …, oldest first."""
+        items = sorted(self.aggregate.open_action_items, key=lambda item: (item.since, str(item.id)))
+        return {f"a{number}": item for number, item in enumerate(items, 1)}
 
 
 @dataclass(frozen=True, slots=True)

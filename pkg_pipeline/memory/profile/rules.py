@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile.records import Frequency, ProfileAggregate, ProfileInput
 from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.text.normalise import sentences
 
 DAY_SECONDS = 86_400
 
@@ -23,13 +23,16 @@ MEANINGFUL_MESSAGES = 3
 """P22: messages of each side that make a contact meaningful without decisions or open items."""
 
 SUMMARY_TOKENS = 4_000
-"""Tokens of summaries in a prompt, about fifty."""
+"""Tokens of summaries in a prompt."""
 
 NEWEST_SHARE = 0.5
-"""Share of these tokens for the newest summaries; the rest is for older ones with decisions."""
+"""Share of these tokens for whole summaries, newest first; older ones are shortened to the rest."""
 
-LINE_TOKENS = 30
-"""Tokens of number, day and tone beside a summary."""
+FEWEST_TOKENS = 12
+"""A shortened summary has as many at least."""
+
+MOST_SUMMARIES = 300
+"""In a prompt, newest first."""
 
 ITEMS_IN_PROMPT = 60
 """Most decisions, open items and facts in a prompt, of each, newest first."""
@@ -108,36 +111,37 @@ def language_of(spoken: Sequence[tuple[Language, int]]) -> Language:
     return ordered[0] if ordered else "en"
 
 
-@dataclass(frozen=True, slots=True)
-class SummarySize:
-    """One summary's size in a prompt, before its text is loaded."""
-
-    summary_id: UUID
-    tokens: int
-    has_decisions: bool
-
-
-def fitting(newest_first: Sequence[SummarySize], *, budget_tokens: int = SUMMARY_TOKENS) -> tuple[UUID, ...]:
-    """The summaries that fit a prompt, newest first, never empty: the newest for half the budget, older ones with
-    decisions for the rest, then the newest of the others.
+def shares(newest_first: Sequence[int], *, budget_tokens: int = SUMMARY_TOKENS) -> tuple[int, ...]:
+    """How many of its tokens each summary may have: the newest all for half the budget, then all alike for the rest,
+    what a short one leaves going to longer ones; never under ``FEWEST_TOKENS``.
     """
-    if not newest_first:
-        return ()
-    chosen = {newest_first[0].summary_id}
-    left = budget_tokens - newest_first[0].tokens - LINE_TOKENS
-    kept_back = int(budget_tokens * (1 - NEWEST_SHARE))
-    for floor, only_decisions in ((kept_back, False), (0, True), (0, False)):
-        for one in newest_first:
-            size = one.tokens + LINE_TOKENS
-            if one.summary_id in chosen or (only_decisions and not one.has_decisions):
-                continue
-            if left - size < floor:
-                if floor:
-                    break  # newest without gaps; later rounds may skip
-                continue
-            chosen.add(one.summary_id)
-            left -= size
-    return tuple(one.summary_id for one in newest_first if one.summary_id in chosen)
+    whole, left = 0, budget_tokens
+    while whole < len(newest_first) and newest_first[whole] <= left - budget_tokens * (1 - NEWEST_SHARE):
+        left -= newest_first[whole]
+        whole += 1
+    older = newest_first[whole:]
+    given: dict[int, int] = {}
+    for done, place in enumerate(sorted(range(len(older)), key=lambda place: older[place])):
+        given[place] = min(older[place], max(FEWEST_TOKENS, left // (len(older) - done)))
+        left = max(0, left - given[place])
+    return (*newest_first[:whole], *(given[place] for place in range(len(older))))
+
+
+def cut(text: str, tokens: int, share: int) -> str:
+    """``text`` of ``tokens`` at the length of ``share`` of them: whole sentences, or the first one's beginning."""
+    if share >= tokens:
+        return text
+    most = max(1, len(text) * share // tokens)
+    kept = ""
+    for sentence in sentences(text):
+        longer = text[: text.index(sentence, len(kept)) + len(sentence)]
+        if len(longer) > most:
+            break
+        kept = longer
+    if kept:
+        return kept
+    start = text[:most]
+    return (start.rsplit(" ", 1)[0] if " " in start else start) + "…"
 
 
 def halved(source: ProfileInput) -> ProfileInput | None:

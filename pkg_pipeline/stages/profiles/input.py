@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile import rules as rules
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput, Topic
-from pkg_pipeline.memory.profile.rules import SummarySize, Week
+from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.profile.topics import merge_topics
 from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.stages.profiles import aggregation
@@ -47,8 +47,8 @@ def prepare(
     material = reads.material(entity.entity_id, week)
     if material is None:
         return None
-    chosen = rules.fitting(_sizes(material))
-    return prepared_from(material, reads.texts(chosen), entity=entity, profile_id=profile_id, chosen=chosen, zone=zone)
+    newest = tuple(material.covered["summary_id"][: rules.MOST_SUMMARIES])
+    return prepared_from(material, reads.texts(newest), entity=entity, profile_id=profile_id, zone=zone)
 
 
 def prepared_from(
@@ -57,11 +57,10 @@ def prepared_from(
     *,
     entity: Person,
     profile_id: UUID,
-    chosen: tuple[UUID, ...],
     zone: ZoneInfo,
 ) -> Prepared:
     topics = _topics(material, entity)
-    dated, covered = _dated(material, texts, chosen), material.covered
+    dated, covered = _dated(material, texts), material.covered
     source = ProfileInput(
         profile_id=profile_id,
         entity=entity,
@@ -85,37 +84,32 @@ def prepared_from(
     )
 
 
-def _sizes(material: Material) -> list[SummarySize]:
-    decided = {decision.interaction_id for decision in material.decisions}
-    covered = material.covered
-    rows = zip(covered["summary_id"], covered["tokens"], covered["interaction_id"].isin(decided), strict=True)
-    return [SummarySize(*row) for row in rows]
-
-
 def _topics(material: Material, entity: Person) -> tuple[Topic, ...]:
     people = [person.name for person in (entity, material.self_person) if person is not None]
     return merge_topics(aggregation.mentions(material.covered), besides=people)
 
 
-def _dated(
-    material: Material, texts: Mapping[UUID, tuple[str, str | None]], chosen: tuple[UUID, ...]
-) -> tuple[DatedSummary, ...]:
-    """Oldest first, numbered from 1; erased ones left out."""
+def _dated(material: Material, texts: Mapping[UUID, tuple[str, str | None]]) -> tuple[DatedSummary, ...]:
+    """Oldest first, numbered from 1, older ones shortened; erased ones left out."""
     decided: dict[UUID, list[str]] = {}
     for decision in material.decisions:
         decided.setdefault(decision.interaction_id, []).append(decision.description)
-    wanted = material.covered["summary_id"].isin(set(chosen) & texts.keys())
-    found: list[Any] = list(material.covered[wanted][::-1].itertuples())
+    newest_first: list[Any] = list(material.covered[material.covered["summary_id"].isin(texts.keys())].itertuples())
+    shares = rules.shares([int(one.tokens) for one in newest_first])
+    told = [
+        rules.cut(texts[one.summary_id][0], int(one.tokens), most)
+        for one, most in zip(newest_first, shares, strict=True)
+    ]
     return tuple(
         DatedSummary(
             number=number,
             interaction_id=one.interaction_id,
             day=one.day,
-            text=texts[one.summary_id][0],
+            text=text,
             tone=texts[one.summary_id][1],
             decisions=tuple(decided.get(one.interaction_id, ())),
         )
-        for number, one in enumerate(found, 1)
+        for number, (one, text) in enumerate(zip(newest_first[::-1], told[::-1], strict=True), 1)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from uuid import UUID, uuid5
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -151,46 +151,44 @@ def test_the_language_is_that_of_most_messages() -> None:
 # ── what a prompt holds ───────────────────────────────────────────────────────────────────────
 
 
-def sizes(*tokens: int, decided: frozenset[int] = frozenset()) -> list[rules.SummarySize]:
-    return [
-        rules.SummarySize(uuid5(SPACE, str(place)), size - rules.LINE_TOKENS, place in decided)
-        for place, size in enumerate(tokens)
-    ]
+@pytest.mark.parametrize(
+    ("tokens", "budget", "given"),
+    [
+        ([], 400, ()),
+        ([100, 100], 400, (100, 100)),
+        ([100] * 6, 400, (100, 100, 50, 50, 50, 50)),  # half for whole ones, the rest alike
+        ([100, 100, 20, 100, 100], 400, (100, 100, 20, 90, 90)),  # what a short one leaves goes to longer ones
+        ([900, 100], 400, (300, 100)),  # the newest is shortened too where it alone is over half
+        ([100] * 40, 400, (100, 100, *[rules.FEWEST_TOKENS] * 38)),  # none is dropped
+    ],
+)
+def test_older_summaries_are_shortened_and_none_is_dropped(
+    tokens: list[int], budget: int, given: tuple[int, ...]
+) -> None:
+    assert rules.shares(tokens, budget_tokens=budget) == given
+
+
+@given(tokens=st.lists(st.integers(1, 500), max_size=60), budget=st.integers(0, 3000))
+def test_no_summary_has_more_than_its_own_and_all_stay_in_the_budget(tokens: list[int], budget: int) -> None:
+    found = rules.shares(tokens, budget_tokens=budget)
+    assert len(found) == len(tokens)
+    assert all(0 < share <= size for share, size in zip(found, tokens, strict=True))
+    assert sum(found) <= budget + rules.FEWEST_TOKENS * len(tokens)
 
 
 @pytest.mark.parametrize(
-    ("tokens", "decided", "budget", "places"),
+    ("text", "share", "told"),
     [
-        ([], set(), 400, []),
-        ([100, 100], set(), 400, [0, 1]),
-        ([100] * 4, set(), 400, [0, 1, 2, 3]),
-        ([100] * 6, set(), 400, [0, 1, 2, 3]),
-        ([100] * 6, {5}, 400, [0, 1, 2, 5]),  # half for the newest, then decisions, then the newest of the rest
-        ([100] * 6, {2, 3, 4, 5}, 400, [0, 1, 2, 3]),  # the newer decisions first
-        ([100] * 3 + [250] + [100], {3, 4}, 400, [0, 1, 2, 4]),  # one too large is passed over
-        ([900, 100], set(), 400, [0]),  # the newest always goes in
+        ("They met. They paid. They left.", 10, "They met. They paid. They left."),
+        ("They met. They paid. They left.", 7, "They met. They paid."),
+        ("They met. They paid. They left.", 4, "They met."),
+        ("They met. They paid. They left.", 2, "They…"),
+        ("他们见面了。他们付款了。", 6, "他们见面了。"),
+        ("一二三四五六七八九十", 3, "一二三…"),
     ],
 )
-def test_the_newest_go_in_and_older_ones_with_decisions(
-    tokens: list[int], decided: set[int], budget: int, places: list[int]
-) -> None:
-    found = rules.fitting(sizes(*tokens, decided=frozenset(decided)), budget_tokens=budget)
-    assert found == tuple(uuid5(SPACE, str(place)) for place in places)
-
-
-@given(
-    tokens=st.lists(st.integers(31, 500), min_size=1, max_size=40),
-    decided=st.frozensets(st.integers(0, 39)),
-    budget=st.integers(0, 3000),
-)
-def test_what_fits_stays_in_the_budget_in_order(tokens: list[int], decided: frozenset[int], budget: int) -> None:
-    given_sizes = sizes(*tokens, decided=decided)
-    found = rules.fitting(given_sizes, budget_tokens=budget)
-    ids = [one.summary_id for one in given_sizes]
-    assert found[0] == ids[0]
-    assert list(found) == [key for key in ids if key in set(found)]
-    taken = sum(size for size, key in zip(tokens, ids, strict=True) if key in found)
-    assert taken <= budget or found == (ids[0],)
+def test_a_summary_is_cut_at_its_sentences_or_words(text: str, share: int, told: str) -> None:
+    assert rules.cut(text, 10, share) == told
 
 
 AT = utc("2026-06-01T10:00")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pkg_pipeline.memory.profile.gate import (
     MAX_MILESTONES,
+    CandidateDoubt,
     CandidateMilestone,
     CandidateProfile,
     check_profile,
@@ -206,3 +207,18 @@ def test_whatever_is_answered_milestones_rest_on_given_conversations(
         for made in result.content.milestones:
             assert made.day in {days[one] for one in made.interaction_ids}
             assert made.title
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_doubted_item_is_left_out_of_the_summary_and_nowhere_else(language: str) -> None:
+    source, candidate = SOURCES[language], GOOD[language]
+    ref, item = next(iter(source.open_items.items()))
+    space = "" if language == "zh" else " "
+    end = "。" if language == "zh" else "."
+    told = replace(candidate, summary=f"{candidate.summary}{space}{item.description.rstrip('.。')}{end}")
+    for doubts, left_out in (((), False), ((CandidateDoubt(ref, "paid"), CandidateDoubt("a77", "gone")), True)):
+        result = check_profile(replace(told, doubts=doubts), source)
+        assert result.content is not None
+        assert (item.description.rstrip(".。") not in result.content.summary) == left_out
+        assert any("no open item" in one.reason for one in result.dropped) == left_out
+        assert result.content.timeline == candidate.timeline
