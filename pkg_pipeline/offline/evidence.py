@@ -117,12 +117,12 @@ def _answer(reading: Reading, line: Line) -> Line | None:
 
 def fit(item: Open, said: Heard, weights: Weights) -> float:
     """How much a message is about an item, from its own words and, less, from those shortly before; 0 to about 1.5."""
-    own = _own_fit(item, said, weights)
-    near = max((_own_fit(item, one, weights) * _carry(said, one) for one in said.before), default=0.0)
+    own = own_fit(item, said, weights)
+    near = max((own_fit(item, one, weights) * _carry(said, one) for one in said.before), default=0.0)
     return max(own, near)
 
 
-def _own_fit(item: Open, said: Heard, weights: Weights) -> float:
+def own_fit(item: Open, said: Heard, weights: Weights) -> float:
     words = weights.shared(said.matter.roots, item.matter.roots)
     titles = 0.5 * bool(said.matter.latin & item.matter.latin)
     return min(1.5, words + titles + 0.25 * bool(said.matter.sums & item.matter.sums))
@@ -131,7 +131,7 @@ def _own_fit(item: Open, said: Heard, weights: Weights) -> float:
 def _carry(said: Heard, earlier: Heard) -> float:
     """A question is answered, an own sentence goes on; the further, the less."""
     same = earlier.line.speaker.entity_id == said.line.speaker.entity_id
-    strength = 0.9 if earlier.is_question and not same else 0.7 if same else 0.5
+    strength = 0.9 if earlier.is_question and not same else 0.7
     return strength * 0.85 ** (said.line.index - earlier.line.index - 1)
 
 
@@ -139,7 +139,7 @@ def features(item: Open, said: Heard, weights: Weights, *, best_other: float, ri
     """The features of a pair. ``best_other``: the best fit of the message to another open item; ``rivals``: how many
     open items have the same owner.
     """
-    own = _own_fit(item, said, weights)
+    own = own_fit(item, said, weights)
     whole = fit(item, said, weights)
     speaker = said.line.speaker
     by_owner = item.owner is not None and item.owner == speaker.entity_id
@@ -149,7 +149,7 @@ def features(item: Open, said: Heard, weights: Weights, *, best_other: float, ri
     got = bool({"received", "thanks"} & said.says)
     fits_file = said.has_file and bool(item.matter.files & said.matter.files)
     asked = next((one for one in said.before if one.asks_if_done and one.line.speaker != speaker), None)
-    answers = asked is not None and _own_fit(item, asked, weights) >= 0.25
+    answers = asked is not None and own_fit(item, asked, weights) >= 0.25
     holds_off = bool({"not_yet", "later", "postponed"} & said.says)
     days = max(0.0, (said.line.message.sent_at - item.said_at).total_seconds() / 86_400)
     late = 0 if item.due is None else (said.line.day - item.due).days

@@ -16,7 +16,7 @@ from pkg_pipeline.offline.evidence import Heard, features, fit, heard, others_be
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import replaced, same_tasks
-from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of
+from pkg_pipeline.offline.settling import cancelled_by, promised_anew, put_off, quote_of
 
 SURE = 0.85
 """From here on a promise counts as kept; below, down to ``PERHAPS``, as perhaps kept."""
@@ -125,9 +125,10 @@ def link(
     items = [_shown(reading, item, names) for item in tasks] + [_found(reading, one, names) for one in found]
     since = [-1] * len(tasks) + [max(one.lines[:1] or (one.sentence.line,)) for one in found]
     talk = heard(reading, names)
-    repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
     kept = closings(items, since, talk)
     scale = Weights(item.matter for item in items)
+    repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
+    repeated |= _put_off_again(items[: len(tasks)], talk, scale, found, repeated)
     changes: list[CandidateChange] = []
     for index, shown_item in enumerate(tasks):
         of_it = [found[i] for i, at in repeated.items() if at == index]
@@ -147,6 +148,19 @@ def link(
         ends={i: end for i in range(len(found)) if (end := _end(kept.get(len(tasks) + i))) is not None},
         again=again,
     )
+
+
+def _put_off_again(
+    tasks: Sequence[Open], talk: Sequence[Heard], scale: Weights, found: Sequence[FoundAction], known: Mapping[int, int]
+) -> dict[int, int]:
+    """New tasks that are only the words by which an open one is put off, by index the open one's."""
+    again: dict[int, int] = {}
+    for said in talk:
+        of_line = [i for i, one in enumerate(found) if one.sentence.line == said.line.index and i not in known]
+        if len(of_line) == 1:
+            meant = [i for i in range(len(tasks)) if promised_anew(tasks, i, said, scale) is not None]
+            again.update({of_line[0]: meant[0]} if len(meant) == 1 else {})
+    return again
 
 
 def _closed(ref: str, kept: Kept | None, least: float) -> CandidateChange | None:

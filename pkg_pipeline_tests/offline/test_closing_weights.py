@@ -6,6 +6,7 @@ import pytest
 
 from pkg_pipeline.offline.linking import PERHAPS, SURE, weights
 from training.closing import Made, Score, make, score
+from training.links import Links, judge
 from training.worlds import World, load, of_talks
 
 
@@ -17,6 +18,11 @@ def worlds() -> list[World]:
 @pytest.fixture(scope="module")
 def made(worlds: list[World]) -> Made:
     return make(worlds)
+
+
+@pytest.fixture(scope="module")
+def links() -> Links:
+    return judge(load())
 
 
 def test_the_weights_of_the_package_are_those_of_the_worlds(made: Made) -> None:
@@ -44,3 +50,21 @@ def test_every_world_has_what_a_careful_reader_would_miss() -> None:
         named = [key for item in world.items for key in (*item.messages, *item.closed_by, *item.cancelled_by)]
         assert set(named) <= ids, world.name
         assert any(len(talk.messages) <= 2 for talk in world.talks), world.name
+
+
+@pytest.mark.parametrize(
+    ("measure", "precision", "recall"),
+    [
+        ("cancelled", 0.9, 0.7),
+        ("renewed", 0.8, 0.5),
+        ("day", 0.85, 0.85),
+        ("merged", 0.75, 0.4),
+        ("superseded", 0.75, 0.6),
+    ],
+)
+def test_what_is_renewed_given_up_repeated_and_superseded(
+    links: Links, measure: str, precision: float, recall: float
+) -> None:
+    one = links.scores[measure]
+    assert one.precision >= precision, "\n".join(links.wrong)
+    assert one.recall >= recall, "\n".join(links.wrong)
