@@ -41,6 +41,24 @@ LOGICAL_TABLES: dict[str, LiteralString] = {
     "summary_items": """
         SELECT item_id, entity_id, interaction_id, summary_id, kind, at, description, is_withheld, status, message_ids
         FROM summary_items""",
+    "interaction_readings": """
+        SELECT interaction_id, ended_at, input_hash, shown_hash, is_checked, prompt_version, model_version,
+               content::text, item_ids, quarantined::text
+        FROM interaction_readings""",
+    "items": """
+        SELECT id, kind, status, text, owner, owner_entity_id, owner_name, due_date, importance, probability,
+               proposed_by, agreed_by, superseded_by, decided_by, chat_id, interaction_id, quote, message_ids,
+               first_at, last_at, settled_at, is_withheld
+        FROM items""",
+    "item_people": """
+        SELECT item_id, entity_id, kind, importance, due_date, first_at, last_at, settled_at FROM item_people""",
+    "item_states": """
+        SELECT item_id, place, at, event, status, text, owner, due_date, probability, decided_by, superseded_by,
+               chat_id, interaction_id, quote, message_ids, is_withheld
+        FROM item_states""",
+    "item_verdicts": """
+        SELECT item_id, kind, chat_id, message_ids, item_text, action, status, text, owner, due_date, clear_due_date
+        FROM item_verdicts""",
 }
 DERIVED_TABLES: dict[str, LiteralString] = {
     "entity_facts": """

@@ -112,8 +112,8 @@ LlmTask = Literal[
 class LlmRequest:
     """One request to a model; ``schema`` is the answer's JSON schema.
 
-    ``payload`` is the data rendered in ``system`` and ``user``, read only by the offline summariser. ``subject`` and
-    ``billing`` are for the ledger; no model sees them.
+    ``payload`` is the data rendered in ``system`` and ``user``, read only by the offline summariser. ``subject``,
+    further ones that it is about (``also``) and ``billing`` are for the ledger; no model sees them.
     """
 
     task: LlmTask
@@ -125,6 +125,7 @@ class LlmRequest:
     payload: Any = field(repr=False)
     subject: Subject | None = None
     billing: Billing = field(default_factory=Billing)
+    also: tuple[Subject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,9 @@ class TalkReader:
         return retry_ladder(lambda problem: self._ask(source, problem), smaller=in_halves)
 
     def _ask(self, source: ReadingInput, problem: str | None) -> Answered:
-        subject = Subject("interaction", source.talks[0].interaction_id)
-        return READING.ask(source, subject=subject, asking=self._asking, tally=self._tally, problem=problem)
+        subject, *also = (Subject("interaction", talk.interaction_id) for talk in source.talks)
+        asking, tally = self._asking, self._tally
+        return READING.ask(source, subject=subject, also=tuple(also), asking=asking, tally=tally, problem=problem)
 
     def _windows(self, due: DueTalk, talk: SummaryInput) -> Iterator[SummaryInput]:
         """The talk whole if it fits, else window after window."""

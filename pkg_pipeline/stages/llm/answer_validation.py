@@ -74,8 +74,10 @@ class Question(Generic[Source, Content]):
     prompt: Prompt
     check: Callable[[str, Source], Checked[Content]]
 
-    def request(self, source: Source, *, subject: Subject, problem: str | None = None) -> LlmRequest:
-        """``problem``: what was wrong with the last answer, for the prompt."""
+    def request(
+        self, source: Source, *, subject: Subject, also: tuple[Subject, ...] = (), problem: str | None = None
+    ) -> LlmRequest:
+        """``problem``: what was wrong with the last answer, for the prompt; ``also``: what else it is about."""
         prompt = self.prompt
         rendered = prompt.render(source) if problem is None else prompt.render(source, strict=True, problem=problem)
         return LlmRequest(
@@ -87,13 +89,23 @@ class Question(Generic[Source, Content]):
             max_output_tokens=prompt.MAX_OUTPUT_TOKENS,
             payload=source,
             subject=subject,
+            also=also,
         )
 
     def ask(
-        self, source: Source, *, subject: Subject, asking: Asking, tally: Tally, problem: str | None = None
+        self,
+        source: Source,
+        *,
+        subject: Subject,
+        asking: Asking,
+        tally: Tally,
+        problem: str | None = None,
+        also: tuple[Subject, ...] = (),
     ) -> tuple[Content, tuple[Quarantined, ...]]:
         """The valid content and the quarantined rest. Raises one of ``NOTHING_PASSED``."""
-        text, request_hash = asking.answer(self.request(source, subject=subject, problem=problem), tally=tally)
+        text, request_hash = asking.answer(
+            self.request(source, subject=subject, also=also, problem=problem), tally=tally
+        )
         content, dropped, reason = self._checked(text, source)
         if content is None:
             asking.ledger.refuse(request_hash, reason=reason)

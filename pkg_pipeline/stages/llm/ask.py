@@ -109,6 +109,7 @@ class Asking:
                 request_id=reply.request_id,
                 # offline answers cost nothing to repeat; paid ones are kept (B8)
                 reply=text if self.llm.is_paid else None,
+                also=request.also,
             )
         )
         return text

@@ -23,7 +23,9 @@ UNANSWERED_REST_SECONDS = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One try of a call (B6), written in its own transaction before its result is used."""
+    """One try of a call (B6), written in its own transaction before its result is used. ``also``: what else it is
+    about.
+    """
 
     subject: Subject
     billing: Billing
@@ -38,6 +40,7 @@ class LedgerRow:
     request_id: str | None = None
     error: str | None = None
     reply: str | None = None
+    also: tuple[Subject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,21 @@ UNION SELECT f.entity_id FROM entity_facts f WHERE f.interaction_id = ANY(%(inte
 WITH subjects AS (
     SELECT 'interaction' AS kind, unnest(%(interactions)s::uuid[]) AS id
     UNION ALL SELECT 'session', %(chat)s
+    -- talks of other chats that were shown what was said here
+    UNION ALL SELECT 'interaction', r.interaction_id FROM interaction_readings r WHERE r.item_ids && %(items)s::uuid[]
     UNION ALL SELECT 'profile', r.id FROM entity_relationship_profiles r WHERE r.entity_id = ANY(%(people)s)
 ), gone AS (
     DELETE FROM llm_call_subjects c USING subjects s WHERE c.subject_kind = s.kind AND c.subject_id = s.id RETURNING c.call_id
 )
 UPDATE llm_calls l SET reply = NULL, error = NULL, outcome = CASE WHEN l.outcome = 'ok' THEN 'erased' ELSE l.outcome END
 FROM (SELECT DISTINCT call_id FROM gone) g WHERE l.id = g.call_id
+
+-- name: items
+-- Said here, or spoken of here.
+SELECT DISTINCT item_id FROM item_states WHERE chat_id = %(chat)s
+
+-- name: lock_items
+SELECT pg_advisory_xact_lock(hashtext('items'))
 
 -- name: delete_items
 DELETE FROM summary_items WHERE interaction_id = ANY(%(interactions)s)

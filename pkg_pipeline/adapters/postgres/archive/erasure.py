@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
+from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, refolded
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory import hashing
@@ -43,6 +44,7 @@ class PostgresErasure:
     def content(self, chat_id: UUID) -> Erased | None:
         """Delete messages and everything derived from them, in one transaction; None if there is no such chat."""
         with transaction(self._connections) as connection:
+            SQL.run(connection, "lock_items")
             chat = SQL.one(connection, "lock_chat", chat=chat_id)
             if chat is None:
                 return None
@@ -52,11 +54,14 @@ class PostgresErasure:
             ids = {hashing.interaction_id(key, one) for one in SQL.values(connection, "message_keys", **given)}
             given["interactions"] = sorted(ids.union(SQL.values(connection, "interactions", **given)))
             given["people"] = sorted(SQL.values(connection, "people", **given))
+            given["items"] = SQL.values(connection, "items", **given)
             summaries = SQL.run(connection, "delete_summaries", **given)
             facts = SQL.run(connection, "delete_facts", **given)
             interactions = SQL.value(connection, "count", **given)
             for step in _MADE:
                 SQL.run(connection, step, **given)
+            # readings went with the interactions: what other chats say of items stays
+            refolded(connection, given["items"], after=ALL_TALKS)
             messages = SQL.run(connection, "delete_messages", **given)
         return Erased(tuple(given["people"]), tuple(given["interactions"]), messages, interactions, summaries, facts)
 

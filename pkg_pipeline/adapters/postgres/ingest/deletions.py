@@ -107,6 +107,7 @@ def _change(
     connection.execute(query("deletions", "create_changed"), {"gone": gone, "back": back})
     connection.execute(query("deletions", "mark_missing"))
     counters.replace(connection, touched)
+    connection.execute(query("ingest", "lock_items"))
     connection.execute(query("ingest", "mark_changed"))
     connection.execute(query("deletions", "delete_missing"), {"now": now})
     dirty_changed(connection)

@@ -242,6 +242,10 @@ WHERE (m.is_missing AND m.is_blanked AND i.content_hash = m.content_hash) OR
      coalesce(p.metadata::text, '') COLLATE "C")
 ) c WHERE is_changed OR NOT %(is_live)s
 
+-- name: lock_items
+-- As whoever folds items does, where something is withheld from them.
+SELECT pg_advisory_xact_lock(hashtext('items')) FROM changed WHERE is_changed AND is_deleted LIMIT 1
+
 -- name: mark_changed
 -- Consequences of edits and deletions: the chat and its summary become dirty; what rests on a deleted message is withheld
 -- at once (P29), and facts that rest on one become candidates. Looked up in the whole chat, as messages move between

@@ -36,6 +36,7 @@ from pkg_pipeline.stages.ingest.records import (
 SQL = Statements("ingest")
 
 REPLACING = (
+    "lock_items",
     "mark_changed",
     "keep_replaced",
     "leave_archive",

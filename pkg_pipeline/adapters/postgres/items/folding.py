@@ -52,6 +52,7 @@ class Folded:
 class _Stored:
     item: Item
     chat_id: UUID
+    is_withheld: bool
 
 
 def refold(connection: Connection, ids: Collection[UUID]) -> Folded:
@@ -64,7 +65,9 @@ def refold(connection: Connection, ids: Collection[UUID]) -> Folded:
     now, chats = _resolved(connection, {*ids, *before})
     gone = before.keys() - now.keys()
     changed = {
-        item_id: item for item_id, item in now.items() if item_id not in before or before[item_id].item != _plain(item)
+        item_id: item
+        for item_id, item in now.items()
+        if (stored := before.get(item_id)) is None or stored.is_withheld or stored.item != _plain(item)
     }
     if gone:
         SQL.run(connection, "delete_items", ids=list(gone))
@@ -120,9 +123,9 @@ def _verdict(row: Any) -> Verdict:
     return Verdict(decision, row.kind, row.chat_id, row.message_ids, row.item_text)
 
 
-def _stored(*, chat_id: UUID, states: Sequence[Any] | None, **columns: Any) -> _Stored:
+def _stored(*, chat_id: UUID, is_withheld: bool, states: Sequence[Any] | None, **columns: Any) -> _Stored:
     history = tuple(record_of(ItemState, state) for state in states or ())
-    return _Stored(_plain(Item(states=history, **{name: columns[name] for name in OF_ITEM})), chat_id)
+    return _Stored(_plain(Item(states=history, **{name: columns[name] for name in OF_ITEM})), chat_id, is_withheld)
 
 
 def _plain(item: Item) -> Item:

@@ -21,7 +21,8 @@ ORDER BY v.decided_at, v.id
 -- name: standing
 -- The items as they are stored, and those that rest on the messages of their verdicts: such a verdict goes to one of them
 -- where its own item is gone.
-SELECT i.id, i.kind, i.interaction_id, i.owner_entity_id, i.owner_name, i.importance, i.proposed_by, i.agreed_by, i.chat_id, i.first_at,
+SELECT i.id, i.kind, i.interaction_id,
+       i.is_withheld OR EXISTS (SELECT FROM item_states s WHERE s.item_id = i.id AND s.is_withheld) AS is_withheld, i.owner_entity_id, i.owner_name, i.importance, i.proposed_by, i.agreed_by, i.chat_id, i.first_at,
        ARRAY(SELECT p.entity_id FROM item_people p WHERE p.item_id = i.id ORDER BY p.entity_id) AS person_ids,
        (SELECT jsonb_agg(jsonb_build_object(
            'event', s.event, 'at', s.at, 'status', s.status, 'text', s.text, 'owner', s.owner, 'due_date', s.due_date,

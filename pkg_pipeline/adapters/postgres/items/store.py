@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,9 @@ from pkg_pipeline.stages.items.stores import MEMORY, Due, DueTalk, Pass, Pending
 from pkg_pipeline.stages.llm.stores import Failure
 
 SQL, ITEMS, SUMMARIES = Statements("readings"), Statements("items"), Statements("summaries")
+
+
+ALL_TALKS: TalkKey = (datetime.min.replace(tzinfo=UTC), MEMORY)
 
 
 class PassLost(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psycopg_pool import ConnectionPool
 
-from pkg_pipeline.adapters.postgres.statements import Statements, fields_of
+from pkg_pipeline.adapters.postgres.statements import Statements, columns_of, fields_of
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.stages.llm.stores import LedgerRow
 
@@ -24,4 +24,5 @@ class PostgresLedgerStore:
 
     def record(self, row: LedgerRow) -> None:
         given = {**fields_of(row), **fields_of(row.billing), **fields_of(row.usage)}
-        SQL.run(self._connections, "record", **given, subject_kind=row.subject.kind, subject_id=row.subject.id)
+        subjects = columns_of((row.subject, *row.also), "kind", "id")
+        SQL.run(self._connections, "record", **given, **subjects)

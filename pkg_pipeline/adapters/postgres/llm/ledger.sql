@@ -17,4 +17,4 @@ WITH call AS (
     RETURNING id
 )
 INSERT INTO llm_call_subjects (call_id, subject_kind, subject_id)
-SELECT id, %(subject_kind)s, %(subject_id)s FROM call
+SELECT call.id, g.kind, g.id FROM call CROSS JOIN unnest(%(kind)s::text[], %(id)s::uuid[]) AS g (kind, id)
