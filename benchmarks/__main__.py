@@ -31,6 +31,7 @@ QUICK: dict[str, list[str]] = {
     "extraction_quality": [],
     "gate_truth": [],
     "demo_truth": [],
+    "prompts": [],
     "embedding": ["--texts", "1000"],
     "reembedding": ["--chunks", "10000", "--texts", "1000"],
     "recall_languages": [],

@@ -18,14 +18,15 @@ def messages(blocks: Blocks) -> list[Record]:
     and ``talk``, its number.
     """
     named = {one["id"]: one for one in people(blocks)}
-    talk, day = 0, ""
+    talk, day, time = 0, "", ""
     found: list[Record] = []
     for line in blocks["TALKS"]:
         if isinstance(line, dict):
             talk, day = line.get("talk", talk), line.get("day", day)
             continue
         number, said, text, *files = line
-        letter, time = said.rstrip("!").split(" ")
+        letter, *told = said.rstrip("!").split(" ")
+        time = told[0] if told else time
         found.append(
             {
                 "n": number,

@@ -27,8 +27,8 @@ VERSION = "conversation_reading/1"
 SCHEMA_VERSION = 1
 """Raised with every change of the answer's form (B5)."""
 
-MAX_OUTPUT_TOKENS = 6000
-"""For some sixty items, changes and facts."""
+MAX_OUTPUT_TOKENS = 8000
+"""For some eighty items, changes and facts."""
 
 ITEMS_BLOCK = "ITEMS"
 LONGEST_QUOTE = 300

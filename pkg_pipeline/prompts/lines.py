@@ -1,9 +1,11 @@
-"""Talks as fenced lines of few tokens: people by letter, each message ``[number,"letter HH:MM","text"]`` (B15)."""
+"""Talks as fenced lines of few tokens: people by letter, each message ``[number,"letter HH:MM","text"]``, the time
+only where some went by (B15).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -28,6 +30,9 @@ class Talk(Protocol):
 
 PEOPLE_BLOCK = "PEOPLE"
 TALKS_BLOCK = "TALKS"
+
+A_WHILE = timedelta(minutes=30)
+"""A message that comes so long after the last time told has its own."""
 
 Letters = Mapping[UUID, str]
 """What each person is called in the lines of one prompt; namesakes have letters of their own."""
@@ -66,15 +71,14 @@ def talks(talks: Sequence[Talk], *, timezone: str, weekdays: Sequence[str], seed
     chats = _chats(talks)
 
     def lines() -> Iterator[str]:
+        told: dict[str, Any] = {"who": list(named.values())}
         for place, talk in enumerate(talks, 1):
             first = talk.messages[0].sent_at if talk.messages else talk.started_at
-            header: dict[str, Any] = {"talk": place, "day": _day(_local(first, zone), weekdays)}
-            if len(chats) > 1:
-                header["chat"] = chats[talk.chat_key]
-            present = people_of((talk,))
-            if len(present) < len(everybody):
-                header["who"] = [named[person.entity_id] for person in present]
-            yield fencing.encode(header)
+            where: dict[str, Any] = {"chat": chats[talk.chat_key]} if len(chats) > 1 else {}
+            where["who"] = [named[person.entity_id] for person in people_of((talk,))]
+            news = {name: said for name, said in where.items() if told.get(name) != said}
+            told |= where
+            yield fencing.encode({"talk": place, "day": _day(first.astimezone(zone), weekdays), **news})
             yield from _messages(talk.messages, named, zone, weekdays)
 
     return fencing.fence(TALKS_BLOCK, lines(), seed=seed)
@@ -83,16 +87,17 @@ def talks(talks: Sequence[Talk], *, timezone: str, weekdays: Sequence[str], seed
 def _messages(
     messages: Sequence[SourceMessage], named: Letters, zone: ZoneInfo, weekdays: Sequence[str]
 ) -> Iterator[str]:
-    day: date | None = None
+    told: datetime | None = None
     for message in messages:
-        local = _local(message.sent_at, zone)
-        if day is not None and local.date() != day:
+        local, said = message.sent_at.astimezone(zone), named[message.sender.entity_id]
+        if told is not None and local.date() != told.date():
             yield fencing.encode({"day": _day(local, weekdays)})
-        day = local.date()
+            told = None
+        if told is None or abs(local - told) >= A_WHILE:
+            told, said = local, f"{said} {local:%H:%M}"
         mark = "!" if message.importance_score > MARKED_ABOVE else ""
         files = [file.name or file.type or "?" for file in message.attachments]
-        said = f"{named[message.sender.entity_id]} {local:%H:%M}{mark}"
-        yield fencing.encode([message.number, said, message.text, *([files] if files else [])])
+        yield fencing.encode([message.number, f"{said}{mark}", message.text, *([files] if files else [])])
 
 
 def _person(person: Person, letter: str) -> str:
@@ -112,10 +117,6 @@ def _chats(talks: Sequence[Talk]) -> dict[str, str]:
     for talk in talks:
         found.setdefault(talk.chat_key, f"{talk.chat_key.split(':', 1)[0]} {len(found) + 1}")
     return found
-
-
-def _local(moment: datetime, zone: ZoneInfo) -> datetime:
-    return moment.astimezone(zone)
 
 
 def _day(local: datetime, weekdays: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ _HANDLE = re.compile(r"(?<!\w)@[A-Za-z]\w{2,}")
 _MARKUP = re.compile(r"</?[A-Za-z!][^<>]*>|!?\[[^\]]*\]\([^)]*\)|```")
 FENCE_SHAPE = re.compile(
     r"<<<|>>>|\"(?:n|speaker|important|is_me|talk|me)\"\s*:|^\s*\[\d+\]\s*(?:\[!\]\s*)?\{"
-    r"|^\s*\[(?:\d+,\s*\"[A-Z]+ \d\d:\d\d|\"[ad]\d+\",)",
+    r"|^\s*\[(?:\d+,\s*\"[A-Z]{1,2}(?: \d\d:\d\d)?!?\",|\"[ad]\d+\",)",
     re.MULTILINE,
 )
 """The form of the prompt's own lines: an answer that repeats them is an echo."""

@@ -10,7 +10,7 @@ from uuid import UUID
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.items.records import ItemChange, ReadingInput, ReadItem, ShownItem, TalkReading
 from pkg_pipeline.memory.items.shown import shown_hash
-from pkg_pipeline.memory.records import Language, SummaryInput
+from pkg_pipeline.memory.records import SummaryInput
 
 
 class Sized(Protocol):
@@ -22,9 +22,10 @@ class Sized(Protocol):
     def token_count(self) -> int: ...
     @property
     def message_count(self) -> int: ...
-    @property
-    def language(self) -> Language: ...
 
+
+MOST_PEOPLE = 12
+"""Of the talks of one question."""
 
 Talk = TypeVar("Talk", bound=Sized)
 
@@ -32,30 +33,42 @@ Talk = TypeVar("Talk", bound=Sized)
 def batches(
     talks: Iterable[Talk], *, most_tokens: int, most_talks: int, line_tokens: int = 0, alone: Callable[[Talk], bool]
 ) -> list[tuple[Talk, ...]]:
-    """Consecutive talks of the same people and language in one batch; batches that share a person stand in time order.
+    """Talks in time order, those with people in common together: batches that share a person stand in time order, and
+    a batch of several talks has at most ``MOST_PEOPLE``.
 
     ``line_tokens``: around each message. A talk that is ``alone``, or larger than ``most_tokens``, is its own batch.
     """
     done: list[tuple[Talk, ...]] = []
-    waiting: dict[frozenset[UUID], list[Talk]] = {}
+    waiting: list[list[tuple[int, Talk]]] = []
 
-    def size(talk: Talk) -> int:
-        return talk.token_count + line_tokens * talk.message_count
+    def size(some: Sequence[Talk]) -> int:
+        return sum(talk.token_count + line_tokens * talk.message_count for talk in some)
 
-    for talk in talks:
-        same = waiting.get(talk.circle)
-        fits = (
-            same is not None
-            and not alone(talk)
-            and not alone(same[0])
-            and same[-1].language == talk.language
-            and len(same) < most_talks
-            and sum(map(size, same)) + size(talk) <= most_tokens
+    def fit(some: Sequence[Talk]) -> bool:
+        return (
+            not any(map(alone, some))
+            and len(some) <= most_talks
+            and size(some) <= most_tokens
+            and len(circle_of(some)) <= MOST_PEOPLE
         )
-        ended = [circle for circle in waiting if circle & talk.circle and not (fits and circle == talk.circle)]
-        done += [tuple(waiting.pop(circle)) for circle in ended]
-        waiting.setdefault(talk.circle, []).append(talk)
-    return done + [tuple(some) for some in waiting.values()]
+
+    def told(batch: Sequence[tuple[int, Talk]]) -> tuple[Talk, ...]:
+        return tuple(talk for _, talk in batch)
+
+    for place, talk in enumerate(talks):
+        met = [batch for batch in waiting if circle_of(told(batch)) & talk.circle]
+        waiting = [batch for batch in waiting if batch not in met]
+        together = sorted((one for batch in met for one in batch), key=lambda one: one[0])
+        if fit([*told(together), talk]):
+            waiting.append([*together, (place, talk)])
+        else:
+            done += map(told, met)
+            waiting.append([(place, talk)])
+    return [*done, *map(told, waiting)]
+
+
+def circle_of(talks: Sequence[Sized]) -> frozenset[UUID]:
+    return frozenset[UUID]().union(*(talk.circle for talk in talks))
 
 
 def reading_input(talks: Sequence[SummaryInput], shown: Sequence[ShownItem]) -> ReadingInput:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from uuid import UUID
 
-from pkg_pipeline.memory.items.batches import batches
+from pkg_pipeline.memory.items.batches import batches, circle_of
 from pkg_pipeline.memory.items.shown import shown_hash
 from pkg_pipeline.memory.items.states import TalkKey
 from pkg_pipeline.stages.items.reading import LINE_TOKENS, Answered, PassParts
@@ -20,8 +21,8 @@ from pkg_pipeline.stages.ports import LlmMisconfigured, LlmRefused, LlmRejected,
 DUE_AT_ONCE = 1_000
 """Due talks put into batches together."""
 
-BATCH_TOKENS = 3_000
-BATCH_TALKS = 20
+BATCH_TOKENS = 6_000
+BATCH_TALKS = 40
 """Most tokens and talks of one question of several talks."""
 
 OF_THE_TALKS = (NotPublishable, LlmTooLong, LlmRejected, LlmRefused)
@@ -79,7 +80,7 @@ class PaidPass:
         rest: list[Batch] = []
         busy = set[UUID]().union(*running.values())
         for batch in waiting:
-            circle = batch[0].circle
+            circle = circle_of(batch)
             if len(running) < self._parts.work.concurrency and not circle & busy:
                 running[threads.submit(self._read, batch)] = circle
             else:
@@ -93,7 +94,7 @@ class PaidPass:
             return
         with parts.store.work(parts.held) as work:
             sources = work.talks(batch)
-            shown = work.shown(batch[0])
+            shown = work.shown(_for_all(batch))
             if len(batch) == 1 and batch[0].shown_hash == shown_hash(shown):
                 work.checked(batch)
                 parts.report.unchanged += 1
@@ -136,3 +137,8 @@ class PaidPass:
                 share = tally.cost_usd * talk.token_count / size
                 self._parts.keep(work, talk, reading, work.shown(talk), dropped=dropped, same=same, cost_usd=share)
                 dropped = ()
+
+
+def _for_all(batch: Batch) -> DueTalk:
+    """The first talk with the people of all: whom what is shown has to concern."""
+    return replace(batch[0], people=tuple(dict.fromkeys(person for talk in batch for person in talk.people)))

@@ -81,7 +81,7 @@ class PostgresItemStore(Leasing):
             if SQL.value(
                 self._connections,
                 "interrupted",
-                people=list(batch[0].people),
+                people=list({person for talk in batch for person in talk.people}),
                 chat=batch[0].chat_id,
                 ids=[talk.id for talk in batch],
                 from_at=batch[0].ended_at,
