@@ -117,6 +117,7 @@ def kinds_attached(attachments: Iterable[Attachment]) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=4096)
 def matter_of(text: str, *, names: frozenset[str] = frozenset()) -> Matter:
     """What ``text`` is about, without the roots of people's ``names``."""
     roots = roots_of_text(text) - names
@@ -140,13 +141,19 @@ class Weights:
         self._known = Counter(root for matter in listed for root in matter.roots)
         self._most = math.log1p((len(listed) + 1) / 2)
         self._size = len(listed) + 1
+        self._shared: dict[tuple[frozenset[str], frozenset[str]], float] = {}
 
     def of(self, roots: Iterable[str]) -> float:
         return sum(math.log1p(self._size / (1 + max(1, self._known[root]))) for root in sorted(roots)) / self._most
 
     def shared(self, one: frozenset[str], other: frozenset[str]) -> float:
         """How much two texts share, 0 to 1: one telling root gives a half, two give three quarters."""
-        return 1 - 0.5 ** self.of(one & other)
+        if one.isdisjoint(other):
+            return 0.0
+        known = self._shared.get((one, other))
+        if known is None:
+            known = self._shared[one, other] = 1 - 0.5 ** self.of(one & other)
+        return known
 
     def covered(self, part: frozenset[str], whole: frozenset[str]) -> float:
         """The weighted share of ``whole`` that ``part`` has, 0 to 1."""
