@@ -11,9 +11,11 @@ from uuid import UUID
 
 import pytest
 
+from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.items.verdicts import PostgresVerdictStore
 from pkg_pipeline.memory.items.records import PersonDecision
+from pkg_pipeline.stages.archive.erasing import erase_chat
 from pkg_pipeline.stages.items.deciding import DecidedItem, ItemEdit, decide, decisions
 from pkg_pipeline.stages.reads.items import ItemUnknown
 from pkg_pipeline.stages.reads.stores import BadRequest
@@ -159,6 +161,23 @@ def test_a_pass_that_works_on_the_item_and_a_verdict_wait_for_one_another(rig: R
     waiting.join(20)
     assert not waiting.is_alive()
     assert ("Pay the rent", "cancelled") in [row[:2] for row in rig.shown()]
+
+
+def test_what_is_forgotten_with_a_chat_is_forgotten_everywhere(rig: Rig) -> None:
+    """Of another chat what was said in the forgotten one; with its own chat an item and what a person said of it."""
+    rig.say("office", ["hm", "Done: send the keys."], at=OLD + timedelta(days=1))
+    rig.load()
+    rig.read_all()
+    rig.decide("Pay the rent", text="Pay the rent of May")
+    assert rig.events("Send the keys") == ["opened", "done"]
+    chats = dict(rig.rows("SELECT external_id, id FROM chats"))
+    erasure = PostgresErasure(rig.connections)
+    erase_chat(erasure, chats["office"])
+    assert rig.events("Send the keys") == ["opened"]
+    assert [row[:2] for row in rig.shown()] == [("Pay the rent of May", "open"), ("Send the keys", "open")]
+    erase_chat(erasure, chats["anna"])
+    for table in ("items", "item_states", "item_people", "item_verdicts", "interaction_readings", "entities"):
+        assert rig.one(f"SELECT count(*) FROM {table}") == 0, table
 
 
 def test_a_decision_is_taken_back_and_never_done() -> None:
