@@ -8,6 +8,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pkg_pipeline.memory.context.records import Mark
+
 ANNA = "3f0e7f2e-7a52-5d55-9d8b-0d1f6a6b8c11"
 
 
@@ -59,7 +61,7 @@ class ContextItem(Answer):
     text: str
     at: datetime
     message_ids: list[str] = Field(description="`source:chat/message`, each part percent-encoded")
-    marks: list[Literal["unsummarised", "stale", "shortened", "overdue"]]
+    marks: list[Mark]
 
 
 class ContextTier(Answer):
@@ -130,8 +132,8 @@ class SummaryDecision(BaseModel):
 class SummaryActionItem(BaseModel):
     id: UUID
     description: str
-    owner: Literal["self", "them", "both"]
-    status: Literal["open", "closed"]
+    owner: Literal["self", "them", "both", "other"]
+    status: Literal["open", "closed", "perhaps_done", "lapsed"]
     due_date: date | None
     closed_at: date | None
     quote: str

@@ -156,7 +156,7 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
             day_to=day_to,
             statuses=tuple(status) if status else ("completed", "dirty"),
         )
-        return _json(list_summaries(deps.reads, wanted, limit=limit, cursor=cursor).to_json())
+        return _json(list_summaries(deps.reads, wanted, now=deps.clock.now(), limit=limit, cursor=cursor).to_json())
 
     return router
 

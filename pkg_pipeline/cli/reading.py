@@ -84,7 +84,7 @@ def summaries(
             day_to=days[1],
             statuses=("completed", "dirty") if status is None else (cast(SummaryStatus, status),),
         )
-        page = list_summaries(memory.reads, wanted, limit=limit, cursor=cursor)
+        page = list_summaries(memory.reads, wanted, now=memory.clock.now(), limit=limit, cursor=cursor)
         say_if_empty(memory, found=page.items)
     show(page.to_json(), as_json=json, human=lambda screen: _print_summaries(screen, page.items, page.next))
 

@@ -38,13 +38,18 @@ def summaries(**given: Unpack[Given]) -> pd.DataFrame:
 
 
 def decisions(**given: Unpack[Given]) -> pd.DataFrame:
-    """Decisions, newest interaction first."""
+    """Decisions, the newest first, those that were superseded among them."""
     return table("decisions", **given)
 
 
 def action_items(**given: Unpack[Given]) -> pd.DataFrame:
-    """Action items, newest interaction first."""
+    """Action items, the newest first, as they stand now."""
     return table("action_items", **given)
+
+
+def item_states(**given: Unpack[Given]) -> pd.DataFrame:
+    """The history of decisions and action items, state by state."""
+    return table("item_states", **given)
 
 
 def profiles(**given: Unpack[Given]) -> pd.DataFrame:
@@ -102,7 +107,7 @@ def batches(memory: Memory, name: str, wanted: Narrowed) -> Iterator[Generator[l
 
     connections = engine.pool(memory.url, size=1, readonly=True)
     try:
-        with closing(FrameRows(connections, memory.settings.zone).of(name, wanted)) as found:
+        with closing(FrameRows(connections, memory.settings.zone, now=memory.clock.now()).of(name, wanted)) as found:
             yield found
     finally:
         connections.close()

@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final, get_args
 
-from pkg_pipeline.memory.gate.records import Importance, ItemStatus, Tone
+from pkg_pipeline.memory.gate.records import Importance, Tone
+from pkg_pipeline.memory.items.records import ItemEvent, ItemKind, ItemOwner, ItemStatus
 from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
 from pkg_pipeline.memory.recall.records import ChunkSource
-from pkg_pipeline.memory.records import ChatKind, Language, MessageRole, Owner
+from pkg_pipeline.memory.records import ChatKind, Language, MessageRole
 
 CATEGORIES: Final[dict[str, tuple[str, ...]]] = {
     "chat_kind": get_args(ChatKind),
@@ -20,12 +21,17 @@ CATEGORIES: Final[dict[str, tuple[str, ...]]] = {
     "importance_reason": ("has_date", "has_amount", "has_agreement", "has_deadline", "long_message"),
     "lane": ("live", "backfill"),
     "language": get_args(Language),
-    "owner": get_args(Owner),
+    "owner": get_args(ItemOwner),
     "relationship_type": get_args(RelationshipType),
     "role": get_args(MessageRole),
     "source": get_args(ChunkSource),
     "status": ("completed", "dirty"),
     "action_items.status": get_args(ItemStatus),
+    "decisions.status": get_args(ItemStatus),
+    "item_states.status": get_args(ItemStatus),
+    "kind": get_args(ItemKind),
+    "event": get_args(ItemEvent),
+    "decided_by": ("memory", "person"),
     "tone": get_args(Tone),
 }
 """By column, or by ``table.column`` where they differ."""

@@ -39,10 +39,10 @@ def narrowed(
 
 
 class FrameRows:
-    """Row batches; local days are those of ``zone``."""
+    """Row batches; local days are those of ``zone``. What lapsed is told by ``now``."""
 
-    def __init__(self, connections: ConnectionPool, zone: ZoneInfo) -> None:
-        self._reads, self._zone = PostgresFrameReads(connections), zone
+    def __init__(self, connections: ConnectionPool, zone: ZoneInfo, *, now: datetime) -> None:
+        self._reads, self._zone, self._now = PostgresFrameReads(connections), zone, now
         self._store = PostgresReadStore(connections, zone=zone)
 
     def of(self, table: str, wanted: Narrowed) -> Batches:
@@ -52,7 +52,9 @@ class FrameRows:
             case "summaries":
                 found: Iterator[Iterable[Any]] = self._summaries(wanted)
             case "decisions" | "action_items":
-                found = reads.items(table.removesuffix("s"), wanted)
+                found = reads.items(table.removesuffix("s"), wanted, now=self._now, zone=self._zone)
+            case "item_states":
+                found = reads.states(wanted)
             case "profiles":
                 found = reads.profiles(wanted)
             case "topics":
@@ -84,7 +86,7 @@ class FrameRows:
     def _summaries(self, wanted: Narrowed) -> Iterator[Iterable[Any]]:
         asked, cursor = SummaryFilter(wanted.entity_id, wanted.chat, wanted.first_day, wanted.last_day), None
         while True:
-            page = list_summaries(self._store, asked, limit=MOST_ROWS, cursor=cursor)
+            page = list_summaries(self._store, asked, now=self._now, limit=MOST_ROWS, cursor=cursor)
             yield page.items
             if (cursor := page.next) is None:
                 return
@@ -134,7 +136,8 @@ def _listed(column: str, entry: Callable[[Any], str]) -> Callable[[Given], list[
 
 
 _ITEMS: Final[dict[str, str | Callable[[Given], Any]]] = {
-    "id": "item_id",
+    "at": "first_at",
+    "description": "text",
     "chat": lambda given: chat_key(given["source"], given["external_id"]),
     "message_ids": _keys,
 }
@@ -147,6 +150,7 @@ MADE: Final[dict[str, dict[str, str | Callable[[Given], Any]]]] = {
     },
     "decisions": _ITEMS,
     "action_items": _ITEMS,
+    "item_states": {**_ITEMS, "at": "at"},
     "profiles": {
         "model": "model_version",
         "topics": _listed("top_topics", lambda one: one["name"]),

@@ -19,6 +19,7 @@ from pkg_pipeline.api.app import create_app
 from pkg_pipeline.api.routes import ApiDependencies
 from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
 from pkg_pipeline_tests.stages.reads.context_memory import NOW, counter, settings
+from pkg_pipeline_tests.stages.reads.item_rows import item
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,6 @@ def build(database_url: str) -> Iterator[MemoryBuilder]:
                 key_points=["a point"],
                 tone="neutral",
                 message_ids=["m1"],
-                decisions=[decision(ago)],
-                action_items=[action(ago)],
-                extracted_facts=[{"fact_type": "city", "value": "Rome"}],
                 important_messages=[
                     {
                         "message_id": "m/1",
@@ -65,33 +63,12 @@ def build(database_url: str) -> Iterator[MemoryBuilder]:
                     }
                 ],
             )
+            at = NOW - timedelta(days=ago)
+            item(memory, talk, f"d {ago}", about=["Anna Petrova"], at=at, kind="decision")
+            item(memory, talk, f"a {ago}", about=["Anna Petrova"], at=at, due=at.date())
     memory.totals()
     yield memory
     memory.close()
-
-
-def decision(ago: int) -> dict[str, Any]:
-    return {
-        "id": f"00000000-0000-0000-0000-0000000000{ago}",
-        "description": "d",
-        "date": "2026-02-03",
-        "importance": "high",
-        "quote": "q",
-        "message_ids": ["m1"],
-    }
-
-
-def action(ago: int) -> dict[str, Any]:
-    return {
-        "id": f"10000000-0000-0000-0000-0000000000{ago}",
-        "description": "a",
-        "owner": "them",
-        "status": "open",
-        "due_date": None,
-        "closed_at": None,
-        "quote": "q",
-        "message_ids": ["m1"],
-    }
 
 
 @pytest.fixture

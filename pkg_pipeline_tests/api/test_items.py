@@ -26,6 +26,7 @@ from pkg_pipeline_tests.stages.reads.item_rows import item, reading
 
 @pytest.fixture
 def made(build: MemoryBuilder) -> dict[str, UUID]:
+    build.connection.execute("DELETE FROM items")
     (talk,) = build.connection.execute("SELECT id FROM interactions ORDER BY started_at LIMIT 1").fetchone() or ()
     at = NOW - timedelta(days=3)
     done = {"at": NOW, "event": "done", "status": "done", "message_ids": ["m2"]}

@@ -40,6 +40,7 @@ def told(given: Program) -> Program:
         {"home": Path(given.home), "database_url": given.variables["DATABASE_URL"], "now": NOW, "llm": "offline"}
     )
     with wiring.open_memory(settings) as memory:
+        memory.items.run(Billing("backfill"))
         memory.summarize((date(2025, 1, 1), date(2025, 1, 1)), Billing("backfill"))
     return given
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
-from uuid import UUID
 
 import pandas as pd
 import psycopg
@@ -24,31 +23,14 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.reads.entities import EntityNotFound
 from pkg_pipeline.wiring import Memory, open_memory
 from pkg_pipeline_tests.conftest import REPOSITORY
-from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said, made_id
+from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder, Said
 from pkg_pipeline_tests.stages.profiles.profile_rows import key_decision, milestone, profile
 from pkg_pipeline_tests.stages.reads.context_memory import NOW
+from pkg_pipeline_tests.stages.reads.item_rows import item
 
 OLD, LATER = datetime(2026, 1, 10, 22, 30, tzinfo=UTC), datetime(2026, 2, 3, 9, tzinfo=UTC)
 WEEK = date(2026, 2, 1)
 STORED = [name for name in tables() if name != "recall"]
-
-
-def stated(
-    build: MemoryBuilder, talk: UUID, text: str, about: list[str], message_ids: list[str], **values: Any
-) -> None:
-    """An item of the talk's summary."""
-    for name in about:
-        build.connection.execute(
-            "INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, at, kind, description, quote,"
-            " message_ids) SELECT %s, %s, i.id, s.id, i.ended_at, %s, %s, '', %s FROM interactions i"
-            " JOIN interaction_summaries s ON s.interaction_id = i.id WHERE i.id = %s",
-            (made_id("item", talk, text), build.people[name], values["kind"], text, message_ids, talk),
-        )
-        for column, value in values.items():
-            build.connection.execute(
-                f"UPDATE summary_items SET {column} = %s WHERE item_id = %s",  # type: ignore[arg-type]
-                (value, made_id("item", talk, text)),
-            )
 
 
 @pytest.fixture
@@ -73,16 +55,16 @@ def told(memory: Memory) -> Iterator[MemoryBuilder]:
     talk = build.conversation("Anna", OLD, said)
     ids = [build.external_id("Anna", OLD, place) for place in range(3)]
     important = [{"message_id": ids[1], "content": "300 EUR, agreed.", "timestamp": "", "reason": "agreement"}]
-    listed = [{"id": "1", "message_ids": ids[1:2]}]
     build.summary(
         talk, "They agreed on the shelves.", message_ids=ids[:2], tone="positive", key_points=["shelves", "price"],
-        decisions=listed, action_items=[], important_messages=important,
+        important_messages=important,
     )  # fmt: skip
-    decided = {"kind": "decision", "importance": "high"}
-    stated(build, talk, "Shelves for 300 EUR", ["Anna", "Bob"], ids[1:2], decided_on=date(2026, 1, 10), **decided)
-    stated(build, talk, "Never said", ["Anna"], [], is_withheld=True, **decided)
-    due = {"kind": "action_item", "status": "open", "owner": "self", "due_date": date(2026, 3, 1)}
-    stated(build, talk, "Bring them", ["Anna"], ids[:1], **due)
+    at, decided = OLD + timedelta(minutes=4), {"kind": "decision", "importance": "high"}
+    item(build, talk, "Shelves for 300 EUR", about=["Anna", "Bob"], at=at, message=ids[1], **decided)
+    item(build, talk, "Never said", about=["Anna"], at=at, is_withheld=True, **decided)
+    later = {"at": LATER, "event": "renewed", "due_date": date(2026, 3, 1)}
+    first = date(2026, 2, 1)
+    item(build, talk, "Bring them", later, about=["Anna"], at=OLD, message=ids[0], owner="self", due=first)
     told = [Said("Bob", "Lunch?"), Said("Anna", "Yes."), Said("Bob", "At noon.")]
     group = build.conversation("team", LATER, told, belongs={"Anna": [0, 1], "Bob": [0, 2]})
     build.summary(group, "They had lunch.")
@@ -130,9 +112,16 @@ def test_items_come_once_with_all_whom_they_concern(memory: Memory, told: Memory
     assert (decision["decided_on"], decision["importance"]) == (pd.Timestamp("2026-01-10"), "high")
     assert decision["message_ids"] == ["telegram:direct%3AAnna/202601102230-1"]
     assert decision["chat"] == "telegram:direct:Anna"
-    (item,) = records(frames.action_items(memory=memory))
-    assert (item["status"], item["owner"], item["people"]) == ("open", "self", ["Anna"])
-    assert (item["due_date"], item["closed_at"]) == (pd.Timestamp("2026-03-01"), None)
+    (task,) = records(frames.action_items(memory=memory))
+    assert (task["status"], task["owner"], task["people"]) == ("open", "self", ["Anna"])
+    assert (task["due_date"], task["closed_at"]) == (pd.Timestamp("2026-03-01"), None)
+    states = records(frames.item_states(memory=memory, entity="Anna", until="2026-12-31"))
+    assert [(one["kind"], one["place"], one["event"], one["due_date"]) for one in states] == [
+        ("decision", 0, "opened", None),
+        ("action_item", 0, "opened", pd.Timestamp("2026-02-01")),
+        ("action_item", 1, "renewed", pd.Timestamp("2026-03-01")),
+    ]
+    assert states[1]["message_ids"] == ["telegram:direct%3AAnna/202601102230-0"]
     assert records(frames.decisions(memory=memory, entity="Bob")) == [decision]
     assert frames.action_items(memory=memory, entity="Bob").empty
     assert frames.decisions(memory=memory, since="2026-01-11").empty
@@ -247,7 +236,7 @@ def test_an_empty_frame_has_the_dtypes_of_a_full_one(memory: Memory, name: str) 
 
 
 @pytest.mark.usefixtures("told")
-@pytest.mark.parametrize("name", ["summaries", "decisions", "action_items", "messages", "activity"])
+@pytest.mark.parametrize("name", ["summaries", "decisions", "action_items", "item_states", "messages", "activity"])
 def test_a_full_frame_has_them(memory: Memory, name: str) -> None:
     assert dtypes(frames.table(name, memory=memory)) == dtypes(typed(name, []))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -19,7 +20,9 @@ MOST_READS_A_PAGE = 25
 """Rows of a rare status: then a page ends early, with a cursor."""
 
 
-def list_summaries(store: PostgresReadStore, wanted: SummaryFilter, *, limit: int, cursor: str | None) -> Page:
+def list_summaries(
+    store: PostgresReadStore, wanted: SummaryFilter, *, now: datetime, limit: int, cursor: str | None
+) -> Page:
     """Summaries, newest interaction first. Raises BadCursor.
 
     All versions of an interaction are on one page, so it may exceed ``limit``.
@@ -27,7 +30,7 @@ def list_summaries(store: PostgresReadStore, wanted: SummaryFilter, *, limit: in
     after: Position | None = time_position(cursor)
     items: list[dict[str, Any]] = []
     for _ in range(MOST_READS_A_PAGE):
-        found, after = store.summaries_page(wanted, after=after, limit=limit - len(items))
+        found, after = store.summaries_page(wanted, now=now, after=after, limit=limit - len(items))
         items += [summary_json(one) for one in found]
         if after is None or len(items) >= limit:
             break
@@ -40,12 +43,8 @@ def timeline(store: PostgresReadStore, entity_id: UUID, *, limit: int, cursor: s
     return page_of(found, limit, _timeline_json, key=lambda row: (row.started_at, row.interaction_id))
 
 
-KEYED = ("message_ids", "closed_by")
-"""Fields of stored items that hold external ids of messages."""
-
 SERVED = ("completed", "dirty")
-"""Statuses of the current summary. Its text is withheld as a whole, its items by their citations; other versions of a
-conversation with deletions show nothing.
+"""Statuses of the current summary. Its text is withheld as a whole, its items each by itself; other versions show none.
 """
 
 
@@ -65,7 +64,7 @@ def summary_json(one: StoredSummary) -> dict[str, Any]:
         "tone": one.tone,
         "decisions": _items(one, one.decisions),
         "action_items": _items(one, one.action_items),
-        "extracted_facts": [] if is_withheld else _items(one, one.extracted_facts),
+        "extracted_facts": _items(one, one.extracted_facts),
         "important_messages": [] if is_withheld else [_important(one, given) for given in one.important_messages],
         "model_version": one.model_version,
         "cost_usd": one.cost_usd,
@@ -74,18 +73,10 @@ def summary_json(one: StoredSummary) -> dict[str, Any]:
 
 
 def _items(one: StoredSummary, stored: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Stored items with message keys for external ids, without withheld items and internal fields."""
-    if one.is_withheld and one.status not in SERVED:
+    """With message keys for external ids; of the current summary alone."""
+    if one.status not in SERVED:
         return []
-    deleted = frozenset(one.deleted_messages)
-    shown = [given for given in stored if deleted.isdisjoint(key for name in KEYED for key in given.get(name, ()))]
-    return [
-        {
-            **{name: value for name, value in given.items() if name != "text_hashes"},
-            **{name: [_key(one, key) for key in given.get(name, ())] for name in KEYED if name in given},
-        }
-        for given in shown
-    ]
+    return [{**given, "message_ids": [_key(one, key) for key in given["message_ids"]]} for given in stored]
 
 
 def _important(one: StoredSummary, given: Mapping[str, Any]) -> dict[str, Any]:

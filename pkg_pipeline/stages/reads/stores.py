@@ -90,9 +90,9 @@ class SummaryFilter:
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """A summary as stored (P13, P14), with external message ids.
+    """A summary as stored (P13, P14), with external message ids, and what its conversation said of items and facts.
 
-    ``is_withheld``: a covered message was deleted; ``deleted_messages``: covered or cited ones that were (P29).
+    ``is_withheld``: a covered message was deleted (P29).
     """
 
     id: UUID
@@ -106,14 +106,13 @@ class StoredSummary:
     summary: str
     tone: str | None
     key_points: Sequence[str]
-    decisions: Sequence[Mapping[str, Any]]
-    action_items: Sequence[Mapping[str, Any]]
-    extracted_facts: Sequence[Mapping[str, Any]]
     important_messages: Sequence[Mapping[str, Any]]
     is_withheld: bool
-    deleted_messages: Sequence[str]
     model_version: str
     cost_usd: float
+    decisions: Sequence[Mapping[str, Any]] = ()
+    action_items: Sequence[Mapping[str, Any]] = ()
+    extracted_facts: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)

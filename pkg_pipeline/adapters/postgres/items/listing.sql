@@ -67,3 +67,34 @@ ORDER BY w.place
 -- name: ids_between
 -- Items whose id begins so: by a short form of it.
 SELECT id FROM items WHERE id BETWEEN %(first)s AND %(last)s AND NOT is_withheld ORDER BY id LIMIT 2
+
+-- name: of_conversations
+-- Items and facts that these conversations said first, for their summaries.
+SELECT g.id AS interaction_id, d.decisions, a.action_items, f.facts AS extracted_facts
+FROM unnest(%(interactions)s::uuid[]) AS g (id)
+CROSS JOIN LATERAL (
+    SELECT coalesce(jsonb_agg(jsonb_build_object(
+               'id', i.id, 'description', i.text, 'date', (i.first_at AT TIME ZONE %(timezone)s)::date, 'status', i.status,
+               'importance', i.importance, 'quote', i.quote, 'message_ids', i.message_ids) ORDER BY i.first_at, i.id), '[]')
+           AS decisions
+    FROM items i WHERE i.interaction_id = g.id AND i.kind = 'decision' AND NOT i.is_withheld
+) d
+CROSS JOIN LATERAL (
+    SELECT coalesce(jsonb_agg(jsonb_build_object(
+               'id', i.id, 'description', i.text, 'owner', i.owner, 'owner_name', i.owner_name,
+               'status', CASE WHEN i.status IN ('done', 'cancelled') THEN 'closed'
+                         ELSE item_status(i.kind, i.status, i.due_date, i.last_at, %(now)s, %(today)s) END,
+               'due_date', i.due_date, 'closed_at', (i.settled_at AT TIME ZONE %(timezone)s)::date, 'quote', i.quote,
+               'message_ids', i.message_ids) ORDER BY i.first_at, i.id), '[]') AS action_items
+    FROM items i WHERE i.interaction_id = g.id AND i.kind = 'action_item' AND NOT i.is_withheld
+) a
+CROSS JOIN LATERAL (
+    SELECT coalesce(jsonb_agg(x.fact ORDER BY x.place), '[]') AS facts
+    FROM interaction_readings r
+    JOIN interactions i ON i.id = r.interaction_id
+    CROSS JOIN LATERAL jsonb_array_elements(r.content -> 'facts') WITH ORDINALITY AS x (fact, place)
+    WHERE r.interaction_id = g.id
+      AND NOT EXISTS (SELECT FROM entity_facts e WHERE e.id = (x.fact ->> 'id')::uuid AND e.status = 'rejected')
+      AND NOT EXISTS (SELECT FROM messages m WHERE m.chat_id = i.chat_id AND m.deleted_at IS NOT NULL
+                      AND m.external_id IN (SELECT jsonb_array_elements_text(x.fact -> 'message_ids')))
+) f

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any, LiteralString, NamedTuple, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from psycopg.rows import namedtuple_row
 from psycopg_pool import ConnectionPool
-from sqlalchemy import ColumnElement, Select, and_, column, false, func, null, or_, select, table
+from sqlalchemy import ColumnElement, Date, Select, and_, column, false, func, null, or_, select, table
 from sqlalchemy import case as either
+from sqlalchemy import cast as cast_to
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 
 from pkg_pipeline.adapters.postgres.engine import transaction
@@ -25,8 +28,9 @@ from pkg_pipeline.adapters.postgres.schema.conversations import (
     MESSAGE_ENTITIES,
     MESSAGES,
 )
+from pkg_pipeline.adapters.postgres.schema.items import ITEM_PEOPLE, ITEM_STATES, ITEMS
 from pkg_pipeline.adapters.postgres.schema.parts import SCHEMA
-from pkg_pipeline.adapters.postgres.schema.summaries import ENTITY_RELATIONSHIP_PROFILES, SUMMARY_ITEMS
+from pkg_pipeline.adapters.postgres.schema.summaries import ENTITY_RELATIONSHIP_PROFILES, LIVE_SUMMARIES
 from pkg_pipeline.adapters.postgres.schema.work import LLM_CALLS
 
 BATCH_ROWS = 5_000
@@ -70,24 +74,40 @@ class PostgresFrameReads:
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
-    def items(self, kind: str, wanted: Narrowed) -> Iterator[list[Any]]:
-        """``decision`` or ``action_item`` with all persons it concerns, newest first."""
-        item, person = SUMMARY_ITEMS.c, ENTITIES.c
-        names = [one for one in item if one.name not in ("entity_id", "owner_entity_id", "is_withheld", "kind")]
-        people = func.array_agg(func.distinct(person.name)).label("people")
+    def items(self, kind: str, wanted: Narrowed, *, now: datetime, zone: ZoneInfo) -> Iterator[list[Any]]:
+        """``decision`` or ``action_item`` with all persons it concerns, newest first; the status at ``now``."""
+        today = now.astimezone(zone).date()
+        item, live = ITEMS.c, LIVE_SUMMARIES.alias("s")
+        status = func.item_status(item.kind, item.status, item.due_date, item.last_at, now, today)
+        owner = func.coalesce(ENTITIES.c.name, item.owner_name)
+        columns = [one for one in item if one.name not in ("kind", "status", "owner_name", "is_withheld")]
+        days = {"decided_on": item.first_at, "closed_at": item.settled_at}
         found = (
-            select(*names, CHATS.c.source, CHATS.c.external_id, people)
-            .join(ENTITIES, person.id == item.entity_id)
+            select(*columns, status.label("status"), owner.label("owner_name"), _people().label("people"))
+            .add_columns(live.c.id.label("summary_id"), CHATS.c.source, CHATS.c.external_id)
+            .add_columns(*(cast_to(func.timezone(zone.key, at), Date).label(name) for name, at in days.items()))
             .join(INTERACTIONS, INTERACTIONS.c.id == item.interaction_id)
-            .join(CHATS, CHATS.c.id == INTERACTIONS.c.chat_id)
+            .join(CHATS, CHATS.c.id == item.chat_id)
+            .join(ENTITIES, ENTITIES.c.id == item.owner_entity_id, isouter=True)
+            .join(live, live.c.interaction_id == item.interaction_id, isouter=True)
             .where(item.kind == kind, ~item.is_withheld, *wanted.chats(), *wanted.days(INTERACTIONS.c.day))
-            .group_by(*names, CHATS.c.source, CHATS.c.external_id)
-            .order_by(item.at.desc(), item.item_id)
+            .where(*_concerning(wanted))
+            .order_by(item.first_at.desc(), item.id)
         )
-        if wanted.entity_id is not None:
-            of_person = SUMMARY_ITEMS.alias()
-            own = select(of_person.c.item_id).where(of_person.c.entity_id == wanted.entity_id, of_person.c.kind == kind)
-            found = found.where(item.item_id.in_(own))
+        return self._stream(found)
+
+    def states(self, wanted: Narrowed) -> Iterator[list[Any]]:
+        """Histories of items, the newest item first; days are those of the states."""
+        state, item = ITEM_STATES.c, ITEMS.c
+        columns = [one for one in state if one.name != "is_withheld"]
+        found = (
+            select(*columns, item.kind, CHATS.c.source, CHATS.c.external_id)
+            .join(ITEMS, item.id == state.item_id)
+            .join(CHATS, CHATS.c.id == func.coalesce(state.chat_id, item.chat_id))
+            .where(~state.is_withheld, ~item.is_withheld, *wanted.chats(), *wanted.moments(state.at))
+            .where(*_concerning(wanted))
+            .order_by(item.first_at.desc(), state.item_id, state.place)
+        )
         return self._stream(found)
 
     def profiles(self, wanted: Narrowed) -> Iterator[list[Any]]:
@@ -177,6 +197,23 @@ class PostgresFrameReads:
             cursor.execute(cast(LiteralString, str(compiled)), compiled.params)
             while rows := cursor.fetchmany(BATCH_ROWS):
                 yield rows
+
+
+def _people() -> Any:
+    """Names of whom an item concerns."""
+    person = ENTITIES.alias("p")
+    names = select(func.array_agg(aggregate_order_by(person.c.name, person.c.name)))
+    return (
+        names.join(ITEM_PEOPLE, ITEM_PEOPLE.c.entity_id == person.c.id)
+        .where(ITEM_PEOPLE.c.item_id == ITEMS.c.id)
+        .scalar_subquery()
+    )
+
+
+def _concerning(wanted: Narrowed) -> list[ColumnElement[bool]]:
+    if wanted.entity_id is None:
+        return []
+    return [ITEMS.c.id.in_(select(ITEM_PEOPLE.c.item_id).where(ITEM_PEOPLE.c.entity_id == wanted.entity_id))]
 
 
 def _of(entity: ColumnElement[Any], wanted: Narrowed) -> list[ColumnElement[bool]]:

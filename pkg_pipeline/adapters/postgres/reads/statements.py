@@ -143,36 +143,27 @@ def _interactions(*where: sa.ColumnElement[bool], first: tuple[Any, ...] = ()) -
 
 
 def _summaries() -> sa.ClauseElement:
-    """Summaries of these interactions, in any status, with the deleted messages that each covers or cites (P29)."""
+    """Summaries of these interactions, in any status, withheld where each covers a deleted message (P29)."""
     given = sa.func.unnest(sa.cast(p("interactions"), sa.ARRAY(sa.Uuid)))
     wanted = given.table_valued("id", with_ordinality="place", name="wanted").render_derived()
-    items = made.c.decisions.op("||")(made.c.action_items).op("||")(made.c.extracted_facts)
-    cited = sa.func.jsonb_path_query(items, sa.literal_column("'$[*].message_ids[*]'")).column_valued("cited")
-    cites = sa.func.array(sa.select(cited.op("#>>")(sa.literal_column("'{}'"))).correlate(made).scalar_subquery())
-    gone = (
-        sa.select(
-            sa.func.array_agg(messages.c.external_id).label("ids"),
-            sa.func.bool_or(messages.c.external_id == sa.func.any(made.c.message_ids)).label("is_covered"),
-        )
+    is_covered = sa.exists(
+        sa.select(sa.literal_column("1"))
         .where(messages.c.chat_id == interactions.c.chat_id, messages.c.deleted_at.is_not(None))
-        .where(messages.c.external_id == sa.func.any(made.c.message_ids.op("||")(cites)))
+        .where(messages.c.external_id == sa.func.any(made.c.message_ids))
         .correlate(interactions, made)
-        .lateral("gone")
     )
     return (
         sa.select(
             *pick(made, "id interaction_id status revision_count=revision summary tone model_version"),
-            *pick(made, "key_points decisions action_items extracted_facts important_messages"),
+            *pick(made, "key_points important_messages"),
             *pick(chats, "source external_id=chat_external_id"),
             *pick(interactions, "started_at ended_at"),
-            sa.or_(IS_HIDDEN, sa.func.coalesce(gone.c.is_covered, False)).label("is_withheld"),
-            sa.func.coalesce(gone.c.ids, NOTHING).label("deleted_messages"),
+            sa.or_(IS_HIDDEN, is_covered).label("is_withheld"),
             sa.cast(made.c.cost_usd, sa.Double).label("cost_usd"),
         )
         .join_from(wanted, interactions, interactions.c.id == wanted.c.id)
         .join(chats, chats.c.id == interactions.c.chat_id)
         .join(made, sa.and_(made.c.interaction_id == wanted.c.id, made.c.status == sa.func.any(p("statuses"))))
-        .join(gone, sa.literal_column("true"))
         .order_by(wanted.c.place, made.c.revision_count.desc(), made.c.generated_at.desc(), made.c.id)
     )
 

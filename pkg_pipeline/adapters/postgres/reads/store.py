@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -53,6 +54,7 @@ class PostgresReadStore:
     def __init__(self, connections: ConnectionPool, *, zone: ZoneInfo) -> None:
         self._reads = Reads(connections, "reads")
         self._contexts = Reads(connections, "context")
+        self._items = Reads(connections, "listing")
         self._zone = zone
 
     def revision(self) -> str | None:
@@ -117,7 +119,7 @@ class PostgresReadStore:
         return self._reads.rows(TimelineRow, "timeline", entity=entity_id, after_at=at, after_id=key, limit=limit)
 
     def summaries_page(
-        self, wanted: SummaryFilter, *, after: Position | None, limit: int
+        self, wanted: SummaryFilter, *, now: datetime, after: Position | None, limit: int
     ) -> tuple[list[StoredSummary], Position | None]:
         """Newest interaction first, and the next position (None at the end). A page may be short before the end: the
         interactions looked at are bounded.
@@ -130,9 +132,16 @@ class PostgresReadStore:
         for summary in self._reads.rows(StoredSummary, "summaries", **asked):
             # versions of one interaction stay on one page
             if len(kept) >= limit and summary.interaction_id != kept[-1].interaction_id:
-                return kept, (kept[-1].started_at, kept[-1].interaction_id)
+                return self._with_items(kept, now), (kept[-1].started_at, kept[-1].interaction_id)
             kept.append(summary)
-        return kept, end
+        return self._with_items(kept, now), end
+
+    def _with_items(self, found: list[StoredSummary], now: datetime) -> list[StoredSummary]:
+        given = {"now": now, "today": now.astimezone(self._zone).date(), "timezone": self._zone.key}
+        ids = list({one.interaction_id for one in found})
+        said = {row.interaction_id: row for row in self._items.named("of_conversations", interactions=ids, **given)}
+        names = ("decisions", "action_items", "extracted_facts")
+        return [replace(one, **{name: getattr(said[one.interaction_id], name) for name in names}) for one in found]
 
     def _candidates(
         self, wanted: SummaryFilter, after: Position | None, *, scan: int

@@ -231,7 +231,7 @@ def history(build: MemoryBuilder) -> list[UUID]:
         chat = "Bob" if day % 4 == 0 else "Anna"
         talk = build.conversation(chat, NOW - timedelta(days=day), [Said(chat, "x"), Said("Me", "y", 3)])
         status = "superseded" if day == 5 else "completed"
-        made.append(build.summary(talk, f"Day {day}", status=status, decisions=[{"id": "d", "message_ids": ["1"]}]))
+        made.append(build.summary(talk, f"Day {day}", status=status))
     return made
 
 
@@ -239,7 +239,7 @@ def all_summaries(store: PostgresReadStore, wanted: SummaryFilter, limit: int) -
     texts: list[str] = []
     after = None
     while True:
-        page, after = store.summaries_page(wanted, after=after, limit=limit)
+        page, after = store.summaries_page(wanted, now=NOW, after=after, limit=limit)
         texts += [one.summary for one in page]
         if after is None:
             return texts
