@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from pkg_pipeline.offline import chat_decisions, chat_tasks
 from pkg_pipeline.offline.reading import Reading, read
-from training.talks import LANGUAGES, Label, Talk, load, of_worlds
+from training.talks import LANGUAGES, Label, Talk, load
+from training.world_talks import of_worlds
 
 PRIORS = Path(__file__).with_name("priors.toml")
 WEIGHTS = Path(chat_tasks.__file__).with_name("weights.toml")

@@ -11,6 +11,7 @@ from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.prompts.conversation_reading import AnswerItem
 from training.talks import LANGUAGES, TALKS, Label, Talk, load
+from training.world_talks import of_worlds
 
 
 def answered(talk: Talk) -> list[AnswerItem]:
@@ -86,7 +87,8 @@ def main() -> None:
         if not (args.folder / f"{language}.txt").exists():
             continue
         counts: Counter[str] = Counter()
-        for talk in load(language, args.folder):
+        talks = load(language, args.folder) + (of_worlds(language) if args.folder == TALKS else [])
+        for talk in talks:
             own, wrong = count(talk)
             counts += own
             if args.verbose and wrong:

@@ -16,7 +16,6 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
-from training import worlds
 
 TALKS = Path(__file__).parent / "talks"
 LANGUAGES: tuple[Language, ...] = ("ru", "en", "zh")
@@ -60,33 +59,6 @@ def load(language: Language, folder: Path = TALKS) -> list[Talk]:
         elif line.strip() and not line.startswith("#"):
             talks[-1][1].append(line)
     return [_talk(head, said, language) for head, said in talks]
-
-
-def of_worlds(language: Language) -> list[Talk]:
-    """The talks of the worlds of one language; ``group``: the world. A renewal may be found again or not."""
-    return [
-        Talk(f"{world.name} {n}", language, talk, _labels_of(world, talk), world.name)
-        for world in worlds.load()
-        if world.language == language
-        for n, talk in enumerate(world.talks, 1)
-    ]
-
-
-def _labels_of(world: worlds.World, talk: SummaryInput) -> tuple[Label, ...]:
-    numbers = {message.external_id: message.number for message in talk.messages}
-    places = {message.external_id: one for one in world.talks for message in one.messages}
-    me = talk.self_person
-    labels: list[Label] = []
-    for item in world.items:
-        said = {numbers[one] for one in item.messages if one in numbers}
-        renewed = [{numbers[one] for one in ids if one in numbers} for ids, _ in item.renewed]
-        owner = "both" if item.owner is None else "me" if item.owner == me else "them"
-        kind = "task" if item.kind == "action_item" else "decision"
-        if said:
-            begins = min(item.messages, key=lambda one: places[one].ended_at)
-            labels.append(Label(kind, said, owner, item.due, is_optional=begins not in numbers))
-        labels += [Label(kind, again, owner, is_optional=True) for again in renewed if again]
-    return tuple(labels)
 
 
 def _talk(head: str, said: list[str], language: Language) -> Talk:

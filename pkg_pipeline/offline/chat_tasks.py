@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Final
 
@@ -12,7 +12,7 @@ from pkg_pipeline.offline.answers import AnswerLine, answer_to, aside, asides, b
 from pkg_pipeline.offline.dates import due_date, find_dates
 from pkg_pipeline.offline.found import FoundAction, roots_of
 from pkg_pipeline.offline.heads import probability
-from pkg_pipeline.offline.phrases import mark, phrases
+from pkg_pipeline.offline.phrases import Giver, mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, named_in, vocative
 from pkg_pipeline.offline.weighing import Weighed, asks_for_facts, has_money, is_question, weigh_action
 
@@ -64,6 +64,9 @@ _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Classes of the phrases of ``signals.toml``, shared by the languages: the head weighs classes, not phrases."""
 CLASS_OF: Final = {name: kind for kind, names in _CLASSES.items() for name in names}
+_FORMS = frozenset({"promise_loose", "dated_verb"})
+_OWN = frozenset({"promise", "on_me", "must_self"})
+_ASKS = frozenset({"help_me", "please", "can_you"})
 _TAKEN = {"promised", "consented", "accepted", "done", "file"}
 
 
@@ -75,6 +78,7 @@ class Cue:
     weighed: Weighed
     kinds: frozenset[str]
     asides: frozenset[str]
+    giver: Giver
 
     @property
     def sentence(self) -> Sentence:
@@ -82,7 +86,7 @@ class Cue:
 
     @property
     def is_promise(self) -> bool:
-        return self.weighed.giver == "speaker"
+        return self.giver == "speaker"
 
 
 @dataclass(slots=True)
@@ -118,8 +122,17 @@ def cues_of(reading: Reading) -> list[Cue]:
         if asks and weighed.giver in {"none", "speaker"}:
             continue
         kinds = frozenset(CLASS_OF[signal.name] for signal in weighed.signals if signal.name in CLASS_OF)
-        found.append(Cue(line, weighed, kinds, frozenset(asides(sentence.text, sentence.language))))
+        said = frozenset(asides(sentence.text, sentence.language))
+        found.append(Cue(line, weighed, kinds, said, _giver(reading, line, weighed, kinds)))
     return found
+
+
+def _giver(reading: Reading, line: Line, weighed: Weighed, kinds: frozenset[str]) -> Giver:
+    """Whose the duty is: the mere form of a promise is a request beside words of request or somebody's name."""
+    if weighed.giver != "speaker" or not kinds & _FORMS or kinds & _OWN:
+        return weighed.giver
+    called = kinds & _ASKS or vocative(replace(line, sentences=(weighed.sentence,)), reading.others_than(line.speaker))
+    return "addressee" if called else "speaker"
 
 
 def duties_of(reading: Reading) -> list[Duty]:
@@ -253,7 +266,7 @@ def _on_the_spot(duty: Duty) -> bool:
 def _owner(reading: Reading, duty: Duty) -> tuple[Owner, Person | None]:
     cue = duty.promise or duty.request or duty.cues[0]
     others = reading.others_than(cue.line.speaker)
-    giver = cue.weighed.giver
+    giver = cue.giver
     if giver == "both":
         return "both", None
     if giver == "speaker":
@@ -271,7 +284,7 @@ def _owner(reading: Reading, duty: Duty) -> tuple[Owner, Person | None]:
 def _due(reading: Reading, duty: Duty) -> date | None:
     """The due date: the last promise's, else the answer's, else the request's, else of a short sentence beside it."""
     cues = sorted(duty.cues, key=lambda cue: (not cue.is_promise, -cue.line.index))
-    places = [(cue.sentence.text, cue.line) for cue in cues if cue.is_promise]
+    places = [(text, cue.line) for cue in cues if cue.is_promise for text in (_from_phrase(cue), cue.sentence.text)]
     if duty.answer is not None and duty.request is not None and duty.answer.kind in _TAKEN | {"other", "asked"}:
         places += [
             (one.message.text, one) for one in burst_after(reading, duty.request.line) if len(one.message.text) <= 60
@@ -290,6 +303,14 @@ def lines_of(duty: Duty) -> tuple[int, ...]:
     if duty.request is not None and duty.answer is not None and duty.answer.kind in _TAKEN - {"file"}:
         lines.append(duty.answer.line.index)
     return tuple(dict.fromkeys(lines))
+
+
+def _from_phrase(cue: Cue) -> str:
+    """The sentence from the clause on that takes the duty ("the part comes tomorrow, it'll be ready Thursday")."""
+    text = cue.sentence.text
+    places = [m.start() for signal in cue.weighed.signals if (m := signal.pattern.search(text))]
+    at = min(places, default=0)
+    return text[max(text.rfind(mark, 0, at) for mark in (",", ";", "，", "；")) + 1 :]
 
 
 def find_chat_tasks(reading: Reading, settled: Collection[Sentence] = ()) -> list[FoundAction]:

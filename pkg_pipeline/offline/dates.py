@@ -16,10 +16,12 @@ from typing import Any
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import pattern, table
 
-FRIDAY, SATURDAY, SUNDAY = 4, 5, 6
+FRIDAY, SUNDAY = 4, 6
 FORGIVEN_DAYS = 30
 """A day and month without year may lie this far back, else next year is meant."""
 MOST_CHARS = 5000
+NEAR_CHARS = 4
+"""Characters between a day and the part of it."""
 
 Words = Mapping[str, Any]
 
@@ -94,11 +96,17 @@ def _named_weekday(today: date, m: re.Match[str], _rule: Words, words: Words) ->
 
 
 def _weekend(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
-    weeks = _by_beginning(m.groupdict().get("which"), words["weeks_ahead"]) or 0
-    return _weekday(today, SATURDAY, weeks) if weeks or today.weekday() < SUNDAY else today
+    """A weekend is up on its Sunday."""
+    return _weekday(today, SUNDAY, _by_beginning(m.groupdict().get("which"), words["weeks_ahead"]) or 0)
+
+
+def _this_week(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
+    """A week without a day is up on its Sunday."""
+    return _weekday(today, SUNDAY, rule.get("weeks", 0))
 
 
 def _week_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
+    """The end of a week is its Friday, of one whose Friday is over its Sunday."""
     weeks = rule.get("weeks", 0)
     friday = _weekday(today, FRIDAY, weeks)
     return friday if friday >= today else _weekday(today, SUNDAY, weeks)
@@ -107,6 +115,11 @@ def _week_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> dat
 def _month_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
     year, month = _later_month(today, rule.get("months", 0))
     return date(year, month, monthrange(year, month)[1])
+
+
+def _mid_month(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
+    """The middle of a month is its 15th."""
+    return _day_and_month(today, 15, _by_beginning(m["month"], words["months"]) or 0, None)
 
 
 def _calendar_day(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
@@ -135,6 +148,8 @@ _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]]
     "weekday": _named_weekday,
     "weekend": _weekend,
     "week_end": _week_end,
+    "this_week": _this_week,
+    "mid_month": _mid_month,
     "month_end": _month_end,
     "day_and_month": _calendar_day,
     "slashed": _slashed,
@@ -178,7 +193,21 @@ def find_dates(text: str, language: Language, today: date) -> list[FoundDate]:
                 if day is not None:
                     taken[m.start() : m.end()] = b"\x01" * (m.end() - m.start())
                     found.append(FoundDate(day, m.start(), m.end(), _says_by(text, m, words["patterns"])))
-    return sorted(found, key=lambda f: f.start)
+    return _told_apart(sorted(found, key=lambda f: f.start), today)
+
+
+def _told_apart(found: list[FoundDate], today: date) -> list[FoundDate]:
+    """Without the part of a day that only says when on the day beside it ("tomorrow by the evening")."""
+    return [
+        one
+        for one in found
+        if one.day != today
+        or not any(other.day > today and -1 <= _between(one, other) <= NEAR_CHARS for other in found)
+    ]
+
+
+def _between(one: FoundDate, other: FoundDate) -> int:
+    return max(one.start, other.start) - min(one.end, other.end)
 
 
 def _says_by(text: str, m: re.Match[str], patterns: Mapping[str, str]) -> bool:
