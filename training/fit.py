@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pkg_pipeline.offline import chat_decisions, chat_tasks
+from pkg_pipeline.offline import chat_decisions, chat_tasks, duties
 from pkg_pipeline.offline.reading import Reading, read
 from training.talks import LANGUAGES, Label, Talk, load
 from training.world_talks import of_worlds
@@ -46,8 +46,8 @@ class Example:
 
 def _tasks(reading: Reading) -> list[Candidate]:
     return [
-        (chat_tasks.features(reading, duty), {reading.lines[i].message.number for i in chat_tasks.lines_of(duty)})
-        for duty in chat_tasks.duties_of(reading)
+        (chat_tasks.features(reading, duty), {reading.lines[i].message.number for i in duties.lines_of(duty)})
+        for duty in duties.duties_of(reading)
     ]
 
 
@@ -115,42 +115,63 @@ def _chances(examples: Sequence[Example], weights: dict[str, float]) -> list[flo
     return [float(1 / (1 + np.exp(-total))) for total in totals]
 
 
-def report(head: str, examples: Sequence[Example], prior: dict[str, float], labelled: dict[str, int]) -> None:
-    """Precision and recall of left-out talks by threshold, with the priors alone and fitted."""
-    left_out: list[tuple[Example, float]] = []
-    for fold in range(FOLDS):
-        weights = fitted([one for one in examples if one.fold != fold], prior)
-        of_fold = [one for one in examples if one.fold == fold]
-        left_out += zip(of_fold, _chances(of_fold, weights), strict=True)
-    rows = {"prior": list(zip(examples, _chances(examples, prior), strict=True)), "left out": left_out}
-    print(f"\n{head}: {len(examples)} candidates, {sum(one.is_right for one in examples)} right")
-    for name, pairs in rows.items():
-        for threshold in (0.4, 0.5, 0.6, 0.7):
-            cells = []
-            for language in (*LANGUAGES, None):
-                taken = [one for one, chance in pairs if chance >= threshold and language in (None, one.language)]
-                hits = sum(one.is_right for one in taken)
-                wanted = sum(n for other, n in labelled.items() if language in (None, other))
-                cells.append(f"{language or 'all'} {100 * hits / max(1, len(taken)):.0f}/{100 * hits / wanted:.0f}")
-            print(f"  {name} from {threshold}: P/R {', '.join(cells)}")
+@dataclass(frozen=True)
+class Fit:
+    """Examples of a head, how many labels there are by language, and its weights from the priors and the talks."""
+
+    examples: tuple[Example, ...]
+    labelled: dict[str, int]
+    prior: dict[str, float]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        return fitted(self.examples, self.prior)
+
+    def left_out(self) -> list[tuple[Example, float]]:
+        """Every example with its probability by weights fitted without its fold."""
+        found: list[tuple[Example, float]] = []
+        for fold in range(FOLDS):
+            weights = fitted([one for one in self.examples if one.fold != fold], self.prior)
+            of_fold = [one for one in self.examples if one.fold == fold]
+            found += zip(of_fold, _chances(of_fold, weights), strict=True)
+        return found
+
+    def shares(
+        self, left_out: Sequence[tuple[Example, float]], threshold: float, language: str | None = None
+    ) -> tuple[float, float]:
+        """Precision and recall, 0 to 1, of what is published from ``threshold`` on."""
+        taken = [one for one, chance in left_out if chance >= threshold and language in (None, one.language)]
+        hits = sum(one.is_right for one in taken)
+        wanted = sum(n for other, n in self.labelled.items() if language in (None, other))
+        return hits / max(1, len(taken)), hits / max(1, wanted)
+
+
+def fit_of(head: str) -> Fit:
+    """The fit of one head to all labelled talks and worlds."""
+    kind, candidates = HEADS[head]
+    examples: list[Example] = []
+    labelled: dict[str, int] = dict.fromkeys(LANGUAGES, 0)
+    for language in LANGUAGES:
+        talks = [*load(language), *of_worlds(language)]
+        groups = list(dict.fromkeys(talk.group or talk.name for talk in talks))
+        for talk in talks:
+            fold = groups.index(talk.group or talk.name) % FOLDS
+            examples += examples_of(talk, kind, candidates(read(talk.source)), fold)
+            labelled[language] += sum(one.kind == kind and not one.is_optional for one in talk.labels)
+    return Fit(tuple(examples), labelled, tomllib.loads(PRIORS.read_text(encoding="utf-8"))[head])
 
 
 def main() -> None:
-    priors = tomllib.loads(PRIORS.read_text(encoding="utf-8"))
     text = HEAD_LINES
-    for head, (kind, candidates) in HEADS.items():
-        examples: list[Example] = []
-        labelled: dict[str, int] = dict.fromkeys(LANGUAGES, 0)
-        for language in LANGUAGES:
-            talks = [*load(language), *of_worlds(language)]
-            groups = list(dict.fromkeys(talk.group or talk.name for talk in talks))
-            for talk in talks:
-                fold = groups.index(talk.group or talk.name) % FOLDS
-                examples += examples_of(talk, kind, candidates(read(talk.source)), fold)
-                labelled[language] += sum(one.kind == kind and not one.is_optional for one in talk.labels)
-        report(head, examples, priors[head], labelled)
-        weights = fitted(examples, priors[head])
-        text += f"\n[{head}]\n" + "".join(f'"{name}" = {weight}\n' for name, weight in weights.items())
+    for head in HEADS:
+        fit = fit_of(head)
+        left_out = fit.left_out()
+        right = sum(one.is_right for one in fit.examples)
+        print(f"{head}: {len(fit.examples)} candidates, {right} right; P/R left out")
+        for threshold in (0.4, 0.5, 0.6, 0.7):
+            pairs = {language or "all": fit.shares(left_out, threshold, language) for language in (*LANGUAGES, None)}
+            print(f"  from {threshold}:", ", ".join(f"{name} {p:.2f}/{r:.2f}" for name, (p, r) in pairs.items()))
+        text += f"\n[{head}]\n" + "".join(f'"{name}" = {weight}\n' for name, weight in fit.weights.items())
     WEIGHTS.write_text(text, encoding="utf-8")
 
 

@@ -197,8 +197,10 @@ def _same_matter(a: Settled, b: Settled) -> bool:
 def _united(earlier: Settled, later: Settled) -> Settled:
     """Both as one: the later content unless it says less; who proposed it does not agree with oneself."""
     thin = len(later.content.terms) <= BARE_TERMS and len(earlier.content.terms) > len(later.content.terms)
-    lead, other = (earlier, later) if thin or later.content == earlier.content else (later, earlier)
-    proposer = earlier.proposed_by if lead.agreement is None and earlier.agreement else lead.proposed_by
+    confirmed = _confirms(earlier, later)
+    lead, other = (earlier, later) if thin or confirmed or later.content == earlier.content else (later, earlier)
+    kept = confirmed or (lead.agreement is None and earlier.agreement is not None)
+    proposer = earlier.proposed_by if kept else lead.proposed_by
     agreed = {person: line for person, line in (*earlier.agreed, *later.agreed) if person != proposer}
     return replace(
         lead,
@@ -212,6 +214,17 @@ def _united(earlier: Settled, later: Settled) -> Settled:
         offer=later.offer or earlier.offer,
         score=max(later.score, earlier.score),
     )
+
+
+def _confirms(earlier: Settled, later: Settled) -> bool:
+    """Whether the later one only agrees to an agreement: no counter-offer with a number or hour of its own."""
+    if later.offer is None or earlier.offer is None or later.offer.line not in {line for _, line in earlier.agreed}:
+        return False
+    return _named(later.offer.text) <= _named(earlier.offer.text)
+
+
+def _named(text: str) -> set[str]:
+    return {*re.findall(r"\d+", text), *(m.group().lower() for m in mark("clock").finditer(text))}
 
 
 def features(reading: Reading, one: Settled) -> dict[str, float]:
@@ -288,6 +301,12 @@ def _importance(one: Settled, line: Line, text: str) -> Literal["high", "medium"
     return "low" if len(one.content.terms) <= 2 and not _says_what(one.content, line) else "medium"
 
 
+def _thin(one: Settled) -> Sentence | None:
+    """The offer, where the words of the agreement alone say little."""
+    is_thin = len(one.content.terms) <= BARE_TERMS and one.offer is not None and one.offer.line < one.content.line
+    return one.offer if is_thin else None
+
+
 def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
     """The decisions of a chat in order, one of each matter."""
     found: list[FoundDecision] = []
@@ -309,6 +328,7 @@ def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
                 agreed_by=agreed,
                 proposed_by=one.proposed_by if agreed else None,
                 probability=sure,
+                before=_thin(one),
             )
         )
     return sorted(found, key=lambda d: (d.lines[0], d.sentence.place))

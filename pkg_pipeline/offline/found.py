@@ -16,7 +16,10 @@ Importance = Literal["high", "medium", "low"]
 
 @dataclass(frozen=True, slots=True)
 class FoundAction:
-    """One action item. ``lines``: message indices, the quoted one first; ``helper``: the same in other words."""
+    """One action item. ``lines``: message indices, the quoted one first; ``helper``: the same in other words.
+
+    ``before``: what a sentence answers that says little by itself.
+    """
 
     sentence: Sentence
     score: float
@@ -28,11 +31,15 @@ class FoundAction:
     closing: Sentence | None = None
     helper: Sentence | None = None
     probability: float = 1.0
+    before: Sentence | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDecision:
-    """One decision. ``lines``: message indices, the quoted one first; ``agreed_by`` accepted what was proposed."""
+    """One decision. ``lines``: message indices, the quoted one first; ``agreed_by`` accepted what was proposed.
+
+    ``before``: what a sentence answers that says little by itself.
+    """
 
     sentence: Sentence
     score: float
@@ -42,6 +49,7 @@ class FoundDecision:
     agreed_by: tuple[Person, ...] = ()
     proposed_by: Person | None = None
     probability: float = 1.0
+    before: Sentence | None = None
 
 
 def roots_of(terms: Iterable[str]) -> set[str]:

@@ -169,7 +169,28 @@ def clipped(text: str, budget: int) -> str:
     return kept.rstrip(" ,，;；、") + "…"
 
 
-def described(sentence: Sentence, reading: Reading) -> str:
-    """An item in words: its sentence retold, at most ``DESCRIPTION_CHARS`` characters."""
-    told = retell(sentence.text, sentence, reading, budget=DESCRIPTION_WORDS)
-    return sentence_of([told], reading)[:DESCRIPTION_CHARS]
+def described(sentence: Sentence, reading: Reading, before: Sentence | None = None) -> str:
+    """An item in words, at most ``DESCRIPTION_CHARS`` characters: as said, after the speaker's name.
+
+    Only "I will …" about nobody else is turned into the third person. ``before``: what a bare answer answers.
+    """
+    parts = [] if before is None else [_as_said(before, reading, DESCRIPTION_WORDS // 2)]
+    told = _will(sentence, reading) if before is None and sentence.language == "en" else None
+    parts.append(told or _as_said(sentence, reading, DESCRIPTION_WORDS))
+    return " — ".join(parts)[:DESCRIPTION_CHARS].rstrip()
+
+
+def _as_said(sentence: Sentence, reading: Reading, budget: int) -> str:
+    speaker = first_name(reading.lines[sentence.line].speaker, reading)
+    text = ended(clipped(" ".join(sentence.text.split()), budget), sentence.language)
+    return phrases(reading.language).templates["said"].format(who=speaker, what=text)
+
+
+def _will(sentence: Sentence, reading: Reading) -> str | None:
+    """What "I'll send the draft" becomes ("Ann will …"); None where another is spoken of or something is asked."""
+    text = " ".join(sentence.text.split())
+    m = _words("i_will").match(plain(text, "en"))
+    if m is None or _QUOTING.search(text) or _words("persons").search(m["rest"]) or is_question(text):
+        return None
+    speaker = first_name(reading.lines[sentence.line].speaker, reading)
+    return ended(f"{speaker} will {clipped(m['rest'], DESCRIPTION_WORDS)}", "en")

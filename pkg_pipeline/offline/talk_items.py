@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput
+from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.chat_decisions import find_chat_decisions
 from pkg_pipeline.offline.chat_tasks import find_chat_tasks
@@ -72,7 +73,15 @@ def _items(
         for i, one in enumerate(actions)
         if i not in linked.repeats
     ]
-    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
+    return _once([item for _, item in sorted(found, key=lambda pair: pair[0])])
+
+
+def _once(items: list[AnswerItem]) -> list[AnswerItem]:
+    """Each kind's words once: what is said twice in one talk is one item."""
+    kept: dict[tuple[str, str], AnswerItem] = {}
+    for item in items:
+        kept.setdefault((item.kind, comparable(item.text.partition(":")[2] or item.text)), item)
+    return list(kept.values())
 
 
 def _evidence(reading: Reading, sentence: Sentence, lines: tuple[int, ...]) -> dict[str, Any]:
@@ -84,7 +93,7 @@ def _task(reading: Reading, found: FoundAction, end: CandidateEnd | None) -> Ans
     person = found.owner_person if found.owner == "them" else None
     return AnswerItem(
         kind="task",
-        text=described(found.sentence, reading),
+        text=described(found.sentence, reading, found.before),
         owner="me" if found.owner == "self" else found.owner,
         who=person.name if person else None,
         due=found.due.isoformat() if found.due else None,
@@ -119,7 +128,7 @@ def _change(change: CandidateChange) -> AnswerChange:
 def _decision(reading: Reading, found: FoundDecision, replaces: str | None) -> AnswerItem:
     return AnswerItem(
         kind="decision",
-        text=described(found.sentence, reading),
+        text=described(found.sentence, reading, found.before),
         owner="both",
         importance=found.importance,
         proposed=found.proposed_by.name if found.proposed_by else None,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from pkg_pipeline.memory.items.records import ReadingInput
-from pkg_pipeline.memory.records import SummaryInput
+from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.prompts.conversation_reading import Answer
 from pkg_pipeline_tests.offline.chats import chat, request
@@ -31,3 +35,66 @@ def test_a_proposal_says_who_made_it_and_who_agreed() -> None:
     source = chat(("Vera", "How about 840 dollars for the batch?"), ("Tom", "Deal, 840 it is."), me="Tom")
     decisions = [item for item in read_talk(source).items if item.kind == "decision"]
     assert [(item.proposed, item.agreed) for item in decisions] == [("Vera", ["Tom"])]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I'll send the draft tomorrow.", "Tom will send the draft tomorrow."),
+        ("I'll send you the draft tomorrow.", "Tom: I'll send you the draft tomorrow."),
+        ("I'll pay by 19 October, don't forget me", "Tom: I'll pay by 19 October, don't forget me."),
+        ("Завтра отправлю черновик", "Tom: Завтра отправлю черновик."),
+        ("我明天把合同寄出", "Tom：我明天把合同寄出。"),
+    ],
+)
+def test_what_cannot_be_turned_safely_is_quoted_as_said(said: str, told: str) -> None:
+    language = "zh" if "我" in said else "ru" if "З" in said else "en"
+    source = chat(("Vera", "Hi"), ("Tom", said), me="Tom", language=language)
+    assert [item.text for item in read_talk(source).items if item.kind == "task"] == [told]
+
+
+def test_a_bare_answer_is_told_with_what_it_answers() -> None:
+    source = chat(("Vera", "the printer is out of toner again"), ("Tom", "I'll order tomorrow"), me="Tom")
+    (item,) = read_talk(source).items
+    assert item.text == "Vera: The printer is out of toner again. — Tom: I'll order tomorrow."
+    assert item.messages == [1, 2]
+
+
+def test_the_same_words_in_one_talk_are_one_item() -> None:
+    said = [("Vera", "Please pay the rent by Friday."), ("Tom", "ok")]
+    source = chat(*said, ("Vera", "how was the trip?"), ("Tom", "long, rainy, but we saw a lot"), *said, me="Tom")
+    assert len([item for item in read_talk(source).items if item.kind == "task"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("ru", ["Иди спать уже", "Сам иди))"]),
+        ("ru", ["Пусть у вас всегда будет полный зал", "Спасибо! И вам удачи"]),
+        ("ru", ["За 200 рублей мне придётся самому её красить", "Ахаха"]),
+        ("ru", ["Подвезёшь меня в субботу?", "Ой не, мы на даче"]),
+        ("ru", ["Оплати, пожалуйста, интернет", "Уже, ещё вчера"]),
+        ("ru", ["Как дела?", "Норм, созвонимся как-нибудь"]),
+        ("ru", ["Может, покрасить стены в синий?", "Не, не хочу"]),
+        ("en", ["go home man, you're drunk", "lol never"]),
+        ("en", ["Take care of yourself and get some rest!", "thanks, you too"]),
+        ("en", ["Can you lend me your car on Sunday?", "sorry, I can't"]),
+        ("en", ["could you book the table?", "already did it yesterday"]),
+        ("en", ["we should catch up sometime", "definitely, talk soon"]),
+        ("en", ["What if we painted it blue?", "no, I'd rather not"]),
+        ("zh", ["早点睡，多喝热水", "好的晚安"]),
+        ("zh", ["周日能借我车吗？", "不行啊，我要用"]),
+        ("zh", ["改天一起吃饭", "好啊，有空约"]),
+        ("zh", ["把电费交一下", "昨天就交了"]),
+        ("zh", ["要不刷成蓝色？", "算了，不好看"]),
+    ],
+)
+def test_pleasantries_jokes_refusals_and_offers_not_taken_are_no_items(language: Language, said: list[str]) -> None:
+    source = chat(("Vera", said[0]), ("Tom", said[1]), me="Tom", language=language)
+    assert [item.text for item in read_talk(source).items if item.end is None] == []
+
+
+def test_a_file_sent_at_once_leaves_nothing_to_do() -> None:
+    source = chat(("Vera", "send me the photo of the door please"), ("Tom", ""), me="Tom")
+    sent = replace(source.messages[1], attachments=(Attachment("door.jpg", "image/jpeg"),))
+    assert read_talk(replace(source, messages=(source.messages[0], sent))).items == []

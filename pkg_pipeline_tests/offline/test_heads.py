@@ -1,0 +1,47 @@
+"""The heads of chats: their weights are made again from the talks, and how right they are on what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.extraction_quality import Counts, items_of, labelled_source
+from pkg_pipeline.offline import chat_decisions, chat_tasks
+from pkg_pipeline.offline.heads import weights_of
+from pkg_pipeline_tests.fixtures.labelled import loading
+from training.fit import HEADS, Fit, fit_of
+
+THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
+LEFT_OUT = {chat_tasks.HEAD: (0.78, 0.72), chat_decisions.HEAD: (0.74, 0.58)}
+LABELLED_CHATS = {
+    "action_items": {"ru": 0.70, "en": 0.74, "zh": 0.66},
+    "decisions": {"ru": 0.70, "en": 0.46, "zh": 0.68},
+}
+"""F on chats that nothing was fitted to, just below what was reached."""
+
+
+@pytest.fixture(scope="module", params=list(HEADS))
+def fit(request: pytest.FixtureRequest) -> tuple[str, Fit]:
+    return request.param, fit_of(request.param)
+
+
+def test_the_weights_of_the_package_are_those_of_the_talks(fit: tuple[str, Fit]) -> None:
+    """After a change of talks, priors or features: ``make train``."""
+    head, made = fit
+    assert dict(weights_of(head)) == pytest.approx(made.weights, abs=0.02)
+
+
+def test_talks_left_out_are_read_rightly(fit: tuple[str, Fit]) -> None:
+    head, made = fit
+    precision, recall = made.shares(made.left_out(), THRESHOLDS[head])
+    assert precision >= LEFT_OUT[head][0]
+    assert recall >= LEFT_OUT[head][1]
+
+
+@pytest.mark.parametrize("kind", list(LABELLED_CHATS))
+@pytest.mark.parametrize("language", loading.LANGUAGES)
+def test_labelled_chats_are_read_rightly(language: str, kind: str) -> None:
+    counts = Counts()
+    for talk in loading.load(language):
+        wanted = [item.model_dump() | {"numbers": set(item.message_numbers)} for item in getattr(talk, kind)]
+        counts.add(items_of(labelled_source(talk))[kind], wanted, ())
+    assert 2 * counts.matched / (counts.found + counts.wanted) >= LABELLED_CHATS[kind][language]
