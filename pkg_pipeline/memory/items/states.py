@@ -102,7 +102,7 @@ def fold(
 ) -> tuple[ItemState, ...]:
     """The states of an item from its opening on. ``said`` in the order of talks; a person's decisions in any order."""
     history = _History(item, where)
-    waiting = sorted(decided, key=lambda one: one.at, reverse=True)
+    waiting = sorted(decided, key=lambda one: one.at)[::-1]
     for one in said:
         while waiting and waiting[-1].at < one.talk.ended_at:
             history.decide(waiting.pop())
