@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from pkg_pipeline.memory.gate.records import Gated
-from pkg_pipeline.memory.items.batches import carried_on, joined, reading_input
+from pkg_pipeline.memory.items.batches import carried_on, circle_of, joined, reading_input
 from pkg_pipeline.memory.items.gate import check_reading
 from pkg_pipeline.memory.items.matching import settle
 from pkg_pipeline.memory.items.records import ReadingInput, ShownItem, TalkReading
@@ -187,7 +187,7 @@ class PassParts:
             self.report.deferred += len(talks) - given_up
             self.report.add_reason(failure.error)
             if not given_up:
-                self.blocked |= talks[0].circle
+                self.blocked |= circle_of(talks)
 
     def count(self, tally: Tally) -> None:
         with self.lock:

@@ -197,7 +197,6 @@ def test_batches_keep_the_order_of_each_person_and_lose_nothing(drawn: list[tupl
         own = [talk.number for talk in flat if person in talk.circle]
         assert own == sorted(own)
     for batch in made:
-        assert len({talk.circle for talk in batch}) == 1
         assert len(batch) <= 5
         assert len(batch) == 1 or sum(talk.token_count for talk in batch) <= 1_000
         assert len(batch) == 1 or all(talk.number % 7 for talk in batch)
