@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from pkg_pipeline.memory.gate.duty import says_done
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.offline import linking
 from pkg_pipeline.offline.evidence import Heard, heard
@@ -215,7 +216,7 @@ def score(
             found.closed += 1
             is_right = label.ref in kept_now | kept_before
             found.right += is_right
-            if judged is not None:
+            if judged is not None and says_done([kept.said.line.message]):
                 judged.append((math.log(kept.probability / (1 - kept.probability)), is_right))
             if wrong is not None and not is_right:
                 wrong.append(f"+ {label.text} <- {kept.said.line.message.text} ({kept.probability:.2f})")
