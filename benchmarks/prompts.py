@@ -111,7 +111,7 @@ def measured(asked: Iterable[Mapping[str, Any]]) -> dict[str, Figures]:
         block_tokens = {name: _block_tokens(user, name) for name in blocks}
         parts = {
             "system": count("".join(part["text"] for part in body["system"])),
-            "schema": count(json.dumps(schema, ensure_ascii=False)),
+            "schema": count(json.dumps(schema, ensure_ascii=False, separators=(",", ":"))),
             "words of talk": words,
             "around them": max(0, block_tokens.get("TALKS", 0) - words),
             "shown": sum(block_tokens.get(name, 0) for name in (*SHOWN_BLOCKS, "SUMMARIES")),

@@ -32,7 +32,7 @@ TASK: Final[LlmTask] = "conversation_reading"
 PROMPT_ROOM_TOKENS = 6_000
 """Reserved for instructions, schema and what is shown."""
 
-LINE_TOKENS = 10
+LINE_TOKENS = 11
 """Around each message in the prompt."""
 
 Readings = tuple[TalkReading, ...]

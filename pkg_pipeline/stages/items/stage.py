@@ -15,7 +15,7 @@ from uuid import UUID
 from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.prompts import conversation_reading as prompt
 from pkg_pipeline.stages.items.free_pass import FreePass
-from pkg_pipeline.stages.items.paid_pass import BATCH_TALKS, BATCH_TOKENS, PaidPass
+from pkg_pipeline.stages.items.paid_pass import BATCH_TOKENS, PaidPass
 from pkg_pipeline.stages.items.reading import LINE_TOKENS, TASK, PassParts
 from pkg_pipeline.stages.items.report import ItemsEstimate, ItemsReport
 from pkg_pipeline.stages.items.stores import Due, PendingItems
@@ -26,8 +26,11 @@ from pkg_pipeline.stages.ports import Billing, Clock
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.store import PostgresItemStore
 
-PROMPT_TOKENS = 900
-"""Around the talks of a question, with what is shown."""
+PROMPT_TOKENS = 1_900
+"""Around the talks of a question, with what is shown; as ``TALKS_A_CALL`` measured on the demo (``benchmarks.prompts``)."""
+
+TALKS_A_CALL = 16
+"""Fewer than fit: people who never meet are asked about apart."""
 
 ANSWER_TOKENS = 120
 """For each talk of a question."""
@@ -68,7 +71,7 @@ class Items:
         """Tokens and price of all that is due. Raises ``LlmMisconfigured``."""
         llm, waiting = self.access.llm(), self.pending()
         text = waiting.message_tokens + waiting.messages * LINE_TOKENS
-        calls = max(-(-text // BATCH_TOKENS), -(-waiting.talks // BATCH_TALKS)) if llm.is_paid else waiting.talks
+        calls = max(-(-text // BATCH_TOKENS), -(-waiting.talks // TALKS_A_CALL)) if llm.is_paid else waiting.talks
         tokens_in = text + calls * PROMPT_TOKENS
         tokens_out = waiting.talks * ANSWER_TOKENS
         usd = 0.0
