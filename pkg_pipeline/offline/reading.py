@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date
 from functools import cache, cached_property, lru_cache
+from threading import Lock
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
@@ -48,6 +49,10 @@ def count_words(text: str) -> int:
     return len(_COUNTED.findall(text))
 
 
+_STEMMING = Lock()
+"""Stemmers have state."""
+
+
 @cache
 def _stemmer(language: str):
     import snowballstemmer
@@ -57,7 +62,8 @@ def _stemmer(language: str):
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str, language: Language) -> str:
-    return str(_stemmer(language).stemWord(word))
+    with _STEMMING:
+        return str(_stemmer(language).stemWord(word))
 
 
 def words_of(text: str, language: Language) -> list[str]:

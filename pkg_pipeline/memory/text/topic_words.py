@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib import import_module
+from threading import Lock
 from typing import Any, Final
 
 from pkg_pipeline.memory.languages import table, word_set
@@ -55,10 +56,19 @@ def _pattern(language: str, key: str) -> re.Pattern[str]:
 def stem(word: str) -> str:
     """The Snowball stem of a case-folded word (``е`` for ``ё``)."""
     if is_cyrillic(word):
-        found = _stemmer("russian").stemWord(word)
+        found = _cut(word, "russian")
         found = found if len(found) >= SHORTEST_STEM else word
         return _FLEETING.sub(r"\1к", found) if len(found) > SHORTEST_ALIKE else found
-    return _stemmer("english").stemWord(word) if word.isascii() and word.isalpha() else word
+    return _cut(word, "english") if word.isascii() and word.isalpha() else word
+
+
+def _cut(word: str, language: str) -> str:
+    with _STEMMING:
+        return _stemmer(language).stemWord(word)
+
+
+_STEMMING = Lock()
+"""Stemmers have state, and profiles are made in several threads."""
 
 
 @cache

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.store import PostgresItemStore
 
 PROMPT_TOKENS = 1_900
-"""Around the talks of a question, with what is shown; as ``TALKS_A_CALL`` measured on the demo (``benchmarks.prompts``)."""
+"""Around the talks of a question, with what is shown: on the demo, as ``TALKS_A_CALL`` (``benchmarks.prompts``)."""
 
 TALKS_A_CALL = 16
 """Fewer than fit: people who never meet are asked about apart."""
