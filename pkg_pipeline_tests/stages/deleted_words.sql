@@ -34,6 +34,21 @@ CROSS JOIN LATERAL (
     SELECT 'decision' AS kind, item FROM jsonb_array_elements(s.decisions) AS d (item)
     UNION ALL SELECT 'action_item', item FROM jsonb_array_elements(s.action_items) AS a (item)
 ) x WHERE s.status = 'completed' AND x.item ->> 'quote' = %(iban)s::text;
+INSERT INTO items (id, kind, status, text, owner, importance, probability, chat_id, interaction_id, quote, message_ids, first_at,
+    last_at)
+SELECT CASE c.external_id WHEN 'c1' THEN x.id::uuid ELSE gen_random_uuid() END, x.kind, 'open', 'transfer to ' || %(iban)s::text,
+    'self', 'high', 1, c.id, i.id, %(iban)s::text, ARRAY[CASE c.external_id WHEN 'c1' THEN %(gone)s::text ELSE %(in_session)s END],
+    i.ended_at, i.ended_at
+FROM interactions i JOIN chats c ON c.id = i.chat_id
+CROSS JOIN (VALUES ('decision', 'dddddddd-0000-0000-0000-000000000000'), ('action_item', 'aaaaaaaa-0000-0000-0000-000000000000'))
+    x (kind, id) WHERE i.status = 'completed';
+INSERT INTO item_states (item_id, place, at, event, status, text, owner, probability, decided_by, chat_id, interaction_id, quote,
+    message_ids)
+SELECT id, 0, first_at, 'opened', status, text, owner, 1, 'memory', chat_id, interaction_id, quote, message_ids FROM items
+WHERE quote = %(iban)s::text;
+INSERT INTO item_people (item_id, entity_id)
+SELECT t.id, p.entity_id FROM items t JOIN interaction_participants p ON p.interaction_id = t.interaction_id AND p.role = 'other'
+WHERE t.quote = %(iban)s::text;
 INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, interaction_id, quote, message_ids)
 SELECT gen_random_uuid(), p.entity_id, 'account', %(iban)s::text, 1, 'confirmed', p.interaction_id, %(iban)s::text,
         ARRAY[%(gone)s::text]
