@@ -18,7 +18,7 @@ IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 PERHAPS_DAYS = 60
 """Something perhaps done is asked after for so long; then it is taken for done."""
 
-MOST_LAPSED = 10
+MOST_LAPSED = 5
 
 
 def tier_lines(

@@ -179,12 +179,20 @@ SUMMARIES = (
         message_count, 1, 1, 1, 0, 0
     FROM interactions""",
     """
-    INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, description, quote,
-        message_ids, importance)
-    SELECT md5(i.id::text)::uuid, p.entity_id, i.id, s.id, 'decision', i.ended_at, 'Go by train', 'train',
-        ARRAY[i.first_external_id], 'high'
-    FROM interactions i JOIN interaction_summaries s ON s.interaction_id = i.id
-    JOIN interaction_participants p ON p.interaction_id = i.id AND p.role = 'other'""",
+    INSERT INTO items (id, kind, status, text, owner, importance, probability, chat_id, interaction_id, quote,
+        message_ids, first_at, last_at)
+    SELECT md5(id::text)::uuid, 'decision', 'open', 'Go by train', 'both', 'high', 1, chat_id, id, 'train',
+        ARRAY[first_external_id], ended_at, ended_at
+    FROM interactions ON CONFLICT DO NOTHING""",
+    """
+    INSERT INTO item_people (item_id, entity_id)
+    SELECT md5(interaction_id::text)::uuid, entity_id FROM interaction_participants WHERE role = 'other'
+    ON CONFLICT DO NOTHING""",
+    """
+    INSERT INTO item_states (item_id, place, at, event, status, text, owner, probability, decided_by, interaction_id,
+        quote, message_ids)
+    SELECT id, 0, first_at, 'opened', status, text, owner, 1, 'memory', interaction_id, quote, message_ids FROM items
+    ON CONFLICT DO NOTHING""",
     """
     INSERT INTO dirty_partitions (asset, partition_key, reason)
     SELECT 'memory_chunks', to_char(day, 'YYYY-MM-DD'), 'summarised' FROM interactions GROUP BY day""",

@@ -171,7 +171,7 @@ items AS (
 room AS (
     SELECT least(%(max_tokens)s, 16000) - 100 - coalesce((SELECT sum(token_count + 10) FROM hot), 0)
            - coalesce((SELECT sum(o.told_tokens) FROM summarised w JOIN older o USING (interaction_id)), 0)
-           - 40 * (SELECT count(*) FROM items) AS tokens
+           - 25 * (SELECT least(count(*), 60) FROM items) AS tokens
 ),
 -- … whole conversations in place of what is told of them, always where that is not shorter (B21) …
 retold AS (

@@ -24,8 +24,9 @@ CROSS JOIN LATERAL (
         (SELECT bit_xor(hashtextextended(ROW(p.entity_id, p.role, e.name)::text, 2))
          FROM interaction_participants p JOIN entities e ON e.id = p.entity_id WHERE p.interaction_id = i.id),
         (SELECT ROW(s.id, s.status, s.dirty_reason, s.updated_at)::text FROM live_summaries s WHERE s.interaction_id = i.id),
-        (SELECT bit_xor(hashtextextended(ROW(t.item_id, t.entity_id, t.is_withheld, t.status, t.due_date, t.importance)::text, 3))
-         FROM summary_items t WHERE t.interaction_id = i.id),
+        (SELECT bit_xor(hashtextextended(ROW(t.id, t.is_withheld, t.status, t.text, t.due_date, t.importance, t.message_ids,
+                    ARRAY(SELECT w.entity_id FROM item_people w WHERE w.item_id = t.id ORDER BY 1))::text, 3))
+         FROM items t WHERE t.interaction_id = i.id),
         (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.message_ids, e.name)::text, 4))
          FROM entity_facts f JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
     )::text || coalesce((
@@ -92,8 +93,8 @@ ORDER BY g.place, m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 LIMIT %(limit)s
 
 -- name: derived
--- Texts derived from the interactions. A summary rests on the messages of its row, an item on those it cites; withheld if
--- one was deleted at its source (P29). A fold belongs to the interaction in which it ends, with its own topics (H14).
+-- Texts derived from the interactions: of items those not settled, as what is recalled is taken for true. A summary rests on
+-- the messages of its row, an item on those it cites; withheld if one was deleted at its source (P29). A fold belongs to the interaction in which it ends, with its own topics (H14).
 WITH g AS (
     SELECT i.id, i.chat_id, i.started_at, i.ended_at, c.kind FROM unnest(%(ids)s::uuid[]) AS u (id)
     JOIN interactions i ON i.id = u.id JOIN chats c ON c.id = i.chat_id
@@ -123,12 +124,11 @@ SELECT g.id AS interaction_id, 'summary' AS source, s.id AS subject_id, g.ended_
        NULL::text[] AS topics
 FROM g JOIN live_summaries s ON s.interaction_id = g.id
 UNION ALL
-SELECT g.id, t.kind, t.item_id, min(t.at), min(t.description) || coalesce(' (' || min(t.due_date) || ')', ''),
-       ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(min(t.message_ids)) ORDER BY m.sent_at, m.id),
-       array_agg(t.entity_id ORDER BY t.entity_id),
-       max(CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, bool_or(t.is_withheld), '', NULL
-FROM g JOIN summary_items t ON t.interaction_id = g.id
-GROUP BY g.id, g.chat_id, t.kind, t.item_id
+SELECT g.id, t.kind, t.id, t.first_at, t.text || coalesce(' (' || t.due_date || ')', ''),
+       ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(t.message_ids) ORDER BY m.sent_at, m.id),
+       ARRAY(SELECT w.entity_id FROM item_people w WHERE w.item_id = t.id ORDER BY 1),
+       (CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, t.is_withheld, '', NULL
+FROM g JOIN items t ON t.interaction_id = g.id AND t.status IN ('open', 'perhaps_done')
 UNION ALL
 SELECT g.id, 'fact', f.id, coalesce(f.valid_from, g.ended_at), e.name || ': ' || f.fact_type || ' ' || f.value,
        ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(f.message_ids) ORDER BY m.sent_at, m.id),
