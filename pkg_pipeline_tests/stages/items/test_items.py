@@ -14,7 +14,7 @@ from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.stages.archive.erasing import erase_chat
 from pkg_pipeline.stages.ports import LlmRequest, LlmUnavailable
 from pkg_pipeline_tests.stages.items.item_rig import ItemRig, answered, by, promises, task
-from pkg_pipeline_tests.stages.summaries.summary_rig import NOW, OLD, ScriptedLlm
+from pkg_pipeline_tests.stages.summaries.summary_rig import NOW, OLD, ScriptedLlm, good_answer
 
 DAY = timedelta(days=1)
 LETTER, CHAIR = "I will send the letter.", "I will bring the chair."
@@ -267,3 +267,16 @@ def test_an_answer_without_a_word_of_truth_opens_nothing(rig: ItemRig) -> None:
     rig.read(ScriptedLlm(lambda _: answered(task("Pay 900 EUR", 1, "pay the bill"))))
     assert rig.states() == []
     assert rig.one("SELECT jsonb_array_length(quarantined) FROM interaction_readings") == 1
+
+
+def test_where_a_talk_was_read_its_summary_states_no_facts(rig: ItemRig) -> None:
+    said = ("Hello.", "My new number is +49 30 1234567.", "Thanks, noted.")
+    say(rig, "anna", *said)
+    fact = {"type": "phone", "value": "+49 30 1234567", "about": "Anna", "quote": said[1], "messages": [2]}
+    rig.read(ScriptedLlm(lambda _: answered(facts=[fact])))
+    stated = rig.rows("SELECT id, value, status FROM entity_facts")
+    assert [row[1:] for row in stated] == [("+49 30 1234567", "confirmed")]
+    told = {"fact_type": "phone", "value": "+49 30 1234567", "about": "Anna", "confidence": 1.0, "quote": said[1]}
+    rig.summarize(ScriptedLlm(lambda asked: good_answer(asked.payload, facts=[{**told, "message_ids": [2]}])))
+    assert rig.one("SELECT count(*) FROM interaction_summaries") == 1
+    assert rig.rows("SELECT id, value, status FROM entity_facts") == stated

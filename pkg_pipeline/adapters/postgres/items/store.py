@@ -140,7 +140,7 @@ class ItemWork:
         given = {**_row(row, due), "stated": [fact.id for fact in facts]}
         before = SQL.value(self._connection, "save", **given) or ()
         if facts:
-            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence}
+            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence, "by_reading": True}
             SUMMARIES.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
         return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
 

@@ -67,7 +67,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
 
     def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
         """Save and link in one transaction; False, nothing saved: another worker has the lease."""
-        parameters = {**_columns(row), "fact_confidence": fact_confidence}
+        parameters = {**_columns(row), "fact_confidence": fact_confidence, "by_reading": False}
         is_long = len(row.message_ids) > LOADED_MESSAGES
         # pipelined; only COMMIT waits for the check: one round trip
         with (

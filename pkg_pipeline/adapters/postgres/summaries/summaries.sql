@@ -73,6 +73,7 @@ WITH items AS (
 ), facts AS (
     DELETE FROM entity_facts
     WHERE interaction_id = %(interaction)s AND status <> 'rejected' AND id <> ALL (%(fact_ids)s::uuid[])
+      AND NOT EXISTS (SELECT FROM interaction_readings r WHERE r.interaction_id = %(interaction)s)
 ), attempts AS (
     DELETE FROM summary_attempts WHERE interaction_id = %(interaction)s
 ), months AS (
@@ -125,6 +126,7 @@ WITH gone AS (
 ), facts AS (
     DELETE FROM entity_facts f USING gone
     WHERE f.interaction_id = gone.interaction_id AND f.status <> 'rejected' AND f.id <> ALL (%(keep)s::uuid[])
+      AND NOT EXISTS (SELECT FROM interaction_readings r WHERE r.interaction_id = gone.interaction_id)
 ), attempts AS (
     DELETE FROM summary_attempts a USING gone WHERE a.interaction_id = gone.interaction_id
 ), searched AS (
@@ -159,7 +161,7 @@ ON CONFLICT (entity_id, item_id) DO NOTHING
 
 -- name: insert_facts
 -- At or above the threshold facts are confirmed by rule (B2); those that rest on a deleted message are skipped. Compared as
--- real, like the column.
+-- real, like the column. Where a conversation was read, its reading alone states them.
 INSERT INTO entity_facts AS f (id, entity_id, fact_type, value, confidence, status, valid_from, interaction_id, quote, message_ids)
 SELECT g.id, g.entity_id, g.fact_type, g.value, g.confidence,
        CASE WHEN g.confidence >= %(fact_confidence)s::real THEN 'confirmed' ELSE 'candidate' END, i.ended_at, i.id, g.quote, g.message_ids
@@ -168,6 +170,7 @@ JOIN interactions i ON i.id = %(interaction)s
 JOIN entities e ON e.id = g.entity_id
 WHERE NOT EXISTS (SELECT FROM messages m
                   WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
+  AND (%(by_reading)s OR NOT EXISTS (SELECT FROM interaction_readings r WHERE r.interaction_id = %(interaction)s))
 ON CONFLICT (id) DO UPDATE SET
     interaction_id = excluded.interaction_id, confidence = excluded.confidence, valid_from = excluded.valid_from,
     quote = excluded.quote, message_ids = excluded.message_ids,
