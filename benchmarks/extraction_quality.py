@@ -30,8 +30,6 @@ sys.path.insert(0, str(ROOT))
 from pkg_pipeline.memory.items.records import ReadingInput  # noqa: E402
 from pkg_pipeline.memory.message.importance import score_many  # noqa: E402
 from pkg_pipeline.memory.records import (  # noqa: E402
-    ActionItem,
-    DecisionItem,
     Person,
     SourceMessage,
     SummaryContent,
@@ -85,19 +83,17 @@ def request_of(source: SummaryInput) -> LlmRequest:
     return LlmRequest("interaction_summary", "", "", "", {}, 4096, source)
 
 
-def judged_shape(key: str, content: SummaryContent) -> Row:
-    """What the gate lets through, as the judge reads it."""
-
-    def item(part: DecisionItem | ActionItem) -> Row:
-        return {"description": part.description, "quote": part.quote, "message_ids": list(part.message_ids)}
-
-    return {
-        "conversation_id": key,
-        "summary": content.summary,
-        "decisions": [item(d) for d in content.decisions],
-        "action_items": [item(a) | {"owner": a.owner} for a in content.action_items],
-        "important_message_ids": [m.message_id for m in content.important_messages],
+def judged_shape(key: str, content: SummaryContent, source: SummaryInput) -> Row:
+    """The words that the gate lets through and the items of a reading, as the judge reads them."""
+    ids = {message.number: message.external_id for message in source.messages}
+    items = {
+        kind: [row | {"message_ids": [ids[n] for n in sorted(row["numbers"])]} for row in rows]
+        for kind, rows in items_of(source).items()
     }
+    for row in (row for rows in items.values() for row in rows):
+        del row["numbers"]
+    important = [m.message_id for m in content.important_messages]
+    return {"conversation_id": key, "summary": content.summary, "important_message_ids": important} | items
 
 
 def conversations(folder: Path, name: str, split: str) -> dict[str, list[Row]]:
@@ -125,7 +121,7 @@ def run_system(talks: dict[str, list[Row]]) -> tuple[list[Row], list[str], list[
         if result.content is None:
             problems.append(f"{key}: QUARANTINED {result.quarantine_reason}")
         else:
-            rows.append(judged_shape(key, result.content))
+            rows.append(judged_shape(key, result.content, source))
     return rows, problems, seconds
 
 
@@ -195,12 +191,13 @@ def items_of(source: SummaryInput) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {"decisions": [], "action_items": []}
     for item in answer.items:
         row: Row = {"numbers": {*item.messages}, "importance": item.importance, "description": item.text}
+        row["quote"] = item.quote
         if item.kind == "decision":
             found["decisions"].append(row | {"date": days[max(item.messages)]})
             continue
         row["numbers"] |= {*item.end.messages} if item.end else set[int]()
         row |= {"owner": OWNERS.get(item.owner, item.owner), "owner_name": item.who, "due_date": item.due}
-        found["action_items"].append(row | {"status": "closed" if item.end else "open", "quote": item.quote})
+        found["action_items"].append(row | {"status": "closed" if item.end else "open"})
     return found
 
 

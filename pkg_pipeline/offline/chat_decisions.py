@@ -146,13 +146,13 @@ def _may_be_agreed(sentence: Sentence, line: Line) -> bool:
     return (
         phrases(sentence.language).proposal.search(sentence.text) is not None
         or _says_what(sentence, line)
-        or weigh_decision(sentence, line) is not None
+        or weigh_decision(sentence, line, in_chat=True) is not None
         or (is_question(sentence.text) and mark("information").search(sentence.text) is None)
     )
 
 
 def _settlement(reading: Reading, line: Line, sentence: Sentence) -> Settled | None:
-    weighed = weigh_decision(sentence, line)
+    weighed = weigh_decision(sentence, line, in_chat=True)
     if weighed is None or is_question(sentence.text):
         return None
     kinds = {CLASS_OF.get(signal.name) for signal in weighed.signals}
@@ -230,11 +230,11 @@ def _named(text: str) -> set[str]:
 def features(reading: Reading, one: Settled) -> dict[str, float]:
     """What the head weighs: agreement, words of settlement, what is fixed, and what speaks against it."""
     said = set[str]().union(*(asides(s.text, s.language) for s in one.said))
-    signals = [w for s in one.said if (w := weigh_decision(s, reading.lines[s.line])) is not None]
+    signals = [w for s in one.said if (w := weigh_decision(s, reading.lines[s.line], in_chat=True)) is not None]
     found = {f"settles {CLASS_OF[g.name]}" for w in signals for g in w.signals if g.name in CLASS_OF}
     found |= {f"aside {name}" for name in said & {"wish", "playful", "care", "advice", "agenda", "immediate", "phatic"}}
     found |= {one.agreement} if one.agreement else {"nobody agreed"}
-    duty = weigh_action(one.offer or one.content, reading.lines[(one.offer or one.content).line])
+    duty = weigh_action(one.offer or one.content, reading.lines[(one.offer or one.content).line], in_chat=True)
     text = " ".join(reading.lines[i].message.text for i in one.lines)
     decided = "settles decided" in found
     checks = {

@@ -105,7 +105,7 @@ def cues_of(reading: Reading) -> list[Cue]:
     """Every sentence with a phrase of duty, in order; questions for facts are none."""
     found: list[Cue] = []
     for line, sentence in reading.heard:
-        weighed = None if asks_for_facts(sentence) else weigh_action(sentence, line)
+        weighed = None if asks_for_facts(sentence) else weigh_action(sentence, line, in_chat=True)
         if weighed is None:
             continue
         asks = is_question(sentence.text) and not aside("tag", sentence.text, sentence.language)

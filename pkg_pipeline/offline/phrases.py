@@ -17,12 +17,16 @@ Giver = Literal["speaker", "addressee", "both", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One phrase; ``weight`` is added to the sentence's score, ``who`` has the duty."""
+    """One phrase; ``weight`` is added to the sentence's score, ``who`` has the duty.
+
+    ``chats_only``: says nothing in meetings and letters.
+    """
 
     name: str
     pattern: re.Pattern[str]
     weight: float
     who: Giver = "none"
+    chats_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,10 @@ class Phrases:
 
 
 def _signals(rows: list[dict[str, Any]]) -> tuple[Signal, ...]:
-    return tuple(Signal(row["name"], pattern(row["pattern"]), row["weight"], row.get("who", "none")) for row in rows)
+    return tuple(
+        Signal(row["name"], pattern(row["pattern"]), row["weight"], row.get("who", "none"), "chats_only" in row)
+        for row in rows
+    )
 
 
 @cache

@@ -92,11 +92,11 @@ def plain(text: str, language: Language) -> str:
     return table.opener.sub("", table.filler.sub("", text)).strip(" ,，、-–—")
 
 
-def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
+def weigh_action(sentence: Sentence, line: Line, *, in_chat: bool = False) -> Weighed | None:
     """How much a sentence assigns or accepts a duty; None without any signal."""
     table = phrases(sentence.language)
     text = plain(sentence.text, sentence.language)
-    fired = [signal for signal in table.actions if signal.pattern.search(text)]
+    fired = [one for one in table.actions if (in_chat or not one.chats_only) and one.pattern.search(text)]
     if not fired:
         return None
     dates = [d for d in find_dates(sentence.text, sentence.language, line.day) if d.day >= line.day]
@@ -110,9 +110,9 @@ def weigh_action(sentence: Sentence, line: Line) -> Weighed | None:
     return Weighed(sentence, score, tuple(fired))
 
 
-def weigh_decision(sentence: Sentence, line: Line) -> Weighed | None:
+def weigh_decision(sentence: Sentence, line: Line, *, in_chat: bool = False) -> Weighed | None:
     table = phrases(sentence.language)
-    fired = [signal for signal in table.decisions if signal.pattern.search(sentence.text)]
+    fired = [one for one in table.decisions if (in_chat or not one.chats_only) and one.pattern.search(sentence.text)]
     if not fired:
         return None
     score = _strength(fired) + _form(sentence) - 1.2 * is_question(sentence.text)
