@@ -58,7 +58,7 @@ def test_every_world_has_what_a_careful_reader_would_miss() -> None:
         ("cancelled", 0.9, 0.7),
         ("renewed", 0.8, 0.5),
         ("day", 0.8, 0.8),
-        ("merged", 0.75, 0.4),
+        ("merged", 0.7, 0.4),
         ("superseded", 0.75, 0.6),
     ],
 )

@@ -13,7 +13,7 @@ from training.fit import HEADS, Fit, fit_of
 THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
 LEFT_OUT = {chat_tasks.HEAD: (0.78, 0.72), chat_decisions.HEAD: (0.74, 0.58)}
 LABELLED_CHATS = {
-    "action_items": {"ru": 0.70, "en": 0.73, "zh": 0.70},
+    "action_items": {"ru": 0.70, "en": 0.73, "zh": 0.68},
     "decisions": {"ru": 0.68, "en": 0.60, "zh": 0.73},
 }
 """F on chats that nothing was fitted to, just below what was reached."""
