@@ -16,6 +16,14 @@ CountMany = Callable[[Sequence[str]], list[int]]
 AS_GOOD = 0.8
 """A shorter text may stand for a longer one if its score is at least this share of the other's."""
 
+FIT_FLOOR = 0.5
+"""What scores below this share of the best does not bear on the task."""
+
+MOST_LINES = 10
+
+STATED = ("fact", "decision", "action_item")
+"""These go before others: they are short, and say how things stand."""
+
 _KINDS: dict[str, ItemKind] = {
     "message": "message",
     "tool_result": "message",
@@ -28,7 +36,10 @@ _KINDS: dict[str, ItemKind] = {
 
 
 def relevant_lines(ranked: Sequence[Ranked], renderer: LineRenderer, count_many: CountMany) -> list[Line]:
-    """Lines in order of preference: one passage a message, no statement twice."""
+    """Lines in order of preference, of what fits the task well: one passage a message, no statement twice."""
+    floor = FIT_FLOOR * max((entry.score for entry in ranked), default=0.0)
+    ranked = [entry for entry in ranked if entry.score >= floor][:MOST_LINES]
+    ranked.sort(key=lambda entry: entry.candidate.source not in STATED)
     worded = [(entry, _line(entry.candidate, renderer)) for entry in ranked]
     kept = [(entry, line) for entry, line in worded if line is not None]
     tokens = count_many([bullet(line.text) for _, line in kept])

@@ -29,6 +29,9 @@ MOST_TEXT_CHARS = 16_000
 RECOUNTED_CHARS = 18_000
 MOST_RECOUNTS = 4
 
+SMALLEST_CAP = 400
+"""Tokens that a context may have however little was said: its head, what is open, and the words themselves."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
@@ -135,11 +138,17 @@ def entity_context(
         as_of=rules.as_of,
         max_tokens=max_tokens,
         hypothetical_tokens=rows.entity.hypothetical_tokens,
-        block=within_budget(rows, rules, counter),
+        block=within_budget(rows, replace(rules, max_tokens=_allowed(rows, max_tokens)), counter),
     )
     if receipts is not None:
         receipts.put(receipt_of(answer, request, counter.name))
     return answer
+
+
+def _allowed(rows: ContextRows, max_tokens: int) -> int:
+    """A context is never longer than all that it is made from (B21), but for a few short messages."""
+    whole = rows.entity.hypothetical_tokens
+    return min(max_tokens, max(whole, SMALLEST_CAP)) if whole else max_tokens
 
 
 def within_budget(rows: ContextRows, rules: BlockRules, counter: TokenCounter) -> Block:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pkg_pipeline.memory.context.records import BlockRules, ContextEntity
-from pkg_pipeline.memory.context.relevance import AS_GOOD, FEW_MESSAGES, relevant_lines
+from pkg_pipeline.memory.context.relevance import AS_GOOD, FEW_MESSAGES, FIT_FLOOR, MOST_LINES, relevant_lines
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
 from pkg_pipeline.memory.records import Language
@@ -66,8 +66,17 @@ def test_somebody_without_a_name_and_a_message_without_words() -> None:
 def test_lines_carry_the_ids_that_other_tiers_know_them_by() -> None:
     found = lines(candidate(1), derived(2, "Go", source="summary"), derived(3, "Stay", source="action_item"))
     assert [(line.kind, line.id) for line in found] == [
-        ("message", "telegram:personal%3A1/1"), ("summary", str(UUID(int=5002))), ("action_item", str(UUID(int=5003))),
+        ("action_item", str(UUID(int=5003))), ("message", "telegram:personal%3A1/1"), ("summary", str(UUID(int=5002))),
     ]  # fmt: skip
+
+
+def test_what_fits_the_task_badly_stays_away_and_of_the_rest_the_best_ten_come_in() -> None:
+    few = [candidate(number, f"passage {number}") for number in range(1, 4)]
+    assert [line.text[-9:] for line in lines(*few, scores=(1.0, FIT_FLOOR, FIT_FLOOR - 0.01))] == [
+        "passage 1", "passage 2",
+    ]  # fmt: skip
+    many = [candidate(number, f"passage {number}") for number in range(1, 30)]
+    assert len(lines(*many)) == MOST_LINES
 
 
 def test_one_passage_a_message_the_best_one() -> None:

@@ -175,7 +175,8 @@ def test_left_out_is_bounded_and_says_how_many_more_there_are(memory: Remembered
 
 def test_a_message_that_would_eat_its_tier_is_shortened_at_its_end(memory: Remembered) -> None:
     novel = "Once upon a time there was a pipeline. " * 400
-    memory.build.conversation("Anna", NOW - days(1), [Said("Anna", novel), Said("Me", "Too long.", 1)])
+    said = [Said("Anna", novel), Said("Me", "Too long.", 1)]
+    memory.build.conversation("Anna", NOW - days(1), said, tokens=4000)
     answer = memory.ask(max_tokens=500)
     long, short = tier(answer, "hot")
     assert short == "12:01 me: Too long."
@@ -192,6 +193,17 @@ def test_a_message_longer_than_is_read_at_all_is_marked_shortened(memory: Rememb
     answer = memory.ask(max_tokens=50_000)
     assert items(answer, "hot")[0]["text"].endswith("=…")
     assert items(answer, "hot")[0]["marks"] == ["shortened"]
+
+
+def test_a_context_is_never_longer_than_what_it_is_made_from(memory: Remembered) -> None:
+    for ago in range(10, 60, 5):
+        said = [Said("Anna", f"It is day {ago}, and all is well here", n) for n in range(4)]
+        talk = memory.build.conversation("Anna", NOW - days(ago), said)
+        memory.build.summary(talk, "They tell one another at length that all is well there. " * 9)
+        memory.build.decision(talk, f"On day {ago} they agree that all is well there", about=["Anna"])
+    answer = memory.ask()
+    assert answer["tokens"] <= answer["hypothetical_tokens"] == 800
+    assert "day 10, and all is well here" in answer["text"]
 
 
 @pytest.mark.parametrize("size", [0, -1])

@@ -84,5 +84,5 @@ def test_items_that_rest_on_a_deleted_message_are_withheld_at_once(database_url:
         words.delete(database_url, tmp_path)
         hidden = connection.execute("SELECT id FROM items WHERE is_withheld").fetchall()
         states = connection.execute("SELECT item_id, place FROM item_states WHERE is_withheld ORDER BY 2").fetchall()
-    assert hidden == [(opened,)]
-    assert states == [(opened, 0), (closed, 1)]
+    assert {opened, closed} & {key for (key,) in hidden} == {opened}
+    assert [row for row in states if row[0] in (opened, closed)] == [(opened, 0), (closed, 1)]
