@@ -1,5 +1,9 @@
 -- Items and their histories, derived from readings and from what a person decided.
 
+-- name: by_index
+-- The tables grow within a pass: plans made while they were empty would read them whole, talk after talk.
+SET LOCAL enable_seqscan = off
+
 -- name: lock
 -- One transaction at a time folds items: a pass and a person's verdict each see what the other left.
 SELECT pg_advisory_xact_lock(hashtext('items'))

@@ -58,7 +58,9 @@ WITH near AS (
     WHERE p.entity_id = ANY(%(people)s) AND p.settled_at > %(ended_at)s::timestamptz - %(settled_within)s::interval
     UNION
     SELECT i.id FROM items i
-    WHERE i.chat_id = %(chat)s AND NOT EXISTS (SELECT FROM item_people p WHERE p.item_id = i.id)
+    WHERE i.chat_id = %(chat)s AND i.last_at > %(ended_at)s::timestamptz - %(spoken_within)s::interval
+      AND (i.settled_at IS NULL OR i.settled_at > %(ended_at)s::timestamptz - %(settled_within)s::interval)
+      AND NOT EXISTS (SELECT FROM item_people p WHERE p.item_id = i.id)
 )
 SELECT i.id, i.kind, s.status, s.text, s.owner, i.owner_name, i.owner_entity_id, s.due_date, i.importance, s.at, i.quote,
        (SELECT max(o.at) FROM item_states o WHERE o.item_id = i.id AND o.place <= s.place AND o.event IN ('opened', 'renewed')) AS said_at,

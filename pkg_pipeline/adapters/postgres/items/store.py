@@ -100,6 +100,7 @@ class PostgresItemStore(Leasing):
             if not self.holds(connection, held):
                 raise PassLost
             ITEMS.run(connection, "lock")
+            ITEMS.run(connection, "by_index")
             work = ItemWork(connection, timezone=self._timezone, fact_confidence=self._fact_confidence)
             yield work
             work.finish()

@@ -77,6 +77,7 @@ ITEMS = table(
     col("last_at", MOMENT, "when it was last spoken of"),
     col("settled_at", MOMENT, "when it was done, cancelled or superseded", null=True),
     col("is_withheld", Boolean, "rests on a message deleted at its source", default="false"),
+    index("items_chat", "chat_id, last_at"),
     index("items_interaction", "interaction_id"),
     index("items_last", "last_at, id"),
     index("items_open", "kind, due_date", where="status IN ('open', 'perhaps_done') AND NOT is_withheld"),

@@ -62,6 +62,7 @@ CREATE TABLE items (
     PRIMARY KEY (id),
     FOREIGN KEY(chat_id) REFERENCES chats (id)
 );
+CREATE INDEX items_chat ON items (chat_id, last_at);
 CREATE INDEX items_interaction ON items (interaction_id);
 CREATE INDEX items_last ON items (last_at, id);
 CREATE INDEX items_open ON items (kind, due_date) WHERE status IN ('open', 'perhaps_done') AND NOT is_withheld;
