@@ -46,7 +46,8 @@ def build(database_url: str) -> Iterator[MemoryBuilder]:
         memory.person(name)
         memory.chat(name, ["Me", name])
     for ago in (40, 20, 1):
-        talk = memory.conversation("Anna Petrova", NOW - timedelta(days=ago), [Said("Anna Petrova", f"said {ago}")])
+        said = [Said("Anna Petrova", f"said {ago}")]
+        talk = memory.conversation("Anna Petrova", NOW - timedelta(days=ago), said, tokens=20_000)
         if ago > 7:
             memory.summary(
                 talk,
