@@ -39,7 +39,7 @@ from pkg_pipeline.memory.summary.gate import check  # noqa: E402
 from pkg_pipeline.offline.llm import OfflineLlm  # noqa: E402
 from pkg_pipeline.offline.reading import language_of  # noqa: E402
 from pkg_pipeline.offline.talk_items import read_talks  # noqa: E402
-from pkg_pipeline.prompts.interaction_summary import Answer, to_candidate  # noqa: E402
+from pkg_pipeline.prompts.summary import Answer, to_candidates  # noqa: E402
 from pkg_pipeline.stages.ports import LlmRequest  # noqa: E402
 
 Row = dict[str, Any]
@@ -116,7 +116,7 @@ def run_system(talks: dict[str, list[Row]]) -> tuple[list[Row], list[str], list[
         begun = time.perf_counter()
         reply = llm.complete(request_of(source))
         seconds.append(time.perf_counter() - begun)
-        result = check(to_candidate(Answer.model_validate_json(reply.text)), source)
+        result = check(to_candidates(Answer.model_validate_json(reply.text))[1], source)
         problems += [f"{key}: {entry.part}: {entry.reason}" for entry in result.dropped]
         if result.content is None:
             problems.append(f"{key}: QUARANTINED {result.quarantine_reason}")
@@ -239,7 +239,7 @@ def run_short_chats(judge: Any) -> None:
             for k, (name, text) in enumerate(talk["lines"])
         ]
         reply = OfflineLlm().complete(request_of(source_of(f"short-{n}", rows)))
-        summaries = {"offline": Answer.model_validate_json(reply.text).summary}
+        summaries = {"offline": Answer.model_validate_json(reply.text).talks[0].summary}
         summaries |= {name: judge.BASELINES[name](rows)["summary"] for name in ("lead-3", "longest-3", "lexrank-3")}
         for name, summary in summaries.items():
             scores[name].append(judge.rouge(summary, [talk["summary"]])["R1"])

@@ -36,11 +36,8 @@ LOGICAL_TABLES: dict[str, LiteralString] = {
     "entity_days": "SELECT entity_id, day, message_count, token_count, messages_total, tokens_total FROM entity_days",
     "interaction_summaries": """
         SELECT id, interaction_id, parent_summary_id, status, dirty_reason, input_hash, prompt_version, model_version,
-               summary, key_points::text, decisions::text, action_items::text, message_ids
+               summary, key_points::text, message_ids
         FROM interaction_summaries""",
-    "summary_items": """
-        SELECT item_id, entity_id, interaction_id, summary_id, kind, at, description, is_withheld, status, message_ids
-        FROM summary_items""",
     "interaction_readings": """
         SELECT interaction_id, ended_at, input_hash, shown_hash, is_checked, prompt_version, model_version,
                content::text, item_ids, quarantined::text

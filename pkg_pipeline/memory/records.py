@@ -191,10 +191,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class DecisionItem:
-    """P13. ``message_ids``: external ids in the interaction's chat; ``quote``: verbatim from one of them.
-
-    ``text_hashes``: of those messages at publication; ``is_carried``: kept from an earlier summary (P28).
-    """
+    """P13. ``message_ids``: external ids in the interaction's chat; ``quote``: verbatim from one of them."""
 
     id: UUID
     description: str
@@ -202,30 +199,6 @@ class DecisionItem:
     importance: Literal["high", "medium", "low"]
     quote: str
     message_ids: tuple[str, ...]
-    text_hashes: tuple[str, ...] = ()
-    is_carried: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ActionItem:
-    """P13, P34. ``owner_entity_id``: which of ``them``, if known.
-
-    ``closed_by``: those of ``message_ids`` that say it is done, with ``closed_quote``; without them it is open again.
-    """
-
-    id: UUID
-    description: str
-    owner: Owner
-    status: Literal["open", "closed"]
-    due_date: date | None
-    closed_at: date | None
-    quote: str
-    message_ids: tuple[str, ...]
-    owner_entity_id: UUID | None = None
-    closed_by: tuple[str, ...] = ()
-    closed_quote: str = ""
-    text_hashes: tuple[str, ...] = ()
-    is_carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +212,6 @@ class FactCandidate:
     quote: str
     message_ids: tuple[str, ...]
     entity_id: UUID | None = None
-    text_hashes: tuple[str, ...] = ()
-    is_carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +231,4 @@ class SummaryContent:
     summary: str
     key_points: tuple[str, ...]
     tone: Literal["positive", "neutral", "negative", "formal", "informal"]
-    decisions: tuple[DecisionItem, ...]
-    action_items: tuple[ActionItem, ...]
-    extracted_facts: tuple[FactCandidate, ...]
     important_messages: tuple[ImportantMessage, ...]

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.memory.session.fold_gate import MAX_TOPIC_CHARS, check_fold
 from pkg_pipeline.memory.session.records import CompressInput, FoldInput
 from pkg_pipeline.memory.text.normalise import sentences
+from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.centrality import coverage_order, pieces_of
 from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.decisions import find_decisions
+from pkg_pipeline.offline.facts import FoundFact, find_facts
 from pkg_pipeline.offline.fold_text import clean, in_paragraphs, nothing_told, spoken_part, tell
+from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.highlights import key_phrases
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence, read, terms_of, words_of
-from pkg_pipeline.offline.retelling import Told, clipped, first_name, sentence_of
+from pkg_pipeline.offline.retelling import Told, clipped, described, first_name, sentence_of
 from pkg_pipeline.offline.weighing import has_money, is_question
-from pkg_pipeline.prompts.interaction_summary import Answer, AnswerDecision
 from pkg_pipeline.prompts.session_compress import Answer as CompressAnswer
 from pkg_pipeline.prompts.session_fold import Answer as FoldAnswer
-from pkg_pipeline.prompts.session_fold import AnswerQuestion, to_candidate
+from pkg_pipeline.prompts.session_fold import AnswerDecision, AnswerFact, AnswerQuestion, to_candidate
+from pkg_pipeline.prompts.summary import AnswerTalk
 
 MOST_QUESTIONS: Final = 7
 MOST_DECISIONS: Final = 10
@@ -46,15 +50,16 @@ LEAD_GAIN: Final = 1.3
 NUMBER_GAIN: Final = 1.25
 
 
-def fold_answer(source: FoldInput, answer: Callable[[SummaryInput], Answer]) -> FoldAnswer:
+def fold_answer(source: FoldInput, answer: Callable[[SummaryInput], AnswerTalk]) -> FoldAnswer:
     """The answer to one stretch; ``answer`` reads any conversation. Pure."""
     spoken = spoken_part(source)
     found, reading = answer(spoken), read(spoken)
-    decisions = _decisions(reading, found.decisions, source.assistant_ids)
+    decided = find_decisions(reading)
+    decisions = _decisions(reading, [_decision(reading, one) for one in decided], source.assistant_ids)
     settled = {item.quote for item in decisions}
     made = FoldAnswer(
         summary=_summary(source, reading, found, decisions),
-        facts=found.facts,
+        facts=[_fact(reading, one) for one in find_facts(reading)],
         decisions=decisions,
         open_questions=[one for one in open_questions(reading, source.assistant_ids) if one.quote not in settled],
         topics=_topics(spoken),
@@ -101,11 +106,12 @@ def open_questions(reading: Reading, assistant_ids: frozenset[UUID] = frozenset(
     return list(found.values())[-MOST_QUESTIONS:]
 
 
-def _summary(source: FoldInput, reading: Reading, found: Answer, decisions: Sequence[AnswerDecision]) -> str:
+def _summary(source: FoldInput, reading: Reading, found: AnswerTalk, decisions: Sequence[AnswerDecision]) -> str:
     if not source.assistant_ids:
         return clean(found.summary)
-    cited = {number for item in (*decisions, *found.action_items) for number in item.message_ids}
+    cited = {number for item in decisions for number in item.message_ids}
     lines = {line.index: 1.0 for line in reading.lines if line.message.number in cited}
+    lines |= {line: 1.0 for item in find_actions(reading) for line in item.lines}
     return tell(reading, source.assistant_ids, lines) or clean(found.summary)
 
 
@@ -125,6 +131,40 @@ def _decisions(
         if line.speaker.entity_id not in assistant_ids and sentence.text not in quotes and _is_choice(sentence)
     ]
     return sorted(kept, key=lambda item: item.message_ids[0])[:MOST_DECISIONS]
+
+
+def _decision(reading: Reading, found: FoundDecision) -> AnswerDecision:
+    return AnswerDecision(
+        description=_agreed(reading, found),
+        date=found.day.isoformat(),
+        importance=found.importance,
+        **_evidence(reading, found.sentence, found.lines),
+    )
+
+
+def _fact(reading: Reading, found: FoundFact) -> AnswerFact:
+    return AnswerFact(
+        fact_type=found.kind,
+        value=found.value[:300],
+        about=found.about.name if found.about else None,
+        confidence=round(found.confidence, 2),
+        **_evidence(reading, found.sentence, (found.sentence.line,)),
+    )
+
+
+def _evidence(reading: Reading, sentence: Sentence, lines: tuple[int, ...]) -> dict[str, Any]:
+    numbers = sorted(reading.lines[i].message.number for i in lines)
+    return {"quote": sentence.text[:QUOTE_CHARS], "message_ids": numbers}
+
+
+def _agreed(reading: Reading, found: FoundDecision) -> str:
+    description = described(found.sentence, reading)
+    if not found.agreed_by:
+        return description
+    template = phrases(reading.language).templates["agreed_by"]
+    return template.format(
+        what=description.rstrip(".。"), who=", ".join(first_name(person, reading) for person in found.agreed_by)
+    )
 
 
 def _is_choice(sentence: Sentence) -> bool:

@@ -20,16 +20,14 @@ from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
-from pkg_pipeline.offline.found import FoundDecision
 from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
-from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.profile import profile_answer
-from pkg_pipeline.offline.reading import Reading, Sentence, count_words, read
-from pkg_pipeline.offline.retelling import clipped, described, first_name
+from pkg_pipeline.offline.reading import count_words, read
+from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.offline.summary import overview, summarise
 from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.offline.updating import answer_merge, answer_update
-from pkg_pipeline.prompts.interaction_summary import Answer, AnswerActionItem, AnswerDecision, AnswerFact
+from pkg_pipeline.prompts.summary import Answer, AnswerTalk
 from pkg_pipeline.stages.ports import LlmRejected, LlmReply, LlmRequest, TokenCounter
 
 WINDOW_TOKENS = 10_000_000
@@ -38,8 +36,8 @@ TOKENS_PER_WORD = 1.4
 """Estimate without a token counter."""
 
 
-def answer(source: SummaryInput) -> Answer:
-    """The answer to one interaction, within the schema's limits. Pure. ``LlmRejected`` without messages."""
+def answer(source: SummaryInput) -> AnswerTalk:
+    """The words of one talk, within the schema's limits. Pure. ``LlmRejected`` without messages."""
     if not source.messages:
         raise LlmRejected("the interaction has no messages")
     reading = read(source)
@@ -49,62 +47,17 @@ def answer(source: SummaryInput) -> Answer:
     cited = {line: found.score for found in (*decisions, *actions) for line in found.lines}
     held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
     important = important_lines(reading, cited, held_to | {f.sentence.line for f in facts})
-    return Answer(
+    return AnswerTalk(
+        talk=1,
         summary=summarise(reading, topics, cited),
-        key_points=topics or [clipped(overview(reading, []).rstrip(" .:：。"), 12)],
+        points=topics or [clipped(overview(reading, []).rstrip(" .:：。"), 12)],
         tone=tone_of(reading),
-        decisions=[
-            AnswerDecision(
-                description=_agreed(reading, found),
-                date=found.day.isoformat(),
-                importance=found.importance,
-                **_evidence(reading, found.sentence, found.lines),
-            )
-            for found in decisions
-        ],
-        action_items=[
-            AnswerActionItem(
-                description=described(found.sentence, reading),
-                owner=found.owner,
-                owner_name=found.owner_person.name if found.owner_person and found.owner == "them" else None,
-                status="closed" if found.closed_at else "open",
-                due_date=found.due.isoformat() if found.due else None,
-                closed_at=found.closed_at.isoformat() if found.closed_at else None,
-                **_evidence(reading, found.sentence, found.lines),
-            )
-            for found in actions
-        ],
-        facts=[
-            AnswerFact(
-                fact_type=found.kind,
-                value=found.value[:300],
-                about=found.about.name if found.about else None,
-                confidence=round(found.confidence, 2),
-                **_evidence(reading, found.sentence, (found.sentence.line,)),
-            )
-            for found in facts
-        ],
-        important_message_ids=[reading.lines[i].message.number for i in important],
-    )
-
-
-def _evidence(reading: Reading, sentence: Sentence, lines: tuple[int, ...]) -> dict[str, Any]:
-    numbers = sorted(reading.lines[i].message.number for i in lines)
-    return {"quote": sentence.text[:QUOTE_CHARS], "message_ids": numbers}
-
-
-def _agreed(reading: Reading, found: FoundDecision) -> str:
-    description = described(found.sentence, reading)
-    if not found.agreed_by:
-        return description
-    template = phrases(reading.language).templates["agreed_by"]
-    return template.format(
-        what=description.rstrip(".。"), who=", ".join(first_name(person, reading) for person in found.agreed_by)
+        important=[reading.lines[i].message.number for i in important],
     )
 
 
 _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
-    SummaryInput: answer,
+    SummaryInput: lambda source: Answer(talks=[answer(source)]),
     ReadingInput: read_talks,
     UpdateInput: lambda update: answer_update(update, answer),
     MergeInput: answer_merge,

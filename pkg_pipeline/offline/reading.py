@@ -18,7 +18,7 @@ from pkg_pipeline.offline.phrases import phrases
 MAX_MESSAGE_CHARS = 20_000
 """Characters read of one message."""
 MAX_SENTENCE_CHARS = 600
-"""The longest quote allowed (``prompts.interaction_summary``); longer ones are cut at a space."""
+"""The longest quote allowed (``prompts.conversation_reading``); longer ones are cut at a space."""
 FRAGMENT_WORDS = 12
 """A smaller mean of words makes speech fragmentary."""
 MOST_NAMED = 50

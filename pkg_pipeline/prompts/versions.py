@@ -1,8 +1,8 @@
-"""The current prompts; results of any other are stale (B5)."""
+"""The current prompts of summaries; results of any other are stale (B5)."""
 
 from __future__ import annotations
 
-from pkg_pipeline.prompts import interaction_summary, interaction_summary_update
+from pkg_pipeline.prompts import summary, summary_update
 
-CURRENT_VERSIONS = frozenset({interaction_summary.VERSION, interaction_summary_update.VERSION})
+CURRENT_VERSIONS = frozenset({summary.VERSION, summary_update.VERSION})
 """Full and updated summaries are equally current."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pkg_pipeline.adapters.postgres.monitoring.store import PostgresMonitoringStore, PostgresStatisticsKeeper
 from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
-from pkg_pipeline.prompts import interaction_summary
+from pkg_pipeline.prompts import summary
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.monitoring.stage import CallsCap, MonitoringParams
@@ -33,7 +33,7 @@ def monitoring_params(settings: Settings) -> MonitoringParams:
         gap_seconds=settings.gap_hours * 3_600,
         prompts=frozenset(CURRENT_VERSIONS),
         model=provider.model(settings),
-        schema_version=interaction_summary.SCHEMA_VERSION,
+        schema_version=summary.SCHEMA_VERSION,
         unanswered_limit=settings.llm_unanswered_limit,
         usd_caps={lane: caps(settings, tasks[0], lane).usd for lane in ("live", "backfill")} if tasks else {},
         calls_caps=tuple(_calls_cap(settings, task) for task in tasks),

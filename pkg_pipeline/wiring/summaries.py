@@ -34,7 +34,6 @@ def summaries_stage(process: Process) -> Summaries:
         clock=process.clock,
         rules=MakingRules(
             window_messages=settings.window_messages,
-            fact_confidence=settings.fact_confirm_confidence,
             update_messages=settings.update_max_messages,
         ),
         due_after_seconds=due_after_seconds(settings),

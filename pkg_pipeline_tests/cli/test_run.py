@@ -166,7 +166,8 @@ def test_a_failing_check_is_in_the_answer_and_ends_the_command_with_code_one(
     shell.invoke(build_app(), ["run", "--only", "interactions"])
     shell.invoke(build_app(), ["run", "--only", "interaction_summaries"])
     with psycopg.connect(database_url) as connection:
-        connection.execute("UPDATE pkg.summary_items SET quote = 'never said'")
+        wrong = '[{"message_id": "no such message"}]'
+        connection.execute("UPDATE pkg.interaction_summaries SET important_messages = %s", (wrong,))
     said = shell.invoke(build_app(), ["run", "--partition", "2024-02-01", "--json"])
     assert said.exit_code == 1
     answer = json.loads(said.stdout)

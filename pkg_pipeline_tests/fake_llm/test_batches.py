@@ -12,7 +12,7 @@ import pytest
 from pkg_pipeline.adapters.llm.anthropic_llm import request_params
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
-from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import request_for
 from pkg_pipeline_tests.memory.conversations import EVERY
 

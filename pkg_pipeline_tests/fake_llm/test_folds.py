@@ -13,10 +13,9 @@ from pkg_pipeline.fake_llm.answers import MODES, answer_text
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.session.fold_gate import check_compression, check_fold
 from pkg_pipeline.memory.session.records import CompressGateResult, CompressInput, FoldGateResult, FoldInput
-from pkg_pipeline.prompts import interaction_summary_merge, session_compress, session_fold
+from pkg_pipeline.prompts import session_compress, session_fold
 from pkg_pipeline.prompts.answers import AnswerInvalid
 from pkg_pipeline_tests.memory.session.stretches import AGENT, SESSION, STRETCHES, thread
-from pkg_pipeline_tests.prompts.test_interaction_summary_update import merge
 
 FOLD_SCHEMA = anthropic.transform_schema(session_fold.schema())
 COMPRESS_SCHEMA = anthropic.transform_schema(session_compress.schema())
@@ -111,14 +110,3 @@ def test_what_is_no_answer_is_refused(mode: str) -> None:
 
 def test_every_way_of_answering_was_tried() -> None:
     assert {*SPOILT, *DROPPED, *UNREADABLE, "good"} == set(MODES)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_merge_can_be_answered_in_every_way(mode: str) -> None:
-    """It has a text and no items: what is said of items is said in the text."""
-    prompt = interaction_summary_merge.render(merge("en"))
-    text = answer_text(mode, interaction_summary_merge.schema(), prompt.user)
-    if mode in {"good", "no_facts"}:
-        assert interaction_summary_merge.parse(text).summary
-    else:
-        assert text != answer_text("good", interaction_summary_merge.schema(), prompt.user)

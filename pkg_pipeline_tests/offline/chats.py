@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_URL, uuid5
 
+from pkg_pipeline.memory.items.batches import reading_input
 from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline.llm import OfflineLlm
-from pkg_pipeline.prompts.interaction_summary import Answer
+from pkg_pipeline.offline.talk_items import Answer as ItemsAnswer
+from pkg_pipeline.offline.talk_items import read_talks
+from pkg_pipeline.prompts.summary import Answer, AnswerTalk
 from pkg_pipeline.stages.ports import LlmRequest
 
 MONDAY = datetime(2024, 3, 11, 9, 0, tzinfo=UTC)
@@ -45,5 +48,12 @@ def request(source: object) -> LlmRequest:
     return LlmRequest("interaction_summary", "v", "system", "user", {}, 1000, source)
 
 
-def answered(source: SummaryInput) -> Answer:
-    return Answer.model_validate_json(OfflineLlm().complete(request(source)).text)
+def answered(source: SummaryInput) -> AnswerTalk:
+    """The words of a talk."""
+    [told] = Answer.model_validate_json(OfflineLlm().complete(request(source)).text).talks
+    return told
+
+
+def read_items(source: SummaryInput) -> ItemsAnswer:
+    """Items and facts of a talk to which no earlier items are shown."""
+    return read_talks(reading_input([source], ()))

@@ -6,8 +6,14 @@ import pytest
 
 from pkg_pipeline.memory.records import Language, SummaryInput
 from pkg_pipeline.memory.summary.gate import check
-from pkg_pipeline.prompts.interaction_summary import to_candidate
-from pkg_pipeline_tests.offline.chats import answered, chat
+from pkg_pipeline.prompts.conversation_reading import AnswerItem
+from pkg_pipeline.prompts.summary import to_candidate
+from pkg_pipeline_tests.offline.chats import answered, chat, read_items
+
+
+def tasks(source: SummaryInput) -> list[AnswerItem]:
+    return [one for one in read_items(source).items if one.kind == "task"]
+
 
 RUSSIAN = chat(
     ("Вера", "Здравствуйте! Сможете прислать чертёж до среды?"),
@@ -42,20 +48,22 @@ CHINESE = chat(
 
 @pytest.mark.parametrize("source", [RUSSIAN, ENGLISH, CHINESE], ids=["ru", "en", "zh"])
 def test_the_promise_sets_owner_and_day(source: SummaryInput) -> None:
-    item = next(i for i in answered(source).action_items if 1 in i.message_ids or 2 in i.message_ids)
-    assert (item.owner, item.due_date, item.status) == ("self", "2024-03-12", "open")
+    item = next(i for i in tasks(source) if {1, 2} & set(i.messages))
+    assert (item.owner, item.due, item.end) == ("me", "2024-03-12", None)
 
 
 @pytest.mark.parametrize("source", [RUSSIAN, ENGLISH, CHINESE], ids=["ru", "en", "zh"])
-def test_what_was_done_later_is_closed_on_that_day(source: SummaryInput) -> None:
-    item = next(i for i in answered(source).action_items if 5 in i.message_ids)
-    assert (item.owner, item.status, item.closed_at) == ("self", "closed", "2024-03-11")
-    assert 6 in item.message_ids
+def test_what_was_done_later_ended_with_the_message_that_says_so(source: SummaryInput) -> None:
+    item = next(i for i in tasks(source) if 5 in i.messages)
+    assert item.owner == "me"
+    assert item.end is not None
+    assert (item.end.state, item.end.messages) == ("done", [6])
 
 
 @pytest.mark.parametrize("source", [RUSSIAN, ENGLISH, CHINESE], ids=["ru", "en", "zh"])
 def test_an_accepted_price_is_a_high_decision(source: SummaryInput) -> None:
-    decisions = [d for d in answered(source).decisions if {3, 4} & set(d.message_ids)]
+    found = read_items(source).items
+    decisions = [one for one in found if one.kind == "decision" and {3, 4} & set(one.messages)]
     assert [d.importance for d in decisions] == ["high"]
 
 
@@ -81,8 +89,8 @@ def test_who_is_called_by_name_owns_the_task() -> None:
         me="Маша",
         language="ru",
     )
-    (item,) = answered(source).action_items
-    assert (item.owner, item.owner_name, item.due_date) == ("them", "Паша", "2024-03-12")
+    (item,) = tasks(source)
+    assert (item.owner, item.who, item.due) == ("them", "Паша", "2024-03-12")
 
 
 def test_a_day_is_that_of_the_owners_time_zone() -> None:
@@ -91,7 +99,7 @@ def test_a_day_is_that_of_the_owners_time_zone() -> None:
     late = datetime(2024, 3, 11, 22, 30, tzinfo=UTC)  # already the 12th in Vladivostok
     said = (("Анна", "Пришли смету завтра"), ("Я", "Хорошо, пришлю"), ("Анна", "Жду"))
     here = chat(*said, me="Я", language="ru", start=late, timezone="Asia/Vladivostok")
-    assert answered(here).action_items[0].due_date == "2024-03-13"
+    assert tasks(here)[0].due == "2024-03-13"
 
 
 @pytest.mark.parametrize(
@@ -106,8 +114,8 @@ def test_a_day_is_that_of_the_owners_time_zone() -> None:
     ],
 )
 def test_facts_people_tell_of_themselves(said: str, language: Language, kind: str, value: str) -> None:
-    answer = answered(chat(("Anna", said), ("Me", "ok"), ("Anna", "ok"), language=language))
-    assert (kind, value, "Anna") in [(f.fact_type, f.value, f.about) for f in answer.facts]
+    answer = read_items(chat(("Anna", said), ("Me", "ok"), ("Anna", "ok"), language=language))
+    assert (kind, value, "Anna") in [(f.type, f.value, f.about) for f in answer.facts]
 
 
 def test_questions_and_small_talk_give_no_items() -> None:
@@ -117,5 +125,4 @@ def test_questions_and_small_talk_give_no_items() -> None:
         ("Ann", "We stayed at home, the kids were asleep by nine."),
         ("Me", "Sounds nice too"),
     )
-    answer = answered(source)
-    assert (answer.decisions, answer.action_items) == ([], [])
+    assert read_items(source).items == []

@@ -12,9 +12,9 @@ from pkg_pipeline.memory.records import Usage
 from pkg_pipeline.offline import MODEL
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.offline.reading import count_words
-from pkg_pipeline.prompts.interaction_summary import Answer
+from pkg_pipeline.prompts.summary import AnswerTalk
 from pkg_pipeline.stages.ports import LlmRejected
-from pkg_pipeline_tests.offline.chats import answered, chat, request
+from pkg_pipeline_tests.offline.chats import answered, chat, read_items, request
 
 TALK = chat(
     ("Anna", "Hi! Can you send me the draft contract by Friday?"),
@@ -62,19 +62,18 @@ def test_anything_but_a_summary_input_is_refused(payload: object) -> None:
 
 
 def test_quotes_are_verbatim_and_numbers_known() -> None:
-    answer = answered(TALK)
+    answer = read_items(TALK)
     texts = {m.number: m.text for m in TALK.messages}
-    parts = (*answer.decisions, *answer.action_items, *answer.facts)
-    assert parts
-    assert all(any(p.quote in texts[n] for n in p.message_ids) for p in parts)
-    assert set(answer.important_message_ids) <= set(texts)
+    assert answer.items
+    assert all(any(p.quote in texts[n] for n in p.messages) for p in (*answer.items, *answer.facts))
+    assert set(answered(TALK).important) <= set(texts)
 
 
 def test_the_summary_is_short_and_the_answer_validates() -> None:
     answer = answered(TALK)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, AnswerTalk)
     assert 1 <= count_words(answer.summary) <= 200
-    assert 1 <= len(answer.key_points) <= 7
+    assert 1 <= len(answer.points) <= 7
 
 
 OTHER_PROCESS = """

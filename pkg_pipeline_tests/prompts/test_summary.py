@@ -36,11 +36,11 @@ TALK: dict[str, Any] = {"talk": 1, **WORDED, "important": []}
 
 def known(source: SummaryInput) -> SummaryContent:
     first, last = source.messages[0], source.messages[-1]
-    return SummaryContent(first.text, (last.text,), "formal", (), (), (), ())
+    return SummaryContent(first.text, (last.text,), "formal", ())
 
 
 def update(source: SummaryInput, *new: int) -> UpdateInput:
-    return UpdateInput(source, known(source), frozenset(new or {source.messages[-1].number}), {})
+    return UpdateInput(source, known(source), frozenset(new or {source.messages[-1].number}))
 
 
 def merge(source: SummaryInput) -> MergeInput:

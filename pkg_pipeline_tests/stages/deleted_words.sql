@@ -1,18 +1,6 @@
 -- The text in everything that can be made of the two messages that will be deleted.
 UPDATE interaction_summaries s SET summary = summary || ' The account is ' || %(iban)s::text,
         key_points = key_points || to_jsonb(%(iban)s::text),
-    decisions = decisions || jsonb_build_array(jsonb_build_object('id', gen_random_uuid(), 'description',
-        'transfer to ' || %(iban)s::text,
-        'date', '2025-01-10', 'importance', 'high', 'quote', %(iban)s::text, 'message_ids',
-        jsonb_build_array(CASE c.external_id WHEN 'c1' THEN %(gone)s::text ELSE %(in_session)s END))),
-    action_items = action_items || jsonb_build_array(jsonb_build_object('id', gen_random_uuid(), 'description',
-        'transfer to ' || %(iban)s::text,
-        'owner', 'self', 'owner_entity_id', NULL, 'status', 'open', 'due_date', NULL, 'closed_at', NULL, 'quote',
-        %(iban)s::text,
-        'message_ids', jsonb_build_array(CASE c.external_id WHEN 'c1' THEN %(gone)s::text ELSE %(in_session)s END))),
-    extracted_facts = extracted_facts || jsonb_build_array(jsonb_build_object('id', gen_random_uuid(), 'fact_type', 'account',
-        'value', %(iban)s::text, 'confidence', 1, 'entity_id', NULL, 'quote', %(iban)s::text, 'message_ids',
-        jsonb_build_array(CASE c.external_id WHEN 'c1' THEN %(gone)s::text ELSE %(in_session)s END))),
     important_messages = important_messages || jsonb_build_array(jsonb_build_object('message_id',
         CASE c.external_id WHEN 'c1' THEN %(gone)s::text ELSE %(in_session)s END, 'content', %(iban)s::text,
         'timestamp', '2025-01-10T10:02:00Z', 'reason', 'important_info'))
@@ -22,18 +10,6 @@ INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, promp
     message_count, source_token_count, summary_token_count, compression_ratio, cost_usd, generation_seconds)
 SELECT gen_random_uuid(), s.interaction_id, v.status, 'h', 'p', 'm', 'en', %(iban)s::text, s.message_ids, 6, 1, 1, 1, 0, 0
 FROM interaction_summaries s CROSS JOIN (VALUES ('quarantined'), ('candidate')) v (status) WHERE s.status = 'completed';
-INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, decided_on, importance, owner, status,
-        description,
-    quote, message_ids)
-SELECT (x.item ->> 'id')::uuid, p.entity_id, s.interaction_id, s.id, x.kind, i.ended_at, '2025-01-10', 'high', 'self',
-       CASE x.kind WHEN 'action_item' THEN 'open' END, x.item ->> 'description', %(iban)s::text,
-        ARRAY(SELECT jsonb_array_elements_text(x.item -> 'message_ids'))
-FROM interaction_summaries s JOIN interactions i ON i.id = s.interaction_id
-JOIN interaction_participants p ON p.interaction_id = i.id AND p.role = 'other'
-CROSS JOIN LATERAL (
-    SELECT 'decision' AS kind, item FROM jsonb_array_elements(s.decisions) AS d (item)
-    UNION ALL SELECT 'action_item', item FROM jsonb_array_elements(s.action_items) AS a (item)
-) x WHERE s.status = 'completed' AND x.item ->> 'quote' = %(iban)s::text;
 INSERT INTO items (id, kind, status, text, owner, importance, probability, chat_id, interaction_id, quote, message_ids, first_at,
     last_at)
 SELECT CASE c.external_id WHEN 'c1' THEN x.id::uuid ELSE gen_random_uuid() END, x.kind, 'open', 'transfer to ' || %(iban)s::text,

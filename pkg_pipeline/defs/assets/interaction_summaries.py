@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "interaction_summaries"
 
-WORK = ("rows", "updated", "carried", "lost", "pending", "failed", "quarantined", "deferred", "calls")
+WORK = ("rows", "updated", "pending", "failed", "quarantined", "deferred", "calls")
 """Metadata that is above zero where a partition had work done, tried or left."""
 
 
@@ -59,8 +59,6 @@ def metadata(report: "DayReport") -> dict[str, int | float]:
         "rows": report.summarized,
         "summarized": report.summarized,
         "updated": report.updated,
-        "carried": report.carried,
-        "lost": report.lost,
         "pending": report.pending,
         "failed": report.failed,
         "quarantined": report.quarantined,

@@ -24,7 +24,6 @@ SAID = {
     ("items", "deleted"): "Nothing that is shown rests on a message that was deleted.",
     ("interaction_summaries", "coverage"): "Of what is due, nearly all is summarised.",
     ("interaction_summaries", "grounding"): "Every published item cites messages of its interaction and quotes them.",
-    ("interaction_summaries", "lost_items"): "What a superseded summary stated is in the live one, or explained.",
     ("interaction_summaries", "orphans"): "Items, facts and live summaries point to what is there.",
     ("session_summaries", "session_coverage"): "Folds cover each message once up to the HWM, and counters are right.",
     ("memory_chunks", "coverage"): "Every live message with words, active or completed, is searchable.",

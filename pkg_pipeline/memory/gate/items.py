@@ -7,28 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date, timedelta
-from uuid import UUID
+from datetime import date
 
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.gate.records import CandidateActionItem, CandidateDecision, CandidateFact
+from pkg_pipeline.memory.gate.records import CandidateDecision, CandidateFact
 from pkg_pipeline.memory.records import (
-    ActionItem,
     DecisionItem,
     FactCandidate,
-    Owner,
     Person,
-    SummaryInput,
 )
 from pkg_pipeline.memory.text.normalise import comparable, word_count
 
 MAX_TYPE_WORDS = 5
 """Of a fact's type: "home delivery address"."""
-
-LATEST_DUE = timedelta(days=366 * 30)
-"""Later due dates are misreadings."""
 
 _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _PHONE_DIGITS = 5
@@ -54,33 +47,6 @@ def check_decision(item: CandidateDecision, part: str, checker: Checker, log: Dr
         importance=item.importance,
         quote=evidence.quote,
         message_ids=evidence.ids,
-    )
-
-
-def check_action_item(item: CandidateActionItem, part: str, checker: Checker, log: DropLog) -> ActionItem | None:
-    """P13, P17, P34."""
-    evidence = checker.evidence(item.numbers, item.quote)
-    if isinstance(evidence, str):
-        return log.note(part, evidence)
-    if (reason := checker.follows(item.description, evidence)) is not None:
-        return log.note(part, reason)
-    due = parse_date(item.due_date)
-    if due is not None and due < checker.first_date and not evidence.names_a_day:
-        return log.note(part, "is due before the conversation, and its messages name no day")
-    owned = owner_of(item, checker.source)
-    if isinstance(owned, str):
-        return log.note(part, owned)
-    owner, owner_entity_id = owned
-    return ActionItem(
-        id=checker.item_id("action_item", evidence, item.description),
-        description=item.description.strip(),
-        owner=owner,
-        status=item.status,
-        due_date=_due_date(item, part, checker, log),
-        closed_at=_closed_at(item, evidence, checker),
-        quote=evidence.quote,
-        message_ids=evidence.ids,
-        owner_entity_id=owner_entity_id,
     )
 
 
@@ -137,24 +103,6 @@ def parse_date(text: str | None) -> date | None:
         return None
 
 
-def owner_of(item: CandidateActionItem, source: SummaryInput) -> tuple[Owner, UUID | None] | str:
-    """Owner of an action item (P34), or why it is unknown. Without a self, ``both`` is ``them``."""
-    named: Person | None = None
-    if item.owner_name is not None and item.owner_name.strip():
-        named = find_person(item.owner_name, source.participants)
-        if named is None:
-            return "its owner is nobody who took part"
-    has_self = source.self_person is not None
-    if item.owner == "self":
-        if not has_self:
-            return "its owner is self, and the owner of this memory did not take part"
-        return "its owner is self and names somebody else" if named and not named.is_self else ("self", None)
-    if named is not None and named.is_self:
-        return ("both", _only_other(source)) if item.owner == "both" else "its owner is another and names self"
-    entity_id = named.entity_id if named is not None else _only_other(source)
-    return ("both" if item.owner == "both" and has_self else "them", entity_id)
-
-
 def find_person(name: str, participants: Sequence[Person]) -> Person | None:
     """The participant of that name, in full or by a part that is unique."""
     wanted = comparable(name)
@@ -164,31 +112,6 @@ def find_person(name: str, participants: Sequence[Person]) -> Person | None:
     parts = set(wanted.split())
     partial = [person for person in participants if parts and parts <= set(comparable(person.name).split())]
     return partial[0] if len(partial) == 1 and not exact else None
-
-
-def _only_other(source: SummaryInput) -> UUID | None:
-    others = source.others
-    return others[0].entity_id if len(others) == 1 else None
-
-
-def _due_date(item: CandidateActionItem, part: str, checker: Checker, log: DropLog) -> date | None:
-    if item.due_date is None or not item.due_date.strip():
-        return None
-    due = parse_date(item.due_date)
-    if due is None:
-        log.note(f"{part}.due_date", "is no ISO date")
-    elif not -LATEST_DUE < due - checker.last_date < LATEST_DUE:
-        log.note(f"{part}.due_date", "is out of reach")
-        due = None
-    return due
-
-
-def _closed_at(item: CandidateActionItem, evidence: Evidence, checker: Checker) -> date | None:
-    """The date of completion within the conversation, else of the last evidence; None while open."""
-    if item.status == "open":
-        return None
-    closed = parse_date(item.closed_at)
-    return closed if closed is not None and closed <= checker.last_date else checker.local_date(evidence.messages[-1])
 
 
 def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from pkg_pipeline.memory.records import Owner, Quarantined, SummaryContent
+from pkg_pipeline.memory.records import Quarantined, SummaryContent
 
 Importance = Literal["high", "medium", "low"]
 Tone = Literal["positive", "neutral", "negative", "formal", "informal"]
-ItemStatus = Literal["open", "closed"]
-KnownState = Literal["kept", "changed", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +20,6 @@ class CandidateDecision:
     importance: Importance
     quote: str
     numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateActionItem:
-    description: str
-    owner: Owner
-    status: ItemStatus
-    quote: str
-    numbers: tuple[int, ...]
-    owner_name: str | None = None
-    due_date: str | None = None
-    closed_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +41,7 @@ class CandidateSummary:
     summary: str
     key_points: tuple[str, ...]
     tone: Tone
-    decisions: tuple[CandidateDecision, ...] = ()
-    action_items: tuple[CandidateActionItem, ...] = ()
-    facts: tuple[CandidateFact, ...] = ()
     important_numbers: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateKnown:
-    """An update's answer about one known item, by short id; empty fields change nothing."""
-
-    ref: str
-    state: KnownState
-    description: str | None = None
-    importance: Importance | None = None
-    due_date: str | None = None
-    closed_at: str | None = None
-    quote: str = ""
-    numbers: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateUpdate:
-    """An answer to an update (P27): known items one by one, ``summary`` with what is new."""
-
-    known: tuple[CandidateKnown, ...]
-    summary: CandidateSummary
 
 
 Content = TypeVar("Content")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, zip_longest
+from typing import TypeVar
 
 from pkg_pipeline.memory.message import blocks as message_parts
 from pkg_pipeline.memory.message import turns
-from pkg_pipeline.memory.records import SummaryContent
 from pkg_pipeline.memory.session.fold_gate import MAX_SENTENCES, MAX_TOPICS, same_question
-from pkg_pipeline.memory.session.records import FoldContent, FoldInput, OpenQuestion, SessionMessage
-from pkg_pipeline.memory.summary.gate import MAX_WORDS
-from pkg_pipeline.memory.summary.merging import merge_parts
+from pkg_pipeline.memory.session.records import FoldContent, FoldInput, SessionMessage
+from pkg_pipeline.memory.summary.gate import MAX_WORDS, same_decision, same_fact
 from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
+
+_Item = TypeVar("_Item")
 
 
 def steps(messages: Sequence[SessionMessage], *, most_messages: int, most_tokens: int) -> list[int]:
@@ -70,24 +71,11 @@ def merge_folds(parts: Sequence[FoldContent], source: FoldInput) -> FoldContent:
     """
     if len(parts) == 1:
         return parts[0]
-    contents = [
-        SummaryContent(
-            summary=part.summary,
-            key_points=part.topics,
-            tone="neutral",
-            decisions=part.decisions,
-            action_items=(),
-            extracted_facts=part.facts,
-            important_messages=(),
-        )
-        for part in parts
-    ]
-    united = merge_parts(contents, source.conversation)
     return FoldContent(
         summary=_joined([part.summary for part in parts], "" if source.language == "zh" else " "),
-        facts=united.extracted_facts,
-        decisions=united.decisions,
-        open_questions=_questions(question for part in parts for question in part.open_questions),
+        facts=_once([fact for part in parts for fact in part.facts], same_fact),
+        decisions=_once([made for part in parts for made in part.decisions], same_decision),
+        open_questions=_once([asked for part in parts for asked in part.open_questions], same_question),
         topics=_topics([part.topics for part in parts]),
     )
 
@@ -108,16 +96,17 @@ def _joined(texts: Sequence[str], space: str) -> str:
     return space.join(told[part][place] for part, place in sorted(chosen))
 
 
-def _questions(questions: Iterable[OpenQuestion]) -> tuple[OpenQuestion, ...]:
-    kept: list[OpenQuestion] = []
-    for question in questions:
+def _once(items: Sequence[_Item], unite: Callable[[_Item, _Item], _Item | None]) -> tuple[_Item, ...]:
+    """Items without duplicates; ``unite`` gives the union of two, or None if they differ."""
+    kept: list[_Item] = []
+    for item in items:
         for index, earlier in enumerate(kept):
-            union = same_question(earlier, question)
+            union = unite(earlier, item)
             if union is not None:
                 kept[index] = union
                 break
         else:
-            kept.append(question)
+            kept.append(item)
     return tuple(kept)
 
 

@@ -12,11 +12,9 @@ from typing import TypeVar
 from pkg_pipeline.memory.gate.checker import MAX_TEXT_CHARS, Checker, DropLog
 from pkg_pipeline.memory.gate.foreign import Known, known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
-from pkg_pipeline.memory.gate.items import check_action_item, check_decision, check_fact
 from pkg_pipeline.memory.gate.records import CandidateSummary, GateResult
 from pkg_pipeline.memory.message.importance import IMPORTANT_FROM, important_reason
 from pkg_pipeline.memory.records import (
-    ActionItem,
     DecisionItem,
     FactCandidate,
     ImportantMessage,
@@ -66,11 +64,6 @@ def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | No
         summary=" ".join(candidate.summary.split()),
         key_points=key_points,
         tone=candidate.tone,
-        decisions=merged(checked(candidate.decisions, "decisions", check_decision, checker, log), same_decision, log),
-        action_items=merged(
-            checked(candidate.action_items, "action_items", check_action_item, checker, log), _same_action, log
-        ),
-        extracted_facts=merged(checked(candidate.facts, "facts", check_fact, checker, log), same_fact, log),
         important_messages=_important_messages(candidate.important_numbers, checker, log),
     )
     return GateResult(content, tuple(log.entries), None)
@@ -158,20 +151,6 @@ def same_decision(first: DecisionItem, second: DecisionItem) -> DecisionItem | N
         first,
         importance=min(first.importance, second.importance, key=_IMPORTANCE_ORDER.__getitem__),
         date=min(first.date, second.date),
-        message_ids=_union(first.message_ids, second.message_ids),
-    )
-
-
-def _same_action(first: ActionItem, second: ActionItem) -> ActionItem | None:
-    same_words = comparable(first.description) == comparable(second.description)
-    if not same_words or (first.owner, first.owner_entity_id) != (second.owner, second.owner_entity_id):
-        return None
-    closed = next((item for item in (first, second) if item.status == "closed"), first)
-    return replace(
-        first,
-        status=closed.status,
-        closed_at=closed.closed_at,
-        due_date=first.due_date or second.due_date,
         message_ids=_union(first.message_ids, second.message_ids),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -10,17 +10,13 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import (
-    ActionItem,
-    DecisionItem,
-    FactCandidate,
     ImportantMessage,
     Person,
     SourceMessage,
     SummaryContent,
     SummaryInput,
 )
-from pkg_pipeline.memory.summary.reconciliation import NEAR_SHARE
-from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
+from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
 
 MAX_KEY_POINTS = 15
 """P13: over all windows."""
@@ -32,9 +28,6 @@ MAX_SENTENCES = 4
 MERGED_AT_ONCE = 20
 """Summaries merged by one question; more are merged in several rounds."""
 
-_IMPORTANCE = {"high": 0, "medium": 1, "low": 2}
-
-_Item = TypeVar("_Item", DecisionItem, ActionItem, FactCandidate)
 _Part = TypeVar("_Part")
 
 
@@ -42,7 +35,7 @@ def merge_parts(parts: Sequence[SummaryContent], source: SummaryInput) -> Summar
     """One content from those of consecutive windows of ``source``; at least one.
 
     Text and key points are taken from the windows in turn up to four sentences, 200 words and 15 points, in order of
-    the conversation; too many windows are sampled evenly. Items closed later are closed.
+    the conversation; too many windows are sampled evenly.
     """
     if len(parts) == 1:
         return parts[0]
@@ -51,9 +44,6 @@ def merge_parts(parts: Sequence[SummaryContent], source: SummaryInput) -> Summar
         summary=_joined([part.summary for part in parts], "" if source.language == "zh" else " "),
         key_points=_points([part.key_points for part in parts]),
         tone=max(parts, key=lambda part: tones.count(part.tone)).tone,
-        decisions=_united([part.decisions for part in parts], _decision_key, _same_decision),
-        action_items=_closed_later(_united([part.action_items for part in parts], _action_key, _later_state)),
-        extracted_facts=_united([part.extracted_facts for part in parts], _fact_key, _same_fact),
         important_messages=_important(parts, source),
     )
 
@@ -113,6 +103,17 @@ def whole_texts(content: SummaryContent, texts: Mapping[str, str]) -> SummaryCon
     return replace(content, important_messages=whole)
 
 
+def still_important(
+    known: Sequence[SummaryContent], made: Sequence[ImportantMessage], texts: Mapping[str, str]
+) -> tuple[ImportantMessage, ...]:
+    """P16: those of ``made`` and, while their text is unchanged, those of ``known``, in order of time."""
+    kept = {message.message_id: message for message in made}
+    for message in (message for one in known for message in one.important_messages):
+        if texts.get(message.message_id) == message.content:
+            kept.setdefault(message.message_id, message)
+    return tuple(sorted(kept.values(), key=lambda message: (message.timestamp, message.message_id)))
+
+
 def _in_turn(parts: Sequence[Sequence[_Part]], fits: Callable[[_Part], bool]) -> list[_Part]:
     """Round robin over the parts, filtered by ``fits``, in the order of the parts."""
     chosen: set[tuple[int, int]] = set()
@@ -158,89 +159,6 @@ def _points(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:
         return True
 
     return tuple(_in_turn(_spread(parts, MAX_KEY_POINTS), fits))
-
-
-def _united(
-    parts: Sequence[Sequence[_Item]], key_of: Callable[[_Item], Hashable], merge: Callable[[_Item, _Item], _Item]
-) -> tuple[_Item, ...]:
-    kept: dict[Hashable, _Item] = {}
-    for part in parts:
-        for item in part:
-            key = key_of(item)
-            if key in kept:
-                ids = tuple(dict.fromkeys((*kept[key].message_ids, *item.message_ids)))
-                kept[key] = replace(merge(kept[key], item), message_ids=ids)
-            else:
-                kept[key] = item
-    return tuple(kept.values())
-
-
-def _decision_key(item: DecisionItem) -> Hashable:
-    return comparable(item.description)
-
-
-def _action_key(item: ActionItem) -> Hashable:
-    return (comparable(item.description), item.owner, item.owner_entity_id)
-
-
-def _fact_key(item: FactCandidate) -> Hashable:
-    return (comparable(item.fact_type), comparable(item.value), item.entity_id)
-
-
-def _same_decision(earlier: DecisionItem, later: DecisionItem) -> DecisionItem:
-    return replace(
-        earlier,
-        date=min(earlier.date, later.date),
-        importance=min(earlier.importance, later.importance, key=_IMPORTANCE.__getitem__),
-    )
-
-
-def _later_state(earlier: ActionItem, later: ActionItem) -> ActionItem:
-    closed = next((item for item in (earlier, later) if item.status == "closed"), later)
-    return replace(
-        earlier,
-        status=closed.status,
-        closed_at=closed.closed_at,
-        closed_by=closed.closed_by,
-        closed_quote=closed.closed_quote,
-        due_date=later.due_date or earlier.due_date,
-    )
-
-
-def _closed_later(items: tuple[ActionItem, ...]) -> tuple[ActionItem, ...]:
-    """Merges an open item with a later one that says it is done."""
-    kept: list[ActionItem] = []
-    still_open: dict[Hashable, dict[int, frozenset[str]]] = {}
-    for item in items:
-        said = stems(item.description)
-        mine = still_open.setdefault((item.owner, item.owner_entity_id), {})
-        if item.status == "open":
-            mine[len(kept)] = said
-            kept.append(item)
-            continue
-        twin = next((at for at in reversed(mine) if _is_near(mine[at], said)), None)
-        if twin is None:
-            kept.append(item)
-            continue
-        opened = kept[twin]
-        ids = tuple(dict.fromkeys((*opened.message_ids, *item.message_ids)))
-        closed_by = tuple(key for key in item.message_ids if key not in opened.message_ids)
-        kept[twin] = replace(
-            _later_state(opened, item),
-            message_ids=ids,
-            closed_by=closed_by,
-            closed_quote=item.quote if closed_by else "",
-        )
-        del mine[twin]
-    return tuple(kept)
-
-
-def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one) and len(one & other) >= NEAR_SHARE * len(one | other)
-
-
-def _same_fact(earlier: FactCandidate, later: FactCandidate) -> FactCandidate:
-    return replace(earlier, confidence=max(earlier.confidence, later.confidence))
 
 
 def _important(parts: Sequence[SummaryContent], source: SummaryInput) -> tuple[ImportantMessage, ...]:

@@ -23,7 +23,6 @@ Question = Literal[
     "ungrounded",  # published items whose messages are not in their interaction or whose quote stands in none of them
     "unquoted_items",  # states of items whose messages are not in their chat or whose quote stands in none of them
     "deleted_items",  # items that are shown although a message that they rest on was deleted
-    "lost_items",  # items of superseded summaries that are neither in the live one nor explained
     "summary_orphans",  # items, facts and live summaries whose summary or interaction is gone
     "interaction_orphans",  # messages that point to an interaction that is gone
     "misfiled_days",  # interactions filed under another day than the local one on which they began
@@ -40,7 +39,6 @@ _QUESTIONS: Mapping[tuple[str, str], tuple[Question, bool]] = {
     ("items", "grounding"): ("unquoted_items", True),
     ("items", "deleted"): ("deleted_items", True),
     ("interaction_summaries", "grounding"): ("ungrounded", True),
-    ("interaction_summaries", "lost_items"): ("lost_items", True),
     ("interaction_summaries", "orphans"): ("summary_orphans", True),
     ("session_summaries", "session_coverage"): ("misfolded", True),
     ("memory_chunks", "coverage"): ("unindexed", False),
@@ -53,7 +51,7 @@ _QUESTIONS: Mapping[tuple[str, str], tuple[Question, bool]] = {
 CHECKS: Mapping[str, tuple[str, ...]] = {
     "interactions": ("orphans", "partition_drift"),
     "items": ("grounding", "deleted"),
-    "interaction_summaries": ("coverage", "grounding", "lost_items", "orphans"),
+    "interaction_summaries": ("coverage", "grounding", "orphans"),
     "session_summaries": ("session_coverage",),
     "memory_chunks": ("coverage", "orphans"),
     "entity_relationship_profiles": ("partition_drift",),

@@ -1,4 +1,4 @@
-"""Content of one summary: an update, or anew (whole, in windows); earlier items are kept or named as lost (P28)."""
+"""Content of one summary: an update, or anew (whole, in windows)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from pkg_pipeline.memory.gate.records import GateResult
 from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.gate import check
 from pkg_pipeline.memory.summary.increments import NOT_PASSED, Plan, UpdateInput, Versions, plan, update_input
@@ -16,15 +17,16 @@ from pkg_pipeline.memory.summary.merging import (
     in_groups,
     merge_input,
     merge_parts,
+    still_important,
     united_points,
     whole_texts,
 )
-from pkg_pipeline.memory.summary.reconciliation import cited_message_ids, reconcile, with_text_hashes
 from pkg_pipeline.memory.summary.splitting import halves
 from pkg_pipeline.memory.summary.update_gate import check_update
-from pkg_pipeline.prompts import interaction_summary as prompt
-from pkg_pipeline.prompts import interaction_summary_merge as merge_prompt
-from pkg_pipeline.prompts import interaction_summary_update as update_prompt
+from pkg_pipeline.prompts import summary as prompt
+from pkg_pipeline.prompts import summary_merge as merge_prompt
+from pkg_pipeline.prompts import summary_update as update_prompt
+from pkg_pipeline.prompts.answers import RenderedPrompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.llm.answer_validation import NotPublishable, Question, retry_ladder
 from pkg_pipeline.stages.llm.ask import WORST_TOKENIZER, Asking
@@ -39,9 +41,23 @@ if TYPE_CHECKING:
 TASK: Final[LlmTask] = "interaction_summary"
 """Pays for all three questions."""
 
-SUMMARY: Final[Question[SummaryInput, SummaryContent]] = Question(
-    TASK, prompt, lambda text, source: check(prompt.to_candidate(prompt.parse(text)), source)
-)
+
+class _OneTalk:
+    """The prompt of summaries for a single talk."""
+
+    VERSION, MAX_OUTPUT_TOKENS, schema = prompt.VERSION, prompt.MAX_OUTPUT_TOKENS, prompt.schema
+
+    @staticmethod
+    def render(source: SummaryInput, *, strict: bool = False, problem: str | None = None) -> RenderedPrompt:
+        return prompt.render((source,), strict=strict, problem=problem)
+
+
+def _check(text: str, source: SummaryInput) -> GateResult:
+    told = prompt.to_candidates(prompt.parse(text)).get(1)
+    return GateResult(None, (), "talks: the talk is not answered") if told is None else check(told, source)
+
+
+SUMMARY: Final[Question[SummaryInput, SummaryContent]] = Question(TASK, _OneTalk(), _check)
 UPDATE: Final[Question[UpdateInput, SummaryContent]] = Question(
     "interaction_summary_update",
     update_prompt,
@@ -54,7 +70,7 @@ MERGE: Final[Question[MergeInput, SummaryContent]] = Question(
     merge_prompt,
     lambda text, merge: check(merge_prompt.to_candidate(merge_prompt.parse(text)), merge.source),
 )
-"""Merges the text of consecutive windows; items are merged by rule (P18)."""
+"""Merges the text of consecutive windows (P18)."""
 
 PROMPT_ROOM_TOKENS = 4_000
 """Reserved for instructions and schema."""
@@ -78,16 +94,13 @@ class Made(Effort):
     outcome: Outcome = Outcome.DEFERRED
     method: SummaryMethod = "whole"
     windows: int = 0
-    carried: int = 0
-    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MakingRules:
-    """P14, P18, P27: limits of a prompt and of an update, and the confidence of confirmed facts."""
+    """P14, P18, P27: limits of a prompt and of an update."""
 
     window_messages: int
-    fact_confidence: float
     update_messages: int = 10
 
 
@@ -132,9 +145,8 @@ class SummaryMaker:
         """None if no answer was valid or the update does not fit."""
         claimed, talk, made = self._claimed, self._talk, self._made
         assert claimed.known is not None, "an update is planned only where there is something to update"
-        before = reconcile(claimed.adopted, claimed.known.content, self._texts(claimed.known.content, *claimed.adopted))
         shown = talk.messages_of(planned.shown_ids)
-        update = update_input(talk.source, before.content, shown, frozenset(planned.new_ids))
+        update = update_input(talk.source, claimed.known.content, shown, frozenset(planned.new_ids))
         if len(update.new_numbers) < len(planned.new_ids):
             raise Moved("a new message is gone again; its chat has to be looked at again")
         try:
@@ -147,10 +159,9 @@ class SummaryMaker:
             except (NotPublishable, LlmTooLong):
                 return None
         made.method, made.windows = "update", 1
-        made.carried, made.lost = before.carried, len(before.lost)
         return Making(
-            content=with_text_hashes(content, self._texts(content)),
-            dropped=(*dropped, *before.lost),
+            content=content,
+            dropped=dropped,
             message_ids=(*claimed.known.message_ids, *planned.new_ids),
             prompt_version=update_prompt.VERSION,
             reason=planned.reason,
@@ -159,22 +170,21 @@ class SummaryMaker:
     def _anew(self, planned: Plan) -> Making:
         claimed, made = self._claimed, self._made
         content, dropped = self._read()
-        known = (*((claimed.known.content,) if claimed.known is not None else ()), *claimed.adopted)
+        known = () if claimed.known is None else (claimed.known.content,)
         texts = self._texts(content, *known)
-        kept = reconcile(known, content, texts)
+        important = still_important(known, content.important_messages, texts)
         made.method = "windows" if made.windows > 1 else "whole"
-        made.carried, made.lost = kept.carried, len(kept.lost)
         return Making(
-            content=with_text_hashes(whole_texts(kept.content, texts), texts),
-            dropped=(*dropped, *kept.lost),
+            content=whole_texts(replace(content, important_messages=important), texts),
+            dropped=dropped,
             message_ids=self._talk.read_ids,
             prompt_version=prompt.VERSION,
             reason=planned.reason if claimed.known is not None else "",
         )
 
     def _texts(self, *contents: SummaryContent) -> Mapping[str, str]:
-        """Current texts of all messages cited in ``contents``."""
-        ids = cited_message_ids(*contents)
+        """Current texts of the important messages of ``contents``."""
+        ids = list(dict.fromkeys(one.message_id for content in contents for one in content.important_messages))
         return {message.external_id: message.text for message in self._talk.messages_of(ids)} if ids else {}
 
     def _read(self) -> Content:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from pkg_pipeline.memory.records import Usage
-from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.prompts.versions import CURRENT_VERSIONS
 from pkg_pipeline.stages.llm.ask import Asking, LlmAccess
 from pkg_pipeline.stages.llm.leased_work import Workers, workers
@@ -25,7 +25,7 @@ from pkg_pipeline.stages.summaries.stores import (
     Scope,
     Waiting,
 )
-from pkg_pipeline.stages.summaries.summarize import summarize_one, supersede_too_small
+from pkg_pipeline.stages.summaries.summarize import summarize_one
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
@@ -35,14 +35,14 @@ ASSET = "interaction_summaries"
 WORKED_TOGETHER = 32
 """Days with few interactions are processed together up to about this many, fewest attempts first (P12)."""
 
-PROMPT_TOKENS = 2_200
+PROMPT_TOKENS = 880
 """Around the conversation; fitted on the demo's 196 prompts."""
 
-MESSAGE_TOKENS = 45
+MESSAGE_TOKENS = 20
 """Around each message, and a model's higher token count; fitted likewise."""
 
-ANSWER_TOKENS = 300
-"""Of a usual answer: fake_llm has 195, a verbose model half as many again and more."""
+ANSWER_TOKENS = 120
+"""Of a usual answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,6 @@ class DayReport(AskedReport):
     day: date
     summarized: int = 0
     updated: int = 0
-    carried: int = 0
-    lost: int = 0
     rest_seconds: float = 0.0
     stop_reason: str = ""
 
@@ -82,8 +80,6 @@ class DayReport(AskedReport):
         if made.outcome is Outcome.PUBLISHED:
             self.summarized += 1
             self.updated += made.method == "update"
-            self.carried += made.carried
-            self.lost += made.lost
             self.add_text(made)
 
 
@@ -140,7 +136,7 @@ class Summaries:
         """
         eligibility = self.eligibility(scope)
         self.revive()
-        supersede_too_small(days, store=self.store, eligibility=eligibility)
+        self.store.supersede_small(days, eligibility=eligibility)
         keys = [days[0] + timedelta(days=index) for index in range((days[1] - days[0]).days + 1)]
         marks: Mapping[str, tuple[int, ...]] = {}
         if scope.backfill_id is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
@@ -55,7 +54,7 @@ class Claimed:
     """One interaction under a lease; ``token`` is the fencing token.
 
     ``attempts`` and ``deferrals`` count for this input, prompt and model. Long interactions come without messages.
-    ``known``: the current summary; ``adopted``: superseded ones whose items are still served.
+    ``known``: the current summary.
     """
 
     source: SummaryInput
@@ -69,7 +68,6 @@ class Claimed:
     chat_id: UUID = NOBODY
     message_count: int = 0
     known: KnownSummary | None = None
-    adopted: tuple[SummaryContent, ...] = ()
 
     @property
     def lease_id(self) -> UUID:
@@ -131,13 +129,3 @@ class DayCounts:
     quarantined: int
     due_at: datetime | None
     resume_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TooSmall:
-    """A summary of deleted content, its interaction below the minimum (P11, P29). ``texts``: what its items cite."""
-
-    summary_id: UUID
-    interaction_id: UUID
-    content: SummaryContent
-    texts: Mapping[str, str]

@@ -1,16 +1,13 @@
-"""One claimed interaction: published, failed or deferred (P19); supersedes summaries that cannot be made again."""
+"""One claimed interaction: published, failed or deferred (P19)."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SummaryContent
-from pkg_pipeline.memory.summary.reconciliation import reconcile
-from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.stages.llm.answer_validation import attempt
 from pkg_pipeline.stages.llm.ask import UNAVAILABLE_SECONDS, Asking
 from pkg_pipeline.stages.llm.stores import Failure
@@ -49,7 +46,7 @@ def summarize_one(
             return
         made.seconds = time.perf_counter() - started
         row = _row(claimed, making, made, asking)
-        is_ours = store.publish(row, token=claimed.token, fact_confidence=rules.fact_confidence)
+        is_ours = store.publish(row, token=claimed.token)
         made.outcome = Outcome.PUBLISHED if is_ours else Outcome.LOST
         made.reason = making.reason if is_ours else "another worker had taken it over"
 
@@ -89,25 +86,4 @@ def _row(claimed: Claimed, making: Making, made: Made, asking: Asking) -> Summar
 
 
 def _printed(content: SummaryContent) -> list[str]:
-    return [
-        content.summary,
-        *content.key_points,
-        *(item.description for item in content.decisions),
-        *(item.description for item in content.action_items),
-    ]
-
-
-def supersede_too_small(days: tuple[date, date], *, store: PostgresSummaryStore, eligibility: Eligibility) -> int:
-    """Supersede summaries of deleted content where too few messages are left to make them again (P11, P29); returns how
-    many.
-
-    Items whose messages remain are still served; the others are recorded as lost. Idempotent.
-    """
-    gone = 0
-    for found in store.too_small(days, eligibility=eligibility):
-        empty = replace(found.content, decisions=(), action_items=(), extracted_facts=(), important_messages=())
-        kept = reconcile((found.content,), empty, found.texts)
-        items = (*kept.content.decisions, *kept.content.action_items, *kept.content.extracted_facts)
-        keep, minimum = [item.id for item in items], eligibility.minimum_messages
-        gone += store.supersede_small(found, keep=keep, lost=kept.lost, minimum_messages=minimum)
-    return gone
+    return [content.summary, *content.key_points]

@@ -13,7 +13,7 @@ from pkg_pipeline.adapters.llm.anthropic_llm import AnthropicLlm
 from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.memory.records import SummaryInput
-from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.stages.ports import LlmAttempt, LlmRequest, Subject
 from pkg_pipeline_tests.memory.conversations import ENGLISH
 
@@ -42,7 +42,7 @@ class Rig:
 
 
 def request_for(source: SummaryInput = ENGLISH, *, max_output_tokens: int = 3000) -> LlmRequest:
-    rendered = prompt.render(source)
+    rendered = prompt.render((source,))
     return LlmRequest(
         task="interaction_summary",
         prompt_version=prompt.VERSION,

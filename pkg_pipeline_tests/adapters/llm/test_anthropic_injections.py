@@ -11,7 +11,7 @@ from pkg_pipeline.fake_llm.faults import Fault
 from pkg_pipeline.memory.records import Language, Person, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary import gate
 from pkg_pipeline.prompts import fencing
-from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import Rig, request_for, rig
 from pkg_pipeline_tests.memory.conversations import ANNA, BEN, EVERY, LIN, conversation
 from pkg_pipeline_tests.memory.injections import ALL
@@ -52,7 +52,7 @@ def test_an_obeyed_order_is_not_published(obedient: Rig, language: Language, tex
     reply = obedient.llm.complete(request_for(source))
     answer = prompt.parse(reply.text)
     assert MARKER in reply.text.casefold() or mode == "obedient_blend" or len(texts) > 1
-    result = gate.check(prompt.to_candidate(answer), source)
+    result = gate.check(prompt.to_candidates(answer)[1], source)
     if result.content is not None:
         assert MARKER not in published(result.content)
         order_ids = {m.external_id for m in source.messages if m.text in texts}
@@ -66,7 +66,7 @@ def test_the_same_conversation_is_still_summarised_by_a_model_that_does_not_obey
     source = poisoned(language, texts)
     obedient.fake.script.replace([])
     reply = obedient.llm.complete(request_for(source))
-    result = gate.check(prompt.to_candidate(prompt.parse(reply.text)), source)
+    result = gate.check(prompt.to_candidates(prompt.parse(reply.text))[1], source)
     assert result.quarantine_reason is None
     assert result.content is not None
     assert MARKER not in published(result.content)
@@ -75,8 +75,10 @@ def test_the_same_conversation_is_still_summarised_by_a_model_that_does_not_obey
 @pytest.mark.parametrize(("language", "texts"), ALL)
 def test_no_order_leaves_its_fence(language: Language, texts: tuple[str, ...]) -> None:
     source = poisoned(language, texts)
-    rendered = prompt.render(source)
+    rendered = prompt.render((source,))
     assert MARKER not in rendered.system.casefold()
     blocks = fencing.read(rendered.user)
-    assert [record["text"] for record in blocks["MESSAGES"]] == [message.text for message in source.messages]
+    assert [line[2] for line in blocks["TALKS"] if isinstance(line, list)] == [
+        message.text for message in source.messages
+    ]
     assert rendered.user.count("<<<END ") == 2

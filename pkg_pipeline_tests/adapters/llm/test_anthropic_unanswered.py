@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from pkg_pipeline.fake_llm.faults import Fault
-from pkg_pipeline.prompts import interaction_summary as prompt
+from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.stages.llm.ask import most_usd
 from pkg_pipeline.stages.ports import LlmUnanswered, LlmUnavailable
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter, request_for, rig

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.records import SummaryContent
 from pkg_pipeline.memory.summary import increments
-from pkg_pipeline.memory.summary.increments import KnownSummary, Versions, joined, plan
-from pkg_pipeline_tests.memory.summary.test_reconciliation import EMPTY, mail, meet, of, send
+from pkg_pipeline.memory.summary.increments import KnownSummary, Versions, plan
 
+EMPTY = SummaryContent("They talked.", (), "neutral", ())
 IN_FORCE = Versions(frozenset({"p/1", "u/1"}), "m", 1)
 Texts = list[tuple[str, str]]
 
@@ -79,10 +79,3 @@ def test_new_messages_are_all_shown_in_order_and_few_others(is_new: list[bool]) 
     assert [key for key in said if key in found.shown_ids] == list(found.shown_ids)
     assert set(fresh) <= set(found.shown_ids)
     assert len(found.shown_ids) <= len(fresh) * (increments.MESSAGES_BEFORE + 1)
-
-
-def test_what_was_adopted_is_known_too_each_item_once() -> None:
-    other: SummaryContent = of(meet(1), send(5))
-    content = joined(of(meet(1), mail(3)), [other, other])
-    ids = [item.id.int for item in (*content.decisions, *content.action_items, *content.extracted_facts)]
-    assert ids == [1, 5, 3]

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
-from uuid import UUID
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkg_pipeline.memory.records import (
-    ActionItem,
-    DecisionItem,
-    FactCandidate,
-    ImportantMessage,
-    SummaryContent,
-    SummaryInput,
-)
-from pkg_pipeline.memory.summary.merging import MAX_KEY_POINTS, MAX_WORDS, merge_parts
+from pkg_pipeline.memory.records import ImportantMessage, SummaryContent, SummaryInput
+from pkg_pipeline.memory.summary.merging import MAX_KEY_POINTS, MAX_WORDS, merge_parts, still_important
 from pkg_pipeline.memory.summary.splitting import halves, split_conversation
 from pkg_pipeline.memory.text.normalise import word_count
 from pkg_pipeline_tests.memory.conversations import ANNA, ENGLISH, ME, RUSSIAN, START, conversation
@@ -31,25 +21,9 @@ def content(summary: str = "They talked.", **parts: object) -> SummaryContent:
     empty: dict[str, object] = {
         "key_points": (),
         "tone": "neutral",
-        "decisions": (),
-        "action_items": (),
-        "extracted_facts": (),
         "important_messages": (),
     }
     return SummaryContent(summary=summary, **{**empty, **parts})  # type: ignore[arg-type]
-
-
-def action(status: str = "open", *ids: str, number: int = 1, due: date | None = None, **fields: object) -> ActionItem:
-    closed = date(2024, 3, 16) if status == "closed" else None
-    given_fields = {"owner_entity_id": None, "owner": "them", **fields}
-    return ActionItem(
-        id=UUID(int=number), description="Send the list", status=status, due_date=due, closed_at=closed,
-        quote="send the list", message_ids=ids or ("m1",), **given_fields,
-    )  # type: ignore[arg-type]  # fmt: skip
-
-
-def decision(importance: str, day: int, *ids: str) -> DecisionItem:
-    return DecisionItem(UUID(int=1), "Meet on Friday", date(2024, 3, day), importance, "Friday", ids)  # type: ignore[arg-type]
 
 
 # sizes of the split_conversation of n messages, at most k each
@@ -124,40 +98,6 @@ def test_texts_and_points_take_from_all_windows_in_turn() -> None:
     assert [sum(point.startswith(n) for point in merged.key_points) for n in NAMES] == [5, 5, 5]
 
 
-# (earlier, later) → (status, due day)
-STATES = [
-    (action("open"), action("open"), ("open", None)),
-    (action("open"), action("closed"), ("closed", None)),
-    (action("closed"), action("open"), ("closed", None)),
-    (action("open", due=date(2024, 3, 20)), action("open"), ("open", 20)),
-    (action("open", due=date(2024, 3, 20)), action("closed", due=date(2024, 3, 22)), ("closed", 22)),
-]
-
-
-@pytest.mark.parametrize(("earlier", "later", "expected"), STATES)
-def test_an_action_item_seen_again_is_updated(earlier, later, expected) -> None:
-    [item] = merge_parts([content(action_items=(earlier,)), content(action_items=(later,))], ENGLISH).action_items
-    assert (item.status, item.due_date.day if item.due_date else None) == expected
-    assert (item.closed_at is not None) is (item.status == "closed")
-
-
-def test_the_same_words_about_other_people_stay_two() -> None:
-    mine, theirs = action(owner="self"), action(owner="them", number=2)
-    merged = merge_parts([content(action_items=(mine,)), content(action_items=(theirs,))], ENGLISH)
-    assert len(merged.action_items) == 2
-    facts = [
-        FactCandidate(UUID(int=n), "phone", "+1 555", 0.8, "+1 555", ("m1",), entity_id=UUID(int=n)) for n in (1, 2)
-    ]
-    merged = merge_parts([content(extracted_facts=(one,)) for one in facts], ENGLISH)
-    assert len(merged.extracted_facts) == 2
-
-
-def test_a_decision_said_twice_keeps_its_evidence_first_day_and_weight() -> None:
-    parts = [content(decisions=(decision("low", 15, "m1"),)), content(decisions=(decision("high", 18, "m1", "m4"),))]
-    [item] = merge_parts(parts, ENGLISH).decisions
-    assert (item.importance, item.date.day, item.message_ids) == ("high", 15, ("m1", "m4"))
-
-
 def test_an_important_message_that_was_cut_keeps_its_whole_text() -> None:
     piece = ImportantMessage("m1", RUSSIAN.messages[0].text[:10], START, "agreement")
     merged = merge_parts([content(important_messages=(piece,)), content(important_messages=(piece,))], RUSSIAN)
@@ -166,43 +106,41 @@ def test_an_important_message_that_was_cut_keeps_its_whole_text() -> None:
 
 _WORDS = st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "omega"]), min_size=1, max_size=60)
 _PARTS = st.builds(
-    lambda words, points, items, tone: content(
-        " ".join(words).capitalize() + ".", key_points=tuple(points), action_items=tuple(items), tone=tone
+    lambda words, points, important, tone: content(
+        " ".join(words).capitalize() + ".",
+        key_points=tuple(points),
+        important_messages=tuple(ImportantMessage(key, key, START, "agreement") for key in important),
+        tone=tone,
     ),
     _WORDS,
     st.lists(st.text("abc ", min_size=1, max_size=5), max_size=7),
-    st.lists(
-        st.builds(
-            lambda status, ids, owner: action(status, *ids, owner=owner),
-            st.sampled_from(["open", "closed"]),
-            st.lists(st.sampled_from(["m1", "m2", "m3"]), min_size=1, max_size=3),
-            st.sampled_from(["self", "them", "both"]),
-        ),
-        max_size=4,
-    ),
+    st.lists(st.sampled_from(["m1", "m2", "m3"]), max_size=3, unique=True),
     st.sampled_from(["positive", "neutral", "formal"]),
 )
 
 
 @given(st.lists(_PARTS, min_size=1, max_size=6))
-def test_nothing_known_is_lost(parts: list[SummaryContent]) -> None:
+def test_limits_hold_and_every_important_message_stays_once(parts: list[SummaryContent]) -> None:
     merged = merge_parts(parts, ENGLISH)
     assert word_count(merged.summary) <= MAX_WORDS
     assert len(merged.key_points) <= MAX_KEY_POINTS
     assert merged.tone in {part.tone for part in parts}
-    if len(parts) == 1:
-        return
-    for owner in ("self", "them", "both"):
-        said = [item for part in parts for item in part.action_items if item.owner == owner]
-        kept = [item for item in merged.action_items if item.owner == owner]
-        assert len(kept) == (1 if said else 0)
-        if said:
-            assert set(kept[0].message_ids) == {key for item in said for key in item.message_ids}
-            assert (kept[0].status == "closed") == any(item.status == "closed" for item in said)
+    kept = [message.message_id for message in merged.important_messages]
+    assert len(kept) == len(set(kept))
+    assert set(kept) == {message.message_id for part in parts for message in part.important_messages}
 
 
 @given(st.lists(_PARTS, min_size=1, max_size=4))
 def test_merging_with_itself_adds_nothing(parts: list[SummaryContent]) -> None:
     once = merge_parts([*parts, *parts], ENGLISH)
-    assert merge_parts([once, once], ENGLISH).action_items == once.action_items
-    assert set(merge_parts([once, once], ENGLISH).key_points) == set(once.key_points)
+    twice = merge_parts([once, once], ENGLISH)
+    assert twice.important_messages == once.important_messages
+    assert set(twice.key_points) == set(once.key_points)
+
+
+def test_an_important_message_stays_while_its_text_is_unchanged() -> None:
+    known = [ImportantMessage(key, f"text of {key}", START, "deadline") for key in ("m1", "m2", "m3")]
+    made = ImportantMessage("m1", "text of m1", START, "agreement")
+    texts = {"m1": "text of m1", "m2": "text of m2", "m3": "another text"}
+    kept = still_important([content(important_messages=tuple(known))], [made], texts)
+    assert [(one.message_id, one.reason) for one in kept] == [("m1", "agreement"), ("m2", "deadline")]

@@ -1,10 +1,8 @@
-"""P13, P18, P28: the text of many windows, key points old and new, duties that a later window says are done."""
+"""P13, P18, P28: the text of many windows, key points old and new."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
-from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -24,7 +22,7 @@ from pkg_pipeline.memory.summary.merging import (
 from pkg_pipeline.memory.summary.splitting import split_messages
 from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline_tests.memory.conversations import ENGLISH, START
-from pkg_pipeline_tests.memory.summary.test_merging import action, content, talk
+from pkg_pipeline_tests.memory.summary.test_merging import content, talk
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -61,19 +59,6 @@ def test_points_are_united_up_to_fifteen_and_new_ones_are_among_them(known, new,
     assert gave_way == known - old_kept
     assert united_points(points, fresh) == (points, 0)
     assert united_points(points, [f"  {point.upper()}" for point in points])[0] == points
-
-
-def test_a_duty_that_a_later_window_says_is_done_is_closed_by_it() -> None:
-    opened = replace(action("open", "m1", number=1), description="Anna delivers the signed contract")
-    done = replace(action("closed", "m9", number=2), description="Anna delivered the signed contract")
-    other = replace(done, id=UUID(int=3), owner="self")
-    merged = merge_parts([content(action_items=(opened,)), content(action_items=(done, other))], ENGLISH)
-    first, second = merged.action_items
-    assert (first.id, first.status, first.closed_by, first.message_ids) == (opened.id, "closed", ("m9",), ("m1", "m9"))
-    assert second == other
-    # said in the other order, the duty is a new one
-    merged = merge_parts([content(action_items=(done,)), content(action_items=(opened,))], ENGLISH)
-    assert [item.status for item in merged.action_items] == ["closed", "open"]
 
 
 @given(st.integers(1, 500))

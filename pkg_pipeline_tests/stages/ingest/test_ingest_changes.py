@@ -45,7 +45,7 @@ def summarised(rig: Rig) -> UUID:
     rig.take(talk())
     rig.build()
     interaction = rig.value("SELECT id FROM interactions")
-    add_summary(rig, interaction, decision_on="2", action_on="3")
+    add_summary(rig, interaction, fact_on="2")
     rig.rows("DELETE FROM dirty_partitions RETURNING id")
     return interaction
 
@@ -60,7 +60,6 @@ def test_an_edit_changes_text_and_hash_keeps_the_old_text_and_marks_summary_and_
     ) == [("Changed to 700 EUR", content_hash("Changed to 700 EUR"), 5, pytest.approx(0.3))]
     assert rig.rows("SELECT content, is_deleted FROM message_revisions") == [("bob says 2", False)]
     assert rig.rows("SELECT status, dirty_reason FROM interaction_summaries") == [("dirty", "edited")]
-    assert rig.rows("SELECT is_withheld FROM summary_items") == [(False,)] * 2
     assert partitions(rig) == ["2026-01-10"]
     before = rig.value("SELECT input_hash FROM interactions")
     rig.build()
@@ -71,10 +70,6 @@ def test_a_deletion_withholds_at_once_what_rests_on_it_and_nothing_else(rig: Rig
     summarised(rig)
     report = rig.take(talk(m2={"deleted": True}), exported_at=LATER)
     assert (report.counts.updated, report.counts.deleted, report.counts.unchanged) == (0, 1, 3)
-    assert rig.rows("SELECT kind, is_withheld FROM summary_items ORDER BY 1") == [
-        ("action_item", False),
-        ("decision", True),
-    ]
     assert rig.rows("SELECT status, dirty_reason FROM interaction_summaries") == [("dirty", "deleted")]
     assert rig.rows("SELECT status FROM entity_facts") == [("candidate",)]
     rig.build()

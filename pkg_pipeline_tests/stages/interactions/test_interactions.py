@@ -55,12 +55,11 @@ def test_a_late_message_joins_two_and_nothing_known_is_lost(rig: Rig) -> None:
     rig.take(at_hours(0, 1, 2, 7, 8, 9))
     rig.build()
     first, second = ids(rig)
-    add_summary(rig, first, decision_on="1", action_on="2")
-    gone = add_summary(rig, second, decision_on="4", action_on="5")
+    add_summary(rig, first, fact_on="1")
+    gone = add_summary(rig, second, fact_on="4")
     rig.take(at_hours(4.5, first=9))
     rig.build()
     assert ids(rig) == [first], "the earlier one keeps its id"
-    assert rig.rows("SELECT interaction_id, count(*) FROM summary_items GROUP BY 1") == [(first, 4)]
     assert rig.rows("SELECT DISTINCT interaction_id FROM entity_facts") == [(first,)]
     assert rig.rows("SELECT id FROM interaction_summaries WHERE status = 'superseded'") == [(gone,)]
     assert_recounts(rig)
@@ -70,13 +69,13 @@ def test_an_earlier_message_extends_to_the_front_and_the_heir_has_what_was_known
     rig.take(at_hours(0, 1, 2))
     rig.build()
     (old,) = ids(rig)
-    add_summary(rig, old, decision_on="1", action_on="2")
+    add_summary(rig, old, fact_on="1")
     rig.rows("DELETE FROM dirty_partitions RETURNING id")
     rig.take(at_hours(-10, -9.5, -9, -2, first=5))
     rig.build()
     _, heir = ids(rig)
     assert heir != old
-    assert rig.rows("SELECT DISTINCT interaction_id FROM summary_items") == [(heir,)]
+    assert rig.rows("SELECT DISTINCT interaction_id FROM entity_facts") == [(heir,)]
     assert rig.rows("SELECT status FROM interaction_summaries") == [("superseded",)]
     assert_recounts(rig)
 
@@ -97,11 +96,11 @@ def test_a_message_whose_time_changes_moves_and_may_split(rig: Rig) -> None:
     rig.take(at_hours(0, 3, 6, 6.5))
     rig.build()
     (only,) = ids(rig)
-    add_summary(rig, only, decision_on="1", action_on="2")
+    add_summary(rig, only, fact_on="1")
     rig.take([{**at_hours(0, 40)[1]}], exported_at=datetime(2026, 3, 20, tzinfo=UTC))
     rig.build()
     assert rig.rows("SELECT message_count FROM interactions ORDER BY started_at") == [(1,), (2,), (1,)]
-    assert rig.rows("SELECT DISTINCT interaction_id FROM summary_items") == [(only,)]
+    assert rig.rows("SELECT DISTINCT interaction_id FROM entity_facts") == [(only,)]
     assert_recounts(rig)
 
 
@@ -110,12 +109,12 @@ def test_a_start_that_moves_back_leaves_the_nearest_as_heir(rig: Rig) -> None:
     rig.take(at_hours(0, 1, 2))
     rig.build()
     (old,) = ids(rig)
-    add_summary(rig, old, decision_on="2", action_on="3")
+    add_summary(rig, old, fact_on="2")
     rig.take([{**at_hours(1.5)[0]}], exported_at=datetime(2026, 3, 20, tzinfo=UTC))
     rig.build()
     (heir,) = ids(rig)
     assert heir != old
-    assert rig.rows("SELECT DISTINCT interaction_id FROM summary_items") == [(heir,)]
+    assert rig.rows("SELECT DISTINCT interaction_id FROM entity_facts") == [(heir,)]
     assert_recounts(rig)
 
 

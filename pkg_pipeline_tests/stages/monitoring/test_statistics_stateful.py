@@ -29,21 +29,15 @@ PUBLISH = """
     WITH room AS (
         UPDATE interaction_summaries SET status = 'superseded'
         WHERE interaction_id = %(i)s AND status IN ('completed', 'dirty')
-    ), items AS (
-        DELETE FROM summary_items WHERE interaction_id = %(i)s
     )
     DELETE FROM summary_attempts WHERE interaction_id = %(i)s"""
 SUMMARY = """
     INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, prompt_version, model_version, language,
-        summary, key_points, decisions, message_ids, message_count, source_token_count, summary_token_count,
+        summary, key_points, message_ids, message_count, source_token_count, summary_token_count,
         compression_ratio, cost_usd, generation_seconds)
-    SELECT %(id)s, id, 'completed', input_hash, %(prompt)s, 'm', 'en', 's', %(points)s, '[{}]', '{}', 1, 9, 3, 3.25,
+    SELECT %(id)s, id, 'completed', input_hash, %(prompt)s, 'm', 'en', 's', %(points)s, '{}', 1, 9, 3, 3.25,
            0.125, 0.5
     FROM interactions WHERE id = %(i)s"""
-ITEM = """
-    INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, status, description,
-        quote, message_ids)
-    SELECT %(item)s, e.id, %(i)s, %(id)s, 'action_item', now(), 'open', 'd', 'q', '{}' FROM entities e"""
 CALL = """
     INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, input_tokens, output_tokens,
         cost_usd, duration_seconds, created_at)
@@ -100,7 +94,7 @@ class Machine(RuleBasedStateMachine):
             return
         given = {"i": interaction, "id": uuid4(), "prompt": prompt, "item": uuid4(), "points": '["a", "b"]'}
         with self.rig.connection() as connection, connection.transaction():
-            for statement in (PUBLISH, SUMMARY, ITEM):
+            for statement in (PUBLISH, SUMMARY):
                 connection.execute(statement, given)
 
     @rule(data=st.data(), state=st.sampled_from(("waiting", "failed")))
@@ -124,8 +118,6 @@ class Machine(RuleBasedStateMachine):
                     "UPDATE interaction_summaries SET status = 'dirty'"
                     " WHERE interaction_id = %(i)s AND status = 'completed'",
                 ),
-                ("summary_items", "UPDATE summary_items SET is_withheld = true WHERE interaction_id = %(i)s"),
-                ("summary_items", "UPDATE summary_items SET status = 'closed' WHERE interaction_id = %(i)s"),
             )
         ),
     )

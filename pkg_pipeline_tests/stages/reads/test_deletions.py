@@ -21,13 +21,6 @@ def test_what_was_made_of_a_message_that_moved_since_is_withheld(database_url: s
         words.work(memory)
     with psycopg.connect(database_url, options="-c search_path=pkg,public") as connection:
         connection.execute(
-            "INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, description, quote,"
-            " message_ids) SELECT gen_random_uuid(), p.entity_id, s.interaction_id, s.id, 'decision', p.ended_at, 'd',"
-            " 'q', ARRAY[%(gone)s] FROM interaction_summaries s JOIN interaction_participants p USING (interaction_id)"
-            " WHERE p.role = 'other'",
-            {"gone": words.GONE},
-        )
-        connection.execute(
             "INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, interaction_id, quote,"
             " message_ids) SELECT gen_random_uuid(), p.entity_id, 'account', 'v', 1, 'confirmed', p.interaction_id,"
             " 'q', ARRAY[%(gone)s] FROM interaction_participants p WHERE p.role = 'other'",
@@ -37,10 +30,10 @@ def test_what_was_made_of_a_message_that_moved_since_is_withheld(database_url: s
     with words.opened(database_url, tmp_path, "2025-02-01T12:00:00+00:00") as memory:
         words.take(memory, [moved], written="2025-01-31T00:00:00+00:00", folder=tmp_path / "exports")
         memory.build_interactions()
-        assert counts(database_url) == (2, 0, 0, 1)
+        assert counts(database_url) == (2, 0, 1)
         gone = {**moved, "deleted": True}
         words.take(memory, [gone], written="2025-02-01T00:00:00+00:00", folder=tmp_path / "exports")
-        assert counts(database_url) == (2, 1, 1, 0)
+        assert counts(database_url) == (2, 1, 0)
         memory.summarize((date(2025, 1, 1), date(2025, 1, 31)), Billing("backfill"))
         assert counts(database_url)[1] == 0
 
@@ -57,12 +50,11 @@ def test_a_deletion_is_dated_by_the_memorys_clock(database_url: str, tmp_path: P
 
 
 def counts(url: str) -> tuple[Any, ...]:
-    """Interactions, summaries and items that are withheld, facts that are served."""
+    """Interactions, summaries that are withheld, facts that are served."""
     with psycopg.connect(url, options="-c search_path=pkg,public") as connection:
         found = connection.execute(
             "SELECT (SELECT count(*) FROM interactions), (SELECT count(*) FROM interaction_summaries"
-            " WHERE status = 'dirty' AND dirty_reason = 'deleted'), (SELECT count(*) FROM summary_items"
-            " WHERE is_withheld AND description = 'd'), (SELECT count(*) FROM entity_facts"
+            " WHERE status = 'dirty' AND dirty_reason = 'deleted'), (SELECT count(*) FROM entity_facts"
             " WHERE status = 'confirmed' AND value = 'v')"
         ).fetchone()
     assert found is not None

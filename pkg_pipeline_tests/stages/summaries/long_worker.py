@@ -13,8 +13,6 @@ import sys
 import time
 from pathlib import Path
 
-from pkg_pipeline.memory.records import SummaryInput
-from pkg_pipeline.memory.summary.merging import MergeInput
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.stages.ports import Llm, LlmReply, LlmRequest
 from pkg_pipeline_tests.memory.conversations import EVERY
@@ -47,12 +45,8 @@ class Counting:
 
 
 def paid(request: LlmRequest) -> object:
-    """A decision on the first message of each window; the merged text names the first part."""
-    if isinstance(request.payload, MergeInput) or not isinstance(request.payload, SummaryInput):
-        return good_answer(request.payload)
-    first = request.payload.messages[0]
-    item = {"description": f"Decided on {first.text}", "date": "2026-01-05", "importance": "high"}
-    return good_answer(request.payload, decisions=[{**item, "quote": first.text, "message_ids": [1]}])
+    """Of each window; the merged text names the first part."""
+    return good_answer(request.payload)
 
 
 def peak_mb(*, anew: bool = False) -> float:

@@ -49,7 +49,7 @@ class Params(TypedDict):
 
 
 PARAMS: Params = {
-    "rules": MakingRules(window_messages=500, fact_confidence=0.9),
+    "rules": MakingRules(window_messages=500),
     "due_after_seconds": 7 * 86_400,
     "minimum_messages": 3,
     "gap_seconds": 6 * 3600,
@@ -59,24 +59,20 @@ USUAL = ("Hello, shall we meet on Friday?", "Yes, agreed: Friday at noon for 300
 
 
 def good_answer(asked: SummaryInput | UpdateInput | MergeInput, **changes: Any) -> dict[str, Any]:
-    """An answer that passes the gate: everything in it stands in the conversation; an update keeps what is known."""
+    """An answer that passes the gate: everything in it stands in the conversation; ``changes``: of the words."""
     source = asked if isinstance(asked, SummaryInput) else asked.source
-    if isinstance(asked, UpdateInput):
-        changes = {"known": [{"id": ref, "state": "kept"} for ref in asked.shown], **changes}
     if isinstance(asked, MergeInput):
-        return {"summary": source.messages[0].text.split("\n")[0], "key_points": ["They talked"], "tone": "neutral"}
+        return {"summary": source.messages[0].text.split("\n")[0], "points": ["They talked"], "tone": "neutral"}
     said = next(message for message in source.messages if message.text.strip())
     words = " ".join(said.text.split()[:30])
-    return {
+    told = {
         "summary": f"They talked about this: {words.rstrip('.?!')}. The tone was even.",
-        "key_points": [words],
+        "points": [words],
         "tone": "neutral",
-        "decisions": [],
-        "action_items": [],
-        "facts": [],
-        "important_message_ids": [],
+        "important": [],
         **changes,
     }
+    return told if isinstance(asked, UpdateInput) else {"talks": [{"talk": 1, **told}]}
 
 
 class ScriptedLlm:
@@ -280,13 +276,8 @@ class SummaryRig:
         return [
             *self.rows(
                 "SELECT id::text, interaction_id::text, parent_summary_id::text, status, input_hash, summary,"
-                " key_points::text, decisions::text, action_items::text, extracted_facts::text,"
-                " important_messages::text, message_ids,"
+                " key_points::text, important_messages::text, message_ids,"
                 " revision_count FROM interaction_summaries WHERE status <> 'quarantined' ORDER BY id"
-            ),
-            *self.rows(
-                "SELECT item_id::text, entity_id::text, summary_id::text, kind, description, quote, message_ids,"
-                " is_withheld FROM summary_items ORDER BY item_id, entity_id"
             ),
             *self.rows("SELECT id::text, entity_id::text, value, status FROM entity_facts ORDER BY id"),
             *self.rows("SELECT partition_key, pending FROM partition_states ORDER BY 1"),

@@ -1,16 +1,16 @@
-"""A live summary with a decision, an action item and a fact, written by SQL as the summaries stage leaves them."""
+"""A live summary and a fact, written by SQL as the stages leave them."""
 
 from __future__ import annotations
 
 from uuid import UUID, uuid5
 
-from pkg_pipeline_tests.stages.ingest.import_rig import NOW, Rig
+from pkg_pipeline_tests.stages.ingest.import_rig import Rig
 
 SPACE = UUID("4c1f6f0e-6a44-4b52-9a39-0d3f7d1a2b10")
 
 
-def add_summary(rig: Rig, interaction: UUID, *, decision_on: str, action_on: str, about: str = "bob") -> UUID:
-    """Items and fact concern ``about``; the decision and the fact rest on one message, the action item on another."""
+def add_summary(rig: Rig, interaction: UUID, *, fact_on: str, about: str = "bob") -> UUID:
+    """The fact concerns ``about`` and rests on the message ``fact_on``."""
     summary = uuid5(SPACE, str(interaction))
     entity = rig.value("SELECT entity_id FROM entity_identities WHERE external_id = %s", about)
     with rig.connection() as connection:
@@ -23,15 +23,9 @@ def add_summary(rig: Rig, interaction: UUID, *, decision_on: str, action_on: str
             " FROM interactions WHERE id = %s",
             (summary, interaction),
         )
-        for kind, message in (("decision", decision_on), ("action_item", action_on)):
-            connection.execute(
-                "INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, description,"
-                " quote, message_ids, status) VALUES (%s, %s, %s, %s, %s, %s, 'd', 'q', %s, 'open')",
-                (uuid5(summary, kind), entity, interaction, summary, kind, NOW, [message]),
-            )
         connection.execute(
             "INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, interaction_id,"
             " quote, message_ids) VALUES (%s, %s, 'city', 'Riga', 0.9, 'confirmed', %s, 'Riga', %s)",
-            (uuid5(summary, "fact"), entity, interaction, [decision_on]),
+            (uuid5(summary, "fact"), entity, interaction, [fact_on]),
         )
     return summary

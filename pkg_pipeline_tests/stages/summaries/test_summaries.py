@@ -95,8 +95,6 @@ def test_a_second_run_changes_no_row_and_makes_no_call(rig: SummaryRig) -> None:
     def rows() -> list[tuple[str, ...]]:
         tables = (
             "interaction_summaries",
-            "summary_items",
-            "entity_facts",
             "llm_calls",
             "budgets",
             "leases",

@@ -105,7 +105,7 @@ def test_money_spent_stays_under_the_cap_whatever_a_call_may_cost(rig: SummaryRi
 
 def test_one_that_alone_costs_more_than_a_day_waits_and_stops_nobody(rig: SummaryRig) -> None:
     """Oldest first it would be asked for first every day, and nothing would ever be summarised."""
-    rig.say("huge", ["word " * 3_000, *USUAL])
+    rig.say("huge", ["word " * 9_000, *USUAL])
     rig.say("after", at=OLD + DAY)
     rig.load()
     llm = PricedLlm()

@@ -140,7 +140,7 @@ def test_failed_is_tried_again_when_what_failed_is_no_longer_the_same(rig: Summa
         rig.line("c", "late", "One more thing.", OLD + timedelta(hours=1), "Anna")
         rig.load()
     llm = ScriptedLlm(model="scripted-2" if change == "model" else "scripted-1")
-    rig.summarize(llm, prompt_version="another/1" if change == "prompt" else "interaction_summary/1")
+    rig.summarize(llm, prompt_version="another/1" if change == "prompt" else "summary/1")
     assert len(llm.requests) == 1
     assert rig.status_of("c")[-1] == "completed"
 
@@ -150,7 +150,7 @@ def test_a_changed_prompt_makes_the_days_of_what_failed_due_once(rig: SummaryRig
     rig.load()
     fail_for_good(rig)
     assert rig.partitions.due("interaction_summaries", now=NOW) == []
-    assert rig.store.revive(prompt_version="interaction_summary/1", model="scripted-1") == 0
+    assert rig.store.revive(prompt_version="summary/1", model="scripted-1") == 0
     assert rig.store.revive(prompt_version="another/1", model="scripted-1") == 1
     assert [due.key for due in rig.partitions.due("interaction_summaries", now=NOW)] == [OLD.date().isoformat()]
     assert rig.store.revive(prompt_version="another/1", model="scripted-1") == 0
@@ -236,25 +236,16 @@ def test_a_long_interaction_is_read_in_windows_and_no_message_is_lost(rig: Summa
     rig.say("c", texts, minutes=0.2)
     rig.load()
 
-    def answer(request: LlmRequest) -> object:
-        first = request.payload.messages[0]
-        item = {"description": f"Decided on {first.text}", "date": "2026-02-02", "importance": "high"}
-        item |= {"quote": first.text, "message_ids": [1]}
-        return good_answer(request.payload, decisions=[item])
-
-    llm = ScriptedLlm(answer)
+    llm = ScriptedLlm()
     rig.summarize(llm)
     seen = [message.text for request in llm.requests for message in request.payload.messages]
     assert seen == texts
     assert [len(request.payload.messages) for request in llm.requests] == [500, 500, 203]
-    [(count, decisions)] = rig.rows("SELECT message_count, decisions FROM interaction_summaries")
-    assert count == 1203
-    assert [item["quote"] for item in decisions] == [texts[0], texts[500], texts[1000]]
-    assert [item["message_ids"] for item in decisions] == [[f"{OLD:%Y%m%d%H%M}-{n:05}"] for n in (0, 500, 1000)]
+    assert rig.one("SELECT message_count FROM interaction_summaries") == 1203
     # a message more at the end: the windows before it were paid for already
     rig.line("c", "late", "Item last costs 7 EUR.", OLD + timedelta(hours=5), "Anna")
     rig.load()
-    again = ScriptedLlm(answer)
+    again = ScriptedLlm()
     rig.summarize(again, update_messages=0)
     assert len(again.requests) == 1
 

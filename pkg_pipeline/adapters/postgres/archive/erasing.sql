@@ -41,9 +41,6 @@ SELECT DISTINCT item_id FROM item_states WHERE chat_id = %(chat)s
 -- name: lock_items
 SELECT pg_advisory_xact_lock(hashtext('items'))
 
--- name: delete_items
-DELETE FROM summary_items WHERE interaction_id = ANY(%(interactions)s)
-
 -- name: delete_summaries
 DELETE FROM interaction_summaries WHERE interaction_id = ANY(%(interactions)s)
 
@@ -129,7 +126,6 @@ WHERE e.id = ANY(%(people)s)
   AND NOT EXISTS (SELECT FROM chat_members c WHERE c.entity_id = e.id)
   AND NOT EXISTS (SELECT FROM interaction_participants p WHERE p.entity_id = e.id)
   AND NOT EXISTS (SELECT FROM message_entities m WHERE m.entity_id = e.id)
-  AND NOT EXISTS (SELECT FROM summary_items s WHERE s.entity_id = e.id)
   AND NOT EXISTS (SELECT FROM entity_facts f WHERE f.entity_id = e.id)
 
 -- name: delete_identities

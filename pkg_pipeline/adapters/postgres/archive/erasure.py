@@ -21,7 +21,6 @@ CHUNKS_AT_ONCE = 1_000
 
 _MADE = (
     "forget_calls",
-    "delete_items",
     "delete_attempts",
     "delete_profiles",
     "delete_profile_attempts",

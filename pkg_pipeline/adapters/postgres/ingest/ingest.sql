@@ -297,19 +297,11 @@ WITH touched AS MATERIALIZED (
     ) r
     WHERE s.item_id = r.item_id AND s.place = r.place
     RETURNING s.item_id, s.place
-), items_withheld AS (
-    -- its opening or present state
-    UPDATE items i SET is_withheld = true FROM states s
-    WHERE i.id = s.item_id
-      AND (s.place = 0 OR s.place = (SELECT max(l.place) FROM item_states l WHERE l.item_id = i.id))
 )
-UPDATE summary_items s SET is_withheld = true
-FROM (
-    SELECT DISTINCT s.entity_id, s.item_id FROM places p JOIN summary_items s ON s.interaction_id = p.id AND NOT s.is_withheld
-    CROSS JOIN LATERAL unnest(s.message_ids) AS k (external_id)
-    JOIN gone g ON g.chat_id = p.chat_id AND g.external_id = k.external_id
-) r
-WHERE s.entity_id = r.entity_id AND s.item_id = r.item_id
+-- its opening or present state
+UPDATE items i SET is_withheld = true FROM states s
+WHERE i.id = s.item_id
+  AND (s.place = 0 OR s.place = (SELECT max(l.place) FROM item_states l WHERE l.item_id = i.id))
 
 -- name: keep_replaced
 -- Saves the version that is about to be replaced, also of deleted messages, whose text the view does not show.

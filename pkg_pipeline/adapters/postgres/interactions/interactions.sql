@@ -246,12 +246,10 @@ JOIN interactions i ON i.chat_id = g.chat_id AND i.started_at BETWEEN g.from_at 
 WHERE NOT EXISTS (SELECT FROM planned p WHERE p.id = i.id)
 
 -- name: retire
--- The summary of a merged interaction is served under its heir until the heir has its own.
+-- The facts of a merged interaction are served under its heir.
 WITH gone AS (
     SELECT * FROM unnest(%(id)s::uuid[], %(heir)s::uuid[], %(day)s::date[], %(chat_id)s::uuid[], %(from_at)s::timestamptz[],
         %(to_at)s::timestamptz[]) AS g (id, heir, day, chat_id, from_at, to_at)
-), items AS (
-    UPDATE summary_items s SET interaction_id = gone.heir FROM gone WHERE s.interaction_id = gone.id AND gone.heir IS NOT NULL
 ), facts AS (
     UPDATE entity_facts f SET interaction_id = gone.heir FROM gone WHERE f.interaction_id = gone.id AND gone.heir IS NOT NULL
 ), summaries AS (

@@ -26,7 +26,7 @@ from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.stages.items.stores import MEMORY, Due, DueTalk, Pass, PendingItems, ReadingRow, Saved
 from pkg_pipeline.stages.llm.stores import Failure
 
-SQL, ITEMS, SUMMARIES = Statements("readings"), Statements("items"), Statements("summaries")
+SQL, ITEMS = Statements("readings"), Statements("items")
 
 
 ALL_TALKS: TalkKey = (datetime.min.replace(tzinfo=UTC), MEMORY)
@@ -141,8 +141,8 @@ class ItemWork:
         given = {**_row(row, due), "stated": [fact.id for fact in facts]}
         before = SQL.value(self._connection, "save", **given) or ()
         if facts:
-            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence, "by_reading": True}
-            SUMMARIES.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
+            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence}
+            SQL.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
         return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
 
     def catch_up(self) -> Saved:

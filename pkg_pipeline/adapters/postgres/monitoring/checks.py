@@ -42,7 +42,6 @@ MOST: Mapping[str, Mapping[str, int]] = {
     "grounding": {"most": MOST_SUMMARIES, "most_wrong": MOST_WRONG},
     "item_grounding": {"most": MOST_STATES, "most_wrong": MOST_WRONG},
     "deleted_items": {"most": MOST_STATES},
-    "lost_items": {"most": MOST_SUMMARIES},
     "miscounted": {"most": MOST_SUMMARIES},
     "misfiled_months": {},
     "unindexed": {"most": MOST_MESSAGES},
@@ -55,7 +54,7 @@ QUOTING: Mapping[str, str] = {"ungrounded": "grounding", "unquoted_items": "item
 
 SAMPLED: Mapping[str, Mapping[str, str]] = {
     "summary_orphans": {
-        "orphans_of_items": "summary_items",
+        "orphans_of_items": "items",
         "orphans_of_facts": "entity_facts",
         "orphans_of_summaries": "interaction_summaries",
     },

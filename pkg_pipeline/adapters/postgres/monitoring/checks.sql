@@ -11,28 +11,21 @@ WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.status = 'completed' AN
   AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
 
 -- name: grounding
--- Items of current summaries, newest first: those with messages outside of the interaction, and those whose quote is not
--- literally in one of them, with the texts for a closer look. Dropped texts cannot be checked. The first row counts.
+-- Important messages of current summaries and facts, newest first: those with messages outside of the interaction, and those
+-- whose quote is not literally in one of them, with the texts for a closer look. Dropped texts cannot be checked. The first
+-- row counts.
 WITH published AS (
-    SELECT s.id, s.interaction_id, i.chat_id, i.day, i.started_at, i.ended_at, s.decisions || s.action_items AS items,
-           s.extracted_facts, s.important_messages
+    SELECT s.id, s.interaction_id, i.chat_id, i.day, i.started_at, i.ended_at, s.important_messages
     FROM interactions i
     JOIN interaction_summaries s ON s.interaction_id = i.id AND s.status = 'completed' AND s.input_hash = i.input_hash
     WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
     ORDER BY coalesce(s.updated_at, s.generated_at) DESC LIMIT %(most)s
 ), stated AS (
-    SELECT p.id, x.id AS item, x.quote, x.message_ids
-    FROM published p, jsonb_to_recordset(p.items || p.extracted_facts) AS x (id text, quote text, message_ids text[])
-    UNION
-    SELECT p.id, x.id, x.closed_quote, x.closed_by
-    FROM published p, jsonb_to_recordset(p.items) AS x (id text, closed_quote text, closed_by text[])
-    WHERE x.closed_quote <> ''
-    UNION
-    SELECT p.id, x.message_id, NULL, ARRAY[x.message_id]
+    SELECT p.id, x.message_id AS item, NULL AS quote, ARRAY[x.message_id] AS message_ids
     FROM published p, jsonb_to_recordset(p.important_messages) AS x (message_id text)
     UNION
-    SELECT p.id, t.item_id::text, t.quote, t.message_ids
-    FROM published p JOIN summary_items t ON t.summary_id = p.id WHERE NOT t.is_withheld
+    SELECT p.id, f.id::text, f.quote, f.message_ids
+    FROM published p JOIN entity_facts f ON f.interaction_id = p.interaction_id AND f.status <> 'rejected'
 ), judged AS (
     SELECT p.day, p.interaction_id, a.item, a.quote, f.texts,
            coalesce(cardinality(a.message_ids), 0) = 0 OR EXISTS (
@@ -98,44 +91,14 @@ SELECT (SELECT count(*) FROM shown) AS checked, count(*) AS shown_though_deleted
        (array_agg(id::text ORDER BY id))[1:%(most_examples)s] AS examples
 FROM wrong
 
--- name: lost_items
--- Items of superseded summaries that neither the live summary nor a later one accounts for. Items older than reconciliation
--- have no text hashes and are left out.
-WITH live AS (
-    SELECT s.id, s.interaction_id, s.revision_count, i.day, s.decisions || s.action_items || s.extracted_facts AS items
-    FROM interactions i
-    JOIN live_summaries s ON s.interaction_id = i.id
-    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND s.parent_summary_id IS NOT NULL
-    ORDER BY coalesce(s.updated_at, s.generated_at) DESC LIMIT %(most)s
-), known AS (
-    SELECT l.id, l.interaction_id, l.day, x.id AS item, max(p.revision_count) AS revision
-    FROM live l
-    JOIN interaction_summaries p ON p.interaction_id = l.interaction_id AND p.status = 'superseded'
-    CROSS JOIN jsonb_to_recordset(p.decisions || p.action_items || p.extracted_facts) AS x (id text, text_hashes jsonb)
-    WHERE x.text_hashes IS NOT NULL
-    GROUP BY l.id, l.interaction_id, l.day, x.id
-), lost AS (
-    SELECT k.* FROM known k JOIN live l ON l.id = k.id
-    WHERE NOT EXISTS (SELECT FROM jsonb_to_recordset(l.items) AS x (id text) WHERE x.id = k.item)
-      AND NOT EXISTS (
-          SELECT FROM interaction_summaries q, jsonb_to_recordset(q.quarantined) AS x (part text)
-          WHERE q.interaction_id = k.interaction_id AND q.revision_count > k.revision
-            AND q.status IN ('completed', 'dirty', 'superseded') AND x.part LIKE '%%' || k.item)
-)
-SELECT (SELECT count(*) FROM known) AS checked, count(*) AS lost, min(day) AS first_day, max(day) AS last_day,
-       (array_agg(DISTINCT interaction_id::text))[1:%(most_examples)s] AS examples
-FROM lost
-
 -- name: pages
 -- The percentage of a table that so many pages are.
 SELECT least(100, 100.0 * %(most_pages)s / greatest(1, pg_relation_size(%(table)s::regclass) / 8192))::float8 AS percent
 
 -- name: orphans_of_items
-SELECT count(*) AS checked, count(*) FILTER (WHERE s.id IS NULL) AS orphaned_items,
-       (array_agg(DISTINCT t.item_id::text) FILTER (WHERE s.id IS NULL))[1:%(most_examples)s] AS examples
-FROM summary_items t TABLESAMPLE SYSTEM (%(percent)s)
-LEFT JOIN (live_summaries s JOIN interactions i ON i.id = s.interaction_id)
-    ON s.id = t.summary_id AND s.interaction_id = t.interaction_id
+SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_items,
+       (array_agg(t.id::text) FILTER (WHERE i.id IS NULL))[1:%(most_examples)s] AS examples
+FROM items t TABLESAMPLE SYSTEM (%(percent)s) LEFT JOIN interactions i ON i.id = t.interaction_id
 
 -- name: orphans_of_facts
 SELECT count(*) AS checked, count(*) FILTER (WHERE i.id IS NULL) AS orphaned_facts,

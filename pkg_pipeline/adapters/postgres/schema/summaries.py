@@ -1,4 +1,4 @@
-"""Tables of summaries and their items, profiles, archive, backfills."""
+"""Tables of summaries, profiles, archive, backfills."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIVE = "status IN ('completed', 'dirty')"
 
 INTERACTION_SUMMARIES = table(
     "interaction_summaries",
-    "What was said, decided and promised; one live row an interaction, the ones before it superseded.",
+    "What was said; one live row an interaction, the ones before it superseded.",
     col("id", Uuid, "of this version"),
     col("interaction_id", Uuid, "what it tells of"),
     col("parent_summary_id", Uuid, "the version before", to("interaction_summaries", "SET NULL"), null=True),
@@ -25,9 +25,6 @@ INTERACTION_SUMMARIES = table(
     col("summary", Text, "the text"),
     col("key_points", JSONB, "list of texts", default="'[]'"),
     col("tone", Text, "of the conversation", null=True, one_of="positive neutral negative formal informal"),
-    col("decisions", JSONB, "what was decided, with quotes and messages", default="'[]'"),
-    col("action_items", JSONB, "who has to do what, with quotes and messages", default="'[]'"),
-    col("extracted_facts", JSONB, "what was learnt about people, with quotes and messages", default="'[]'"),
     col("important_messages", JSONB, "messages worth reading again", default="'[]'"),
     col("quarantined", JSONB, "what the gate took out, with reasons", default="'[]'"),
     col("message_ids", TEXTS, "external ids of the messages it was made from"),
@@ -51,40 +48,6 @@ INTERACTION_SUMMARIES = table(
 )
 
 LIVE_SUMMARIES = view("live_summaries", INTERACTION_SUMMARIES)
-
-SUMMARY_ITEMS = table(
-    "summary_items",
-    "Decisions and action items of live summaries, one row an entity that they concern.",
-    col("item_id", Uuid, "of the decision or action item"),
-    col("entity_id", Uuid, "whom it concerns besides me", to("entities")),
-    col("interaction_id", Uuid, "where it was said"),
-    col("summary_id", Uuid, "that states it", to("interaction_summaries", "CASCADE")),
-    col("kind", Text, "which of the two", one_of="decision action_item"),
-    col("at", MOMENT, "end of the interaction: event time"),
-    col("decided_on", Date, "of a decision", null=True),
-    col("importance", Text, "of a decision", null=True, one_of="high medium low"),
-    col("owner", Text, "who has to do an action item", null=True, one_of="self them both"),
-    col("owner_entity_id", Uuid, "which of them, where it is known", null=True),
-    col("status", Text, "of an action item", null=True, one_of="open closed"),
-    col("due_date", Date, "of an action item", null=True),
-    col("closed_at", Date, "of an action item", null=True),
-    col("is_withheld", Boolean, "rests on a message deleted at its source", default="false"),
-    col("description", Text, "what was decided or is to be done"),
-    col("quote", Text, "the words it rests on"),
-    col("message_ids", TEXTS, "external ids of the messages it rests on"),
-    index("summary_items_closed", "entity_id, closed_at DESC", where="kind = 'action_item' AND status = 'closed'"),
-    index("summary_items_decisions", "entity_id, importance, at DESC", where="kind = 'decision'"),
-    index("summary_items_interaction", "interaction_id"),
-    index("summary_items_open", "entity_id, due_date, at DESC", where="kind = 'action_item' AND status = 'open'"),
-    index("summary_items_summary", "summary_id"),
-    index(
-        "summary_items_unfinished",
-        "interaction_id, item_id",
-        where="kind = 'action_item' AND status = 'open' AND NOT is_withheld",
-    ),
-    key="entity_id item_id",
-    asset="interaction_summaries",
-)
 
 SUMMARY_ATTEMPTS = table(
     "summary_attempts",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -17,9 +16,8 @@ from pkg_pipeline.adapters.postgres.statements import Statements, columns_of
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.message import attachments
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryContent, SummaryInput
-from pkg_pipeline.memory.summary.increments import KnownSummary, joined
-from pkg_pipeline.memory.summary.reconciliation import cited_message_ids
-from pkg_pipeline.stages.summaries.stores import NOBODY, Claimed, Eligibility, TooSmall
+from pkg_pipeline.memory.summary.increments import KnownSummary
+from pkg_pipeline.stages.summaries.stores import NOBODY, Claimed
 
 LOADED_MESSAGES = 2_000
 LOADED_TOKENS = 400_000
@@ -61,24 +59,6 @@ class SummarySources:
         rows = SQL.rows(self._connections, "cited", **_span(claimed), ids=list(external_ids))
         return [_message(number, row, people) for number, row in enumerate(rows, 1)]
 
-    def too_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> list[TooSmall]:
-        """Summaries of the closed range of days to supersede without a successor."""
-        parameters = {
-            "first_day": days[0],
-            "last_day": days[1],
-            "minimum": eligibility.minimum_messages,
-            "gap": eligibility.gap_seconds,
-        }
-        found: list[TooSmall] = []
-        with self._connections.connection() as connection:
-            for row, own in SQL.rows(connection, "too_small", with_content, **parameters):
-                content = joined(own, _known(connection, [row.interaction_id])[1].get(row.interaction_id, []))
-                span = {"chat": row.chat, "started_at": row.started_at, "ended_at": row.ended_at}
-                said = SQL.rows(connection, "cited", **span, ids=list(cited_message_ids(content)))
-                texts = {one.external_id: one.content for one in said}
-                found.append(TooSmall(row.summary_id, row.interaction_id, content, texts))
-        return found
-
     def _pages(self, claimed: Claimed, statement: str, limit: int) -> Iterator[list[Any]]:
         return _keyset(self._connections, statement, claimed.source, claimed.chat_id, limit)
 
@@ -86,12 +66,11 @@ class SummarySources:
         """Claimed rows with messages, people and existing summaries."""
         ids = [row.id for row in rows]
         sources = inputs_of(connection, rows, timezone=self._timezone)
-        known, adopted = _known(connection, ids)
+        known = _known(connection, ids)
         return [
             Claimed(
                 source=sources[row.id],
                 known=known.get(row.id),
-                adopted=tuple(adopted.get(row.id, ())),
                 **{name: getattr(row, name) for name in CLAIMED},
             )
             for row in rows
@@ -171,19 +150,14 @@ def with_content(**columns: Any) -> tuple[Any, SummaryContent]:
     return SimpleNamespace(**{name: one for name, one in columns.items() if not hasattr(content, name)}), content
 
 
-def _known(
-    connection: Connection, ids: Sequence[UUID]
-) -> tuple[dict[UUID, KnownSummary], dict[UUID, list[SummaryContent]]]:
-    """Per interaction the live summary, and those whose items it took over."""
+def _known(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, KnownSummary]:
+    """The live summary of each interaction that has one."""
     standing: dict[UUID, KnownSummary] = {}
     for row, content in SQL.rows(connection, "known", with_content, ids=ids):
         columns = vars(row)
         interaction = columns.pop("interaction_id")
         standing[interaction] = KnownSummary(content=content, **columns)
-    adopted: dict[UUID, list[SummaryContent]] = defaultdict(list)
-    for row, content in SQL.rows(connection, "adopted", with_content, ids=ids):
-        adopted[row.interaction_id].append(content)
-    return standing, adopted
+    return standing
 
 
 def _message(number: int, row: Any, people: Mapping[UUID, Person]) -> SourceMessage:

@@ -22,9 +22,8 @@ from pkg_pipeline.adapters.postgres.queries import query
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.adapters.postgres.summaries.sources import HASHES_AT_ONCE, LOADED_MESSAGES, SummarySources
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.records import Quarantined
 from pkg_pipeline.stages.llm.stores import Failure
-from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility, SummaryRow, TooSmall, Waiting
+from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility, SummaryRow, Waiting
 
 SQL = Statements("summaries")
 STORED_ANSWER_CHARACTERS = 20_000
@@ -65,9 +64,9 @@ class PostgresSummaryStore(SummarySources, Leasing):
         """Interactions that failed under another prompt or model become due (P19); returns how many."""
         return SQL.value(self._connections, "revive", prompt_version=prompt_version, model=model)
 
-    def publish(self, row: SummaryRow, *, token: int, fact_confidence: float) -> bool:
+    def publish(self, row: SummaryRow, *, token: int) -> bool:
         """Save and link in one transaction; False, nothing saved: another worker has the lease."""
-        parameters = {**_columns(row), "fact_confidence": fact_confidence, "by_reading": False}
+        parameters = _columns(row)
         is_long = len(row.message_ids) > LOADED_MESSAGES
         # pipelined; only COMMIT waits for the check: one round trip
         with (
@@ -80,10 +79,6 @@ class PostgresSummaryStore(SummarySources, Leasing):
             stale = _staleness(row, _said(connection, parameters)) if is_long else None
             connection.execute(query("summaries", "supersede_standing"), parameters)
             connection.execute(query("summaries", "insert_summary"), parameters)
-            if parameters["items"].obj:
-                connection.execute(query("summaries", "insert_items"), parameters)
-            if parameters["facts"].obj:
-                connection.execute(query("summaries", "insert_facts"), parameters)
             mark_newest_week(connection, [row.source.interaction_id], reason="summaries changed")
             if released.fetchone() is None:  # another worker's result counts
                 raise psycopg.Rollback(here)
@@ -94,21 +89,15 @@ class PostgresSummaryStore(SummarySources, Leasing):
             return True
         return False
 
-    def supersede_small(
-        self, found: TooSmall, *, keep: Sequence[UUID], lost: Sequence[Quarantined], minimum_messages: int
-    ) -> bool:
-        """Only ``keep`` of its items and facts stay served. False if it changed meanwhile."""
-        parameters = {
-            "id": found.summary_id,
-            "keep": list(keep),
-            "lost": Jsonb([asdict(entry) for entry in lost]),
-            "minimum": minimum_messages,
-        }
+    def supersede_small(self, days: tuple[date, date], *, eligibility: Eligibility) -> int:
+        """Supersedes summaries of removed messages where too few are left for another; returns how many."""
+        minimum, gap = eligibility.minimum_messages, eligibility.gap_seconds
         with transaction(self._connections) as connection:
-            gone = connection.execute(query("summaries", "supersede_small"), parameters).fetchone()
-            if gone is not None:
-                mark_newest_week(connection, [found.interaction_id], reason="summaries changed")
-            return gone is not None
+            given = {"first_day": days[0], "last_day": days[1], "minimum": minimum, "gap": gap}
+            gone = SQL.values(connection, "supersede_small", **given)
+            if gone:
+                mark_newest_week(connection, gone, reason="summaries changed")
+        return len(gone)
 
     def fail(self, claimed: Claimed, failure: Failure, *, eligibility: Eligibility) -> None:
         """Record an attempt (P19), or only postpone it if not ``counts``."""
@@ -220,7 +209,6 @@ def _staleness(row: SummaryRow, said: Iterable[tuple[str, str]]) -> str | None:
 
 def _columns(row: SummaryRow) -> dict[str, Any]:
     content = row.content
-    decisions, actions = rows_of(content.decisions), rows_of(content.action_items)
     return {
         "id": row.id,
         "interaction": row.source.interaction_id,
@@ -232,10 +220,6 @@ def _columns(row: SummaryRow) -> dict[str, Any]:
         "summary": content.summary,
         "key_points": Jsonb(list(content.key_points)),
         "tone": content.tone,
-        "decisions": Jsonb(decisions),
-        "action_items": Jsonb(actions),
-        "facts": Jsonb(rows_of(content.extracted_facts)),
-        "fact_ids": [fact.id for fact in content.extracted_facts],
         "important": Jsonb(rows_of(content.important_messages)),
         "quarantined": Jsonb([asdict(entry) for entry in row.quarantined]),
         "message_ids": list(row.message_ids),
@@ -249,12 +233,4 @@ def _columns(row: SummaryRow) -> dict[str, Any]:
         "windows": row.window_count,
         "schema": row.schema_version,
         "is_paid": row.is_paid,
-        "items": Jsonb(_items(decisions, actions)),
     }
-
-
-def _items(decisions: list[dict[str, Any]], actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        *({**item, "kind": "decision", "item_id": item["id"], "decided_on": item["date"]} for item in decisions),
-        *({**item, "kind": "action_item", "item_id": item["id"]} for item in actions),
-    ]

@@ -67,14 +67,8 @@ WHERE i.id = %(interaction)s
 ORDER BY m.sent_at, length(m.external_id), m.external_id COLLATE "C"
 
 -- name: supersede_standing
--- Supersedes the previous summary, its items and attempts. Facts stated again keep their row with a person's decision.
-WITH items AS (
-    DELETE FROM summary_items WHERE interaction_id = %(interaction)s
-), facts AS (
-    DELETE FROM entity_facts
-    WHERE interaction_id = %(interaction)s AND status <> 'rejected' AND id <> ALL (%(fact_ids)s::uuid[])
-      AND NOT EXISTS (SELECT FROM interaction_readings r WHERE r.interaction_id = %(interaction)s)
-), attempts AS (
+-- Supersedes the previous summary and its attempts.
+WITH attempts AS (
     DELETE FROM summary_attempts WHERE interaction_id = %(interaction)s
 ), months AS (
     -- interactions held back from the archive for lack of a summary
@@ -92,41 +86,36 @@ WHERE interaction_id = %(interaction)s AND id <> %(id)s
 
 -- name: insert_summary
 INSERT INTO interaction_summaries (id, interaction_id, parent_summary_id, status, dirty_reason, input_hash, prompt_version,
-    model_version, language, summary, key_points, tone, decisions, action_items, extracted_facts, important_messages,
+    model_version, language, summary, key_points, tone, important_messages,
     quarantined, message_ids, message_count, source_token_count, summary_token_count, compression_ratio, cost_usd,
     generation_seconds, revision_count, method, window_count, schema_version)
 VALUES (%(id)s, %(interaction)s, %(parent)s, 'completed', NULL, %(input_hash)s, %(prompt_version)s, %(model)s,
-    %(language)s, %(summary)s, %(key_points)s, %(tone)s, %(decisions)s, %(action_items)s, %(facts)s, %(important)s,
+    %(language)s, %(summary)s, %(key_points)s, %(tone)s, %(important)s,
     %(quarantined)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
     round(%(source_tokens)s::numeric / greatest(%(summary_tokens)s, 1), 2), 
     -- all costs of this interaction not in an earlier row, windows of killed runs included
     CASE WHEN %(is_paid)s THEN greatest(%(cost_usd)s, (
         SELECT coalesce(sum(l.cost_usd), 0) FROM llm_call_subjects x JOIN llm_calls l ON l.id = x.call_id
-        WHERE x.subject_kind = 'interaction' AND x.subject_id = %(interaction)s
+        WHERE x.subject_kind = 'interaction' AND x.subject_id = %(interaction)s AND l.task LIKE 'interaction_summary%%'
     ) - (
         SELECT coalesce(sum(o.cost_usd), 0) FROM interaction_summaries o WHERE o.interaction_id = %(interaction)s AND o.id <> %(id)s
     )) ELSE 0 END,
     %(seconds)s, %(revision)s, %(method)s, %(windows)s, %(schema)s)
 ON CONFLICT (id) DO UPDATE SET
     status = excluded.status, dirty_reason = excluded.dirty_reason, summary = excluded.summary, key_points = excluded.key_points,
-    tone = excluded.tone, decisions = excluded.decisions, action_items = excluded.action_items,
-    extracted_facts = excluded.extracted_facts, important_messages = excluded.important_messages,
+    tone = excluded.tone, important_messages = excluded.important_messages,
     quarantined = excluded.quarantined, message_ids = excluded.message_ids, summary_token_count = excluded.summary_token_count,
     compression_ratio = excluded.compression_ratio, updated_at = clock_timestamp()
 
 -- name: supersede_small
--- Supersedes a summary whose conversation became too small for another; its valid items and facts stay served.
+-- Supersedes summaries that rest on removed messages, of conversations with too few live messages for another (P11, P29).
 WITH gone AS (
-    UPDATE live_summaries s SET status = 'superseded', quarantined = s.quarantined || %(lost)s, updated_at = clock_timestamp()
+    UPDATE live_summaries s SET status = 'superseded', updated_at = clock_timestamp()
     FROM interactions i
-    WHERE s.id = %(id)s AND i.id = s.interaction_id AND i.message_count < %(minimum)s
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.id = s.interaction_id AND i.message_count < %(minimum)s
+      AND (s.status = 'dirty' OR s.input_hash <> i.input_hash)
+      AND NOT EXISTS (SELECT FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s))
     RETURNING s.interaction_id
-), items AS (
-    DELETE FROM summary_items t USING gone WHERE t.interaction_id = gone.interaction_id AND t.item_id <> ALL (%(keep)s::uuid[])
-), facts AS (
-    DELETE FROM entity_facts f USING gone
-    WHERE f.interaction_id = gone.interaction_id AND f.status <> 'rejected' AND f.id <> ALL (%(keep)s::uuid[])
-      AND NOT EXISTS (SELECT FROM interaction_readings r WHERE r.interaction_id = gone.interaction_id)
 ), attempts AS (
     DELETE FROM summary_attempts a USING gone WHERE a.interaction_id = gone.interaction_id
 ), searched AS (
@@ -138,45 +127,6 @@ SELECT interaction_id FROM gone
 -- name: mark_stale
 -- A message was edited or deleted between claim and publication (P29).
 UPDATE interaction_summaries SET status = 'dirty', dirty_reason = %(reason)s WHERE id = %(id)s
-
--- name: insert_items
--- One row per person concerned: in a direct chat the other side (everybody if nobody is me), in a group those to whom a
--- cited message is attributed (P34).
-INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, decided_on, importance, owner,
-    owner_entity_id, status, due_date, closed_at, is_withheld, description, quote, message_ids)
-SELECT g.item_id, p.entity_id, i.id, %(id)s, g.kind, i.ended_at, g.decided_on, g.importance, g.owner, g.owner_entity_id,
-       g.status, g.due_date, g.closed_at,
-       EXISTS (SELECT FROM messages m WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL),
-       g.description, g.quote, g.message_ids
-FROM jsonb_to_recordset(%(items)s) AS g (item_id uuid, kind text, decided_on date, importance text, owner text,
-        owner_entity_id uuid, status text, due_date date, closed_at date, description text, quote text, message_ids text[])
-JOIN interactions i ON i.id = %(interaction)s
-JOIN chats c ON c.id = i.chat_id
-JOIN interaction_participants p ON p.interaction_id = i.id AND p.role = 'other'
-WHERE c.kind = 'direct' OR p.entity_id = g.owner_entity_id OR EXISTS (
-    SELECT FROM messages m JOIN message_entities b ON b.message_id = m.id AND b.entity_id = p.entity_id
-    WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids)
-)
-ON CONFLICT (entity_id, item_id) DO NOTHING
-
--- name: insert_facts
--- At or above the threshold facts are confirmed by rule (B2); those that rest on a deleted message are skipped. Compared as
--- real, like the column. Where a conversation was read, its reading alone states them.
-INSERT INTO entity_facts AS f (id, entity_id, fact_type, value, confidence, status, valid_from, interaction_id, quote, message_ids)
-SELECT g.id, g.entity_id, g.fact_type, g.value, g.confidence,
-       CASE WHEN g.confidence >= %(fact_confidence)s::real THEN 'confirmed' ELSE 'candidate' END, i.ended_at, i.id, g.quote, g.message_ids
-FROM jsonb_to_recordset(%(facts)s) AS g (id uuid, entity_id uuid, fact_type text, value text, confidence real, quote text, message_ids text[])
-JOIN interactions i ON i.id = %(interaction)s
-JOIN entities e ON e.id = g.entity_id
-WHERE NOT EXISTS (SELECT FROM messages m
-                  WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
-  AND (%(by_reading)s OR NOT EXISTS (SELECT FROM interaction_readings r WHERE r.interaction_id = %(interaction)s))
-ON CONFLICT (id) DO UPDATE SET
-    interaction_id = excluded.interaction_id, confidence = excluded.confidence, valid_from = excluded.valid_from,
-    quote = excluded.quote, message_ids = excluded.message_ids,
-    status = CASE WHEN f.status = 'candidate' THEN excluded.status ELSE f.status END
-WHERE (f.interaction_id, f.confidence, f.valid_from, f.quote, f.message_ids) IS DISTINCT FROM
-      (excluded.interaction_id, excluded.confidence, excluded.valid_from, excluded.quote, excluded.message_ids)
 
 -- name: attempt
 INSERT INTO summary_attempts AS a (interaction_id, input_hash, prompt_version, model_version, attempts, deferrals, state, retry_at, last_error)

@@ -34,23 +34,6 @@ WHERE m.chat_id = %(chat)s AND m.sent_at BETWEEN %(started_at)s AND %(ended_at)s
 -- name: known
 -- The live summaries.
 SELECT s.interaction_id, s.id, s.message_ids, s.input_hash, s.prompt_version, s.model_version AS model, s.schema_version,
-       s.status = 'dirty' AS is_dirty, s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
+       s.status = 'dirty' AS is_dirty, s.summary, s.key_points, s.tone, s.important_messages
 FROM live_summaries s
 WHERE s.interaction_id = ANY(%(ids)s)
-
--- name: adopted
--- Superseded summaries whose items are still served here: of merged interactions, or from when this one had more messages.
-SELECT t.interaction_id, s.summary, s.key_points, s.tone, s.decisions, s.action_items, s.extracted_facts, s.important_messages
-FROM (SELECT DISTINCT interaction_id, summary_id FROM summary_items WHERE interaction_id = ANY(%(ids)s)) t
-JOIN interaction_summaries s ON s.id = t.summary_id AND s.status = 'superseded'
-ORDER BY t.interaction_id, s.generated_at, s.id
-
--- name: too_small
--- Summaries that rest on removed messages, of conversations with too few live messages for another.
-SELECT s.id AS summary_id, i.id AS interaction_id, i.chat_id AS chat, i.started_at, i.ended_at, s.summary, s.key_points, s.tone, s.decisions, s.action_items,
-       s.extracted_facts, s.important_messages
-FROM interactions i JOIN live_summaries s ON s.interaction_id = i.id
-WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count < %(minimum)s
-  AND (s.status = 'dirty' OR s.input_hash <> i.input_hash)
-  AND NOT EXISTS (SELECT FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s))
-ORDER BY i.ended_at, i.id

@@ -261,6 +261,23 @@ def test_revision_0012_goes_down_and_up_and_an_open_item_lapses_with_the_days(da
             assert got == (becomes,), (kind, status, due, last)
 
 
+def test_revision_0013_goes_down_to_empty_columns_and_up_again(database_url: str) -> None:
+    migrate.downgrade(database_url, "0012")
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT count(decisions), count(action_items) FROM live_summaries").fetchone() == (
+            0,
+            0,
+        )
+        assert connection.execute("SELECT count(*) FROM summary_items").fetchone() == (0,)
+        connection.execute("CREATE VIEW theirs AS SELECT decisions FROM live_summaries")
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+    with engine.connect(database_url) as connection:
+        gone = connection.execute("SELECT to_regclass('pkg.summary_items'), to_regclass('theirs')").fetchone()
+        assert gone == (None, None)
+        assert connection.execute("SELECT count(*) FROM archive_ready('2026-01-01', now(), now())").fetchone() == (0,)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,42 +12,12 @@ import pytest
 from pkg_pipeline.adapters.postgres.monitoring.checks import PostgresCheckStore
 from pkg_pipeline.memory.verdicts import Coverage, Found
 from pkg_pipeline.stages.monitoring.verification import EVER, Question
-from pkg_pipeline.stages.ports import Billing, LlmRequest
-from pkg_pipeline_tests.stages.summaries.summary_rig import NOW, OLD, ScriptedLlm, SummaryRig, good_answer
+from pkg_pipeline.stages.ports import Billing
+from pkg_pipeline_tests.stages.summaries.summary_rig import NOW, OLD, ScriptedLlm, SummaryRig
 
 DAY = (OLD.date(), OLD.date())
 NEXT_DAY = (OLD.date() + timedelta(days=1),) * 2
 DUE = {"now": NOW, "due_after_seconds": 7 * 86_400, "minimum_messages": 3}
-
-
-def with_items(request: LlmRequest) -> object:
-    """A decision, a duty and a fact."""
-    decision = {
-        "description": "They meet on Friday at noon",
-        "date": "2026-02-02",
-        "importance": "high",
-        "quote": "agreed: Friday at noon for 300 EUR",
-        "message_ids": [2],
-    }
-    duty = {
-        "description": "The contract is sent",
-        "owner": "them",
-        "owner_name": None,
-        "status": "open",
-        "due_date": None,
-        "closed_at": None,
-        "quote": "I will send the contract",
-        "message_ids": [3],
-    }
-    price = {
-        "fact_type": "price",
-        "value": "300 EUR",
-        "about": "Anna",
-        "confidence": 0.95,
-        "quote": "300 EUR",
-        "message_ids": [2],
-    }
-    return good_answer(request.payload, decisions=[decision], action_items=[duty], facts=[price])
 
 
 @pytest.fixture
@@ -59,7 +28,13 @@ def rig(database_url: str, tmp_path: Path) -> Iterator[SummaryRig]:
     made.say("bob", senders=("Bob", "Me"))
     made.say("carl", at=OLD + timedelta(days=1), senders=("Carl", "Me"))
     made.load()
-    made.summarize(ScriptedLlm(with_items))
+    made.summarize(ScriptedLlm())
+    made.run(
+        "INSERT INTO entity_facts (id, entity_id, fact_type, value, confidence, status, interaction_id, quote,"
+        " message_ids) SELECT gen_random_uuid(), e.id, 'price', '300 EUR', 0.95, 'confirmed', m.interaction_id,"
+        " '300 EUR', ARRAY[m.external_id] FROM entities e JOIN chats c ON c.external_id = 'anna'"
+        " JOIN messages m ON m.chat_id = c.id AND m.content LIKE '%%300 EUR%%' WHERE e.name = 'Anna'"
+    )
     yield made
     made.close()
 
@@ -72,11 +47,10 @@ def store(rig: SummaryRig) -> PostgresCheckStore:
 def test_a_sound_memory_passes_every_check(rig: SummaryRig, store: PostgresCheckStore) -> None:
     assert store.coverage(EVER, **DUE) == Coverage(due=3, summarized=3, outdated=0)
     grounded = store.found("ungrounded", EVER)
-    # each a decision, a duty and an important message, Anna also a fact; rows of their own count once: 3 × 3 + 1
-    assert (grounded.checked, grounded.total) == (10, 0)
-    assert store.found("lost_items", EVER) == Found(0, {"lost": 0})
+    # an important message each, Anna also a fact
+    assert (grounded.checked, grounded.total) == (4, 0)
     orphans = store.found("summary_orphans", EVER)
-    assert (orphans.checked, orphans.total) == (3 * 2 + 1 + 3, 0)  # items, facts, summaries
+    assert (orphans.checked, orphans.total) == (1 + 3, 0)  # facts, summaries
     assert store.found("interaction_orphans", EVER).total == 0
     assert store.found("misfiled_days", EVER) == Found(3, {"on_another_day": 0})
     assert store.found("miscounted", EVER).total == store.found("misfiled_months", EVER).total == 0
@@ -85,25 +59,13 @@ def test_a_sound_memory_passes_every_check(rig: SummaryRig, store: PostgresCheck
 FAULTS = [
     # what is planted, which check finds it, how often, whether it has a day
     (
-        "UPDATE interaction_summaries SET decisions = jsonb_set(decisions, '{0,quote}', '\"we never said this\"')",
-        "ungrounded",
-        {"without_message": 0, "without_quote": 1},
-    ),
-    (
-        "UPDATE interaction_summaries SET action_items = jsonb_set(action_items, '{0,message_ids}', '[\"no-such\"]')",
+        "UPDATE interaction_summaries SET important_messages ="
+        " jsonb_set(important_messages, '{0,message_id}', '\"no-such\"')",
         "ungrounded",
         {"without_message": 1, "without_quote": 0},
     ),
-    (
-        "UPDATE interaction_summaries SET extracted_facts = jsonb_set(extracted_facts, '{0,message_ids}', '[]')",
-        "ungrounded",
-        {"without_message": 1, "without_quote": 0},
-    ),
-    (
-        "UPDATE summary_items SET quote = 'nor this' WHERE kind = 'decision' AND true",
-        "ungrounded",
-        {"without_message": 0, "without_quote": 1},
-    ),
+    ("UPDATE entity_facts SET quote = 'we never said this'", "ungrounded", {"without_message": 0, "without_quote": 1}),
+    ("UPDATE entity_facts SET message_ids = '{}'", "ungrounded", {"without_message": 1, "without_quote": 0}),
 ]
 
 
@@ -124,10 +86,7 @@ def test_one_item_that_does_not_stand_is_found_on_its_day_and_on_no_other(
 
 def test_a_quote_that_differs_in_marks_alone_stands(rig: SummaryRig, store: PostgresCheckStore) -> None:
     """As at the gate: white space and typographic marks do not make it another one."""
-    rig.run(
-        "UPDATE interaction_summaries SET decisions = jsonb_set(decisions, '{0,quote}', %s::text::jsonb)",
-        '"Agreed:  friday at noon"',
-    )
+    rig.run("UPDATE entity_facts SET quote = %s", "Agreed:  friday at noon")
     assert store.found("ungrounded", EVER).total == 0
 
 
@@ -143,42 +102,13 @@ def test_an_archived_text_is_read_in_the_archive_and_a_dropped_one_asked_no_more
         " SELECT '2026-02-01', id, chat_id, interaction_id, external_id, sent_at, content, content_hash FROM messages"
     )
     rig.run("UPDATE messages SET content = '[archived]', is_archived = true, archived_month = '2026-02-01'")
-    assert (store.found("ungrounded", EVER).checked, store.found("ungrounded", EVER).total) == (10, 0)
+    assert (store.found("ungrounded", EVER).checked, store.found("ungrounded", EVER).total) == (4, 0)
     assert store.found("misfiled_months", EVER) == Found(9, {"in_another_month": 0, "without_interaction": 0})
     rig.run("UPDATE interactions SET day = '2026-01-31' WHERE day = %s", OLD.date())
     moved = store.found("misfiled_months", EVER)
     assert (moved.wrong["in_another_month"], moved.first_day) == (6, date(2026, 2, 1))
     rig.run("DELETE FROM archived_messages")
     assert store.found("ungrounded", EVER).total == 0
-
-
-def remade(rig: SummaryRig, answer: Callable[[LlmRequest], object]) -> None:
-    """The dialog with Anna is made again after more was said."""
-    rig.say("anna", ["One more thing.", "Which?", "Never mind it."], at=OLD + timedelta(minutes=30))
-    rig.load()
-    rig.summarize(ScriptedLlm(answer), update_messages=0)
-
-
-def test_an_item_that_its_successor_neither_states_nor_explains_is_lost(
-    rig: SummaryRig, store: PostgresCheckStore
-) -> None:
-    remade(rig, with_items)
-    kept = store.found("lost_items", EVER)
-    assert (kept.checked, kept.total) == (3, 0)
-    live = "status = 'completed' AND parent_summary_id IS NOT NULL"
-    ((summary, interaction, decision),) = rig.rows(
-        f"SELECT id, interaction_id, decisions->0->>'id' FROM interaction_summaries WHERE {live}"
-    )
-    rig.run("UPDATE interaction_summaries SET decisions = '[]' WHERE id = %s", summary)
-    lost = store.found("lost_items", EVER)
-    assert (lost.total, lost.examples, lost.first_day) == (1, (str(interaction),), OLD.date())
-    assert store.found("lost_items", NEXT_DAY).total == 0
-    rig.run(
-        "UPDATE interaction_summaries SET quarantined = %s::text::jsonb WHERE id = %s",
-        json.dumps([{"part": f"known decision {decision}", "reason": "is gone"}]),
-        summary,
-    )
-    assert store.found("lost_items", EVER).total == 0
 
 
 def orphan_items(rig: SummaryRig) -> None:
@@ -189,7 +119,7 @@ def test_what_points_to_nothing_is_counted_by_kind(rig: SummaryRig, store: Postg
     """One interaction of three goes, with its participants, which the database takes along."""
     orphan_items(rig)
     found = store.found("summary_orphans", EVER)
-    assert dict(found.wrong) == {"orphaned_items": 2, "orphaned_facts": 0, "orphaned_summaries": 1}
+    assert dict(found.wrong) == {"orphaned_items": 0, "orphaned_facts": 0, "orphaned_summaries": 1}
     assert 1 <= len(found.examples) <= 5
     assert dict(store.found("interaction_orphans", EVER).wrong) == {"orphaned_messages": 3, "orphaned_belongings": 0}
 

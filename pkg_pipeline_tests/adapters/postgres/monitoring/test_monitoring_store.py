@@ -190,7 +190,7 @@ def test_one_counts_at_a_time_and_the_others_go_on_at_once(pool: ConnectionPool,
 def test_recounts_and_writers_at_the_same_time_lose_nothing(pool: ConnectionPool) -> None:
     def write() -> None:
         for turn in range(30):
-            run(pool, "UPDATE summary_items SET status = %s", "open" if turn % 2 else "closed")
+            run(pool, "UPDATE interaction_summaries SET key_points = %s", "[]" if turn % 2 else '["p"]')
 
     def count() -> None:
         for _ in range(15):

@@ -89,7 +89,7 @@ def test_what_the_tables_make_and_what_the_migrations_make_do_not_differ(databas
     ("change", "expected"),
     [
         ("ALTER TABLE chats DROP CONSTRAINT chats_kind_check", "chats_kind_check"),
-        ("DROP INDEX summary_items_open", "summary_items_open"),
+        ("DROP INDEX items_open", "items_open"),
         ("COMMENT ON COLUMN messages.sent_at IS 'something else'", "something else"),
         ("COMMENT ON TABLE leases IS NULL", "Who works on what"),
         ("CREATE TABLE stray (id int)", "stray"),
