@@ -14,11 +14,11 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.telling import MIN_WORDS
 from pkg_pipeline.memory.profile.gate import (
     MAX_MILESTONES,
     MAX_SUMMARY_SENTENCES,
     MAX_SUMMARY_WORDS,
-    MIN_WORDS,
     publishable,
 )
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from pkg_pipeline.memory.gate.number_words import spelled
-from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.gate.number_words import scale_of, spelled
+from pkg_pipeline.memory.languages import entries, word_set
 from pkg_pipeline.memory.languages.scripts import HAN
 
 CURRENCIES: Final = frozenset({"rub", "usd", "eur", "gbp", "cny"})
@@ -19,7 +18,7 @@ YEARS: Final = range(1900, 2101)
 LONG_DIGITS: Final = 7
 """From so many digits on a number with marks between is a name of something: a phone, an account."""
 COMPARED_DIGITS: Final = 10
-_COLLOQUIAL: Final = (1000.0, 10_000.0)
+COLLOQUIAL: Final = (1000.0, 10_000.0)
 """What speakers leave out of sums: "400-450" is thousands, 35 may be 万."""
 
 _CLOCK: Final = re.compile(
@@ -39,12 +38,17 @@ _NUMBER: Final = re.compile(
 _NEXT: Final = re.compile(r"\s?-?(кв\.?\s?м|т\.?\s?р|[₽$€£¥%²]|[^\W\d_]+)\.?")
 _RANGE: Final = re.compile(r"\s?(?:-|–|—|~|to|до|или|or|и|and|到|至|,)\s?(?=[$€£¥₽]?\d)")
 _REST: Final = re.compile(r"\s(\d{1,3})(?!\d|[.,:]\d)")
+_THING: Final = re.compile(r"\s?([^\W\d_]+)")
+SHORTEST_THING: Final = 4
 _SPECIAL: Final = {"т": (("weight", 1e6), 1000.0), "м": (("length", 1.0), 1e6), "m": (("length", 1.0), 1e6)}
 
 
 class Unit(NamedTuple):
     dimension: str
     size: float
+
+
+YEAR_LONG: Final = Unit("time", 31_104_000.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class Amount:
     text: str
     is_bare: bool = True
     """No word multiplied it."""
+    thing: str = ""
+    """What is counted, where it is no unit: a word, or a Chinese measure word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +91,6 @@ def _units() -> tuple[dict[str, Unit], tuple[tuple[str, Unit], ...], tuple[tuple
     return whole, tuple(begins), tuple(han)
 
 
-@cache
-def _scales() -> dict[str, float]:
-    return {
-        word: float(v) for _, rows in entries("quantities", "scales") for v, ws in rows.items() for word in ws.split()
-    }
-
-
 def _unit_of(word: str) -> Unit | None:
     whole, begins, han = _units()
     if word in whole:
@@ -99,6 +98,11 @@ def _unit_of(word: str) -> Unit | None:
     if re.match(f"[{HAN}]", word):
         return next((unit for start, unit in han if word.startswith(start)), None)
     return next((unit for start, unit in begins if word.startswith(start)), None)
+
+
+def is_unit(word: str) -> bool:
+    """Whether a folded word is a unit or multiplies a number, so that it says nothing of its own."""
+    return _unit_of(word) is not None or scale_of(word) is not None
 
 
 @lru_cache(maxsize=16_384)
@@ -110,29 +114,29 @@ def amounts(text: str, *, loosely: bool = False) -> Amounts:
     clocks = tuple((m.group().strip(), _minutes(m)) for m in _CLOCK.finditer(plain))
     rest = _CLOCK.sub(" ; ", plain)
     long = tuple(
-        (m.group(), digits) for m in _LONG.finditer(rest) if (digits := _digits(m.group())) and _is_long(m.group())
+        (m.group(), digits) for m in _LONG.finditer(rest) if (digits := plain_digits(m.group())) and _is_long(m.group())
     )
     for one, _ in long:
         rest = rest.replace(one, " ; ", 1)
-    codes = tuple((m.group(), _squeezed(m.group())) for m in _CODE.finditer(rest))
+    codes = tuple((m.group(), squeezed(m.group())) for m in _CODE.finditer(rest))
     return Amounts(tuple(_numbers(rest, loosely=loosely)), clocks, long, codes)
 
 
 def _is_long(number: str) -> bool:
     """Whether digits are a name rather than a count: many, and not in groups of thousands."""
-    digits = _digits(number)
+    digits = plain_digits(number)
     grouped = re.fullmatch(r"\d{1,3}(?:[ \u00a0.]\d{3})+", number) is not None
     return len(digits) >= LONG_DIGITS and not grouped and not (number.isdigit() and digits.endswith("000"))
 
 
-def _digits(text: str) -> str:
+def plain_digits(text: str) -> str:
     return "".join(filter(str.isdigit, text))
 
 
 _ALIKE: Final = str.maketrans("авекмнорстух", "abekmhopctyx")
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
     return text.replace("-", "").replace(" ", "").translate(_ALIKE)
 
 
@@ -143,7 +147,7 @@ def _minutes(match: re.Match[str]) -> frozenset[int]:
     if said["past"]:
         minute = {"halfpast": 30, "quarter past": 15, "quarter to": -15}[said["past"]]
     if said["m4"]:
-        minute = {"半": 30, "1刻": 15, "3刻": 45}.get(said["m4"]) or int(_digits(said["m4"]) or 0)
+        minute = {"半": 30, "1刻": 15, "3刻": 45}.get(said["m4"]) or int(plain_digits(said["m4"]) or 0)
     half = said["half"] or said["half2"] or said["part"] or said["part5"] or ""
     at = hour % 24 * 60 + minute
     if half and hour <= HALF_DAY:
@@ -188,19 +192,35 @@ def _numbers(text: str, *, loosely: bool) -> list[Amount]:
             else:
                 said = _unit_of(word)
                 unit = unit or (None if said and word in ("г", "год", "года") and min(values) in YEARS else said)
-        found.append(Amount(frozenset(round(v, 4) for v in values), unit, match.group().strip(), is_bare))
+        thing = _thing(text, end) if unit is None else ""
+        found.append(Amount(frozenset(round(v, 4) for v in values), unit, match.group().strip(), is_bare, thing))
         spans.append((match.end(), end))
     return _with_ranges(text, found, spans)
 
 
+@cache
+def _counting() -> tuple[frozenset[str], str]:
+    """Words that say nothing of what is counted, and Chinese measure words."""
+    return word_set("quantities", "any_thing"), "".join(words for _, words in entries("quantities", "measures"))
+
+
+def _thing(text: str, at: int) -> str:
+    """The word after a number, if it names a thing."""
+    anything, measures = _counting()
+    match = _THING.match(text, at)
+    if match is None:
+        return ""
+    word = match[1]
+    if re.match(f"[{HAN}]", word):
+        return word[0] if word[0] in measures else ""
+    return "" if word in anything or len(word) < SHORTEST_THING or word in word_set("words", "stop") else word
+
+
 def _scale_of(more: re.Match[str], text: str, at: int) -> float | None:
     word = more[1]
-    scales = _scales()
     if word in ("k", "к"):
         return 1000.0 if text[at : at + 1] == word else None
-    if word in scales:
-        return scales[word]
-    return scales.get(word[0]) if re.match(f"[{HAN}]", word) else None
+    return scale_of(word[0] if re.match(f"[{HAN}]", word) else word)
 
 
 def _scale_length(more: re.Match[str], at: int) -> int:
@@ -226,7 +246,7 @@ def _with_ranges(text: str, found: list[Amount], spans: list[tuple[int, int]]) -
             scale = 1000.0 if max(following.values) < 1e6 else 1e6
             scale = 10_000.0 if "万" in text[end : end + 12] else scale
             values = values | {value * scale for value in values}
-        made[index] = Amount(values, following.unit, one.text, one.is_bare)
+        made[index] = Amount(values, following.unit, one.text, one.is_bare, following.thing)
     return made
 
 
@@ -246,104 +266,3 @@ def _values(number: str) -> set[float]:
         whole, _, part = re.sub(r"[.,](?=.*[.,])", "", plain).replace(",", ".").partition(".")
         values.add(float(f"{whole}.{part or 0}"))
     return values
-
-
-class Said(NamedTuple):
-    """What was said: numbers, clocks, digits and squeezed words of all texts, and the years of their days."""
-
-    numbers: tuple[Amount, ...]
-    clocks: frozenset[int]
-    digits: tuple[str, ...]
-    codes: frozenset[str]
-    words: str
-    years: frozenset[int]
-
-
-def said_in(texts: Iterable[str], years: frozenset[int]) -> Said:
-    taken = tuple(texts)
-    read = [amounts(text, loosely=True) for text in taken]
-    plain = [spelled(text, loosely=True) for text in taken]
-    return Said(
-        numbers=tuple(number for one in read for number in one.numbers),
-        clocks=frozenset(minute for one in read for _, minutes in one.clocks for minute in minutes),
-        digits=tuple(_digits(text) for text in plain),
-        codes=frozenset(code for one in read for _, code in one.codes),
-        words=_squeezed("\n".join(plain)),
-        years=years,
-    )
-
-
-def unsaid(text: str, said: Said, around: Said) -> tuple[str, str] | None:
-    """(reason, number) of the first number of ``text`` that was not said, or None.
-
-    ``around``: the whole talk, which may tell a currency or unit that the cited messages leave out.
-    """
-    here = amounts(text)
-    for shown, minutes in here.clocks:
-        if not minutes & said.clocks and not _as_hour(minutes, said):
-            return "holds a time that its messages do not", shown
-    for shown, digits in here.long:
-        wanted = digits[-COMPARED_DIGITS:]
-        if not any(wanted in run for run in said.digits):
-            return "holds a number that its messages do not", shown
-    for shown, code in here.codes:
-        if code not in said.words:
-            return "holds a number that its messages do not", shown
-    for number in here.numbers:
-        if (reason := _unsupported(number, said, around)) is not None:
-            return reason, number.text
-    return None
-
-
-def _as_hour(minutes: frozenset[int], said: Said) -> bool:
-    """Whether an hour was said as a bare number: "at three"."""
-    hours = {minute / 60 % HALF_DAY for minute in minutes}
-    return any(value % HALF_DAY in hours for number in said.numbers for value in number.values if value <= 24)
-
-
-def _unsupported(number: Amount, said: Said, around: Said) -> str | None:
-    if max(number.values) <= 1 and number.unit is None:
-        return None
-    if number.unit is None and any(int(v) in said.years for v in number.values if v in YEARS):
-        return None
-    if number.unit in (None, Unit("time", HOUR)) and any(
-        v * 60 % 720 == minute % 720 for v in number.values if v <= 24 for minute in said.clocks
-    ):
-        return None
-    same = [one for one in said.numbers if _same_value(number, one)]
-    if not same:
-        return "holds a number that its messages do not"
-    if any(_same_unit(number, one, said, around) for one in same):
-        return None
-    return "holds a unit that its messages do not"
-
-
-def _same_value(number: Amount, one: Amount) -> bool:
-    if number.values & one.values:
-        return True
-    if number.unit and one.unit and number.unit.dimension == one.unit.dimension:
-        mine = {round(value * number.unit.size, 2) for value in number.values}
-        return bool(mine & {round(value * one.unit.size, 2) for value in one.values})
-    is_sum = number.unit is not None and number.unit.dimension in CURRENCIES
-    return (
-        is_sum
-        and one.unit is None
-        and one.is_bare
-        and any(value / scale in one.values for value in number.values for scale in _COLLOQUIAL)
-        and min(one.values) >= 10
-    )
-
-
-def _same_unit(number: Amount, one: Amount, said: Said, around: Said) -> bool:
-    if number.unit is None:
-        return True
-    if one.unit is not None:
-        if one.unit.dimension != number.unit.dimension:
-            return False
-        mine = {round(value * number.unit.size, 2) for value in number.values}
-        return bool(mine & {round(value * one.unit.size, 2) for value in one.values})
-    dimension = number.unit.dimension
-    told = {other.unit.dimension for other in (*said.numbers, *around.numbers) if other.unit is not None}
-    if dimension in CURRENCIES:
-        return dimension in told or not told & CURRENCIES
-    return dimension in told or dimension not in {"percent", "weight", "length", "volume", "area"}

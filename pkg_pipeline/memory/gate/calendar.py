@@ -6,6 +6,7 @@ Each mention may mean several days; a due date follows from it if it is one of t
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -22,6 +23,7 @@ MOST_CHARS: Final = 4000
 @cache
 def _rows() -> tuple[tuple[re.Pattern[str], tuple[Row, ...]], ...]:
     made: list[tuple[re.Pattern[str], tuple[Row, ...]]] = []
+    years: list[tuple[re.Pattern[str], tuple[Row, ...]]] = []
     for language in sorted(folders("calendar"), key=lambda one: one != "common"):
         data = table(language, "calendar")
         sources = patterns(language, "calendar", [row["pattern"] for row in data["rows"]])
@@ -29,8 +31,9 @@ def _rows() -> tuple[tuple[re.Pattern[str], tuple[Row, ...]], ...]:
             Row(row["kind"], re.compile(source), row.get("value"), language)
             for row, source in zip(data["rows"], sources, strict=True)
         )
-        made.append((re.compile(data["triggers"]), rows))
-    return tuple(made)
+        made.append((re.compile(data["triggers"]), tuple(row for row in rows if row.kind != "year")))
+        years += [(re.compile(data["triggers"]), (row,)) for row in rows if row.kind == "year"]
+    return (*made, *years)
 
 
 @lru_cache(maxsize=16_384)
@@ -70,20 +73,39 @@ class SaidDays:
 
     mentions: tuple[Mention, ...]
     bases: frozenset[date]
+    around: tuple[Mention, ...] = ()
+    """What the talk around them names: it tells the month of a bare "12th"."""
 
     @property
     def days(self) -> frozenset[date]:
-        return frozenset(day for one in self.mentions for day in one.all_days)
+        return frozenset(day for one in self.mentions for day in one.all_days) | self.completed
+
+    @property
+    def completed(self) -> frozenset[date]:
+        """Days of the month named by the messages, in a month that the talk around them names."""
+        numbers = {day.day for one in self.mentions if one.kind == "day" for day in one.days}
+        if not numbers:
+            return frozenset()
+        near = [one for one in (*self.around, *self.mentions) if one.kind in ("date", "range", "month")]
+        months = {(day.year, day.month) for one in near for day in one.span or one.days}
+        return frozenset(
+            date(year, month, number)
+            for year, month in months
+            for number in numbers
+            if number <= monthrange(year, month)[1]
+        )
 
     @property
     def years(self) -> frozenset[int]:
         return frozenset(day.year for day in self.days | self.bases)
 
 
-def said_days(texts: Iterable[tuple[str, date]]) -> SaidDays:
+def said_days(texts: Iterable[tuple[str, date]], *, around: Iterable[Mention] = ()) -> SaidDays:
     taken = tuple(texts)
     return SaidDays(
-        tuple(one for text, base in taken for one in mentions(text, base)), frozenset(base for _, base in taken)
+        tuple(one for text, base in taken for one in mentions(text, base)),
+        frozenset(base for _, base in taken),
+        tuple(around),
     )
 
 
@@ -99,7 +121,7 @@ def unsaid_day(text: str, said: SaidDays) -> str | None:
 
 def follows_due(due: date, said: SaidDays) -> bool:
     """Whether a due date is one of the days that the messages name."""
-    return any(due in one.days for one in said.mentions)
+    return any(due in one.days for one in said.mentions) or due in said.completed
 
 
 def _is_said(mention: Mention, said: SaidDays) -> bool:
@@ -112,7 +134,7 @@ def _is_said(mention: Mention, said: SaidDays) -> bool:
         case "in":
             return any(map(str.isdigit, mention.text)) or _is_told(mention, said) or bool(mention.days & days)
         case "month":
-            months = {(day.month) for day in days | said.bases}
+            months = {day.month for day in days or said.bases}
             return _is_told(mention, said) or any(day.month in months for day in mention.span or ())
         case "span":
             first, last = mention.span or (date.max, date.min)
@@ -121,6 +143,9 @@ def _is_said(mention: Mention, said: SaidDays) -> bool:
             return bool({day.weekday() for day in mention.all_days} & {day.weekday() for day in days}) or not days
         case "offset":
             return bool(mention.days & days) or (not days and bool(mention.days & said.bases))
+        case "range":
+            pairs = {(day.month, day.day) for day in days}
+            return all((day.month, day.day) in pairs for day in mention.days)
         case _:
             if mention.all_days & (days | said.bases):
                 return True

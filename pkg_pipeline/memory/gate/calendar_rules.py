@@ -90,6 +90,13 @@ def _date(base: date, said: Groups, row: Row, text: str) -> Mention:
     return Mention("date", text, _with_before({found}, said), has_year=year is not None)
 
 
+def _range(base: date, said: Groups, row: Row, text: str) -> Mention:
+    month = said["m"] or ""
+    number = int(month) if month.isdigit() else _value(row, "months", month)
+    days = frozenset(_nearest(base, number, int(day)) for day in (said["d"] or "", said["d2"] or ""))
+    return Mention("range", text, days, span=(min(days), max(days)))
+
+
 def _slashed(base: date, said: Groups, _row: Row, text: str) -> Mention:
     a, b = int(said["a"] or 0), int(said["b"] or 0)
     year = _year(said)
@@ -235,6 +242,7 @@ def _now(base: date, _said: Groups, _row: Row, text: str) -> Mention:
 
 KINDS: Final[dict[str, Callable[[date, Groups, Row, str], Mention]]] = {
     "date": _date,
+    "range": _range,
     "slashed": _slashed,
     "offset": _offset,
     "weekday": _weekday,

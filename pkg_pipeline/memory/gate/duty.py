@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from uuid import UUID
 
+from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.polarity import whole
 from pkg_pipeline.memory.languages import folders, table
@@ -37,10 +38,6 @@ def has(sign: str, text: str) -> bool:
     if sign in ("agrees", "done") and re.search(r"[👍👌✅🤝🙏💯]|^\+{1,3}$|^\s*[+✔]", text):
         return True
     return _sign(sign).search(plain) is not None
-
-
-def is_question(text: str) -> bool:
-    return text.rstrip().endswith(("?", "？", "?)", "吗", "吗。")) or "?" in text[-3:]
 
 
 def bearers(messages: Sequence[SourceMessage], quote: str, people: frozenset[UUID]) -> frozenset[UUID]:
@@ -74,8 +71,20 @@ def _sentence(text: str, quote: str) -> str:
     return " ".join(touched) or text
 
 
-def says_done(messages: Sequence[SourceMessage]) -> bool:
-    """Whether messages hold evidence of completion: it is said, acknowledged, or the thing itself is there."""
+def refuses(message: SourceMessage) -> bool:
+    """Whether a message begins with a refusal."""
+    first = next(iter(_clauses(message.text)), "")
+    return has("refusal", first) and not has("agrees", first) and not is_question(first)
+
+
+def says_done(messages: Sequence[SourceMessage], quote: str = "") -> bool:
+    """Whether messages hold evidence of completion: it is said, acknowledged, or the thing itself is there.
+
+    The quoted sentence itself may not put it off.
+    """
+    quoted = [_sentence(m.text, quote) for m in messages if quote and comparable(quote) in comparable(m.text)]
+    if quoted and all(has("not_done", one) for one in quoted) and not any(m.attachments for m in messages):
+        return False
     return any(map(_is_done, messages))
 
 

@@ -1,4 +1,4 @@
-"""Content that an answer brings in and its conversation lacks: links, numbers, names, keys, markup (B9).
+"""Content that an answer brings in and its conversation lacks: links, accounts, keys, markup (B9).
 
 Reasons quote nothing.
 """
@@ -11,15 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
-from pkg_pipeline.memory.text.normalise import sentences, stems
-
-LONG_NUMBER_DIGITS = 4
-"""Shorter numbers may be counts made by the model ("three questions")."""
-
-YEARS = range(1900, 2101)
-MAX_DAY = 31
-ROUND_DIGITS = 2
-"""A round number of so many leading digits may be spelled out in the source ("млн")."""
+from pkg_pipeline.memory.text.normalise import stems
 
 _TLD = (
     "com|net|org|info|biz|io|ai|app|dev|co|me|ru|su|by|ua|kz|cn|de|uk|fr|es|it|pl|eu|us|tv|cc|xyz|top|site|online|shop"
@@ -42,20 +34,6 @@ FENCE_SHAPE = re.compile(
 )
 """The form of the prompt's own lines: an answer that repeats them is an echo."""
 
-_DATE_OR_TIME = re.compile(r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b")
-_NUMBER = re.compile(r"\d(?:[\d\s.,'’()-]{0,3}\d)*")
-_MAGNITUDE = re.compile(
-    r"тыс|млн|млрд|миллион|миллиард|лям|косар|thousand|million|billion|\bmln\b|\d\s?[kкmм]\b|hundred|сот|[万千百亿]",
-    re.IGNORECASE,
-)
-_CAPITALISED = re.compile(r"(?<![A-Za-zÀ-ÿА-яЁё])[A-ZÀ-ÞА-ЯЁ][a-zà-ÿа-яё]{2,}")
-_BEFORE_A_CAPITAL = "«\"'“(—–-•*:;.!?…"
-_COMMON_CAPITALISED = stems(
-    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
-    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun "
-    "english russian chinese euro euros dollar dollars internet christmas easter "
-    "вам вас вами ваш ваша ваше ваши вашей вашему рождество пасха интернет евро"
-)
 _CREDENTIAL = re.compile(
     r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAIza[\w-]{30,}|\bglpat-[\w-]{16,}"
@@ -71,13 +49,9 @@ _CREDENTIAL_TYPE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The content of a conversation, computed once. ``text`` and links are case-folded without spaces."""
+    """The content of a conversation, computed once. ``text`` is case-folded without spaces."""
 
     text: str
-    digit_runs: tuple[str, ...]
-    groups: frozenset[str]
-    significant: frozenset[str]
-    has_magnitude: bool
     stems: frozenset[str]
 
 
@@ -86,14 +60,8 @@ def known(source: SummaryInput) -> Known:
     names = [person.name for person in source.participants]
     names += [person.organization for person in source.participants if person.organization]
     texts = [*(_compat(message.text) for message in source.messages), *(_compat(name) for name in names)]
-    groups = frozenset(group for text in texts for group in re.findall(r"\d+", text))
-    numbers = [number for text in texts for number in _numbers(text)]
     return Known(
         text="\n".join(_squeezed(text) for text in texts),
-        digit_runs=tuple("".join(re.findall(r"\d", text)) for text in texts),
-        groups=groups,
-        significant=frozenset(_significant(number) for number in [*numbers, *groups]),
-        has_magnitude=any(_MAGNITUDE.search(text) for text in texts),
         stems=known_stems(source.messages) | stems(" ".join(names)),
     )
 
@@ -114,22 +82,7 @@ def foreign(text: str, held: Known) -> str | None:
         return "holds a link that the conversation does not"
     if any(_squeezed(match) not in held.text for match in _matches(_MARKUP, shown)):
         return "holds markup that the conversation does not"
-    if any(not _is_known_number(number, held) for number in _numbers(_LINK.sub(" ", _DATE_OR_TIME.sub(" ", shown)))):
-        return "holds a number that the conversation does not"
-    if any(stem not in held.stems for stem in _name_stems(text)):
-        return "holds a name that the conversation does not"
     return None
-
-
-def unsaid_number(text: str, held: Known) -> bool:
-    """Whether an item holds a number absent from the source and too large for a count; stricter than ``foreign``."""
-    if held.has_magnitude:
-        return False
-    numbers = ["".join(re.findall(r"\d", number)) for number in _numbers(_DATE_OR_TIME.sub(" ", _compat(text)))]
-    return any(
-        int(number) > MAX_DAY and int(number) not in YEARS and not any(number in run for run in held.digit_runs)
-        for number in numbers
-    )
 
 
 def is_credential(fact_type: str, value: str) -> bool:
@@ -164,42 +117,3 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[str]:
 
 def _bare_link(link: str) -> str:
     return re.sub(r"^(?:https?://)?(?:www\.)?", "", _squeezed(link)).rstrip("/")
-
-
-def _numbers(text: str) -> list[str]:
-    return [match.group() for match in _NUMBER.finditer(text)]
-
-
-def _significant(number: str) -> str:
-    return "".join(re.findall(r"\d", number)).strip("0")
-
-
-def _is_known_number(number: str, held: Known) -> bool:
-    groups = re.findall(r"\d+", number)
-    joined = "".join(groups)
-    if len(joined) < LONG_NUMBER_DIGITS or any(joined in run for run in held.digit_runs):
-        return True
-    significant = _significant(number)
-    trailing_zeros = len(joined) - len(joined.rstrip("0"))
-    if trailing_zeros >= 3 and held.has_magnitude:
-        return significant in held.significant or len(significant) <= ROUND_DIGITS
-    if significant in held.significant and "." in number:
-        return True
-    has_year = any(len(group) == 4 and int(group) in YEARS for group in groups)
-    return all(
-        group in held.groups
-        or (len(group) == 4 and int(group) in YEARS)
-        or (len(group) <= 2 and int(group) <= MAX_DAY and (has_year or len(groups) <= 2))
-        for group in groups
-    )
-
-
-def _name_stems(text: str) -> list[str]:
-    """Stems of capitalised words, except at the start of a sentence or bullet."""
-    found: list[str] = []
-    for sentence in sentences(text):
-        for match in _CAPITALISED.finditer(sentence):
-            before = sentence[: match.start()].rstrip()
-            if before and before[-1] not in _BEFORE_A_CAPITAL:
-                found.extend(stems(match.group()) - _COMMON_CAPITALISED)
-    return found

@@ -6,24 +6,28 @@ Each function returns the published record or None, with reasons in the ``DropLo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import date
 
+from pkg_pipeline.memory.gate.amounts import COMPARED_DIGITS
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
 from pkg_pipeline.memory.gate.instructions import gives_orders
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateDecision, CandidateFact
+from pkg_pipeline.memory.gate.wording import said_elsewhere
 from pkg_pipeline.memory.records import (
     DecisionItem,
     FactCandidate,
-    Person,
 )
-from pkg_pipeline.memory.text.normalise import comparable, word_count
+from pkg_pipeline.memory.text.normalise import word_count
 
 MAX_TYPE_WORDS = 5
 """Of a fact's type: "home delivery address"."""
 
 _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
+_MONTH_DAY = re.compile(r"(?:(\d{4})-|--)?(\d{2})-(\d{2})")
+_PART = re.compile(r"\w+")
 _PHONE_DIGITS = 5
 
 
@@ -32,11 +36,11 @@ def check_decision(item: CandidateDecision, part: str, checker: Checker, log: Dr
     evidence = checker.evidence(item.numbers, item.quote)
     if isinstance(evidence, str):
         return log.note(part, evidence)
-    if (reason := checker.follows(item.description, evidence)) is not None:
-        return log.note(part, reason)
+    if (fault := checker.untrue(item.description, evidence)) is not None:
+        return log.note(part, *fault)
     decided = parse_date(item.date)
-    if decided is not None and decided < checker.first_date and not evidence.names_a_day:
-        return log.note(part, "is dated before the conversation, and its messages name no day")
+    if decided is not None and decided < checker.first_date and not checker.names(decided, evidence):
+        return log.note(part, "is dated before the conversation, and its messages name no such day", item.date)
     if decided is None or decided > checker.last_date:
         log.note(f"{part}.date", "is no date of this conversation; that of the cited message is taken")
         decided = checker.local_date(evidence.messages[-1])
@@ -86,10 +90,12 @@ def _type_reason(fact_type: str, evidence: Evidence, checker: Checker) -> str | 
     """Why a fact's type is not the name of a kind of value, or None."""
     if word_count(fact_type) > MAX_TYPE_WORDS:
         return f"its type has more than {MAX_TYPE_WORDS} words"
+    cited = [message.text for message in evidence.messages]
     others = [message.text for message in checker.source.messages if message not in evidence.messages]
-    if checker.speaks_for_another(fact_type, evidence, others):
+    if said_elsewhere(fact_type, cited, others):
         return "its type says what a message says that it does not cite"
-    return None
+    fault = checker.testimony(evidence.messages, checker.source.participants).figures(fact_type)
+    return None if fault is None else fault.reason
 
 
 def parse_date(text: str | None) -> date | None:
@@ -103,25 +109,44 @@ def parse_date(text: str | None) -> date | None:
         return None
 
 
-def find_person(name: str, participants: Sequence[Person]) -> Person | None:
-    """The participant of that name, in full or by a part that is unique."""
-    wanted = comparable(name)
-    exact = [person for person in participants if comparable(person.name) == wanted]
-    if len(exact) == 1:
-        return exact[0]
-    parts = set(wanted.split())
-    partial = [person for person in participants if parts and parts <= set(comparable(person.name).split())]
-    return partial[0] if len(partial) == 1 and not exact else None
+def due_of(answered: str | None, evidence: Evidence, part: str, checker: Checker, log: DropLog) -> date | None:
+    """A due date that the cited words name; any other is dropped, not its item."""
+    if answered is None or not answered.strip():
+        return None
+    due = parse_date(answered)
+    if due is None:
+        return log.note(f"{part}.due_date", "is no ISO date", answered)
+    if not checker.testimony(evidence.messages, ()).follows_due(due):
+        return log.note(f"{part}.due_date", "does not follow from the words of its messages", answered)
+    return due
 
 
 def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
-    """The source's spelling of a fact's value; spacing may differ in phones and account numbers."""
+    """The source's spelling of a fact's value, or the answered one where only its form differs.
+
+    Spacing and country code of numbers, the order of parts, and the form of a day may differ.
+    """
     for message in evidence.messages:
         span = checker.folded(message).find(value)
         if span is not None:
             return span.strip()
     wanted = digits(value)
     is_number = len(wanted) >= _PHONE_DIGITS and not any(character.isalpha() for character in value)
-    if is_number and any(wanted in digits(message.text) for message in evidence.messages):
+    if is_number and any(wanted[-COMPARED_DIGITS:] in digits(message.text) for message in evidence.messages):
+        return value.strip()
+    if _is_day_in(value, evidence, checker):
+        return value.strip()
+    parts = set(_PART.findall(folded(value)))
+    if len(parts) > 1 and any(parts <= set(_PART.findall(folded(message.text))) for message in evidence.messages):
         return value.strip()
     return None
+
+
+def _is_day_in(value: str, evidence: Evidence, checker: Checker) -> bool:
+    """Whether a value is a day (``04-24`` or with its year) that the messages name in their words."""
+    match = _MONTH_DAY.fullmatch(value.strip())
+    if match is None:
+        return False
+    days = checker.testimony(evidence.messages, ()).days.days
+    year, month, day = (int(part or 0) for part in match.groups())
+    return any((one.month, one.day) == (month, day) and year in (0, one.year) for one in days)

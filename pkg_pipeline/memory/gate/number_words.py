@@ -24,9 +24,12 @@ def _words(kind: str) -> dict[str, float]:
     }
 
 
-@cache
-def _scales() -> dict[str, float]:
-    return {word: value for word, value in _words("scales").items() if len(word) > 1}
+@lru_cache(maxsize=65_536)
+def scale_of(word: str) -> float | None:
+    """What a folded word multiplies a number by."""
+    scales = _words("scales")
+    begun = (value for start, value in scales.items() if start.endswith("*") and word.startswith(start[:-1]))
+    return scales.get(word) or next(begun, None)
 
 
 @cache
@@ -68,7 +71,7 @@ def shown(value: float) -> str:
 
 
 def _words_as_digits(text: str, *, loosely: bool) -> str:
-    numbers, scales = _words("numbers"), _scales()
+    numbers = _words("numbers")
     if loosely:
         numbers = numbers | {word: v for word, v in _words("also").items() if word not in numbers}
     parts: list[str] = []
@@ -77,7 +80,7 @@ def _words_as_digits(text: str, *, loosely: bool) -> str:
     for match in _WORD.finditer(text):
         word = match.group()
         gap = text[at : match.start()]
-        value, scale = numbers.get(word), scales.get(word)
+        value, scale = numbers.get(word), scale_of(word) if len(word) > 1 else None
         if word == "and" and run.is_open:
             continue
         if run.is_open and not (

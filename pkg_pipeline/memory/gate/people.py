@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from pkg_pipeline.memory.gate.number_words import folded
-from pkg_pipeline.memory.languages import entries, table
+from pkg_pipeline.memory.languages import entries, table, word_set
 from pkg_pipeline.memory.languages.scripts import HAN, is_cyrillic, is_han
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.normalise import comparable, sentences
@@ -139,12 +139,11 @@ class Known:
             skeleton(word.casefold()) in _spoken(text) for text in self._texts if _HAN_RUN.search(text)
         )
 
-    def stranger(self, text: str, is_word: Iterable[str] = ()) -> str | None:
-        """The first name in ``text`` that nobody bears and nothing said, or None. ``is_word``: no names."""
-        words = frozenset(is_word)
+    def stranger(self, text: str) -> str | None:
+        """The first name in ``text`` that nobody bears and nothing said, or None."""
         for word, is_first in _candidates(text):
             low = folded(word)
-            if low[:4] in words or (is_first and not is_first_name(word)):
+            if low in word_set("people", "no_names") or (is_first and not is_first_name(word) and not _is_loud(word)):
                 continue
             if not self.names(word):
                 return word
@@ -186,6 +185,11 @@ def _spoken(text: str) -> str:
     return " ".join(
         "".join(skeleton(sound) for sound in pypinyin.lazy_pinyin(run)) for run in _HAN_RUN.findall(text[:2000])
     )
+
+
+def _is_loud(word: str) -> bool:
+    """Whether a word is a name by its capitals alone."""
+    return word.isascii() and word.isupper() and len(word) > _SHORTEST_ACROSS
 
 
 def _candidates(text: str) -> list[tuple[str, bool]]:

@@ -19,13 +19,17 @@ _HAN: Final = re.compile(f"[{HAN}]")
 
 @dataclass(frozen=True, slots=True)
 class Polarity:
-    """Meanings that a text denies and those that it says plainly; whether it denies, refuses or still waits at all."""
+    """Meanings that a text denies and those that it says plainly; whether it denies, refuses or still waits at all.
+
+    ``bare``: it denies without saying what ("I can't").
+    """
 
     denied: frozenset[str]
     plain: frozenset[str]
     denies: bool
     refuses: bool
     waits: bool
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def polarity(text: str) -> Polarity:
     plain = signs.spared.sub(" , ", folded(text).replace("’", "'"))
     denied: set[str] = set()
     said: set[str] = set()
-    denies = refuses = False
+    denies = refuses = bare = False
     for clause in _CLAUSE.split(plain):
         found = sorted(
             (m.span(), m.re is signs.refuses) for p in (signs.denies, signs.refuses) for m in p.finditer(clause)
@@ -82,9 +86,18 @@ def polarity(text: str) -> Polarity:
             denies |= not is_refusal
             said |= {meaning for _, meaning in tokens(clause[at:start]) if meaning}
             at = _end_of_reach(clause, end)
-            denied |= {meaning for _, meaning in tokens(clause[end:at]) if meaning}
+            reached = {meaning for _, meaning in tokens(clause[end:at]) if meaning} - _modal()
+            bare |= not reached
+            denied |= reached
         said |= {meaning for _, meaning in tokens(clause[at:]) if meaning}
-    return Polarity(frozenset(denied), frozenset(said), denies, refuses, signs.waits.search(plain) is not None)
+    return Polarity(frozenset(denied), frozenset(said), denies, refuses, signs.waits.search(plain) is not None, bare)
+
+
+@cache
+def _modal() -> frozenset[str]:
+    """Meanings of verbs that say nothing without another (can, will, хочу)."""
+    words = (word for language in folders("polarity") for word in table(language, "polarity")["modal"].split())
+    return frozenset(meaning for word in words for _, meaning in tokens(word) if meaning)
 
 
 def _end_of_reach(clause: str, at: int) -> int:
@@ -106,16 +119,19 @@ def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
     plain = frozenset(one for other in theirs for one in other.plain)
     if mine.denied or mine.denies:
         if not any(one.denies or one.refuses or one.waits for one in theirs):
-            return _word(text, mine.denied) or quote[:20]
+            return _word(text, mine.denied) or quote[:20] or text[:20]
         turned = mine.denied & plain - denied - mine.plain
         if (
             turned
-            and not any(one.refuses for one in theirs)
+            and not any(one.refuses or one.bare for one in theirs)
             and not polarity(quote).denies
             and not polarity(quote).waits
         ):
             return _word(text, turned)
-    elif not mine.refuses:
+    elif mine.refuses:
+        if not any(one.denies or one.refuses for one in theirs):
+            return _word(text, mine.denied) or quote[:20] or text[:20]
+    else:
         turned = mine.plain & denied - plain
         if turned:
             return _word(text, turned)

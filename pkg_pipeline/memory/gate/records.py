@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from pkg_pipeline.memory.records import Quarantined, SummaryContent
@@ -52,11 +52,13 @@ class Gated(Generic[Content]):
     """``content`` to publish, or ``quarantine_reason``.
 
     ``dropped`` names removals and corrections by their place. Reasons hold no words of the answer: safe for logs.
+    ``hints``: the same with the offending words, for a second prompt only.
     """
 
     content: Content | None
     dropped: tuple[Quarantined, ...]
     quarantine_reason: str | None
+    hints: tuple[str, ...] = field(default=(), repr=False)
 
 
 GateResult = Gated[SummaryContent]

@@ -9,17 +9,25 @@ from functools import cache, cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.gate.amounts import Said, said_in, unsaid
-from pkg_pipeline.memory.gate.calendar import SaidDays, blanked, follows_due, said_days, unsaid_day
+from pkg_pipeline.memory.gate.calendar import SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
+from pkg_pipeline.memory.gate.duty import has, refuses
+from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
-from pkg_pipeline.memory.gate.polarity import turned_round
-from pkg_pipeline.memory.gate.wording import content, unsupported
+from pkg_pipeline.memory.gate.polarity import polarity, turned_round
+from pkg_pipeline.memory.gate.roles import misplaced
+from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
+from pkg_pipeline.memory.gate.wording import UNSUPPORTED_WORDS, content, unsupported
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
+from pkg_pipeline.memory.text.name_forms import inflections
 
 _ALIKE = str.maketrans("авекмнорстух", "abekmhopctyx")
+
+
+FREE_WORDS = 8
+"""A sentence about a whole talk may have so many content words that nobody said."""
 
 
 class Fault(NamedTuple):
@@ -40,12 +48,19 @@ class Testimony:
         *,
         around: Sequence[str] = (),
         also: Sequence[str] = (),
+        talk: Sequence[SourceMessage] = (),
+        is_digest: bool = False,
     ) -> None:
-        """``around``: other texts of the talk. ``also``: texts that count as said, as an item's earlier words."""
+        """``around``: other texts of the talk. ``also``: texts that count as said, as an item's earlier words.
+
+        ``is_digest``: the messages tell of talks, so that who does what and what is denied cannot be told by them.
+        """
         files = [one.name for message in messages for one in message.attachments if one.name]
         self.messages = tuple(messages)
         self.texts = (*(message.text for message in messages), *also, *files)
         self.around = tuple(around)
+        self.talk = tuple(talk)
+        self.is_digest = is_digest
         self.people = tuple(people)
         self.zone = zone
 
@@ -56,7 +71,23 @@ class Testimony:
     @cached_property
     def days(self) -> SaidDays:
         own = list(zip((message.text for message in self.messages), self.bases, strict=True))
-        return said_days([*own, *((text, self.bases[-1]) for text in self.texts[len(own) :])])
+        texts = [*own, *((text, self.bases[-1]) for text in self.texts[len(own) :])]
+        around = said_days((self.without_names(text), self.bases[-1]) for text in self.around)
+        return said_days(((self.without_names(text), base) for text, base in texts), around=around.mentions)
+
+    @cached_property
+    def _like_days(self) -> re.Pattern[str] | None:
+        """Names of people here that are words of days too: Марта, April, May."""
+        names = {part for person in self.people for part in person.name.split()}
+        alike = [one for one in names if self.bases and mentions(one, self.bases[-1])]
+        forms = {form for one in alike for form in inflections(folded(one))}
+        if not forms:
+            return None
+        return re.compile("|".join(rf"(?<!\w){form[:1].upper()}{re.escape(form[1:])}(?!\w)" for form in sorted(forms)))
+
+    def without_names(self, text: str) -> str:
+        """The text without names that would be read as days."""
+        return text if self._like_days is None else self._like_days.sub("…", text)
 
     @cached_property
     def said(self) -> Said:
@@ -70,6 +101,11 @@ class Testimony:
     def known(self) -> KnownPeople:
         return KnownPeople(self.people, self.texts)
 
+    @property
+    def everyone(self) -> tuple[Person, ...]:
+        """The people here and all who write in the talk."""
+        return tuple(dict.fromkeys((*self.people, *(message.sender for message in self.talk))))
+
     @cached_property
     def names(self) -> frozenset[str]:
         return content(" ".join(person.name for person in self.people))
@@ -78,27 +114,71 @@ class Testimony:
         """Why ``text`` is not true to the messages, or None."""
         if not self.messages:
             return None
-        return self.figures(text) or self.turned(text, quote) or self.invented(text)
+        return self.figures(text) or self.turned(text, quote) or self.misplaced(text) or self.invented(text)
+
+    @cached_property
+    def spoken(self) -> Sentences:
+        return Sentences(self.messages, self.talk or self.messages)
+
+    def told(self, sentence: str) -> Fault | None:
+        """Why a sentence about the whole talk is not true to it, or None; its nearest messages say which way it is."""
+        if not self.messages:
+            return None
+        if (fault := self.figures(sentence)) is not None or self.is_digest:
+            return fault
+        return (
+            self.turned(sentence, "", whole=True)
+            or self.misplaced(sentence)
+            or self.invented(sentence, most=FREE_WORDS)
+        )
 
     def figures(self, text: str) -> Fault | None:
         """A day, number, unit, label or name that was not said."""
-        if (word := unsaid_day(text, self.days)) is not None:
-            return Fault("names a day that its messages do not", word)
-        if (found := unsaid(blanked(text, self.bases[-1]), self.said, self.said_around)) is not None:
+        plain = self.without_names(text)
+        if (word := unsaid_day(plain, self.days)) is not None:
+            return Fault("holds a date that its messages do not", word)
+        if (found := unsaid(blanked(plain, self.bases[-1]), self.said, self.said_around)) is not None:
             return Fault(*found)
+        if (rate := unsaid_rate(blanked(plain, self.bases[-1]), self.texts, self.around)) is not None:
+            return Fault("names another rate than its messages", rate)
         if (label := _unsaid_label(text, self.texts)) is not None:
             return Fault("names another variant than its messages", label)
         if (name := self.known.stranger(text)) is not None:
-            return Fault("names somebody or something that its messages do not", name)
+            return Fault("holds a name that its messages do not", name)
         return None
 
-    def turned(self, text: str, quote: str) -> Fault | None:
-        word = turned_round(text, self.texts, quote)
+    def turned(self, text: str, quote: str, *, whole: bool = False) -> Fault | None:
+        """A clause that denies what its nearest sentences say, or says what they deny or what was refused.
+
+        ``whole``: the messages are a whole talk, of which only the nearest sentences count.
+        """
+        word = None if whole else turned_round(text, self.texts, quote)
+        for clause in clauses_of(text) if word is None else ():
+            near = self.spoken.nearest(clause, self.names)
+            answers = [one.text for spoken in near if spoken.is_question for one in self.spoken.answers(spoken)]
+            said = [*(spoken.text for spoken in near), *answers]
+            word = turned_round(clause, said, "") if said else None
+            word = word or (clause[:20] if self._was_refused(clause, near) else None)
+            if word is not None:
+                break
         return None if word is None else Fault("turns round what its messages say", word)
 
-    def invented(self, text: str) -> Fault | None:
+    def _was_refused(self, clause: str, near: Sequence[Spoken]) -> bool:
+        """Whether a clause tells as settled what was only asked and then refused."""
+        mine = polarity(clause)
+        if mine.denies or mine.refuses or has("receives", clause) or not near:
+            return False
+        return all(
+            spoken.is_question and any(refuses(answer) for answer in self.spoken.answers(spoken)[:1]) for spoken in near
+        )
+
+    def misplaced(self, text: str) -> Fault | None:
+        name = misplaced(text, self.spoken, self.everyone or self.people)
+        return None if name is None else Fault("tells of one what its messages tell of another", name)
+
+    def invented(self, text: str, *, most: int = UNSUPPORTED_WORDS) -> Fault | None:
         """Words that neither the messages nor the talk around them support."""
-        word = unsupported(blanked(text, self.bases[-1]), self.texts, self.around, self.names)
+        word = unsupported(blanked(text, self.bases[-1]), self.texts, self.around, self.names, most)
         return None if word is None else Fault("does not follow from the messages that it cites", word)
 
     def follows_due(self, due: date) -> bool:
@@ -112,11 +192,11 @@ def _labels() -> tuple[re.Pattern[str], re.Pattern[str]]:
     han = "|".join(source for source in words if re.search(f"[{HAN}]", source))
     return (
         re.compile(rf"(?<!\w)(?:{spaced})\w{{0,3}} [«\"'“(]?(?P<after>[a-zа-я])(?!\w)"),
-        re.compile(rf"(?<![a-z])(?P<before>[a-z]) ?(?:{han})|(?:{han}) ?(?P<behind>[a-z])(?![a-z])"),
+        re.compile(rf"(?<![a-z])(?P<before>[a-z甲乙丙丁]) ?(?:{han})|(?:{han}) ?(?P<behind>[a-z甲乙丙丁])(?![a-z])"),
     )
 
 
-_LETTER = re.compile(r"(?<![^\W_])[A-ZА-Я](?![^\W_]|\.)")
+_LETTER = re.compile(r"(?<![A-Za-zА-Яа-яЁё_\d])[A-ZА-Я](?![A-Za-zА-Яа-яЁё_]|\.)|[甲乙丙丁]")
 
 
 def _unsaid_label(text: str, said: Sequence[str]) -> str | None:

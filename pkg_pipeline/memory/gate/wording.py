@@ -7,24 +7,32 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
+from pkg_pipeline.memory.gate.amounts import is_unit
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.languages import entries, word_set
-from pkg_pipeline.memory.languages.scripts import HAN
-from pkg_pipeline.memory.text.normalise import STEM_LETTERS
+from pkg_pipeline.memory.languages.scripts import HAN, KANA
+from pkg_pipeline.memory.text.normalise import STEM_LETTERS, word_runs
 
 UNSUPPORTED_WORDS: Final = 2
 UNSUPPORTED_SHARE: Final = 0.5
 """An item may have so many content words, or so large a part of them, that nothing said."""
-CLAUSE_WORDS: Final = 3
-"""A clause of so many content words has one that was said."""
+ELSEWHERE_SHARE: Final = 2 / 3
+ELSEWHERE_WORDS: Final = 2
+"""An uncited message with this share of so many content words, and more than the cited ones, is the real source."""
 NEAR_SHARE: Final = 0.6
 """An item without any word of the cited messages rests on the messages around them with at least this share."""
 
-_TOKEN: Final = re.compile(rf"[^\W\d_{HAN}]+(?:['’][^\W\d_{HAN}]+)?|[{HAN}]+")
+_HAN: Final = KANA + HAN
+_TOKEN: Final = re.compile(rf"[^\W\d_{_HAN}]+(?:['’][^\W\d_{_HAN}]+)?|[{_HAN}]+")
 _CLAUSE: Final = re.compile(
     r"[,;:.!?，。；：！？、\n()«»\"“”]+|\s(?:и|а|но|and|but|then|потом|затем)\s|并且?|然后|而且"
 )
+_HAN_FIRST: Final = re.compile(f"[{_HAN}]")
+CHARACTERS_A_WORD: Final = 2
 _SHORTEST: Final = 3
+_DAY: Final = " ; "
+"""Stands for a day that the text names."""
+_COUNT: Final = re.compile(r"\d{2,}(?:[ .,:]\d+)*")
 
 
 @cache
@@ -35,7 +43,7 @@ def _meanings() -> tuple[dict[str, str], dict[str, str], int]:
     for language, rows in entries("meanings", "same"):
         for index, row in enumerate(rows):
             for word in row.split():
-                (han if re.match(f"[{HAN}]", word) else begins).setdefault(word, f"={language}{index}")
+                (han if re.match(f"[{_HAN}]", word) else begins).setdefault(word, f"={language}{index}")
     return begins, han, max(map(len, begins), default=0)
 
 
@@ -57,7 +65,7 @@ def tokens(text: str) -> tuple[tuple[str, str], ...]:
     stop = _common()
     for match in _TOKEN.finditer(folded(text)):
         word = match.group()
-        if re.match(f"[{HAN}]", word):
+        if re.match(f"[{_HAN}]", word):
             found += _han_tokens(word, stop)
         else:
             is_content = len(word) >= _SHORTEST and word not in stop
@@ -91,6 +99,19 @@ def _verbs() -> Iterable[str]:
     ]
 
 
+def first_word(text: str, meanings: frozenset[str]) -> str:
+    """The first word of a text with one of these meanings; empty without one."""
+    return next((word for word, one in tokens(text) if one in meanings), "")
+
+
+def said_elsewhere(text: str, cited: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether two content words of ``text``, or three in a row, stand in another text and in none of the cited."""
+    joint = "\n".join(cited)
+    missing = content(text) - content(joint)
+    runs = set(word_runs(text, 3)) - set(word_runs(joint, 3))
+    return any(len(missing & content(other)) > 1 or runs & set(word_runs(other, 3)) for other in others)
+
+
 @lru_cache(maxsize=16_384)
 def content(text: str) -> frozenset[str]:
     """The meanings of a text's content words."""
@@ -98,25 +119,42 @@ def content(text: str) -> frozenset[str]:
 
 
 def unsupported(
-    text: str, cited: Sequence[str], around: Sequence[str], allowed: frozenset[str] = frozenset()
+    text: str,
+    cited: Sequence[str],
+    around: Sequence[str],
+    allowed: frozenset[str] = frozenset(),
+    most: int = UNSUPPORTED_WORDS,
 ) -> str | None:
     """A word of the part of ``text`` that does not rest on ``cited`` or the texts around them, or None if it does.
 
-    ``allowed``: meanings that need no support, such as names.
+    Its numbers are taken as supported. ``allowed``: meanings that need no support, such as names.
     """
+    if _HAN_FIRST.search(text) and most > UNSUPPORTED_WORDS:
+        most *= CHARACTERS_A_WORD
     said = frozenset(one for other in cited for one in content(other))
     near = frozenset(one for other in around for one in content(other))
-    words = content(text) - allowed
+    words = frozenset(one for word, one in tokens(text) if one and not is_unit(word)) - allowed
+    numbers = len(_COUNT.findall(text))
     if len(words) < 2:
-        return None
+        is_free = numbers or most > UNSUPPORTED_WORDS or words <= said
+        return None if is_free else first_word(text, words)
     missing = words - said - near
     first = next((word for word, one in tokens(text) if one in missing), "")
-    if not words & said and len(words & near) < NEAR_SHARE * len(words):
+    if (
+        not numbers
+        and len(words) > (0 if most == UNSUPPORTED_WORDS else most)
+        and not words & said
+        and len(words & near) < NEAR_SHARE * len(words)
+    ):
         return first or next(iter(sorted(words)))
-    if len(missing) > max(UNSUPPORTED_WORDS, UNSUPPORTED_SHARE * len(words)):
+    if len(words) >= ELSEWHERE_WORDS and not numbers:
+        better = max((len(words & content(other)) for other in around), default=0)
+        if better > len(words & said) and better >= ELSEWHERE_SHARE * len(words):
+            return first or next(word for word, one in tokens(text) if one in words - said)
+    if len(missing) > max(most, UNSUPPORTED_SHARE * (len(words) + numbers)):
         return first
     for clause in _CLAUSE.split(text):
         meant = content(clause) - allowed
-        if len(meant) >= CLAUSE_WORDS and not meant & (said | near):
+        if len(meant) > most and not meant & (said | near):
             return next(word for word, one in tokens(clause) if one in meant)
     return None

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.duty import agrees, bearers
+from pkg_pipeline.memory.gate.duty import agrees, bearers, has
 from pkg_pipeline.memory.gate.people import Known, find_person
+from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
 from pkg_pipeline.memory.records import Person, SummaryInput
 
@@ -77,9 +78,14 @@ class Bearers:
             return None
         return ", ".join(person.name for person in self.people if person.entity_id in said)
 
-    def proposed(self, name: str | None, part: str) -> UUID | None:
-        """Who proposed: the sender of a cited message."""
-        return self._speaker(name, part)
+    def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
+        """Who proposed: the first whose cited message has words of the item."""
+        found = self._speaker(name, part)
+        wanted = content(text)
+        first = next((m for m in self.evidence.messages if wanted & content(m.text)), self.evidence.messages[0])
+        if found is not None and found != first.sender.entity_id:
+            return self.log.note(part, "did not say it first", name or "")
+        return found
 
     def agreed(self, names: Iterable[str], part: str) -> tuple[UUID, ...]:
         """Who agreed: senders of cited messages that agree to something."""
@@ -104,3 +110,12 @@ def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:
         return reason
     known = Known((), [message.text for message in evidence.messages])
     return None if all(map(known.names, name.split())) else "names somebody whom its messages do not"
+
+
+def may_be_about(person: Person, evidence: Evidence) -> bool:
+    """Whether messages may tell something of a participant: they wrote one, or one names or speaks to somebody."""
+    known = Known((), [message.text for message in evidence.messages])
+    return any(
+        message.sender.entity_id == person.entity_id or has("you", message.text) or has("about", message.text)
+        for message in evidence.messages
+    ) or any(map(known.names, person.name.split()))

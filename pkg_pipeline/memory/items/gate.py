@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import date
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
@@ -16,10 +15,10 @@ from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import says_cancelled, says_done, settles
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
-from pkg_pipeline.memory.gate.items import check_fact, parse_date
+from pkg_pipeline.memory.gate.items import check_fact, due_of
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
-from pkg_pipeline.memory.items.bearers import Bearers, unnamed
+from pkg_pipeline.memory.items.bearers import Bearers, may_be_about, unnamed
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -134,12 +133,12 @@ class _Gate:
             owner=owner.owner,
             owner_entity_id=None if owner.person is None or owner.owner == "self" else owner.person.entity_id,
             owner_name=owner.name,
-            due_date=self._due(item.due_date, evidence, part),
+            due_date=due_of(item.due_date, evidence, part, self.checker, self.log),
             importance=item.importance,
             quote=evidence.quote,
             message_ids=self._ids(evidence, talk),
             at=quoted.sent_at,
-            proposed_by=people.proposed(item.proposed_by, f"{part}.proposed_by"),
+            proposed_by=people.proposed(item.proposed_by, item.text, f"{part}.proposed_by"),
             agreed_by=people.agreed(item.agreed_by, f"{part}.agreed_by"),
             replaces=None if replaced is None else replaced.id,
             probability=item.probability,
@@ -164,7 +163,7 @@ class _Gate:
             return self.log.note(part, "closes a decision; only action items are closed")
         if (reason := _unproven(change.to, evidence)) is not None:
             return self.log.note(part, reason)
-        due = self._due(change.due_date, evidence, part) if change.to == "renewed" else None
+        due = due_of(change.due_date, evidence, part, self.checker, self.log) if change.to == "renewed" else None
         text = None
         if change.to == "renewed" and change.text is not None and change.text.strip():
             fault = self._fault(change.text, evidence, (shown.text, shown.quote))
@@ -197,6 +196,8 @@ class _Gate:
         about = find_person(name, self.checker.source.participants) if name else None
         if name and about is None and (reason := unnamed(name, evidence, self.checker)) is not None:
             return self.log.note(part, reason, name)
+        if about is not None and not may_be_about(about, evidence):
+            return self.log.note(part, "is about somebody else by its messages", name)
         checked = check_fact(replace(fact, about=None), part, self.checker, self.log)
         if checked is None:
             return None
@@ -245,18 +246,6 @@ class _Gate:
         people = everyone if len(everyone) <= DIRECT else tuple(dict.fromkeys((*senders, *([owner] if owner else ()))))
         testimony = self.checker.testimony(evidence.messages, people, also)
         return testimony.fault(text, evidence.quote)
-
-    def _due(self, answered: str | None, evidence: Evidence, part: str) -> date | None:
-        """A due date that the cited words name; any other is dropped, not its item."""
-        if answered is None or not answered.strip():
-            return None
-        due = parse_date(answered)
-        if due is None:
-            self.log.note(f"{part}.due_date", "is no ISO date", answered)
-        elif not self.checker.testimony(evidence.messages, ()).follows_due(due):
-            self.log.note(f"{part}.due_date", "does not follow from the words of its messages", answered)
-            due = None
-        return due
 
     def _new(self, item: CandidateItem) -> str | None:
         """The ref of the decision of the same answer that an item supersedes, if it is one."""
@@ -315,7 +304,7 @@ class _Gate:
 
 def _unproven(state: str, evidence: Evidence) -> str | None:
     """Why messages do not prove that an item is done or cancelled, or None."""
-    if state == "done" and not says_done(evidence.messages):
+    if state == "done" and not says_done(evidence.messages, evidence.quote):
         return "is not said to be done by the messages that it cites"
     if state == "cancelled" and not says_cancelled(evidence.messages):
         return "is not said to be cancelled by the messages that it cites"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.checker import content
 from pkg_pipeline.memory.items.records import (
     ItemChange,
     ItemKind,
@@ -18,6 +17,7 @@ from pkg_pipeline.memory.items.records import (
     TalkReading,
 )
 from pkg_pipeline.memory.items.states import UNSETTLED
+from pkg_pipeline.memory.text.content_words import content
 
 SHARED = 0.75
 """Of the content words of the shorter text, how many the longer one has, for one matter."""

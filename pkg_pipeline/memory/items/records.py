@@ -6,7 +6,7 @@ interaction_id)``; each reading is shown what was open and settled before. An it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal
 from uuid import UUID
@@ -198,7 +198,7 @@ class GatedReading:
 
     readings: tuple[TalkReading, ...]
     dropped: tuple[Quarantined, ...] = ()
-    hints: tuple[str, ...] = ()
+    hints: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

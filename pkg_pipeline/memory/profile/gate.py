@@ -1,55 +1,41 @@
 """Validation of a profile's worded part (B9, B15, P21) against everything that its prompt held.
 
-A bad summary or timeline quarantines the answer, which is asked for again (P19); a bad milestone is dropped. Reasons
-hold no words of the answer.
+A false sentence or milestone is dropped; an empty summary or timeline quarantines the answer, which is asked for again
+(P19). Reasons hold no words of the answer.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Final, Literal, get_args
 from uuid import UUID
 
-from pkg_pipeline.memory.gate.checker import (
-    GROUNDED_MIN_STEMS,
-    MAX_TEXT_CHARS,
-    Checker,
-    DropLog,
-    content,
-    does_not_follow,
-)
+from pkg_pipeline.memory.gate.checker import GROUNDED_MIN_STEMS, Checker, DropLog
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.items import parse_date
 from pkg_pipeline.memory.gate.records import Gated
+from pkg_pipeline.memory.gate.telling import true_text, untrue_point
+from pkg_pipeline.memory.gate.truth import Fault, Testimony
+from pkg_pipeline.memory.gate.wording import said_elsewhere
 from pkg_pipeline.memory.profile.records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.text.content_words import content
 from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
 
 MAX_SUMMARY_WORDS: Final = 150
 MAX_SUMMARY_SENTENCES: Final = 4
+"""What our own writers keep to; a longer answer is no fault."""
 MAX_TIMELINE_WORDS: Final = 250
 MAX_TITLE_WORDS: Final = 25
 """The prompt asks for 15."""
 MAX_MILESTONES: Final = 10
-MIN_WORDS: Final = 3
+FREE_TITLE_WORDS: Final = 3
+"""Of a milestone's title: content words that nobody need have said."""
 DOUBTED_SHARE: Final = 0.6
 """Of a doubted item's words: a sentence with as many tells of it."""
-
-_TYPES: Final = frozenset(get_args(RelationshipType))
-_ISO = r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})"
-_DAYS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?<!\d){_ISO}(?!\d)",
-        r"(?<!\d)(?P<d>\d{1,2})[./](?P<m>\d{1,2})[./](?P<y>\d{4})(?!\d)",
-        r"(?<!\d)(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})日",
-    )
-)
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +72,11 @@ ProfileGateResult = Gated[ProfileContent]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The input prepared for validation: a checker over all texts; days and years that may be named."""
+    """The input prepared for validation: a checker over all texts, and what they say with the days that are known."""
 
     checker: Checker
-    days: frozenset[date]
-    years: frozenset[int]
+    whole: Testimony
+    days: str
 
 
 def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileGateResult:
@@ -101,17 +87,21 @@ def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileG
     prepared = _prepared(source)
     log = DropLog()
     candidate = replace(candidate, summary=_undoubted(candidate, source, log))
-    reason = _whole_reason(candidate, prepared)
-    if reason is not None:
-        return ProfileGateResult(None, (), reason)
+    kind = _type(candidate.relationship_type)
+    if kind is None:
+        return ProfileGateResult(None, (), "relationship_type: is none of the known ones")
+    texts: list[str] = []
+    for text, part, most in (
+        (candidate.summary, "summary", MAX_SUMMARY_WORDS),
+        (candidate.timeline, "timeline", MAX_TIMELINE_WORDS),
+    ):
+        told = true_text(text, part, prepared.checker, prepared.whole, log, most_words=most)
+        if isinstance(told, Fault):
+            return ProfileGateResult(None, tuple(log.entries), f"{part}: {told.reason}", tuple(log.hints))
+        texts.append(told)
     milestones = _milestones(candidate.milestones, source, prepared, log)
-    content = ProfileContent(
-        relationship_type=_type(candidate.relationship_type) or "other",
-        summary=" ".join(candidate.summary.split()),
-        timeline=" ".join(candidate.timeline.split()),
-        milestones=milestones,
-    )
-    return ProfileGateResult(content, tuple(log.entries), None)
+    content = ProfileContent(relationship_type=kind, summary=texts[0], timeline=texts[1], milestones=milestones)
+    return ProfileGateResult(content, tuple(log.entries), None, tuple(log.hints))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,36 +149,9 @@ def _type(answered: str) -> RelationshipType | None:
     return next((known_type for known_type in get_args(RelationshipType) if known_type == answered), None)
 
 
-def _whole_reason(candidate: CandidateProfile, prepared: _Known) -> str | None:
-    if candidate.relationship_type not in _TYPES:
-        return "relationship_type: is none of the known ones"
-    limits = ((candidate.summary, "summary", MAX_SUMMARY_WORDS), (candidate.timeline, "timeline", MAX_TIMELINE_WORDS))
-    for text, part, most in limits:
-        if len(text) > MAX_TEXT_CHARS:
-            return f"{part}: has {len(text)} characters, at most {MAX_TEXT_CHARS} are allowed"
-        words = word_count(text)
-        if words < MIN_WORDS:
-            return f"{part}: is empty or says nothing"
-        if words > most:
-            return f"{part}: has {words} words, at most {most} are allowed"
-    count = len(sentences(candidate.summary))
-    if count > MAX_SUMMARY_SENTENCES:
-        return f"summary: has {count} sentences, at most {MAX_SUMMARY_SENTENCES} are allowed"
-    for text, part, _ in limits:
-        if (reason := _words(text, prepared)) is not None:
-            return f"{part}: {reason}"
-    return None
-
-
-def _words(text: str, prepared: _Known) -> str | None:
+def _words(text: str, prepared: _Known) -> Fault | None:
     reason = prepared.checker.words(text)
-    if reason is not None:
-        return reason
-    if not _named_days(text) <= prepared.days:
-        return "holds a date that the conversations do not"
-    if not {int(year) for year in _YEAR.findall(text)} <= prepared.years:
-        return "holds a year that the conversations do not"
-    return None
+    return untrue_point(text, prepared.checker, prepared.whole) if reason is None else Fault(reason, "")
 
 
 def _milestones(
@@ -226,16 +189,18 @@ def _milestone(
         return log.note(part, "rests on a summary that gives orders to its reader")
     if word_count(item.title) > MAX_TITLE_WORDS:
         return log.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
-    if (reason := _words(item.title, prepared)) is not None:
-        return log.note(part, reason)
-    reason = len(content(item.title)) >= GROUNDED_MIN_STEMS and does_not_follow(
-        item.title,
-        _told(cited, source),
-        [text for summary in source.summaries if summary not in cited for text in (summary.text, *summary.decisions)],
-        allowed=content(source.entity.name),
+    told = [message for message in prepared.checker.source.messages if message.number in {one.number for one in cited}]
+    testimony = prepared.checker.testimony(
+        told, prepared.checker.source.participants, (*_decided(cited, source), prepared.days)
     )
-    if reason:
-        return log.note(part, reason)
+    reason = prepared.checker.words(item.title)
+    if reason is None and said_elsewhere(item.title, testimony.texts, testimony.around):
+        reason = "does not follow from the summaries that it cites"
+    fault = testimony.figures(item.title) if reason is None else Fault(reason, "")
+    if fault is None and len(content(item.title)) >= GROUNDED_MIN_STEMS:
+        fault = testimony.invented(item.title, most=FREE_TITLE_WORDS)
+    if fault is not None:
+        return log.note(part, *fault)
     day = parse_date(item.date)
     days = sorted(summary.day for summary in cited)
     if day is None or not days[0] <= day <= days[-1]:
@@ -246,10 +211,9 @@ def _milestone(
     return Milestone(day, " ".join(item.title.split()), item.importance, _distinct(one.interaction_id for one in cited))
 
 
-def _told(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
+def _decided(cited: Sequence[DatedSummary], source: ProfileInput) -> list[str]:
     of_these = {summary.interaction_id for summary in cited}
-    made = [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
-    return [*made, *(text for summary in cited for text in (summary.text, *summary.decisions))]
+    return [one.description for one in source.aggregate.key_decisions if one.interaction_id in of_these]
 
 
 def _distinct(ids: Iterable[UUID]) -> tuple[UUID, ...]:
@@ -267,10 +231,9 @@ def _prepared(source: ProfileInput) -> _Known:
     days |= {topic.last_at.astimezone(checker.zone).date() for topic in counted.top_topics}
     days |= {made.decided_on for made in counted.key_decisions}
     days |= {day for item in counted.open_action_items for day in (item.since, item.due_date) if day is not None}
-    texts = "\n".join(message.text for message in talk.messages)
-    years = {day.year for day in days} | {int(year) for year in _YEAR.findall(texts)}
-    years |= set(range(min(days).year, source.week.year + 1))
-    return _Known(checker, frozenset(days) | _named_days(texts), frozenset(years))
+    years = range(min(days).year, source.week.year + 1)
+    named = " ".join((*(day.isoformat() for day in sorted(days)), *map(str, years)))
+    return _Known(checker, checker.whole((named,), is_digest=True), named)
 
 
 def _ordering(messages: Sequence[SourceMessage], told: set[int]) -> frozenset[int]:
@@ -284,18 +247,6 @@ def _ordering(messages: Sequence[SourceMessage], told: set[int]) -> frozenset[in
         if one.number not in told and stems(one.text) & ordered and not stems(one.text) & heard
     }
     return frozenset(alone | drawn)
-
-
-def _named_days(text: str) -> set[date]:
-    """The days that a text names in full by numbers; ``date.max`` for impossible ones."""
-    found: set[date] = set()
-    for pattern in _DAYS:
-        for match in pattern.finditer(text):
-            try:
-                found.add(date(int(match["y"]), int(match["m"]), int(match["d"])))
-            except ValueError:
-                found.add(date.max)
-    return found
 
 
 def _as_talk(source: ProfileInput) -> SummaryInput:

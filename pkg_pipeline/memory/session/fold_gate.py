@@ -11,12 +11,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.checker import LANGUAGE_SHARE, Checker, DropLog, label_pattern
 from pkg_pipeline.memory.gate.foreign import Known, foreign, known, known_stems
 from pkg_pipeline.memory.gate.instructions import gives_orders, ordering_numbers
 from pkg_pipeline.memory.gate.items import check_decision, check_fact
 from pkg_pipeline.memory.gate.records import CandidateFact
+from pkg_pipeline.memory.gate.telling import true_text
+from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.records import DecisionItem, FactCandidate, Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.session.records import (
     CandidateFold,
@@ -29,10 +32,11 @@ from pkg_pipeline.memory.session.records import (
     OpenQuestion,
     is_tool,
 )
-from pkg_pipeline.memory.summary.gate import checked, merged, same_decision, same_fact, summary_reason
+from pkg_pipeline.memory.summary.gate import MAX_WORDS, checked, merged, same_decision, same_fact
 from pkg_pipeline.memory.text.normalise import comparable, script_share, stems, word_count
 
 MAX_SENTENCES: Final = 6
+"""What our own writers keep to; a longer answer is no fault."""
 MAX_TOPICS: Final = 7
 MAX_TOPIC_CHARS: Final = 60
 """A topic is a name, not a statement."""
@@ -48,6 +52,7 @@ KEPT_SHARE: Final = 0.3
 _LABEL: Final = re.compile(r"(?:^|(?<=[.!?…;。！？；])\s*)(\w[\w .'-]{0,40}?)\s?[:：]", re.MULTILINE)
 """Labels of speakers."""
 
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _NOBODY: Final = Person(UUID(int=0), "", is_self=False)
 
 
@@ -59,12 +64,13 @@ def check_fold(candidate: CandidateFold, source: FoldInput) -> FoldGateResult:
     checker = checker_of(source)
     log = DropLog()
     talked_of = known_stems(source.messages) | stems(" ".join(person.name for person in _speakers(source)))
-    reason = summary_reason(candidate.summary, checker, talked_of, most_sentences=MAX_SENTENCES)
-    if reason is not None:
-        return FoldGateResult(None, (), reason)
+    whole = checker.whole(source.earlier)
+    summary = true_text(candidate.summary, "summary", checker, whole, log, most_words=MAX_WORDS, talked_of=talked_of)
+    if isinstance(summary, Fault):
+        return FoldGateResult(None, tuple(log.entries), f"summary: {summary.reason}", tuple(log.hints))
     decisions = merged(checked(candidate.decisions, "decisions", check_decision, checker, log), same_decision, log)
     content = FoldContent(
-        summary=" ".join(candidate.summary.split()),
+        summary=summary,
         facts=merged(checked(candidate.facts, "facts", _check_fact, checker, log), same_fact, log),
         decisions=decisions,
         open_questions=_open(
@@ -78,7 +84,7 @@ def check_fold(candidate: CandidateFold, source: FoldInput) -> FoldGateResult:
         ),
         topics=_topics(candidate.topics, checker, log),
     )
-    return FoldGateResult(content, tuple(log.entries), None)
+    return FoldGateResult(content, tuple(log.entries), None, tuple(log.hints))
 
 
 def checker_of(source: FoldInput) -> Checker:
@@ -112,6 +118,9 @@ def _compression_reason(text: str, source: CompressInput, count: Callable[[str],
     held = _known_of(source)
     if (found := foreign(text, held)) is not None:
         return f"summary: {found}"
+    spoken = Testimony([_message_of(source)], (), ZoneInfo("UTC"))
+    if (fault := spoken.figures(text)) is not None:
+        return f"summary: {fault.reason}"
     labels = label_pattern(_LABEL.findall(source.text))
     if gives_orders(labels.sub(r"\1", text) if labels else text):
         return "summary: gives orders to its reader"
@@ -131,17 +140,19 @@ def _held(source: FoldInput) -> Known:
     return known(replace(conversation, messages=(*conversation.messages, *spoken), participants=people))
 
 
+def _message_of(source: CompressInput) -> SourceMessage:
+    return SourceMessage(1, "", _NOBODY, _EPOCH, source.text)
+
+
 def _known_of(source: CompressInput) -> Known:
-    epoch = datetime.fromtimestamp(0, UTC)
-    message = SourceMessage(1, "", _NOBODY, epoch, source.text)
     return known(
         SummaryInput(
             interaction_id=source.session_id,
             chat_key="",
-            started_at=epoch,
-            ended_at=epoch,
+            started_at=_EPOCH,
+            ended_at=_EPOCH,
             participants=(),
-            messages=(message,),
+            messages=(_message_of(source),),
             language=source.language,
             timezone="UTC",
             input_hash="",
@@ -165,8 +176,8 @@ def _check_question(item: CandidateQuestion, part: str, checker: Checker, log: D
         return log.note(part, evidence)
     if len(item.text) > MAX_QUESTION_CHARS:
         return log.note(part, "is too long")
-    if (reason := checker.follows(item.text, evidence)) is not None:
-        return log.note(part, reason)
+    if (fault := checker.untrue(item.text, evidence)) is not None:
+        return log.note(part, *fault)
     return OpenQuestion(
         id=checker.item_id("open_question", evidence, item.text),
         text=" ".join(item.text.split()),

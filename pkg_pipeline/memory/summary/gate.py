@@ -1,6 +1,7 @@
 """Validation of summary answers (B9, P17). Deterministic.
 
-A bad summary quarantines the whole answer, which is asked for again (P19); a bad item is dropped.
+A false sentence is dropped, as is a false key point or item; only where nothing is left is the whole answer asked for
+again (P19).
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pkg_pipeline.memory.gate.checker import MAX_TEXT_CHARS, Checker, DropLog
+from pkg_pipeline.memory.gate.checker import Checker, DropLog
 from pkg_pipeline.memory.gate.foreign import Known, known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.records import CandidateSummary, GateResult
+from pkg_pipeline.memory.gate.telling import true_text, untrue_point
+from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.message.importance import IMPORTANT_FROM, important_reason
 from pkg_pipeline.memory.records import (
     DecisionItem,
@@ -21,24 +24,13 @@ from pkg_pipeline.memory.records import (
     SummaryContent,
     SummaryInput,
 )
-from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
+from pkg_pipeline.memory.text.normalise import comparable
 
 MAX_WORDS = 200
 """P13."""
 
-MIN_WORDS = 3
-
-MAX_SENTENCES = 4
-"""P13 asks for 2–4; one is accepted too."""
-
 MAX_KEY_POINTS = 7
 """P13, per answer."""
-
-GROUNDED_SHARE = 0.1
-"""Least share of a summary's content words that occurs in the conversation; good ones reach a third or more."""
-
-GROUNDED_FROM_STEMS = 6
-"""The share is checked from this many content words on."""
 
 _IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 
@@ -46,64 +38,43 @@ _Item = TypeVar("_Item")
 _Candidate = TypeVar("_Candidate")
 
 
-def check(candidate: CandidateSummary, source: SummaryInput, *, held: Known | None = None) -> GateResult:
+def check(
+    candidate: CandidateSummary, source: SummaryInput, *, held: Known | None = None, also: Sequence[str] = ()
+) -> GateResult:
     """The publishable part of an answer about ``source``, or the reason for its quarantine.
 
-    ``held``: content the words may draw on beyond ``source`` (updates). Published items cite existing messages, quote
-    one verbatim, and no text holds a foreign link, long number, name or key.
+    ``held``, ``also``: content and texts that the words may draw on beyond ``source`` (updates). Published items cite
+    existing messages, quote one verbatim, and nothing holds a number, day, name, link or key that was not said.
     """
     checker = Checker(source, held=known(source) if held is None else held, ordering=ordering_numbers(source.messages))
     log = DropLog()
-    reason = _summary_reason(candidate, checker)
-    if reason is not None:
-        return GateResult(None, (), reason)
-    key_points = _key_points(candidate.key_points, checker, log)
+    whole = checker.whole(also)
+    summary = true_text(
+        candidate.summary, "summary", checker, whole, log, most_words=MAX_WORDS, talked_of=checker.held.stems
+    )
+    if isinstance(summary, Fault):
+        return GateResult(None, tuple(log.entries), f"summary: {summary.reason}", tuple(log.hints))
+    key_points = _key_points(candidate.key_points, checker, whole, log)
     if not key_points:
-        return GateResult(None, tuple(log.entries), "key_points: none is left that may be published")
+        reason = "key_points: none is left that may be published"
+        return GateResult(None, tuple(log.entries), reason, tuple(log.hints))
     content = SummaryContent(
-        summary=" ".join(candidate.summary.split()),
+        summary=summary,
         key_points=key_points,
         tone=candidate.tone,
         important_messages=_important_messages(candidate.important_numbers, checker, log),
     )
-    return GateResult(content, tuple(log.entries), None)
+    return GateResult(content, tuple(log.entries), None, tuple(log.hints))
 
 
-def _summary_reason(candidate: CandidateSummary, checker: Checker) -> str | None:
-    if len(candidate.key_points) > MAX_KEY_POINTS:
-        return f"key_points: {len(candidate.key_points)}, at most {MAX_KEY_POINTS} are allowed"
-    return summary_reason(candidate.summary, checker, checker.held.stems)
-
-
-def summary_reason(
-    summary: str, checker: Checker, talked_of: frozenset[str], *, most_sentences: int = MAX_SENTENCES
-) -> str | None:
-    """Why a summary of ``talked_of`` (stems) may not be published, or None; names no content."""
-    if len(summary) > MAX_TEXT_CHARS:
-        return f"summary: has {len(summary)} characters, at most {MAX_TEXT_CHARS} are allowed"
-    words = word_count(summary)
-    if words < MIN_WORDS:
-        return "summary: is empty or says nothing"
-    if words > MAX_WORDS:
-        return f"summary: has {words} words, at most {MAX_WORDS} are allowed"
-    parts = sentences(summary)
-    if len(parts) > most_sentences:
-        return f"summary: has {len(parts)} sentences, at most {most_sentences} are allowed"
-    reason = checker.words(summary)
-    if reason is not None:
-        return f"summary: {reason}"
-    content = stems(summary)
-    if len(content) >= GROUNDED_FROM_STEMS and len(content & talked_of) < GROUNDED_SHARE * len(content):
-        return "summary: has almost no word in common with the conversation"
-    return None
-
-
-def _key_points(points: Sequence[str], checker: Checker, log: DropLog) -> tuple[str, ...]:
+def _key_points(points: Sequence[str], checker: Checker, whole: Testimony, log: DropLog) -> tuple[str, ...]:
+    """At most seven, each true."""
     kept: dict[str, str] = {}
     for index, point in enumerate(points):
-        reason = checker.words(point)
-        if reason is not None:
-            log.note(f"key_points[{index}]", reason)
+        if (fault := untrue_point(point, checker, whole)) is not None:
+            log.note(f"key_points[{index}]", *fault)
+        elif len(kept) == MAX_KEY_POINTS:
+            log.note(f"key_points[{index}]", f"is beyond {MAX_KEY_POINTS}")
         else:
             kept.setdefault(comparable(point), " ".join(point.split()))
     return tuple(kept.values())

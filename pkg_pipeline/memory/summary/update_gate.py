@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pkg_pipeline.memory.gate.foreign import Known, known
@@ -17,7 +18,8 @@ def check_update(candidate: CandidateSummary, update: UpdateInput) -> GateResult
 
     ``dropped``: key points that failed, and how many known ones gave way to new ones.
     """
-    result = check(candidate, update.source, held=_held(update))
+    texts = _known_texts(update)
+    result = check(candidate, update.source, held=_held(update, texts), also=texts)
     if result.content is None:
         return result
     points, left_out = united_points(update.known.key_points, result.content.key_points)
@@ -26,12 +28,15 @@ def check_update(candidate: CandidateSummary, update: UpdateInput) -> GateResult
         dropped += (Quarantined("key_points", f"{left_out} of those known before gave way to new ones"),)
     important = {m.message_id: m for m in (*update.known.important_messages, *result.content.important_messages)}
     content = replace(result.content, key_points=points, important_messages=tuple(important.values()))
-    return GateResult(content, dropped, None)
+    return GateResult(content, dropped, None, result.hints)
 
 
-def _held(update: UpdateInput) -> Known:
+def _known_texts(update: UpdateInput) -> list[str]:
     told = update.known
-    texts = [told.summary, *told.key_points, *(message.content for message in told.important_messages)]
+    return [told.summary, *told.key_points, *(message.content for message in told.important_messages)]
+
+
+def _held(update: UpdateInput, texts: Sequence[str]) -> Known:
     first = update.source.messages[0]
     spoken = tuple(SourceMessage(0, "", first.sender, first.sent_at, text) for text in texts)
     return known(replace(update.source, messages=(*update.source.messages, *spoken)))

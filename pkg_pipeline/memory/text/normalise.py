@@ -17,6 +17,10 @@ STEM_LETTERS = 4
 SHORT_QUOTE_CHARS = 12
 """Shorter quotes must match whole words."""
 
+MOST_PARTS = 4
+SHORTEST_PART = 2
+"""Of a quote with ellipses: most parts, and least letters of each."""
+
 WORDS_PER_HAN_CHARACTER = 2 / 3
 
 _TYPOGRAPHIC = str.maketrans("‘’‚‛`´“”„«»「」『』‐‑‒–—―−", "''''''" + '"' * 9 + "-" * 7)
@@ -44,15 +48,36 @@ class NormalisedText:
     ends: tuple[int, ...]
 
     def find(self, wanted: str) -> str | None:
-        """The source's words for ``wanted``, or None; short ones only as whole words."""
+        """The source's words for ``wanted``, or None; short ones only as whole words.
+
+        An ellipsis in ``wanted`` joins parts that follow one another; the words between are given too.
+        """
         needle = comparable(wanted)
+        at = self._at(needle)
+        if at is None:
+            at = self._joined_at([part.strip() for part in needle.split("...") if part.strip()])
+        return None if at is None else self.source[self.starts[at[0]] : self.ends[at[1] - 1]]
+
+    def _joined_at(self, parts: list[str]) -> tuple[int, int] | None:
+        """Where parts stand one after the other, from the first's start to the last's end."""
+        if not parts or len(parts) > MOST_PARTS:
+            return None
+        found: list[tuple[int, int]] = []
+        for part in parts:
+            at = self._at(part, found[-1][1] if found else 0)
+            if at is None or (len(parts) > 1 and sum(map(str.isalnum, part)) < SHORTEST_PART):
+                return None
+            found.append(at)
+        return found[0][0], found[-1][1]
+
+    def _at(self, needle: str, begin: int = 0) -> tuple[int, int] | None:
         if not any(character.isalnum() or unicodedata.category(character)[0] == "S" for character in needle):
             return None
-        at = self.text.find(needle)
+        at = self.text.find(needle, begin)
         while at >= 0:
             end = at + len(needle)
             if self._is_whole(at, end) and (len(needle) > SHORT_QUOTE_CHARS or self._is_at_edges(at, end)):
-                return self.source[self.starts[at] : self.ends[end - 1]]
+                return at, end
             at = self.text.find(needle, at + 1)
         return None
 

@@ -56,7 +56,7 @@ def compress(source: CompressInput, *, asking: Asking, tally: Tally) -> str:
     try:
         return question.ask(source, subject=subject, asking=asking, tally=tally)[0]
     except NotPublishable as failure:
-        return question.ask(source, subject=subject, asking=asking, tally=tally, problem=failure.problem)[0]
+        return question.ask(source, subject=subject, asking=asking, tally=tally, problem=failure.told)[0]
 
 
 def compressor(session_id: UUID, language: Language, *, asking: Asking, tally: Tally) -> Compress:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
@@ -51,15 +51,22 @@ class Checked(Protocol[ContentCo]):
     def dropped(self) -> tuple[Quarantined, ...]: ...
     @property
     def quarantine_reason(self) -> str | None: ...
+    @property
+    def hints(self) -> tuple[str, ...]: ...
+
+
+MOST_TOLD = 5
+"""Faults that a second prompt is told of."""
 
 
 class NotPublishable(Exception):
-    """The answer is invalid; ``problem`` holds none of its text."""
+    """The answer is invalid; ``problem`` holds none of its text, ``told`` names words of it for a second prompt."""
 
-    def __init__(self, problem: str, answer: str = "") -> None:
+    def __init__(self, problem: str, answer: str = "", told: Sequence[str] = ()) -> None:
         super().__init__(problem)
         self.problem = problem
         self.answer = answer
+        self.told = "; ".join((problem, *told[:MOST_TOLD]))
 
 
 NOTHING_PASSED = (LlmError, OutOfBudget, NotPublishable)
@@ -106,23 +113,23 @@ class Question(Generic[Source, Content]):
         text, request_hash = asking.answer(
             self.request(source, subject=subject, also=also, problem=problem), tally=tally
         )
-        content, dropped, reason = self._checked(text, source)
-        if content is None:
+        checked = self._checked(text, source)
+        if isinstance(checked, str) or checked.content is None:
+            reason = checked if isinstance(checked, str) else checked.quarantine_reason or "the gate let nothing pass"
             asking.ledger.refuse(request_hash, reason=reason)
-            raise NotPublishable(reason, text)
-        return content, dropped
+            raise NotPublishable(reason, text, () if isinstance(checked, str) else checked.hints)
+        return checked.content, checked.dropped
 
-    def _checked(self, text: str, source: Source) -> tuple[Content | None, tuple[Quarantined, ...], str]:
-        """An unexpected error in a check makes the answer invalid."""
+    def _checked(self, text: str, source: Source) -> Checked[Content] | str:
+        """The gate's result, or why there is none. An unexpected error in a check makes the answer invalid."""
         if "\\u0000" in text:
-            return None, (), "the answer holds a character that cannot be stored"
+            return "the answer holds a character that cannot be stored"
         try:
-            result = self.check(text, source)
+            return self.check(text, source)
         except AnswerInvalid as invalid:
-            return None, (), f"the answer is no JSON of the schema: {invalid.problem}"
+            return f"the answer is no JSON of the schema: {invalid.problem}"
         except Exception as error:  # noqa: BLE001 - pure code over a model's words: whatever breaks, breaks this one only
-            return None, (), f"the answer could not be checked ({type(error).__name__})"
-        return result.content, result.dropped, result.quarantine_reason or "the gate let nothing pass"
+            return f"the answer could not be checked ({type(error).__name__})"
 
 
 def retry_ladder(
@@ -139,7 +146,7 @@ def retry_ladder(
     except LlmTooLong as too_long:
         last: Exception = too_long
     except NotPublishable as failure:
-        problem = failure.problem
+        problem = failure.told
         try:
             return ask(problem)
         except (NotPublishable, LlmTooLong) as again:

@@ -155,7 +155,7 @@ class SummaryMaker:
             return None
         except NotPublishable as failure:
             try:
-                content, dropped = self._ask(UPDATE, update, failure.problem)
+                content, dropped = self._ask(UPDATE, update, failure.told)
             except (NotPublishable, LlmTooLong):
                 return None
         made.method, made.windows = "update", 1

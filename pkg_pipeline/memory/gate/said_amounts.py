@@ -1,0 +1,163 @@
+"""Whether the numbers of a text were said: by value, unit, thing counted and rate (B18)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from pkg_pipeline.memory.gate.amounts import (
+    COLLOQUIAL,
+    COMPARED_DIGITS,
+    CURRENCIES,
+    HALF_DAY,
+    HOUR,
+    SHORTEST_THING,
+    YEAR_LONG,
+    YEARS,
+    Amount,
+    Unit,
+    amounts,
+    plain_digits,
+    squeezed,
+)
+from pkg_pipeline.memory.gate.number_words import spelled
+from pkg_pipeline.memory.languages import entries
+
+
+class Said(NamedTuple):
+    """What was said: numbers, clocks, digits and squeezed words of all texts, and the years of their days."""
+
+    numbers: tuple[Amount, ...]
+    clocks: frozenset[int]
+    digits: tuple[str, ...]
+    codes: frozenset[str]
+    words: str
+    years: frozenset[int]
+
+
+def said_in(texts: Iterable[str], years: frozenset[int]) -> Said:
+    taken = tuple(texts)
+    read = [amounts(text, loosely=True) for text in taken]
+    plain = [spelled(text, loosely=True) for text in taken]
+    return Said(
+        numbers=tuple(number for one in read for number in one.numbers),
+        clocks=frozenset(minute for one in read for _, minutes in one.clocks for minute in minutes),
+        digits=tuple(plain_digits(text) for text in plain),
+        codes=frozenset(code for one in read for _, code in one.codes),
+        words=squeezed("\n".join(plain)),
+        years=years,
+    )
+
+
+def unsaid(text: str, said: Said, around: Said) -> tuple[str, str] | None:
+    """(reason, number) of the first number of ``text`` that was not said, or None.
+
+    ``around``: the whole talk, which may tell a currency or unit that the cited messages leave out.
+    """
+    here = amounts(text)
+    for shown, minutes in here.clocks:
+        if not minutes & said.clocks and not _as_hour(minutes, said):
+            return "holds a time that its messages do not", shown
+    for shown, digits in here.long:
+        wanted = digits[-COMPARED_DIGITS:]
+        if not any(wanted in run for run in said.digits):
+            return "holds a number that its messages do not", shown
+    for shown, code in here.codes:
+        if code not in said.words:
+            return "holds a number that its messages do not", shown
+    for number in here.numbers:
+        if (reason := _unsupported(number, said, around)) is not None:
+            return reason, number.text
+    return None
+
+
+def _as_hour(minutes: frozenset[int], said: Said) -> bool:
+    """Whether an hour was said as a bare number: "at three"."""
+    hours = {minute / 60 % HALF_DAY for minute in minutes}
+    return any(value % HALF_DAY in hours for number in said.numbers for value in number.values if value <= 24)
+
+
+def _unsupported(number: Amount, said: Said, around: Said) -> str | None:
+    if max(number.values) <= 1 and number.unit is None:
+        return None
+    if number.unit in (None, YEAR_LONG) and any(int(v) in said.years for v in number.values if v in YEARS):
+        return None
+    if number.unit in (None, Unit("time", HOUR)) and any(
+        v * 60 % 720 == minute % 720 for v in number.values if v <= 24 for minute in said.clocks
+    ):
+        return None
+    same = [one for one in said.numbers if _same_value(number, one)]
+    if not same:
+        return "holds a number that its messages do not"
+    if any(_same_unit(number, one, said, around) for one in same):
+        return None if _is_counted(number, same, said, around) else "counts what its messages do not"
+    return "holds a unit that its messages do not"
+
+
+def _same_value(number: Amount, one: Amount) -> bool:
+    if number.values & one.values:
+        return True
+    if number.unit and one.unit and _are_comparable(number.unit, one.unit):
+        mine = {round(value * number.unit.size, 2) for value in number.values}
+        return bool(mine & {round(value * one.unit.size, 2) for value in one.values})
+    is_sum = number.unit is not None and number.unit.dimension in CURRENCIES
+    return (
+        is_sum
+        and one.unit is None
+        and one.is_bare
+        and any(value / scale in one.values for value in number.values for scale in COLLOQUIAL)
+        and min(one.values) >= 10
+    )
+
+
+def _is_counted(number: Amount, same: Sequence[Amount], said: Said, around: Said) -> bool:
+    """Whether the thing that a number counts was said: with it, or elsewhere if with it nothing was."""
+    if not number.thing:
+        return True
+    things = {one.thing for one in same}
+    if len(number.thing) == 1:
+        return number.thing in things or not any(len(thing) == 1 for thing in things)
+    if not any(things) and all(one.unit is None for one in same):
+        return True
+    begin = squeezed(number.thing[:SHORTEST_THING])
+    return begin in said.words or begin in around.words
+
+
+def _are_comparable(one: Unit, other: Unit) -> bool:
+    """Whether two units measure the same; cents are part of any currency."""
+    dimensions = {one.dimension, other.dimension}
+    return len(dimensions) == 1 or ("cent" in dimensions and bool(dimensions & CURRENCIES))
+
+
+def _same_unit(number: Amount, one: Amount, said: Said, around: Said) -> bool:
+    if number.unit is None:
+        return True
+    if one.unit is not None:
+        if not _are_comparable(number.unit, one.unit):
+            return False
+        mine = {round(value * number.unit.size, 2) for value in number.values}
+        return bool(mine & {round(value * one.unit.size, 2) for value in one.values})
+    dimension = number.unit.dimension
+    told = {other.unit.dimension for other in (*said.numbers, *around.numbers) if other.unit is not None}
+    if dimension in CURRENCIES:
+        return dimension in told or not told & CURRENCIES
+    return dimension in told or dimension not in {"percent", "weight", "length", "volume", "area"}
+
+
+@cache
+def _rates() -> re.Pattern[str]:
+    sources = [re.sub(r"\?P<\w+>", "", source) for _, source in entries("quantities", "rate")]
+    return re.compile("|".join(f"(?:{source})" for source in sources))
+
+
+def unsaid_rate(text: str, said: Sequence[str], around: Sequence[str]) -> str | None:
+    """The first "an hour", "в день", "每本" of ``text`` that nobody said, or None. Only sums have rates."""
+    plain = spelled(text)
+    if not any(number.unit and number.unit.dimension in CURRENCIES for number in amounts(text).numbers):
+        return None
+    mine = [next(group for group in match.groups() if group) for match in _rates().finditer(plain)]
+    told = spelled("\n".join((*said, *around)), loosely=True)
+    theirs = {next(group for group in match.groups() if group) for match in _rates().finditer(told)}
+    return next((one for one in mine if one not in theirs and (theirs or one not in told)), None)

@@ -1,0 +1,73 @@
+"""Texts about a whole talk: what of them is true, sentence by sentence (B9, B18)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pkg_pipeline.memory.gate.checker import MAX_TEXT_CHARS, Checker, DropLog
+from pkg_pipeline.memory.gate.foreign import FENCE_SHAPE
+from pkg_pipeline.memory.gate.truth import Fault, Testimony
+from pkg_pipeline.memory.text.normalise import sentences, stems, word_count
+
+MIN_WORDS: Final = 3
+GROUNDED_SHARE: Final = 0.1
+"""Least share of a text's content words that occurs in the conversation; good ones reach a third or more."""
+GROUNDED_FROM_STEMS: Final = 6
+"""The share is checked from this many content words on."""
+_FULL_STOPS: Final = "。！？"
+
+
+def true_text(
+    text: str,
+    part: str,
+    checker: Checker,
+    whole: Testimony,
+    log: DropLog,
+    *,
+    most_words: int,
+    talked_of: frozenset[str] | None = None,
+) -> str | Fault:
+    """The sentences of ``text`` that are true to the talk, up to ``most_words``, or why none may be published.
+
+    ``talked_of``: stems of the talk, with which the text then shares some words.
+    """
+    if word_count(text[:MAX_TEXT_CHARS]) < MIN_WORDS:
+        return Fault("is empty or says nothing", "")
+    if FENCE_SHAPE.search(text):
+        return Fault("repeats the form of the prompt", "")
+    kept: list[str] = []
+    first: Fault | None = None
+    words = 0
+    for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
+        fault = untrue_point(sentence, checker, whole)
+        words += 0 if fault else word_count(sentence)
+        if fault is None and words > most_words:
+            fault = Fault(f"has more than {most_words} words", "")
+        if fault is None:
+            kept.append(" ".join(sentence.split()))
+        else:
+            first = first or fault
+            log.note(f"{part}.sentences[{index}]", *fault)
+    told = joined(kept)
+    if word_count(told) < MIN_WORDS:
+        return first or Fault("is empty or says nothing", "")
+    reason = checker.words(told)
+    if reason is None and len(content := stems(told)) >= GROUNDED_FROM_STEMS:
+        is_grounded = talked_of is None or len(content & talked_of) >= GROUNDED_SHARE * len(content)
+        reason = None if is_grounded else "has almost no word in common with the conversation"
+    return told if reason is None else Fault(reason, "")
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Sentences as one text; Chinese ones without spaces between."""
+    text = ""
+    for part in parts:
+        text += part if not text or text[-1] in _FULL_STOPS else f" {part}"
+    return text
+
+
+def untrue_point(text: str, checker: Checker, whole: Testimony) -> Fault | None:
+    """Why one sentence about a talk may not be published, or None."""
+    reason = checker.words(text, is_part=True)
+    return whole.told(text) if reason is None else Fault(reason, "")
