@@ -145,13 +145,18 @@ class Checker:
         return self.testimony(evidence.messages, self.source.participants, also).fault(text, evidence.quote)
 
     def testimony(
-        self, messages: Sequence[SourceMessage], people: Sequence[Person], also: Sequence[str] = ()
+        self,
+        messages: Sequence[SourceMessage],
+        people: Sequence[Person],
+        also: Sequence[str] = (),
+        *,
+        is_digest: bool = False,
     ) -> Testimony:
         """Messages with those around them that give no orders. ``also``: texts that count as said."""
         numbers = {message.number for message in messages}
         near = {number + shift for number in numbers for shift in range(-AROUND, AROUND + 1)} - numbers
         around = [self.by_number[n].text for n in sorted(near) if n in self.by_number and n not in self.ordering]
-        return Testimony(messages, people, self.zone, around=around, also=also, talk=self._sound)
+        return Testimony(messages, people, self.zone, around=around, also=also, talk=self._sound, is_digest=is_digest)
 
     @cached_property
     def _sound(self) -> tuple[SourceMessage, ...]:

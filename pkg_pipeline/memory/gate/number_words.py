@@ -7,7 +7,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import Final
 
-from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.languages import entries, word_set
 from pkg_pipeline.memory.languages.scripts import HAN
 
 _WORD: Final = re.compile(rf"[^\W\d_{HAN}]+")
@@ -92,6 +92,8 @@ def _words_as_digits(text: str, *, loosely: bool) -> str:
             continue
         if scale is not None and text[: match.start()].rstrip()[-1:].isdigit():
             scale = None  # 350 тысяч: read with its digits
+        if scale is not None and not run.is_open and word not in word_set("quantities", "alone"):
+            scale = None
         if value is None and scale is None:
             parts.append(gap + _half_hour(word, numbers))
         else:

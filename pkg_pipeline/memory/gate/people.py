@@ -14,6 +14,7 @@ from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.languages import entries, table, word_set
 from pkg_pipeline.memory.languages.scripts import HAN, is_cyrillic, is_han
 from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.text.name_forms import inflections
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 from pkg_pipeline.memory.text.topic_words import skeleton
 
@@ -43,13 +44,13 @@ def _groups() -> dict[str, frozenset[str]]:
 
 def is_first_name(word: str) -> bool:
     """Whether a word in any case is a usual first name."""
-    return any(stem in _first_names() for stem in _stems(folded(word)))
+    return folded(word) in _first_names()
 
 
 @cache
 def _first_names() -> frozenset[str]:
     names = (word for _, rows in entries("people", "same") for row in rows for word in row.split())
-    return frozenset(stem for name in names for stem in _stems(name) if len(stem) > _SHORTEST)
+    return frozenset(form for name in names for form in inflections(name))
 
 
 @lru_cache(maxsize=65_536)

@@ -25,6 +25,9 @@ from pkg_pipeline.memory.gate.amounts import (
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.languages import entries
 
+SMALL = 1000
+"""A text about talks may count them, and the days between them, up to here."""
+
 
 class Said(NamedTuple):
     """What was said: numbers, clocks, digits and squeezed words of all texts, and the years of their days."""
@@ -51,10 +54,11 @@ def said_in(texts: Iterable[str], years: frozenset[int]) -> Said:
     )
 
 
-def unsaid(text: str, said: Said, around: Said) -> tuple[str, str] | None:
+def unsaid(text: str, said: Said, around: Said, *, may_count: bool = False) -> tuple[str, str] | None:
     """(reason, number) of the first number of ``text`` that was not said, or None.
 
     ``around``: the whole talk, which may tell a currency or unit that the cited messages leave out.
+    ``may_count``: small numbers without a unit need not be said.
     """
     here = amounts(text)
     for shown, minutes in here.clocks:
@@ -68,6 +72,8 @@ def unsaid(text: str, said: Said, around: Said) -> tuple[str, str] | None:
         if code not in said.words:
             return "holds a number that its messages do not", shown
     for number in here.numbers:
+        if may_count and max(number.values) < SMALL and (number.unit is None or number.unit.dimension == "time"):
+            continue
         if (reason := _unsupported(number, said, around)) is not None:
             return reason, number.text
     return None

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.calendar import SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.duty import has, refuses
-from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of
+from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
 from pkg_pipeline.memory.gate.polarity import polarity, turned_round
@@ -137,9 +137,10 @@ class Testimony:
         plain = self.without_names(text)
         if (word := unsaid_day(plain, self.days)) is not None:
             return Fault("holds a date that its messages do not", word)
-        if (found := unsaid(blanked(plain, self.bases[-1]), self.said, self.said_around)) is not None:
+        rest = blanked(plain, self.bases[-1])
+        if (found := unsaid(rest, self.said, self.said_around, may_count=self.is_digest)) is not None:
             return Fault(*found)
-        if (rate := unsaid_rate(blanked(plain, self.bases[-1]), self.texts, self.around)) is not None:
+        if (rate := unsaid_rate(rest, self.texts, self.around)) is not None:
             return Fault("names another rate than its messages", rate)
         if (label := _unsaid_label(text, self.texts)) is not None:
             return Fault("names another variant than its messages", label)
@@ -158,7 +159,8 @@ class Testimony:
             answers = [one.text for spoken in near if spoken.is_question for one in self.spoken.answers(spoken)]
             said = [*(spoken.text for spoken in near), *answers]
             word = turned_round(clause, said, "") if said else None
-            word = word or (clause[:20] if self._was_refused(clause, near) else None)
+            is_told = has("receives", text) or is_question(text)
+            word = word or (clause[:20] if not is_told and self._was_refused(clause, near) else None)
             if word is not None:
                 break
         return None if word is None else Fault("turns round what its messages say", word)
@@ -166,7 +168,7 @@ class Testimony:
     def _was_refused(self, clause: str, near: Sequence[Spoken]) -> bool:
         """Whether a clause tells as settled what was only asked and then refused."""
         mine = polarity(clause)
-        if mine.denies or mine.refuses or has("receives", clause) or not near:
+        if mine.denies or mine.refuses or not near:
             return False
         return all(
             spoken.is_question and any(refuses(answer) for answer in self.spoken.answers(spoken)[:1]) for spoken in near

@@ -190,9 +190,8 @@ def _milestone(
     if word_count(item.title) > MAX_TITLE_WORDS:
         return log.note(part, f"its title has more than {MAX_TITLE_WORDS} words")
     told = [message for message in prepared.checker.source.messages if message.number in {one.number for one in cited}]
-    testimony = prepared.checker.testimony(
-        told, prepared.checker.source.participants, (*_decided(cited, source), prepared.days)
-    )
+    people, also = prepared.checker.source.participants, (*_decided(cited, source), prepared.days)
+    testimony = prepared.checker.testimony(told, people, also, is_digest=True)
     reason = prepared.checker.words(item.title)
     if reason is None and said_elsewhere(item.title, testimony.texts, testimony.around):
         reason = "does not follow from the summaries that it cites"

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from datetime import timedelta
-
 import pytest
 
 from pkg_pipeline.fake_llm.manners import payload
 from pkg_pipeline.memory.gate import items as gate_items
 from pkg_pipeline.memory.gate.instructions import gives_orders
-from pkg_pipeline.memory.gate.records import (
-    CandidateActionItem,
-    CandidateDecision,
-    CandidateFact,
-    CandidateSummary,
-    GateResult,
-)
+from pkg_pipeline.memory.gate.records import CandidateFact
+from pkg_pipeline.memory.items import gate
+from pkg_pipeline.memory.items.gate import check_reading
+from pkg_pipeline.memory.items.records import CandidateItem, CandidateReading, ItemKind, ReadingInput
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
-from pkg_pipeline.memory.summary import gate
 from pkg_pipeline_tests.memory.conversations import BEN, EVERY, conversation
 from pkg_pipeline_tests.memory.gate.foreign_orders import HARMLESS, ORDERS
 from pkg_pipeline_tests.memory.injections import ALL
 
 ABROAD = [(language, order, said) for language, rows in ORDERS.items() for order, said in rows]
 KNOWN = [(language, texts[0], payload(texts[0])) for language, texts in ALL if len(texts) == 1]
-HONEST = {
-    "en": "Ben and Dana settled on the boathouse for the workshop.",
-    "ru": "Договорились об оплате стеллажей за 48 000.",
-    "zh": "评审会改到周五三点，会议室在二楼。",
-}
 
 
 def test_there_are_ten_orders_a_language_and_ten_disguises() -> None:
@@ -52,24 +40,24 @@ def talk_with(order: str, language: str = "en") -> SummaryInput:
     return conversation(*said[:2], (BEN, order), *said[2:], language=language)  # type: ignore[arg-type]
 
 
-def obeyed(source: SummaryInput, said: str, quoted: SourceMessage, numbers: tuple[int, ...]) -> CandidateSummary:
-    """An honest summary with the order's words in every list, over a true quote, dated long ago."""
+def obeyed(said: str, quoted: SourceMessage, numbers: tuple[int, ...]) -> CandidateReading:
+    """The order's words in every list, over a true quote."""
     word = next(word for word in quoted.text.split() if len(word) > 1).strip(".,!?，。")
-    return CandidateSummary(
-        summary=HONEST[source.language],
-        key_points=(HONEST[source.language],),
-        tone="neutral",
-        decisions=(CandidateDecision(said, "2020-01-01", "high", quoted.text, numbers),),
-        action_items=(CandidateActionItem(said, "them", "open", quoted.text, numbers),),
+    return CandidateReading(
+        items=(item("decision", said, quoted, numbers), item("action_item", said, quoted, numbers)),
         facts=(CandidateFact(said, word, 1.0, quoted.text, numbers),),
     )
 
 
-def items_of(result: GateResult) -> list[str]:
-    if result.content is None:
-        return []
-    record = asdict(result.content)
-    return [*record["decisions"], *record["action_items"], *record["extracted_facts"]]
+def item(kind: ItemKind, text: str, quoted: SourceMessage, numbers: tuple[int, ...]) -> CandidateItem:
+    return CandidateItem(kind, text, "them", quoted.text, numbers)
+
+
+def kept(candidate: CandidateReading, source: SummaryInput) -> list[str]:
+    """The texts and types of what the gate lets through."""
+    gated = check_reading(candidate, ReadingInput((source,), (), source.language, source.timezone, "hash"))
+    (reading,) = gated.readings
+    return [*(one.text for one in reading.items), *(fact.fact_type for fact in reading.facts)]
 
 
 @pytest.mark.parametrize(("language", "order", "said"), ABROAD)
@@ -79,8 +67,7 @@ def test_an_obeyed_order_is_no_item_over_any_quote(language: str, order: str, sa
     (stranger,) = [message for message in source.messages if message.text == order]
     for quoted in source.messages:
         numbers = (quoted.number, stranger.number) if cites_order else (quoted.number,)
-        result = gate.check(obeyed(source, said, quoted, numbers), source)
-        assert items_of(result) == []
+        assert kept(obeyed(said, quoted, numbers), source) == []
 
 
 @pytest.mark.parametrize(("language", "order", "said"), [*ABROAD, *KNOWN])
@@ -94,45 +81,18 @@ def test_without_any_pattern_no_innocent_message_carries_its_words(
     source = talk_with(order, language if language in EVERY else "en")
     for quoted in source.messages:
         if quoted.text != order:
-            assert items_of(gate.check(obeyed(source, said, quoted, (quoted.number,)), source)) == []
+            assert kept(obeyed(said, quoted, (quoted.number,)), source) == []
 
 
 def test_the_same_items_pass_over_their_own_messages() -> None:
     """What the tests above drop is dropped for what it says, not for its form."""
     source = EVERY["en"]
     agreed = source.messages[2]
-    candidate = replace(
-        obeyed(source, "Ben sends the deposit for the boathouse", agreed, (agreed.number,)),
-        decisions=(CandidateDecision("The boathouse is taken", "2024-03-14", "high", agreed.text, (agreed.number,)),),
+    candidate = CandidateReading(
+        items=(
+            item("decision", "The boathouse is taken", agreed, (agreed.number,)),
+            item("action_item", "Ben sends the deposit for the boathouse", agreed, (agreed.number,)),
+        ),
         facts=(CandidateFact("venue", "boathouse", 1.0, agreed.text, (agreed.number,)),),
     )
-    assert len(items_of(gate.check(candidate, source))) == 3
-
-
-DATES = [("2020-01-01", False), ("2024-03-13", False), ("2024-03-14", True), ("2030-01-01", True)]
-
-
-@pytest.mark.parametrize(("day", "stays"), DATES)
-def test_a_decision_dated_before_the_talk_needs_a_day_in_words(day: str, stays: bool) -> None:
-    """After the talk is a misreading that is put right; before it somebody would have to have said so."""
-    source = EVERY["en"]
-    agreed = source.messages[2]  # names a day: Monday
-    bare = replace(agreed, text="Agreed, let's go with the boathouse.")
-    plain = replace(source, messages=(*source.messages[:2], bare, *source.messages[3:]))
-    decision = CandidateDecision("They go with the boathouse", day, "high", "let's go with the boathouse", (3,))
-    empty = CandidateSummary(HONEST["en"], (HONEST["en"],), "neutral", decisions=(decision,))
-    assert bool(items_of(gate.check(empty, plain))) is stays
-    past = replace(source.messages[2], text="Agreed on 13 March, let's go with the boathouse.")
-    named = replace(source, messages=(*source.messages[:2], past, *source.messages[3:]))
-    assert bool(items_of(gate.check(empty, named))) is (stays or day == "2024-03-13")
-
-
-def test_a_due_date_that_no_word_names_is_dropped_and_its_task_stays() -> None:
-    source = EVERY["en"]
-    bare = replace(source.messages[2], text="Agreed, let's go with the boathouse.")
-    plain = replace(source, messages=(*source.messages[:2], bare, *source.messages[3:]))
-    day = (source.started_at - timedelta(days=90)).date().isoformat()
-    task = CandidateActionItem("Go with the boathouse", "them", "open", bare.text, (3,), due_date=day)
-    result = gate.check(CandidateSummary(HONEST["en"], (HONEST["en"],), "neutral", action_items=(task,)), plain)
-    assert result.content is not None
-    assert [item.due_date for item in result.content.action_items] == [None]
+    assert len(kept(candidate, source)) == 3
