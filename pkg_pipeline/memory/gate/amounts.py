@@ -119,7 +119,7 @@ def amounts(text: str, *, loosely: bool = False) -> Amounts:
     for one, _ in long:
         rest = rest.replace(one, " ; ", 1)
     codes = tuple((m.group(), squeezed(m.group())) for m in _CODE.finditer(rest))
-    return Amounts(tuple(_numbers(rest, loosely=loosely)), clocks, long, codes)
+    return Amounts(tuple(_numbers(rest)), clocks, long, codes)
 
 
 def _is_long(number: str) -> bool:
@@ -162,7 +162,7 @@ def _minutes(match: re.Match[str]) -> frozenset[int]:
     return frozenset({at, (at + 720) % 1440})
 
 
-def _numbers(text: str, *, loosely: bool) -> list[Amount]:
+def _numbers(text: str) -> list[Amount]:
     found: list[Amount] = []
     spans: list[tuple[int, int]] = []
     for match in _NUMBER.finditer(text):
@@ -181,7 +181,7 @@ def _numbers(text: str, *, loosely: bool) -> list[Amount]:
             word = "".join(more[1].replace(".", "").split())
             if word in _SPECIAL:
                 special, scale = _SPECIAL[word]
-                unit = unit or (Unit(*special) if text[end : end + 1] == " " or not loosely else None)
+                unit = unit or (Unit(*special) if text[end : end + 1] == " " else None)
                 values = (
                     values | {value * scale for value in values}
                     if text[end : end + 1] != " " or word == "т"

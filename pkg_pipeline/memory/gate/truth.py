@@ -22,12 +22,17 @@ from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.name_forms import inflections
+from pkg_pipeline.memory.text.normalise import comparable
 
 _ALIKE = str.maketrans("авекмнорстух", "abekmhopctyx")
 
 
 FREE_WORDS = 8
 """A sentence about a whole talk may have so many content words that nobody said."""
+
+
+SHORTEST_RETOLD = 8
+_LABEL = re.compile(r"^[^:：]{0,80}[:：]\s*")
 
 
 class Fault(NamedTuple):
@@ -122,7 +127,7 @@ class Testimony:
 
     def told(self, sentence: str) -> Fault | None:
         """Why a sentence about the whole talk is not true to it, or None; its nearest messages say which way it is."""
-        if not self.messages:
+        if not self.messages or self.is_retold(sentence):
             return None
         if (fault := self.figures(sentence)) is not None or self.is_digest:
             return fault
@@ -131,6 +136,15 @@ class Testimony:
             or self.misplaced(sentence)
             or self.invented(sentence, most=FREE_WORDS)
         )
+
+    def is_retold(self, sentence: str) -> bool:
+        """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word."""
+        core = comparable(_LABEL.sub("", sentence)).strip(" .!?…。！？\"'")
+        return len(core) >= SHORTEST_RETOLD and any(core in text for text in self._comparable)
+
+    @cached_property
+    def _comparable(self) -> tuple[str, ...]:
+        return tuple(comparable(text) for text in self.texts)
 
     def figures(self, text: str) -> Fault | None:
         """A day, number, unit, label or name that was not said."""
