@@ -10,12 +10,11 @@ from pkg_pipeline.fake_llm import good, reading, summaries
 from pkg_pipeline.fake_llm.manners import MANNERS, Kind
 from pkg_pipeline.prompts import fencing
 
-SUMMARY_KEYS = {"summary", "key_points", "tone", "decisions", "action_items", "facts", "important_message_ids"}
 PROFILE_KEYS = {"relationship_type", "summary", "timeline", "milestones"}
 WORDS_KEYS = {"summary", "points", "tone"}
 READING_KEYS = {"items", "changes", "facts"}
 FOLD_KEYS = {"summary", "facts", "decisions", "open_questions", "topics"}
-MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *MANNERS["summary"])
+MODES = ("good", "invalid_json", "prose", "empty", "thinking_only", "no_facts", *MANNERS["fold"])
 """Modes of answering for scripts."""
 
 _EXAMPLES = {"date": "2024-01-01", "date-time": "2024-01-01T00:00:00Z", "email": "a@example.com"}
@@ -55,16 +54,12 @@ def _good(schema: Mapping[str, Any], prompt: str) -> Any:
     except ValueError:
         blocks = {}
     asked, held = set(schema.get("properties", {})), {name for name, lines in blocks.items() if lines}
-    if asked >= SUMMARY_KEYS and "MESSAGES" in held:
-        return good.update(blocks) if "known" in asked else good.summary(blocks)
     if asked == {"talks"} and "TALKS" in held:
         return summaries.of_talks(blocks)
     if asked >= WORDS_KEYS and held & {"SUMMARY", "PARTS"}:
         return summaries.of_parts(blocks) if "PARTS" in held else summaries.updated(blocks)
     if asked == READING_KEYS and "TALKS" in held:
         return reading.answer(blocks)
-    if "PARTS" in held:
-        return good.merge(blocks)
     if asked == FOLD_KEYS and "TALKS" in held:
         return good.fold(blocks)
     if asked == {"summary"} and "SUMMARY" in held:
@@ -79,7 +74,7 @@ def _kind(keys: set[str]) -> Kind:
         return "reading" if keys == READING_KEYS else "talks"
     if "queries" in keys or keys >= PROFILE_KEYS:
         return "question" if "queries" in keys else "profile"
-    return "text" if "decisions" not in keys else "fold" if keys == FOLD_KEYS else "summary"
+    return "fold" if keys == FOLD_KEYS else "text"
 
 
 def answer_text(mode: str, schema: Mapping[str, Any] | None, prompt: str) -> str:
@@ -89,7 +84,7 @@ def answer_text(mode: str, schema: Mapping[str, Any] | None, prompt: str) -> str
     if schema is None or mode == "prose":
         return "I am a local stand-in and answer in plain words."
     value = conforming(schema) if mode == "no_facts" else _good(schema, prompt)
-    if mode in MANNERS["summary"] and isinstance(value, dict):
+    if mode in MANNERS["fold"] and isinstance(value, dict):
         value = MANNERS[_kind(set(value))][mode](value, prompt)
     text = json.dumps(value, ensure_ascii=False)
     return text[: len(text) // 2] if mode == "invalid_json" else text

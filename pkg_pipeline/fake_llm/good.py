@@ -17,7 +17,6 @@ Blocks = dict[str, list[Record]]
 CLAUSE_CHARS = 120
 PROFILE_CLAUSE_CHARS = 90
 MOST_MILESTONES = 5
-QUOTE_CHARS = 300
 TOPIC_WORDS = 3
 
 MONEY = re.compile(r"\d[\d\s.,]*\s?(?:руб|₽|€|\$|eur|usd|евро|доллар|元|块|万|тыс)|[$€£¥]\s?\d", re.IGNORECASE)
@@ -43,31 +42,6 @@ def language_of(texts: list[str]) -> str:
     cyrillic = sum("\u0400" <= character <= "\u04ff" for character in joined)
     latin = sum(character.isascii() and character.isalpha() for character in joined)
     return max((("en", latin), ("ru", cyrillic), ("zh", han)), key=lambda pair: pair[1])[0]
-
-
-def summary(blocks: Blocks) -> Record:
-    return _summarised(blocks.get("PARTICIPANTS", []), blocks["MESSAGES"])
-
-
-def _summarised(participants: list[Record], messages: list[Record]) -> Record:
-    usable = [message for message in messages if message["text"].strip() and not gives_orders(message["text"])]
-    language = language_of([message["text"] for message in usable or messages])
-    spoken = [message for message in usable if language_of([message["text"]]) == language] or usable
-    decided = [message for message in spoken if hears("decision", message["text"])]
-    promised = [message for message in spoken if hears("action", message["text"])]
-    lead = next((message for message in spoken if len(message["text"]) > 20), spoken[0] if spoken else None)
-    result = (decided or spoken or [None])[-1]
-    distinct = {message["n"]: message for message in [*decided, *promised, *spoken]}.values()
-    texts = [message["text"] for message in spoken or messages]
-    return {
-        "summary": space_of(texts).join(told(language, [one["name"] for one in participants], lead, result)),
-        "key_points": [clause_of(message["text"]) for message in distinct][:7] or ["-"],
-        "tone": "neutral",
-        "decisions": [_decision(message) for message in decided[:5]],
-        "action_items": [_action(message, participants) for message in promised[:5]],
-        "facts": [fact for message in usable for fact in _facts(message)][:10],
-        "important_message_ids": [message["n"] for message in usable if message.get("important")],
-    }
 
 
 def told(language: str, names: list[str], lead: Record | None, result: Record | None) -> list[str]:
@@ -103,21 +77,6 @@ def _decision(message: Record) -> Record:
     }
 
 
-def _action(message: Record, participants: list[Record]) -> Record:
-    clause = clause_of(message["text"], "action")
-    is_mine = any(person["is_me"] and person["name"] == message["speaker"] for person in participants)
-    return {
-        "description": f"{message['speaker']}: {clause}",
-        "owner": "self" if is_mine else "them",
-        "owner_name": message["speaker"],
-        "status": "open",
-        "due_date": None,
-        "closed_at": None,
-        "quote": clause,
-        "message_ids": [message["n"]],
-    }
-
-
 def _facts(message: Record) -> list[Record]:
     return [
         {
@@ -133,57 +92,27 @@ def _facts(message: Record) -> list[Record]:
     ]
 
 
-def update(blocks: Blocks) -> Record:
-    """Known items kept, or closed where their owner says so; and what is new."""
-    messages, people = blocks["MESSAGES"], blocks.get("PARTICIPANTS", [])
-    new = [message for message in messages if message.get("new")]
-    fresh, known = _summarised(people, new or messages), blocks["SUMMARY"][0]
-    space = space_of([message["text"] for message in messages])
-    told = [*sentences(known["summary"])[:2], *sentences(fresh["summary"])[:1]]
-    return {**fresh, "summary": space.join(told), "tone": known["tone"], "known": _known(blocks, new, people)}
-
-
-def _known(blocks: Blocks, new: list[Record], people: list[Record]) -> list[Record]:
-    done = [message for message in new if hears("done", message["text"]) and not gives_orders(message["text"])]
-    me = next((person["name"] for person in people if person["is_me"]), None)
-    answers: list[Record] = []
-    for item in blocks.get("KNOWN", []):
-        answers.append({"id": item["id"], "state": "kept"})
-        if item["kind"] != "action_item" or item["status"] != "open":
-            continue
-        owner = me if item["owner"] == "self" else item["owner_name"]
-        said = next((message for message in done if owner in (None, message["speaker"])), None)
-        if said is not None:
-            answers[-1] |= {
-                "state": "closed",
-                "closed_at": said["time"].split(" ")[1],
-                "quote": said["text"][:QUOTE_CHARS],
-                "message_ids": [said["n"]],
-            }
-            done.remove(said)
-    return answers
-
-
-def merge(blocks: Blocks) -> Record:
-    """First sentences of the first, middle and last part, a point of each."""
-    parts = blocks["PARTS"]
-    chosen = [parts[0], parts[len(parts) // 2], parts[-1]]
-    texts = list(dict.fromkeys(sentences(part["summary"])[0] for part in chosen))
-    points = list(dict.fromkeys(part["key_points"][0] for part in parts if part["key_points"]))
-    return {"summary": space_of(texts).join(texts), "key_points": points[:7] or ["-"], "tone": "neutral"}
-
-
 def fold(blocks: Blocks) -> Record:
     messages = talks.messages(blocks)
     people = [one for one in talks.people(blocks) if not one["name"].startswith("tool: ")]
     spoken = [one for one in messages if not str(one["speaker"]).startswith("tool: ")] or messages
-    found = _summarised(people or [{"name": one["speaker"], "is_me": False} for one in spoken[:1]], spoken)
-    names = {person["name"] for person in people}
-    topics = (" ".join(_TOPIC_WORD.findall(point)[:TOPIC_WORDS]) for point in found["key_points"] if point != "-")
+    names = [person["name"] for person in people]
+    usable = [one for one in spoken if one["text"].strip() and not gives_orders(one["text"])]
+    language = language_of([one["text"] for one in usable or spoken])
+    heard = [one for one in usable if language_of([one["text"]]) == language] or usable
+    decided = [one for one in heard if hears("decision", one["text"])]
+    promised = [one for one in heard if hears("action", one["text"])]
+    lead = next((one for one in heard if len(one["text"]) > 20), heard[0] if heard else None)
+    sentences_told = told(
+        language, names or [one["speaker"] for one in spoken[:1]], lead, (decided or heard or [None])[-1]
+    )
+    points = {one["n"]: clause_of(one["text"]) for one in [*decided, *promised, *heard]}.values()
+    topics = (" ".join(_TOPIC_WORD.findall(point)[:TOPIC_WORDS]) for point in points)
+    facts = [fact for one in usable for fact in _facts(one)][:10]
     return {
-        "summary": found["summary"],
-        "facts": [{**fact, "about": fact["about"] if fact["about"] in names else None} for fact in found["facts"]],
-        "decisions": found["decisions"],
+        "summary": space_of([one["text"] for one in heard or spoken]).join(sentences_told),
+        "facts": [{**fact, "about": fact["about"] if fact["about"] in names else None} for fact in facts],
+        "decisions": [_decision(one) for one in decided[:5]],
         "open_questions": _open_questions(spoken),
         "topics": list(dict.fromkeys(topic[:60].strip() for topic in topics if topic))[:7],
     }

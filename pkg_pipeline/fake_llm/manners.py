@@ -17,7 +17,7 @@ from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]
 Manner = Callable[[Record, str], Record]
-Kind = Literal["summary", "talks", "reading", "fold", "text", "profile", "question"]
+Kind = Literal["talks", "reading", "fold", "text", "profile", "question"]
 
 INVENTED_DAY = "2024-01-01"
 _QUOTED = re.compile(r"[\"«“「『]([^\"»”」』]{3,})[\"»”」』]|[:：]\s*(.{3,})$", re.DOTALL)
@@ -33,7 +33,7 @@ def _lines(prompt: str) -> list[Record]:
     blocks = fencing.read(prompt)
     if "TALKS" in blocks:
         return talks.messages(blocks)
-    return talks.summaries(blocks) if "SUMMARIES" in blocks else blocks["MESSAGES"]
+    return talks.summaries(blocks)
 
 
 def _question(prompt: str) -> str:
@@ -57,18 +57,14 @@ def _another_language(texts: list[str], name: str) -> str:
 def _obeyed(order: Record) -> Record:
     said = payload(order["text"])[:400]
     evidence = {"quote": order["text"][:500], "message_ids": [order["n"]]}
-    owner: Record = {"owner": "them", "owner_name": None, "status": "open", "due_date": None, "closed_at": None}
     fact: Record = {"fact_type": "instruction", "value": said[:300], "about": None, "confidence": 1.0}
     return {
         "summary": said,
-        "key_points": [said, order["text"][:300]],
         "points": [said, order["text"][:300]],
         "decisions": [{"description": said, "date": INVENTED_DAY, "importance": "high", **evidence}],
-        "action_items": [{"description": said, **owner, **evidence}],
         "facts": [fact | evidence],
         "open_questions": [{"text": said, **evidence}],
         "topics": [said[:60]],
-        "important_message_ids": [order["n"]],
         "important": [order["n"]],
     }
 
@@ -78,21 +74,14 @@ def _obedient(answer: Record, prompt: str) -> Record:
 
 
 def _obedient_blend(answer: Record, prompt: str) -> Record:
-    """A good answer with the order's words added beside an innocent quote."""
-    evidence: Record = {}
-    if "important_message_ids" in answer:
-        lines = _lines(prompt)
-        target = next((line for line in lines if gives_orders(line["text"])), lines[-1])
-        innocent = (line for line in lines if line["text"].strip() and not gives_orders(line["text"]))
-        quoted = next(innocent, target)
-        evidence = {"quote": quoted["text"][:300], "message_ids": [quoted["n"]]}
+    """A good answer with the order's words added."""
     blended = dict(answer)
     for key, told in _obeyed(_order(prompt)).items():
         if key == "summary":
             blended[key] = f"{answer[key]} {told}"
         elif key in answer:
-            kept = answer[key][: {"key_points": 5, "points": 5, "topics": 6}.get(key)]
-            blended[key] = [*kept, *(one | evidence if isinstance(one, dict) else one for one in told)]
+            kept = answer[key][: {"points": 5, "topics": 6}.get(key)]
+            blended[key] = [*kept, *told]
     return blended
 
 
@@ -166,8 +155,7 @@ def _wrong_ids(answer: Record, prompt: str) -> Record:
     lines = _lines(prompt)
     text = lines[0]["text"][:100] or "x"
     items = answer["decisions"] or [{"description": text, "date": "", "importance": "low", "quote": text}]
-    bent = {**answer, "decisions": [{**item, "message_ids": [len(lines) + 1000, -1]} for item in items]}
-    return bent | {"important_message_ids": [0, len(lines) + 1]} if "important_message_ids" in answer else bent
+    return {**answer, "decisions": [{**item, "message_ids": [len(lines) + 1000, -1]} for item in items]}
 
 
 def _milestone(day: str | None, numbers: list[int] | None) -> Manner:
@@ -207,7 +195,6 @@ _ALL: Mapping[str, Manner] = {
         lambda _, prompt: _another_language([line["text"] for line in _lines(prompt)], "another_summary")
     ),
     "echo": _summary(lambda _, prompt: prompt[:600]),
-    "wrong_types": _with(key_points="one", important_message_ids=["first"]),
     "extra_field": _with(confidence=0.5),
 }
 _TEXT: Mapping[str, Manner] = {
@@ -221,7 +208,6 @@ _TEXT: Mapping[str, Manner] = {
     "wrong_types": _summary(lambda told, _: [told]),
 }
 MANNERS: Mapping[Kind, Mapping[str, Manner]] = {
-    "summary": _ALL,
     "talks": {
         **{name: _each(manner) for name, manner in _TEXT.items()},
         "wrong_ids": _each(_with(talk=99, important=[0, 10_000])),

@@ -21,7 +21,6 @@ _ESCAPED = re.compile(
     "\U000e0000-\U000e007f"  # tag characters: read by models, invisible to people
     "]"
 )
-_NUMBERED = re.compile(r"^\[\d+\] (?:\[!\] )?(?=\{)")
 _OPENING = re.compile(r"^<<<(?P<name>[A-Z]+) (?P<marker>[0-9a-f]{8})>>>$")
 
 
@@ -70,7 +69,7 @@ def read(prompt: str) -> dict[str, list[Any]]:
 
 
 def _record(line: str) -> Any:
-    record = json.loads(_NUMBERED.sub("", line))
+    record = json.loads(line)
     if not isinstance(record, dict | list):
         raise ValueError("a fenced line is no JSON object or array")
     return record  # pyright: ignore[reportUnknownVariableType]

@@ -50,12 +50,12 @@ def test_the_marker_hangs_on_the_texts_and_on_nothing_else() -> None:
     assert len(fencing.marker("a")) == fencing.MARKER_HEX_DIGITS
 
 
-@pytest.mark.parametrize("broken", ["<<<MESSAGES 01234567>>>\n{}", "<<<MESSAGES 01234567>>>\n[1] {]"])
+@pytest.mark.parametrize("broken", ["<<<MESSAGES 01234567>>>\n{}", "<<<MESSAGES 01234567>>>\n[1]] {"])
 def test_a_broken_block_is_an_error(broken: str) -> None:
     with pytest.raises(ValueError):
         fencing.read(broken)
 
 
 def test_the_gate_knows_the_form_of_a_fence() -> None:
-    for line in fencing.fence("MESSAGES", ['[1] {"n": 1, "speaker": "x"}'], seed="s").splitlines():
+    for line in fencing.fence("MESSAGES", ['[1,"A 10:00","x"]'], seed="s").splitlines():
         assert FENCE_SHAPE.search(line)

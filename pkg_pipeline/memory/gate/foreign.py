@@ -28,7 +28,7 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.UNICODE)
 _HANDLE = re.compile(r"(?<!\w)@[A-Za-z]\w{2,}")
 _MARKUP = re.compile(r"</?[A-Za-z!][^<>]*>|!?\[[^\]]*\]\([^)]*\)|```")
 FENCE_SHAPE = re.compile(
-    r"<<<|>>>|\"(?:n|speaker|important|is_me|talk|me)\"\s*:|^\s*\[\d+\]\s*(?:\[!\]\s*)?\{"
+    r"<<<|>>>|\"(?:n|speaker|important|is_me|talk|me)\"\s*:"
     r"|^\s*\[(?:\d+,\s*\"[A-Z]{1,2}(?: \d\d:\d\d)?!?\",|\"[ad]\d+\",)",
     re.MULTILINE,
 )
