@@ -35,7 +35,7 @@ _NUMBER: Final = re.compile(
     r"(?P<sign>[$€£¥₽]\s?)?(?<![\d])(?P<number>\d+(?:[ \u00a0'’.,]\d{3}(?!\d))*(?:[.,]\d+)?)"
     r"(?:-?(?:го|му|ти|ми|х|й|я|е|st|nd|rd|th)(?!\w))?"
 )
-_NEXT: Final = re.compile(r"\s?-?(кв\.?\s?м|т\.?\s?р|[₽$€£¥%²]|[^\W\d_]+)\.?")
+_NEXT: Final = re.compile(r"\s?-?(кв\.?\s?м|т\.?\s?р|[₽$€£¥%²]|[a-zа-я]+|[^\W\d_]+)\.?")
 _RANGE: Final = re.compile(r"\s?(?:-|–|—|~|to|до|или|or|и|and|到|至|,)\s?(?=[$€£¥₽]?\d)")
 _REST: Final = re.compile(r"\s(\d{1,3})(?!\d|[.,:]\d)")
 _THING: Final = re.compile(r"\s?([^\W\d_]+)")

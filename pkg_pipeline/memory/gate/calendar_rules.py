@@ -137,6 +137,19 @@ def _weekday(base: date, said: Groups, row: Row, text: str) -> Mention:
     return Mention("weekday", text, _with_before(days, said))
 
 
+def _weekday_on(base: date, said: Groups, row: Row, text: str) -> Mention:
+    """A week after the coming weekday, or the weekday of the next week."""
+    number = _value(row, "weekdays", said.get("w") or said.get("w2"))
+    coming = base + ((number - base.weekday() - 1) % 7 + 1) * _DAY
+    monday = base - base.weekday() * _DAY
+    return Mention("weekday", text, frozenset({coming + 7 * _DAY, monday + (7 + number) * _DAY}))
+
+
+def _of_month(base: date, said: Groups, row: Row, text: str) -> Mention:
+    month = _later_month(base.replace(day=1), _value(row, "which", said["which"]) or 0)
+    return Mention("date", text, _with_before({month.replace(day=int(said["d"] or 0))}, said))
+
+
 def _later_month(day: date, months: int) -> date:
     index = day.year * 12 + day.month - 1 + months
     year, month = index // 12, index % 12 + 1
@@ -190,11 +203,12 @@ def _edges(first: date, last: date, part: str | None) -> set[date]:
 
 
 def _span(base: date, said: Groups, row: Row, text: str) -> Mention:
-    unit = _value(row, "units", said["u"])
+    unit = _value(row, "units", said["u"] or said.get("u2"))
     offset = _value(row, "which", said.get("which")) if said.get("which") else 0
     first, last = _bounds(base, unit, offset or 0)
-    days = _edges(first, last, _value(row, "parts", said["part"]) if said.get("part") else None)
-    if said.get("by") and not said.get("part"):
+    part = said.get("part") or said.get("part2")
+    days = _edges(first, last, _value(row, "parts", part) if part else None)
+    if said.get("by") and not part:
         days |= {first - _DAY, first - 3 * _DAY}
     return Mention("span", text, frozenset(days), span=(first, last))
 
@@ -246,6 +260,8 @@ KINDS: Final[dict[str, Callable[[date, Groups, Row, str], Mention]]] = {
     "slashed": _slashed,
     "offset": _offset,
     "weekday": _weekday,
+    "weekday_on": _weekday_on,
+    "of_month": _of_month,
     "in": _in,
     "ago": _ago,
     "span": _span,

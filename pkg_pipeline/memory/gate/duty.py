@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
-from pkg_pipeline.memory.gate.polarity import whole
+from pkg_pipeline.memory.gate.polarity import polarity, whole
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
@@ -103,7 +103,8 @@ def _is_done(message: SourceMessage) -> bool:
 
 
 def says_cancelled(messages: Sequence[SourceMessage]) -> bool:
-    return any(has("cancel", message.text) and not is_question(message.text) for message in messages)
+    parts = [part for message in messages for part in sentences(message.text) if not is_question(part)]
+    return any(has("cancel", part) or (polarity(part).refuses and not has("not_done", part)) for part in parts)
 
 
 def settles(messages: Sequence[SourceMessage]) -> str | None:

@@ -14,6 +14,9 @@ from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.languages.scripts import HAN
 
 _CLAUSE: Final = re.compile(r"[,;:.!?，。；：！？、\n()«»\"“”…—–]+")
+SHORT_DENIAL: Final = 2
+CHARACTERS: Final = 4
+"""A denial of so few words, of so many letters or characters each, says little of what it denies."""
 _HAN: Final = re.compile(f"[{HAN}]")
 
 
@@ -87,7 +90,7 @@ def polarity(text: str) -> Polarity:
             said |= {meaning for _, meaning in tokens(clause[at:start]) if meaning}
             at = _end_of_reach(clause, end)
             reached = {meaning for _, meaning in tokens(clause[end:at]) if meaning} - _modal()
-            bare |= not reached
+            bare |= not reached or len(clause.split()) <= SHORT_DENIAL >= len(clause) / CHARACTERS
             denied |= reached
         said |= {meaning for _, meaning in tokens(clause[at:]) if meaning}
     return Polarity(frozenset(denied), frozenset(said), denies, refuses, signs.waits.search(plain) is not None, bare)

@@ -198,7 +198,10 @@ class Testimony:
         return None if word is None else Fault("does not follow from the messages that it cites", word)
 
     def follows_due(self, due: date) -> bool:
-        return follows_due(due, self.days)
+        if follows_due(due, self.days):
+            return True
+        is_timed = bool(self.said.clocks) and not self.days.mentions
+        return is_timed and any(0 <= (due - base).days <= 1 for base in self.bases)
 
 
 @cache

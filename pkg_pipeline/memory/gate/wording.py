@@ -32,7 +32,7 @@ CHARACTERS_A_WORD: Final = 2
 _SHORTEST: Final = 3
 _DAY: Final = " ; "
 """Stands for a day that the text names."""
-_COUNT: Final = re.compile(r"\d{2,}(?:[ .,:]\d+)*")
+_COUNT: Final = re.compile(r"\d\d|\d[.,:]\d")
 
 
 @cache
@@ -136,12 +136,13 @@ def unsupported(
     words = frozenset(one for word, one in tokens(text) if one and not is_unit(word)) - allowed
     numbers = len(_COUNT.findall(text))
     if len(words) < 2:
-        is_free = numbers or most > UNSUPPORTED_WORDS or words <= said
+        is_free = numbers or _DAY in text or most > UNSUPPORTED_WORDS or words <= said
         return None if is_free else first_word(text, words)
     missing = words - said - near
     first = next((word for word, one in tokens(text) if one in missing), "")
     if (
         not numbers
+        and _DAY not in text
         and len(words) > (0 if most == UNSUPPORTED_WORDS else most)
         and not words & said
         and len(words & near) < NEAR_SHARE * len(words)
