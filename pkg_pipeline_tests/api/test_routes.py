@@ -52,7 +52,7 @@ def test_a_context_has_the_promised_shape_and_size(client: TestClient, build: Me
 def test_a_context_by_name_and_as_of(client: TestClient) -> None:
     body = got(client, f"/v1/entities/{ANNA.lower()}/context?as_of=2026-02-10", models.Context)
     assert body["as_of"] == "2026-02-10T23:59:59.999999Z"
-    assert "said 40" in body["text"], "seven days before"
+    assert "Talk 40." in body["text"], "over seven days before"
     assert "said 20" not in body["text"]
 
 

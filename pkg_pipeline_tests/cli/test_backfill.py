@@ -114,15 +114,15 @@ def test_the_next_run_goes_on_with_what_somebody_else_asked_for(
     """The talk is too young for ``run`` itself, and a person asked for it by HTTP."""
     rig.say("young", at=NOW - timedelta(days=1))
     rig.load()
-    assert {one["asset"] for one in ask(command="run")["runs"]} == {"memory_chunks", "marts"}, (
-        "searched, not summarised"
+    assert {one["asset"] for one in ask(command="run")["runs"]} == {"items", "memory_chunks", "marts"}, (
+        "read and searched, not summarised"
     )
     rig.use()
     asked = rig.ask(older_than_days=0)
     rows = ask(command="run")["runs"]
     assert (rows[0]["asset"], rows[0]["rows"]) == ("interaction_summaries", 1)
     assert rig.told(asked.id)["state"] == "done"
-    assert len(fake.journal) == 1
+    assert len(fake.journal) == 2  # the reading, and the summary
 
 
 def test_a_cancelled_one_is_left_alone(rig: BackfillRig, ask: Ask, fake: FakeAnthropic) -> None:

@@ -62,6 +62,12 @@ def changed(memory: Any, statement: str, *parameters: Any) -> None:
         connection.execute(statement, parameters)
 
 
+def first_important(memory: Any) -> str:
+    statement = "SELECT important_messages -> 0 ->> 'message_id' FROM interaction_summaries"
+    with memory._memory.connections.connection() as connection:
+        return connection.execute(statement).fetchone()[0]
+
+
 def rows_of(memory: PipelineMemory, instance: dg.DagsterInstance, *assets: str) -> tuple[list[RunRow], LocalRuns]:
     rows: list[RunRow] = []
     runs = LocalRuns(memory, instance)
@@ -80,7 +86,11 @@ def test_a_planted_bad_row_stops_profiles_archive_and_marts_until_it_is_repaired
 ) -> None:
     rows, _ = rows_of(memory, instance, SUMMARIES)
     assert [(row.partition, row.status, row.rows) for row in rows] == [(DAY, "done", 1)]
-    plant = "UPDATE interaction_summaries SET action_items = jsonb_set(action_items, '{0,quote}', %s::text::jsonb)"
+    plant = (
+        "UPDATE interaction_summaries SET important_messages ="
+        " jsonb_set(important_messages, '{0,message_id}', %s::text::jsonb)"
+    )
+    first = first_important(memory)
     changed(memory, plant, '"never said"')
     runs = LocalRuns(memory, instance)
     rows = []
@@ -88,9 +98,9 @@ def test_a_planted_bad_row_stops_profiles_archive_and_marts_until_it_is_repaired
     assert [(row.partition, row.status) for row in rows] == [(DAY, "done"), (None, "blocked")]
     (check,) = [row for row in runs.failing_checks if row.is_blocking]
     assert (check.asset, check.check, check.severity) == (SUMMARIES, "grounding", "ERROR")
-    assert (check.reason, check.numbers["first_day"]) == ("1 without quote, of 6 looked at", DAY)
+    assert (check.reason, check.numbers["first_day"]) == ("1 without message, of 3 looked at", DAY)
 
-    why = f"the check grounding of {SUMMARIES} fails (1 without quote, of 6 looked at); {RECHECK}"
+    why = f"the check grounding of {SUMMARIES} fails (1 without message, of 3 looked at); {RECHECK}"
     stopped, _ = rows_of(memory, instance, PROFILES, ARCHIVE)
     assert [(row.asset, row.partition, row.status, row.error) for row in stopped] == [
         (PROFILES, WEEK, "failed", f"the profiles are held back: {why}")
@@ -107,7 +117,7 @@ def test_a_planted_bad_row_stops_profiles_archive_and_marts_until_it_is_repaired
     here.run_partitions(runs, SUMMARIES, ["2025-06-01"], elsewhere.append)
     assert [row.status for row in elsewhere] == ["done", "blocked"]
 
-    changed(memory, plant, f'"{SAID[2]}"')
+    changed(memory, plant, f'"{first}"')
     here.run_partitions(runs, SUMMARIES, ["2025-06-01"], rows.append)
     assert rows[-1].status == "done"
     assert publication.blocked(instance) is None
@@ -123,14 +133,16 @@ def _build_marts(memory: PipelineMemory, instance: dg.DagsterInstance) -> None:
     next(marts._built(SimpleNamespace(instance=instance), None, memory, {}))  # type: ignore[arg-type]
 
 
-WRONG = Verdict("lost_items", False, True, "2 lost, of 9 looked at", {"wrong": 2}, ("x",), (date(2024, 5, 1),) * 2)
-WHY = f"the check lost_items of {SUMMARIES} fails (2 lost, of 9 looked at); {RECHECK}"
+WRONG = Verdict(
+    "grounding", False, True, "2 without quote, of 9 looked at", {"wrong": 2}, ("x",), (date(2024, 5, 1),) * 2
+)
+WHY = f"the check grounding of {SUMMARIES} fails (2 without quote, of 9 looked at); {RECHECK}"
 
 
 @pytest.fixture
 def blocked(tmp_path: Path, instance: dg.DagsterInstance, execute: Execute) -> FakeMemory:
     memory = FakeMemory(tmp_path, due={PROFILES: ["2026-03-01"], ARCHIVE: ["2025-02-01"]})
-    memory.wrong[SUMMARIES, "lost_items"] = WRONG
+    memory.wrong[SUMMARIES, "grounding"] = WRONG
     assert not execute(memory, "summarize_days", dagster__partition="2024-05-01").success
     return memory
 
@@ -166,12 +178,12 @@ def test_what_failed_is_looked_at_by_every_run_until_it_passes(
     blocked.verified.clear()
     execute(blocked, "summarize_days", dagster__partition="2024-06-01")
     first = (date(2024, 5, 1),) * 2
-    assert (SUMMARIES, ("lost_items",), first) in blocked.verified
-    assert publication.wrong_days(instance, SUMMARIES, "lost_items") == first
+    assert (SUMMARIES, ("grounding",), first) in blocked.verified
+    assert publication.wrong_days(instance, SUMMARIES, "grounding") == first
     blocked.wrong.clear()
     assert execute(blocked, "summarize_days", dagster__partition="2024-06-01").success
     assert publication.blocked(instance) is None
-    assert publication.wrong_days(instance, SUMMARIES, "lost_items") is None
+    assert publication.wrong_days(instance, SUMMARIES, "grounding") is None
 
 
 def test_a_check_that_never_ran_or_only_warns_stops_nothing(
@@ -186,7 +198,7 @@ def test_a_check_that_never_ran_or_only_warns_stops_nothing(
 
 def test_no_text_of_a_conversation_is_in_the_verdicts(memory: PipelineMemory, instance: dg.DagsterInstance) -> None:
     rows_of(memory, instance, SUMMARIES)
-    changed(memory, 'UPDATE interaction_summaries SET decisions = \'[{"id": "x", "quote": "my secret words"}]\'')
+    changed(memory, 'UPDATE interaction_summaries SET important_messages = \'[{"message_id": "my secret words"}]\'')
     here.run_partitions(LocalRuns(memory, instance), SUMMARIES, [DAY], lambda _: None)
     events = [str(entry) for run in instance.get_runs() for entry in instance.all_logs(run.run_id)]
     assert any("without message" in event for event in events)

@@ -90,8 +90,8 @@ def _usages(fake: FakeAnthropic) -> list[dict[str, int]]:
 def test_a_cap_below_the_limit_stops_first(rig: SummaryRig) -> None:
     talk(rig, 3)
     with FakeAnthropic(rules=[Fault(drop="half")]) as fake, rig.anthropic(fake.url) as llm:
-        rig.summarize(llm, usd_cap=0.006)
-        assert 0 < paid(fake) <= books(rig)["ledger"] <= 0.006
+        rig.summarize(llm, usd_cap=0.02)
+        assert 0 < paid(fake) <= books(rig)["ledger"] <= 0.02
 
 
 def test_so_many_in_a_row_stop_the_lane_for_an_hour_and_say_why(rig: SummaryRig) -> None:
