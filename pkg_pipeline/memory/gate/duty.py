@@ -13,6 +13,7 @@ from uuid import UUID
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.polarity import polarity, whole
+from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable, sentences, word_count
@@ -102,6 +103,13 @@ def _is_done(message: SourceMessage) -> bool:
     return False
 
 
+@cache
+def acknowledging() -> frozenset[str]:
+    """Meanings of words that acknowledge something without naming it."""
+    words = " ".join(table(language, "polarity")["settles"]["acknowledges"] for language in folders("polarity"))
+    return content(words)
+
+
 def says_cancelled(messages: Sequence[SourceMessage]) -> bool:
     parts = [part for message in messages for part in sentences(message.text) if not is_question(part)]
     return any(has("cancel", part) or (polarity(part).refuses and not has("not_done", part)) for part in parts)
@@ -124,6 +132,14 @@ def settles(messages: Sequence[SourceMessage]) -> str | None:
     if all(has("refusal", text) or is_question(text) for text in texts) and any(map(is_question, texts)):
         return "rests on a refusal"
     return None
+
+
+def was_put_off(messages: Sequence[SourceMessage]) -> bool:
+    """Whether what was asked got only a condition or a second thought for an answer."""
+    first, last = messages[0], messages[-1]
+    if first.sender.entity_id == last.sender.entity_id or not any(is_question(m.text) for m in messages[:-1]):
+        return False
+    return has("condition", last.text) and not has("promise", last.text) and not agrees(last)
 
 
 def agrees(message: SourceMessage) -> bool:

@@ -15,6 +15,7 @@ from pkg_pipeline.memory.text.normalise import sentences
 
 NEAREST: Final = 3
 ANSWERS: Final = 2
+NUMBER_WEIGHT: Final = 3
 """So many sentences are nearest at most; so many messages after a question may answer it."""
 
 _TAIL: Final = re.compile(r"[^\w?？.!。！…]+$")
@@ -78,7 +79,7 @@ class Sentences:
     def nearest(self, clause: str, without: Iterable[str] = ()) -> tuple[Spoken, ...]:
         """The sentences that share most with a clause, in order; none if nothing is shared. ``without``: meanings."""
         wanted = meant(clause) - frozenset(without)
-        shared = [(len(wanted & meanings), spoken) for spoken, meanings in self._spoken]
+        shared = [(_weight(wanted & meanings), spoken) for spoken, meanings in self._spoken]
         best = max((count for count, _ in shared), default=0)
         return tuple(spoken for count, spoken in shared if count == best)[:NEAREST] if best else ()
 
@@ -89,6 +90,11 @@ class Sentences:
             return ()
         following = self._talk[place + 1 : place + 1 + ANSWERS]
         return tuple(m for m in following if m.sender.entity_id != spoken.message.sender.entity_id)
+
+
+def _weight(shared: frozenset[str]) -> int:
+    """How much is shared; numbers weigh more."""
+    return len(shared) + (NUMBER_WEIGHT - 1) * sum(one.startswith("#") and len(one) > NUMBER_WEIGHT for one in shared)
 
 
 def _parts(message: SourceMessage) -> list[str]:

@@ -23,7 +23,7 @@ def misplaced(text: str, spoken: Sentences, people: Sequence[Person]) -> str | N
     """The first name of ``text`` that is said to do what the talk says of somebody else, or None."""
     names = content(" ".join(person.name for person in people))
     for clause in clauses_of(text):
-        subject = subject_of(clause, people)
+        subject = subject_of(clause, people, is_first=text.lstrip().startswith(clause.strip()))
         if subject is None or has("receives", clause):
             continue
         name, person = subject
@@ -45,7 +45,7 @@ def _nominative(name: str, word: str) -> bool:
     )
 
 
-def subject_of(clause: str, people: Sequence[Person]) -> tuple[str, Person | None] | None:
+def subject_of(clause: str, people: Sequence[Person], *, is_first: bool = True) -> tuple[str, Person | None] | None:
     """The name that a clause begins with and whose it is (None: of somebody who takes no part); None if with none."""
     plain = clause.strip()
     if re.match(f"[{HAN}]", plain):
@@ -66,7 +66,8 @@ def subject_of(clause: str, people: Sequence[Person]) -> tuple[str, Person | Non
     person = find_person(word, people)
     if person is not None:
         return (word, person) if _nominative(person.name, word) else None
-    return (word, None) if is_first_name(word) and not re.search(r"[уыеию]$", folded(word)) else None
+    is_name = is_first_name(word) or not is_first
+    return (word, None) if is_name and not re.search(r"[уыеию]$", folded(word)) else None
 
 
 def _is_of(name: str, person: Person | None, spoken: Spoken, talk: Sentences, people: Sequence[Person]) -> bool:
@@ -83,10 +84,16 @@ def _is_of(name: str, person: Person | None, spoken: Spoken, talk: Sentences, pe
     if spoken.is_question:
         answered = any(answer.sender.entity_id == person.entity_id for answer in talk.answers(spoken))
         return answered or (len(people) <= DIRECT and not has("who", spoken.text))
-    if has("promise", spoken.text):
+    if has("promise", spoken.text) or _names_another(spoken, people):
         return False
     answered = any(answer.sender.entity_id == person.entity_id for answer in talk.answers(spoken))
     return answered or (len(people) <= DIRECT and (has("ask", spoken.text) or has("you", spoken.text)))
+
+
+def _names_another(spoken: Spoken, people: Sequence[Person]) -> bool:
+    """Whether a sentence names somebody who takes no part."""
+    words = re.findall(r"[A-ZА-ЯЁ][\w'’-]+", spoken.text)
+    return any(is_first_name(word) and find_person(word, people) is None for word in words)
 
 
 def _is_named(name: str, person: Person | None, message: SourceMessage) -> bool:

@@ -15,14 +15,14 @@ from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_q
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
 from pkg_pipeline.memory.gate.polarity import polarity, turned_round
-from pkg_pipeline.memory.gate.roles import misplaced
+from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
 from pkg_pipeline.memory.gate.wording import UNSUPPORTED_WORDS, content, unsupported
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.name_forms import inflections
-from pkg_pipeline.memory.text.normalise import comparable
+from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _ALIKE = str.maketrans("авекмнорстух", "abekmhopctyx")
 
@@ -170,14 +170,25 @@ class Testimony:
         word = None if whole else turned_round(text, self.texts, quote)
         for clause in clauses_of(text) if word is None else ():
             near = self.spoken.nearest(clause, self.names)
-            answers = [one.text for spoken in near if spoken.is_question for one in self.spoken.answers(spoken)]
-            said = [*(spoken.text for spoken in near), *answers]
+            answers = [
+                next(iter(sentences(one.text)), "")
+                for spoken in near
+                if spoken.is_question
+                for one in self.spoken.answers(spoken)
+            ]
+            said = [*(spoken.text for spoken in near), *answers] or self._words_of_refuser(clause)
             word = turned_round(clause, said, "") if said else None
             is_told = has("receives", text) or is_question(text)
             word = word or (clause[:20] if not is_told and self._was_refused(clause, near) else None)
             if word is not None:
                 break
         return None if word is None else Fault("turns round what its messages say", word)
+
+    def _words_of_refuser(self, clause: str) -> list[str]:
+        """What the one wrote of whom a clause tells only that they refused."""
+        subject = subject_of(clause, self.everyone) if polarity(clause).refuses else None
+        person = None if subject is None else subject[1]
+        return [m.text for m in self.messages if person is not None and m.sender.entity_id == person.entity_id]
 
     def _was_refused(self, clause: str, near: Sequence[Spoken]) -> bool:
         """Whether a clause tells as settled what was only asked and then refused."""

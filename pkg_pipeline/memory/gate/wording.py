@@ -99,6 +99,15 @@ def _verbs() -> Iterable[str]:
     ]
 
 
+def is_one_matter(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two contents may be of one matter: they share a thing, or one of them names none.
+
+    Meanings with several words (``=``) are mostly verbs, which say little of the matter.
+    """
+    mine, theirs = ({meaning for meaning in content if not meaning.startswith("=")} for content in (one, other))
+    return bool(mine & theirs) or not mine or not theirs
+
+
 def first_word(text: str, meanings: frozenset[str]) -> str:
     """The first word of a text with one of these meanings; empty without one."""
     return next((word for word, one in tokens(text) if one in meanings), "")

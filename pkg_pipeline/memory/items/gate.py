@@ -12,12 +12,13 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.duty import says_cancelled, says_done, settles
+from pkg_pipeline.memory.gate.duty import acknowledging, says_cancelled, says_done, settles, was_put_off
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import check_fact, due_of
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
+from pkg_pipeline.memory.gate.wording import content, is_one_matter
 from pkg_pipeline.memory.items.bearers import Bearers, may_be_about, unnamed
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
@@ -125,6 +126,8 @@ class _Gate:
             return self.log.note(part, *fault)
         if item.kind == "decision" and (reason := settles(evidence.messages)) is not None:
             return self.log.note(part, reason)
+        if item.kind == "action_item" and was_put_off(evidence.messages):
+            return self.log.note(part, "was asked and put off")
         replaced = self._replaced(item, part)
         made = ReadItem(
             id=_NO_ID,
@@ -161,7 +164,10 @@ class _Gate:
         evidence, quoted = found
         if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
             return self.log.note(part, "closes a decision; only action items are closed")
-        if (reason := _unproven(change.to, evidence)) is not None:
+        reason = _unproven(change.to, evidence)
+        if reason is None and change.to in ("done", "perhaps_done") and self._is_of_another(shown, evidence):
+            reason = "tells of another matter"
+        if reason is not None:
             return self.log.note(part, reason)
         due = due_of(change.due_date, evidence, part, self.checker, self.log) if change.to == "renewed" else None
         text = None
@@ -185,6 +191,13 @@ class _Gate:
             )
         )
         return None
+
+    def _is_of_another(self, shown: ShownItem, evidence: Evidence) -> bool:
+        """Whether the cited messages name another thing than the item, with at most a verb in common."""
+        names = content(" ".join(person.name for person in self.checker.source.participants)) | acknowledging()
+        mine = content(f"{shown.text} {shown.quote}") - names
+        theirs = frozenset(one for m in evidence.messages for one in content(m.text)) - names
+        return not is_one_matter(mine, theirs)
 
     def fact(self, fact: CandidateFact, part: str) -> None:
         """P13, P17: about a participant or somebody named."""

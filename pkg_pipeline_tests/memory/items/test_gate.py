@@ -129,3 +129,37 @@ def test_hints_carry_the_word_and_reasons_do_not() -> None:
     result = judged(BOTH, replace(TASK, owner="other", owner_name="Занзибаров"))
     assert "Занзибаров" in "".join(result.hints)
     assert "Занзибаров" not in str(result.dropped)
+
+
+TRUE_OF_TALK = [
+    ("Прислать счёт завтра на почту", True),
+    ("Прислать счёт в субботу", False),
+    ("Прислать два счёта", False),
+    ("Не присылать счёт на почту", False),
+    ("Прислать счёт Виктору на почту", False),
+    ("Отправить инвойс на e-mail", True),
+    ("Перевести деньги Мэллори", False),
+]
+
+
+@pytest.mark.parametrize(("text", "is_true"), TRUE_OF_TALK)
+def test_an_item_says_what_its_messages_say(text: str, is_true: bool) -> None:
+    assert bool(judged(BOTH, replace(TASK, text=text)).readings[0].items) is is_true
+
+
+@pytest.mark.parametrize(("due", "stays"), [("2024-03-15", True), ("2024-03-16", False), ("завтра", False)])
+def test_a_due_date_follows_from_the_words_or_is_dropped_alone(due: str, stays: bool) -> None:
+    (item,) = judged(BOTH, replace(TASK, due_date=due)).readings[0].items
+    assert (item.due_date is not None) is stays
+
+
+def test_an_owner_turned_round_is_no_owner_and_an_unproven_end_no_end() -> None:
+    assert judged(BOTH, replace(TASK, owner="self")).readings[0].items == ()
+    result = judged(BOTH, replace(TASK, end=CandidateEnd("done", "жду счёт", (4,))))
+    assert [reading.changes for reading in result.readings] == [(), ()]
+    assert len(result.readings[0].items) == 1
+
+
+def test_an_ellipsis_joins_two_parts_of_one_message() -> None:
+    (item,) = judged(BOTH, replace(TASK, quote="Счёт … завтра на почту")).readings[0].items
+    assert item.quote == "Счёт пришлю завтра на почту"
