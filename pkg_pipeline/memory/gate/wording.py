@@ -100,12 +100,12 @@ def _verbs() -> Iterable[str]:
 
 
 def is_one_matter(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two contents may be of one matter: they share a thing, or one of them names none.
+    """Whether two contents may be of one matter: not, if they share a verb and each names another thing.
 
-    Meanings with several words (``=``) are mostly verbs, which say little of the matter.
+    Meanings with several words (``=``) are mostly verbs.
     """
     mine, theirs = ({meaning for meaning in content if not meaning.startswith("=")} for content in (one, other))
-    return bool(mine & theirs) or not mine or not theirs
+    return bool(mine & theirs) or not mine or not theirs or not one & other
 
 
 def first_word(text: str, meanings: frozenset[str]) -> str:

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import agrees, bearers, has
+from pkg_pipeline.memory.gate.nearest import meant
 from pkg_pipeline.memory.gate.people import Known, find_person
-from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
 from pkg_pipeline.memory.records import Person, SummaryInput
 
@@ -81,9 +81,10 @@ class Bearers:
     def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
         """Who proposed: the first whose cited message has words of the item."""
         found = self._speaker(name, part)
-        wanted = content(text)
-        first = next((m for m in self.evidence.messages if wanted & content(m.text)), self.evidence.messages[0])
-        if found is not None and found != first.sender.entity_id:
+        wanted = meant(text)
+        first = next((m for m in self.evidence.messages if wanted & meant(m.text)), self.evidence.messages[0])
+        own = next((m for m in self.evidence.messages if m.sender.entity_id == found), None)
+        if own is not None and own.number > first.number:
             return self.log.note(part, "did not say it first", name or "")
         return found
 

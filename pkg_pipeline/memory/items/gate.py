@@ -193,10 +193,10 @@ class _Gate:
         return None
 
     def _is_of_another(self, shown: ShownItem, evidence: Evidence) -> bool:
-        """Whether the cited messages name another thing than the item, with at most a verb in common."""
+        """Whether the quoted words do to another thing what the item is to do."""
         names = content(" ".join(person.name for person in self.checker.source.participants)) | acknowledging()
         mine = content(f"{shown.text} {shown.quote}") - names
-        theirs = frozenset(one for m in evidence.messages for one in content(m.text)) - names
+        theirs = content(evidence.quote) - names
         return not is_one_matter(mine, theirs)
 
     def fact(self, fact: CandidateFact, part: str) -> None:
