@@ -12,6 +12,7 @@ from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import find_person, is_first_name, keys, keys_of
 from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.languages import word_set
 from pkg_pipeline.memory.languages.scripts import HAN, is_han
 from pkg_pipeline.memory.records import Person, SourceMessage
 
@@ -22,8 +23,8 @@ DIRECT: Final = 2
 def misplaced(text: str, spoken: Sentences, people: Sequence[Person]) -> str | None:
     """The first name of ``text`` that is said to do what the talk says of somebody else, or None."""
     names = content(" ".join(person.name for person in people))
-    for clause in clauses_of(text):
-        subject = subject_of(clause, people, is_first=text.lstrip().startswith(clause.strip()))
+    for place, clause in enumerate(clauses_of(text)):
+        subject = subject_of(clause, people, is_first=place == 0)
         if subject is None or has("receives", clause):
             continue
         name, person = subject
@@ -66,7 +67,7 @@ def subject_of(clause: str, people: Sequence[Person], *, is_first: bool = True) 
     person = find_person(word, people)
     if person is not None:
         return (word, person) if _nominative(person.name, word) else None
-    is_name = is_first_name(word) or not is_first
+    is_name = is_first_name(word) or (not is_first and folded(word) not in word_set("people", "no_names"))
     return (word, None) if is_name and not re.search(r"[уыеию]$", folded(word)) else None
 
 
