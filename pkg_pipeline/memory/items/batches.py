@@ -33,8 +33,8 @@ Talk = TypeVar("Talk", bound=Sized)
 def batches(
     talks: Iterable[Talk], *, most_tokens: int, most_talks: int, line_tokens: int = 0, alone: Callable[[Talk], bool]
 ) -> list[tuple[Talk, ...]]:
-    """Talks in time order, those with people in common together: batches that share a person stand in time order, and
-    a batch of several talks has at most ``MOST_PEOPLE``.
+    """Talks in time order, those with people in common together: the talks of each person keep their order over the
+    batches, and a batch of several talks has at most ``MOST_PEOPLE``.
 
     ``line_tokens``: around each message. A talk that is ``alone``, or larger than ``most_tokens``, is its own batch.
     """
