@@ -91,6 +91,7 @@ def test_all_addresses_answer_and_one_signal_ends_all(home: Path) -> None:
         assert {sensor["name"] for sensor in repository["sensors"]} == {
             "inbox",
             "touched_chats",
+            "unread_talks",
             "due_days",
             "due_sessions",
             "due_chunks",
