@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -42,9 +42,10 @@ from pkg_pipeline.settings import Settings
 from pkg_pipeline.wiring import Memory, SystemClock
 
 ZONE = ZoneInfo("Europe/Berlin")
+FIRST_DAY = date(2000, 1, 1)
 STATS_TARGET_MS, TICK_TARGET_MS = 100, 200
 PUBLISH = """
-    WITH room AS (DELETE FROM summary_items WHERE interaction_id = %(i)s), told AS (
+    WITH room AS (DELETE FROM items WHERE interaction_id = %(i)s), told AS (
         UPDATE interaction_summaries SET updated_at = clock_timestamp() WHERE interaction_id = %(i)s RETURNING 1)
     INSERT INTO llm_calls (request_hash, task, model, prompt_version, lane, outcome, input_tokens, output_tokens,
         cost_usd, duration_seconds) VALUES ('b', 't', 'm', 'p', 'live', 'ok', 1, 1, 0, 0)"""
@@ -85,7 +86,7 @@ def asked(memory: Memory, url: str, instance: dg.DagsterInstance, stack: ExitSta
     )  # fmt: skip
     client = TestClient(create_app(deps), base_url="http://127.0.0.1")
     opened = OpenedMemory(memory)
-    found = {sensor.name: sensor for sensor in sensors.build(memory.settings, start=memory.partitions_start)}
+    found = {sensor.name: sensor for sensor in sensors.build(memory.settings, start=FIRST_DAY)}
 
     def by_key() -> Any:
         with reads.connection() as connection:

@@ -22,22 +22,20 @@ CROSS JOIN LATERAL (
 
 -- name: summaries
 INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, prompt_version, model_version, language, summary,
-    key_points, decisions, message_ids, message_count, source_token_count, summary_token_count, compression_ratio, cost_usd,
+    key_points, message_ids, message_count, source_token_count, summary_token_count, compression_ratio, cost_usd,
     generation_seconds)
 SELECT md5('summary ' || id)::uuid, id, 'completed', 'h', 'interaction_summary/1', 'm', 'ru', repeat('Обсудили сроки. ', 20),
        '["Первая партия задерживается", "Приёмка в конце месяца", "Скидка после второй партии"]',
-       '[{"id": "x", "description": "Поставка в апреле", "date": "2026-01-01", "importance": "high"}]',
        ARRAY['1', '2', '3'], message_count, 300, 80, 3.75, 0.002, 1.5
 FROM interactions
 WHERE ended_at < %(now)s::timestamptz - interval '8 days' AND message_count >= 3 AND abs(hashtext(id::text)) %% 200 <> 7
 
 -- name: items
-INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, owner, status, description, quote,
-                           message_ids)
-SELECT md5('action ' || s.id)::uuid, md5('entity ' || i.first_external_id::numeric::int / 500)::uuid, i.id, s.id,
-       'action_item', i.ended_at, 'them', CASE WHEN abs(hashtext(s.id::text)) %% 9 = 0 THEN 'open' ELSE 'closed' END,
-       'Отправить документы', 'q', ARRAY['3']
-FROM interactions i JOIN interaction_summaries s ON s.interaction_id = i.id
+INSERT INTO items (id, kind, status, text, owner, importance, probability, chat_id, interaction_id, quote, message_ids, first_at,
+                   last_at)
+SELECT md5(kind || s.id)::uuid, kind, CASE WHEN abs(hashtext(s.id::text)) %% 9 = 0 THEN 'open' ELSE 'done' END,
+       'Отправить документы', 'them', 'medium', 1, i.chat_id, i.id, 'q', ARRAY['3'], i.ended_at, i.ended_at
+FROM interactions i JOIN interaction_summaries s ON s.interaction_id = i.id, unnest(ARRAY['decision', 'action_item']) AS kind
 
 -- name: attempts
 INSERT INTO summary_attempts (interaction_id, input_hash, prompt_version, model_version, attempts, state, last_error)

@@ -23,11 +23,20 @@ INSERT INTO interaction_summaries (id, interaction_id, status, input_hash, promp
 SELECT md5('summary ' || id)::uuid, id, 'completed', 'h', 'p', 'offline', 'en',
        'They talked about number ' || n || ' and agreed on how to go on with it.',
        (%(points)s::jsonb)->(n %% 500)::int, ARRAY[n || '.0'], 6, 180, 80, 2.25, 0, 0.1 FROM talk;
-INSERT INTO summary_items (item_id, entity_id, interaction_id, summary_id, kind, at, decided_on, importance, owner, status,
-                           due_date, closed_at, description, quote, message_ids)
-SELECT md5(kind || id)::uuid, md5(%(name)s)::uuid, id, md5('summary ' || id)::uuid, kind, at + interval '25 minutes',
-       CASE WHEN kind = 'decision' THEN at::date END, CASE WHEN kind = 'decision' THEN CASE WHEN n %% 5 = 0 THEN 'high' ELSE 'low' END END,
-       CASE WHEN kind = 'action_item' THEN 'them' END,
-       CASE WHEN kind = 'action_item' THEN CASE WHEN n %% 9 = 0 THEN 'open' ELSE 'closed' END END, at::date + 14,
-       CASE WHEN kind = 'action_item' AND n %% 9 > 0 THEN at::date + 10 END, kind || ' number ' || n, 'q', ARRAY[n || '.3']
-FROM talk, unnest(ARRAY['decision', 'action_item']) AS kind WHERE %(spoken)s
+CREATE TEMP TABLE said ON COMMIT DROP AS
+SELECT md5(kind || t.id)::uuid AS id, kind, t.id AS talk, t.chat_id, t.at + interval '25 minutes' AS at, t.n,
+       CASE WHEN kind = 'decision' AND n %% 5 = 0 THEN 'high' ELSE 'low' END AS importance,
+       CASE WHEN kind = 'action_item' AND n %% 9 > 0 THEN t.at + interval '10 days' END AS done_at,
+       kind || ' number ' || n AS text, ARRAY[n || '.3'] AS message_ids
+FROM talk t, unnest(ARRAY['decision', 'action_item']) AS kind WHERE %(spoken)s;
+INSERT INTO items (id, kind, status, text, owner, due_date, importance, probability, chat_id, interaction_id, quote, message_ids,
+                   first_at, last_at, settled_at)
+SELECT id, kind, CASE WHEN done_at IS NULL THEN 'open' ELSE 'done' END, text, 'them',
+       CASE WHEN kind = 'action_item' THEN at::date + 14 END, importance, 1, chat_id, talk, 'q', message_ids, at,
+       coalesce(done_at, at), done_at FROM said;
+INSERT INTO item_people (item_id, entity_id) SELECT id, md5(%(name)s)::uuid FROM said;
+INSERT INTO item_states (item_id, place, at, event, status, text, owner, probability, decided_by, chat_id, interaction_id, quote,
+                         message_ids)
+SELECT id, place, CASE place WHEN 0 THEN at ELSE done_at END, CASE place WHEN 0 THEN 'opened' ELSE 'done' END,
+       CASE place WHEN 0 THEN 'open' ELSE 'done' END, text, 'them', 1, 'memory', chat_id, talk, 'q', message_ids
+FROM said, generate_series(0, 1) AS place WHERE place = 0 OR done_at IS NOT NULL

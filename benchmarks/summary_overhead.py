@@ -29,10 +29,11 @@ sys.path.insert(0, str(ROOT))
 from pkg_pipeline import wiring  # noqa: E402
 from pkg_pipeline.adapters.postgres import engine  # noqa: E402
 from pkg_pipeline.adapters.server import embedded  # noqa: E402
-from pkg_pipeline.memory.records import SummaryInput, Usage  # noqa: E402
+from pkg_pipeline.memory.records import Usage  # noqa: E402
 from pkg_pipeline.settings import Settings  # noqa: E402
 from pkg_pipeline.stages.llm.stores import Caps  # noqa: E402
 from pkg_pipeline.stages.ports import Billing, LlmReply, LlmRequest  # noqa: E402
+from pkg_pipeline_tests.stages.summaries.summary_rig import good_answer  # noqa: E402
 
 TARGET = 3.0
 START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
@@ -59,24 +60,7 @@ class InstantLlm:
         return 1e-6 if self.is_paid else 0.0
 
     def complete(self, request: LlmRequest) -> LlmReply:
-        return LlmReply(answer(request.payload), self.model, Usage(900, 200), "end_turn")
-
-
-def answer(source: SummaryInput) -> str:
-    first, second, third = (message.text for message in source.messages[:3])
-    evidence = {"quote": second, "message_ids": [2]}
-    action = {"owner": "them", "owner_name": None, "status": "open", "due_date": None, "closed_at": None}
-    return json.dumps(
-        {
-            "summary": f"They talked about the offer for the shelves. {second.split('.')[0]}. The tone was even.",
-            "key_points": [first, second],
-            "tone": "neutral",
-            "decisions": [{"description": second, "date": "2026-01-05", "importance": "high", **evidence}],
-            "action_items": [{"description": third, **action, "quote": third, "message_ids": [3]}],
-            "facts": [],
-            "important_message_ids": [2],
-        }
-    )
+        return LlmReply(json.dumps(good_answer(request.payload)), self.model, Usage(900, 200), "end_turn")
 
 
 def export(path: Path, *, interactions: int, messages: int) -> None:
@@ -180,7 +164,7 @@ def measure(settings: Settings, options: argparse.Namespace) -> int:
 def reset(connection: engine.Connection) -> None:
     """Nothing summarised, every day marked."""
     connection.execute(
-        "TRUNCATE pkg.interaction_summaries, pkg.summary_items, pkg.entity_facts, pkg.summary_attempts, pkg.llm_calls,"
+        "TRUNCATE pkg.interaction_summaries, pkg.entity_facts, pkg.summary_attempts, pkg.llm_calls,"
         " pkg.llm_call_subjects, pkg.budgets, pkg.partition_states, pkg.leases, pkg.dirty_partitions"
     )
     connection.execute(

@@ -56,8 +56,8 @@ def ask(memory: Memory, facts: list[Fact], at: date) -> Month:
         ids = dict(connection.execute("SELECT name, id FROM entities WHERE NOT is_self").fetchall())
         row = connection.execute("SELECT count(*) FROM messages").fetchone()
         high = connection.execute(
-            "SELECT entity_id, item_id::text FROM summary_items"
-            " WHERE kind = 'decision' AND importance = 'high' AND NOT is_withheld"
+            "SELECT p.entity_id, p.item_id::text FROM item_people p JOIN items i ON i.id = p.item_id"
+            " WHERE i.kind = 'decision' AND i.importance = 'high' AND i.status = 'open' AND NOT i.is_withheld"
         ).fetchall()
     assert row is not None
     answers = {
@@ -136,7 +136,7 @@ def audit(memory: Memory, account: Account, now: datetime) -> dict[str, Any]:
     lost = [
         fact.key
         for fact in planted
-        if not one("SELECT count(*) FROM summary_items WHERE kind = 'decision' AND quote LIKE %s", f"%{fact.key}%")
+        if not one("SELECT count(*) FROM items WHERE kind = 'decision' AND quote LIKE %s", f"%{fact.key}%")
     ]
     return {
         "due": due,
@@ -149,8 +149,8 @@ def audit(memory: Memory, account: Account, now: datetime) -> dict[str, Any]:
             " WHERE status IN ('completed', 'dirty') GROUP BY 1 HAVING count(*) > 1) d"
         ),
         "double_items": one(
-            "SELECT count(*) FROM (SELECT interaction_id, entity_id, kind, lower(description) FROM summary_items"
-            " GROUP BY 1, 2, 3, 4 HAVING count(DISTINCT item_id) > 1) d"
+            "SELECT count(*) FROM (SELECT interaction_id, owner_entity_id, kind, lower(text) FROM items"
+            " GROUP BY 1, 2, 3, 4 HAVING count(*) > 1) d"
         ),
         "decisions_planted": len(planted),
         "decisions_lost": len(lost),

@@ -13,14 +13,19 @@ from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from pydantic import SecretStr
 
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.adapters.postgres.items.verdicts import PostgresVerdictStore
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.archive.records import RestoreScope
+from pkg_pipeline.stages.items.deciding import ItemEdit, decide
 from pkg_pipeline.stages.ports import Billing
+from pkg_pipeline.stages.reads.items import ItemFilter, list_items
+from pkg_pipeline.stages.reads.paging import MOST_ROWS
 from pkg_pipeline.wiring import Memory, PinnedClock
 from pkg_pipeline_tests.adapters.llm.anthropic_rig import LetterCounter
 
@@ -34,6 +39,8 @@ SAID = (
     ("Anna", "Good. I will send the contract by Friday."),
     ("Me", "Thank you, my number is +49 30 901820."),
 )
+LATER = (("Anna", "The contract is sent."),)
+"""Said at the end of the newer talks."""
 
 
 def lines() -> list[dict[str, Any]]:
@@ -41,7 +48,7 @@ def lines() -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for chat, other, kind in (("c1", "Anna", "direct"), ("c2", "Boris", "direct"), ("g1", "Carla", "group")):
         for start in STARTS:
-            for number, (sender, text) in enumerate(SAID):
+            for number, (sender, text) in enumerate(SAID + (LATER if start == STARTS[-1] else ())):
                 name = other if sender == "Anna" else sender
                 at = start + timedelta(minutes=number)
                 made.append(
@@ -84,6 +91,19 @@ def _interactions(memory: Memory) -> None:
     memory.build_interactions()
 
 
+def _items(memory: Memory) -> None:
+    memory.items.run(Billing("backfill"))
+
+
+def _verdicts(memory: Memory) -> None:
+    """A person ends the first task and words the second one anew, by a clock that stands."""
+    store = PostgresVerdictStore(memory.connections)
+    found = list_items(memory.item_reads, ItemFilter(), now=NOW, limit=MOST_ROWS, cursor=None).items
+    first, second = sorted(found, key=lambda item: (item["first_at"], item["id"]))[:2]
+    decide(store, UUID(first["id"]), ItemEdit(status="done"), now=NOW)
+    decide(store, UUID(second["id"]), ItemEdit(text="The paper", due_date=NOW.date(), status="cancelled"), now=NOW)
+
+
 def _summaries(memory: Memory) -> None:
     memory.summarize(DAYS, Billing("backfill"))
 
@@ -119,6 +139,8 @@ def _fold(memory: Memory) -> None:
 HOPS: dict[str, Callable[[Memory], None]] = {
     "import": _import,
     "interactions": _interactions,
+    "items": _items,
+    "verdicts of a person": _verdicts,
     "interaction summaries": _summaries,
     "relationship profiles": _profiles,
     "chunks": _chunks,

@@ -21,10 +21,10 @@ Wanted = Literal["open", "done", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class DecidedItem:
-    """An item with a person's last verdict on it, if there is one."""
+    """An item with a person's verdicts on it, the newest last."""
 
     kind: ItemKind
-    last: PersonDecision | None
+    verdicts: tuple[PersonDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ def decisions(item_id: UUID, item: DecidedItem, wanted: ItemEdit, *, now: dateti
         made.append(PersonDecision(item_id, now, "reopen"))
     elif wanted.status is not None:
         made.append(PersonDecision(item_id, now, "close", status=_closed(item.kind, wanted.status)))
-    if len(made) == 1 and item.last is not None and replace(made[0], at=item.last.at) == item.last:
+    if made == [replace(one, at=now) for one in item.verdicts[-len(made) :]]:
         return []
-    return _in_order(made, item.last)
+    return _in_order(made, item.verdicts[-1] if item.verdicts else None)
 
 
 def _closed(kind: ItemKind, status: str) -> Literal["done", "cancelled"]:

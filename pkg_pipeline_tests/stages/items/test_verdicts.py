@@ -111,6 +111,8 @@ def test_verdicts_of_one_moment_stand_in_the_order_in_which_they_came(rig: Rig) 
 def test_words_and_status_at_once_are_an_edit_and_its_end(rig: Rig) -> None:
     rig.decide("Pay the rent", text="Pay", status="cancelled")
     assert rig.events("Pay") == ["opened", "edited", "closed"]
+    rig.decide("Pay", text="Pay", status="cancelled")  # again: nothing new
+    assert rig.events("Pay") == ["opened", "edited", "closed"]
     rig.decide("Pay", due_date=date(2026, 5, 4))
     rig.decide("Pay", clear_due_date=True)
     assert rig.shown()[0] == ("Pay", "cancelled", None, "self", "person")
@@ -181,7 +183,7 @@ def test_what_is_forgotten_with_a_chat_is_forgotten_everywhere(rig: Rig) -> None
 
 
 def test_a_decision_is_taken_back_and_never_done() -> None:
-    decision, task = DecidedItem("decision", None), DecidedItem("action_item", None)
+    decision, task = DecidedItem("decision"), DecidedItem("action_item")
     for item, wanted, status in (
         (decision, "closed", "cancelled"),
         (decision, "cancelled", "cancelled"),

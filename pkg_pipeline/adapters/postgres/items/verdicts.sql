@@ -1,12 +1,12 @@
 -- What a person decides about items (B17).
 
--- name: item
--- With its last verdict.
-SELECT i.id AS item_id, i.kind, v.decided_at AS at, v.action, v.status, v.text, v.owner, v.due_date,
-       coalesce(v.clear_due_date, false) AS clear_due_date
-FROM items i
-LEFT JOIN LATERAL (SELECT * FROM item_verdicts v WHERE v.item_id = i.id ORDER BY v.decided_at DESC LIMIT 1) v ON true
-WHERE i.id = %(id)s AND NOT i.is_withheld
+-- name: kind
+-- None of an item that is withheld.
+SELECT kind FROM items WHERE id = %(id)s AND NOT is_withheld
+
+-- name: of_item
+SELECT item_id, decided_at AS at, action, status, text, owner, due_date, clear_due_date
+FROM item_verdicts WHERE item_id = %(id)s ORDER BY decided_at, id
 
 -- name: keep
 INSERT INTO item_verdicts (item_id, kind, chat_id, message_ids, item_text, action, status, text, owner, due_date,

@@ -125,6 +125,17 @@ def test_the_columns_on_the_page_are_those_of_the_tables() -> None:
     assert page == generate.page(page), "run make docs"
 
 
+def test_the_page_names_every_table_and_its_queries_run(database_url: str) -> None:
+    page = generate.PAGE.read_text(encoding="utf-8")
+    described = page[: page.index("## Example queries")]
+    assert [name for name in METADATA.tables if f"`{name.removeprefix(f'{SCHEMA}.')}`" not in described] == []
+    queries_of_page = [text for text in page.split("```sql")[1].split("```")[0].split(";") if text.strip()]
+    assert len(queries_of_page) >= 4
+    with engine.connect(database_url, autocommit=True, search_path="public") as connection:
+        for query in queries_of_page:
+            connection.execute(query)  # type: ignore[arg-type]
+
+
 def test_the_sources_of_the_marts_are_those_of_the_tables() -> None:
     assert generate.SOURCES.read_text(encoding="utf-8") == generate.sources(), "run make docs"
 
