@@ -1,9 +1,11 @@
-"""Answers written by hand from the prompts of readings, served over HTTP to whoever asks about those talks."""
+"""Answers written by hand from the prompts alone, served over HTTP to whoever asks about those talks."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 from pkg_pipeline.fake_llm.faults import Fault, Script
 
 Record = dict[str, Any]
+Rows = list[list[Any]]
 FOLDER = Path(__file__).parent
 NEW_ID = re.compile(r"n\d+")
 
@@ -19,48 +22,103 @@ NEW_ID = re.compile(r"n\d+")
 class Person:
     """One file of the desk.
 
-    ``chats``: of the labels. ``readings``: each with the first and last words and the number of the messages that were
-    asked about, and the answer; earlier items are named there by their text. ``floors``: what must hold of the result.
+    ``chats``: of the labels. ``readings``, ``summaries``: each with the first and last words and the number of the
+    messages that were asked about, and the answer; earlier items are named there by their text. ``profile``: its
+    milestones cite by day, its doubts name items by their text. ``floors``: what must hold of the result.
     """
 
     name: str
     chats: tuple[str, ...]
     readings: tuple[Record, ...]
+    summaries: tuple[Record, ...]
+    profile: Record
     floors: dict[str, float]
 
 
 def person(name: str) -> Person:
     kept = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    return Person(name, tuple(kept["chats"]), tuple(kept["readings"]), kept["floors"])
+    readings, summaries = tuple(kept["readings"]), tuple(kept["summaries"])
+    return Person(name, tuple(kept["chats"]), readings, summaries, kept["profile"], kept["floors"])
 
 
 PEOPLE = sorted(file.stem for file in FOLDER.glob("*.json"))
 
 
 class Desk(Script):
-    """Rules of the local server: each question about talks is met by the answer written for these talks.
+    """Rules of the local server: each question is met by the answer written for these talks or this person.
 
-    ``unanswered``: first words of questions that nobody has answered; those are refused.
+    ``unanswered``: first words of questions about items that nobody has answered; those are refused. Other questions
+    without an answer go to the local model. ``served``: answers given, by task.
     """
 
-    def __init__(self, readings: tuple[Record, ...]) -> None:
+    def __init__(self, who: Person) -> None:
         super().__init__()
-        self._readings = readings
+        self._who = who
         self.unanswered: list[str] = []
-        self.served = 0
+        self.served: Counter[str] = Counter()
 
     def match(self, *, call: int, path: str, text: str) -> Fault:
         if not path.endswith("/v1/messages"):
             return Fault()
-        rows = [row for line in text.splitlines() if line.startswith("[") and isinstance(row := _parsed(line), list)]
-        said = [str(row[2]) for row in rows if isinstance(row[0], int)]
+        body, _, said = text.partition("\n")
+        asked = json.loads(body)["output_config"]["format"]["schema"]["properties"]
+        rows = [row for line in said.splitlines() if isinstance(row := _parsed(line), list | dict)]
+        if "timeline" in asked:
+            return self._serve("profile", _profile(self._who.profile, rows))
+        if "talks" in asked:
+            return self._serve("summary", _summaries(self._who.summaries, rows))
+        return self._reading([row for row in rows if isinstance(row, list)])
+
+    def _serve(self, task: str, answer: Record | None) -> Fault:
+        if answer is None:
+            return Fault()
+        self.served[task] += 1
+        return Fault(body=_message(answer))
+
+    def _reading(self, rows: Rows) -> Fault:
+        said = _said(rows)
         shown = {str(row[5]): str(row[0]) for row in rows if isinstance(row[0], str) and len(row) == 6}
-        for reading in self._readings:
-            if said and (reading["from"], reading["to"], reading["count"]) == (said[0], said[-1], len(said)):
-                self.served += 1
-                return Fault(body=_message(with_refs(reading["answer"], shown)))
+        for reading in self._who.readings:
+            if _is_about(reading, said):
+                return self._serve("reading", with_refs(reading["answer"], shown))
         self.unanswered.append(said[0] if said else "")
         return Fault(status=400, message="nobody has answered this")
+
+
+def _said(rows: Rows) -> list[str]:
+    return [str(row[2]) for row in rows if isinstance(row[0], int)]
+
+
+def _is_about(written: Record, said: Sequence[str]) -> bool:
+    return bool(said) and (written["from"], written["to"], written["count"]) == (said[0], said[-1], len(said))
+
+
+def _summaries(written: Sequence[Record], rows: Sequence[Any]) -> Record | None:
+    """The answers about these talks by their numbers; None unless all of them were written."""
+    talks: dict[int, Rows] = {}
+    for row in rows:
+        if isinstance(row, dict):
+            if "talk" in row:
+                talks[row["talk"]] = []
+        elif talks:
+            talks[max(talks)].append(row)
+    answers = [
+        {"talk": number, **one["answer"]}
+        for number, told in talks.items()
+        for one in written
+        if _is_about(one, _said(told))
+    ]
+    return {"talks": answers} if answers and len(answers) == len(talks) else None
+
+
+def _profile(written: Record, rows: Sequence[Any]) -> Record:
+    """The answer with numbers of this question's summaries for days, and ids of its items for their texts."""
+    lists = [row for row in rows if isinstance(row, list)]
+    numbers = {str(row[1]): row[0] for row in lists if isinstance(row[0], int)}
+    items = {str(row[4]): row[0] for row in lists if isinstance(row[0], str) and len(row) == 5}
+    milestones = [{**one, "summary_numbers": [numbers[one["date"]]]} for one in written["milestones"]]
+    doubts = [{"id": items[one["item"]], "why": one["why"]} for one in written["doubts"] if one["item"] in items]
+    return {**written, "milestones": milestones, "doubts": doubts}
 
 
 def _parsed(line: str) -> object:
