@@ -9,20 +9,24 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
+from uuid import UUID
 
 import numpy as np
 
 from pkg_pipeline.memory.gate.duty import says_done
-from pkg_pipeline.memory.records import SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline import linking
 from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.linking import PERHAPS, SURE, closings, pair_features
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names
-from pkg_pipeline.offline.reading import read
+from pkg_pipeline.offline.reading import Reading, read
+from pkg_pipeline.offline.retelling import described
+from pkg_pipeline.offline.same_matter import same_tasks
+from pkg_pipeline.offline.talk_items import found_in
 from training.worlds import Label, World, load, of_talks
 
 T = TypeVar("T")
@@ -38,12 +42,19 @@ PATH = Path(linking.__file__).with_name("closing.json")
 
 @dataclass
 class Standing:
-    """An open item while a world is read."""
+    """An open item while a world is read: a labelled one, one that the reader found, or both."""
 
-    label: Label
+    label: Label | None
     quoted: SourceMessage
+    text: str
+    owner: Person | None
+    people: frozenset[UUID]
     due: date | None
     is_closed: bool = False
+
+    @property
+    def closed_by(self) -> frozenset[str]:
+        return frozenset() if self.label is None else self.label.closed_by
 
 
 @dataclass
@@ -94,39 +105,69 @@ class Walk:
 
 
 def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
-    """Every talk in order with the labelled tasks open at it; the caller may close them, or the labels do."""
+    """Every talk in order with the items open at it: the labelled tasks, in the reader's words where it found them,
+    and what else it took for a task. The caller may close them, or the labels do.
+    """
     standing: list[Standing] = []
     tasks = [label for label in world.items if label.kind == "action_item"]
     for source in world.talks:
         reading = read(source)
         by_id = {message.external_id: message for message in source.messages}
-        places = {message.external_id: place for place, message in enumerate(source.messages)}
-        new = [Standing(label, by_id[label.messages[0]], label.due) for label in tasks if label.messages[0] in by_id]
         names = roots_of_names(source.participants)
-        around = {person.entity_id for person in source.participants}
-        listed = [
-            one
-            for one in (*standing, *new)
-            if not one.is_closed and (one.label.owner or one.quoted.sender).entity_id in around
-        ]
-        items = [_open(one, names) for one in listed]
-        since = [places.get(one.label.messages[0], -1) for one in listed]
+        around = frozenset(person.entity_id for person in source.participants)
+        before = [one for one in standing if one.people & around and not one.is_closed]
+        items = [_open(one, names) for one in before]
+        new = list(_new(reading, [label for label in tasks if label.messages[0] in by_id], items, names))
+        listed = [*before, *(one for one, _, _ in new)]
+        items += [item for _, item, _ in new]
+        since = [*([-1] * len(before)), *(place for _, _, place in new)]
         yield Walk(heard(reading, names), source, listed, items, since)
-        standing += new
+        standing += [one for one, _, _ in new]
         for one in standing:
+            if one.label is None:
+                continue
             for ids, day in one.label.renewed:
                 if ids & by_id.keys():
                     one.due = day or one.due
-            ended = one.label.cancelled_by | (one.label.closed_by if settle_by_label else frozenset())
+            ended = one.label.cancelled_by | (one.closed_by if settle_by_label else frozenset())
             one.is_closed |= bool(ended & by_id.keys())
         standing = [one for one in standing if not one.is_closed]
 
 
 def _open(one: Standing, names: frozenset[str]) -> Open:
-    label = one.label
-    text = one.quoted.text
-    owner = label.owner.entity_id if label.owner else None
-    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, label.text)
+    owner = one.owner.entity_id if one.owner else None
+    text = f"{one.text}\n{one.quoted.text}"
+    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, one.text)
+
+
+def _new(
+    reading: Reading, labels: Sequence[Label], shown: Sequence[Open], names: frozenset[str]
+) -> Iterator[tuple[Standing, Open, int]]:
+    """What becomes open in a talk, with the line after which it counts."""
+    by_id = {line.message.external_id: line for line in reading.lines}
+    _, actions = found_in(reading)
+    opened = [linking.found_open(reading, one, names) for one in actions]
+    repeated = same_tasks(shown, opened, actions)
+    wanted = list(labels)
+    people = frozenset(person.entity_id for person in reading.source.others)
+    for place, (action, item) in enumerate(zip(actions, opened, strict=True)):
+        ids = {reading.lines[line].message.external_id for line in action.lines}
+        label = next((one for one in wanted if ids & set(one.messages)), None)
+        if label is None and place in repeated:
+            continue
+        if label is not None:
+            wanted.remove(label)
+        line = reading.lines[action.sentence.line]
+        owner = action.owner_person if label is None else label.owner
+        text = described(action.sentence, reading, action.before)
+        about = people | ({label.owner.entity_id} if label is not None and label.owner else frozenset())
+        made = Standing(label, line.message, text, owner, about, action.due)
+        yield made, replace(item, owner=owner.entity_id if owner else None), max(action.lines[:1] or (line.index,))
+    for label in wanted:
+        line = by_id[label.messages[0]]
+        about = people | ({label.owner.entity_id} if label.owner else frozenset())
+        made = Standing(label, line.message, "", label.owner, about, label.due)
+        yield made, _open(made, names), line.index
 
 
 def pairs_of(world: World) -> Pairs:
@@ -134,9 +175,7 @@ def pairs_of(world: World) -> Pairs:
     for walk in walks(world, settle_by_label=True):
         scale = Weights(item.matter for item in walk.items)
         ids = [said.line.message.external_id for said in walk.talk]
-        ends = [
-            min((i for i, key in enumerate(ids) if key in one.label.closed_by), default=None) for one in walk.standing
-        ]
+        ends = [min((i for i, key in enumerate(ids) if key in one.closed_by), default=None) for one in walk.standing]
         for place, said in enumerate(walk.talk):
             if said.only_asks:
                 continue
@@ -146,6 +185,8 @@ def pairs_of(world: World) -> Pairs:
                 if walk.since[i] < said.line.index and (end is None or place <= end or ids[place] in _closing(walk, i))
             ]
             for i, given in pair_features(said, walk.items, open_now, scale):
+                if walk.standing[i].label is None:
+                    continue
                 closes = ids[place] in _closing(walk, i)
                 end = ends[i]
                 if closes or end is None or abs(place - end) > NEAR_A_CLOSING:
@@ -155,7 +196,7 @@ def pairs_of(world: World) -> Pairs:
 
 
 def _closing(walk: Walk, index: int) -> frozenset[str]:
-    return walk.standing[index].label.closed_by
+    return walk.standing[index].closed_by
 
 
 def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
@@ -206,12 +247,15 @@ def score(
     kept_before: set[str] = set()
     for walk in walks(world, settle_by_label=False):
         texts = {message.external_id: message for message in walk.source.messages}
-        kept_now = {one.label.ref for one in walk.standing if one.label.closed_by & texts.keys()}
-        listed = [i for i, one in enumerate(walk.standing) if one.label.ref not in closed]
+        kept_now = {one.label.ref for one in walk.standing if one.label is not None and one.closed_by & texts.keys()}
+        listed = [i for i, one in enumerate(walk.standing) if not one.is_closed]
         items = [walk.items[i] for i in listed]
         best = closings(items, [walk.since[i] for i in listed], walk.talk, weights, least=least)
         for place, kept in best.items():
-            label = walk.standing[listed[place]].label
+            one = walk.standing[listed[place]]
+            one.is_closed = True
+            if (label := one.label) is None:
+                continue
             closed.add(label.ref)
             found.closed += 1
             is_right = label.ref in kept_now | kept_before

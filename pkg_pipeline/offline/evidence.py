@@ -24,6 +24,7 @@ NEAR = 3
 """Lines before a message that may say what it speaks of."""
 BARE_ROOTS = 2
 DAYS_KNOWN = 365
+AT_ONCE_DAYS = 0.5
 CLAIMS = ("finished", "received", "thanks", "yes", "not_yet", "later", "cancelled", "postponed", "all")
 
 AFFIRMED_CLAIMS = frozenset({"finished", "received"})
@@ -135,10 +136,20 @@ def _carry(said: Heard, earlier: Heard) -> float:
     return strength * 0.85 ** (said.line.index - earlier.line.index - 1)
 
 
-def features(item: Open, said: Heard, weights: Weights, *, best_other: float, rivals: int) -> dict[str, float]:
-    """The features of a pair. ``best_other``: the best fit of the message to another open item; ``rivals``: how many
-    open items have the same owner.
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """The other open items that a message may be about: how well it fits the best of them, how many the owner has in
+    all and with the deed that is told, and how many of the owner's were said later.
     """
+
+    best_fit: float
+    of_owner: int
+    of_deed: int
+    newer: int
+
+
+def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[str, float]:
+    """The features of a pair."""
     own = own_fit(item, said, weights)
     whole = fit(item, said, weights)
     speaker = said.line.speaker
@@ -160,7 +171,7 @@ def features(item: Open, said: Heard, weights: Weights, *, best_other: float, ri
         "fit": whole,
         "covered": weights.covered(said.matter.roots, item.matter.roots),
         "alike": weights.alike(said.matter.roots, item.matter.roots),
-        "ahead_of_others": max(-1.0, min(1.0, whole - best_other)),
+        "ahead_of_others": max(-1.0, min(1.0, whole - rivals.best_fit)),
         "same_sum": float(bool(item.matter.sums & said.matter.sums)),
         "same_title": float(bool(said.matter.latin & item.matter.latin) and said.has_file),
         "done_deed": float(done),
@@ -189,10 +200,30 @@ def features(item: Open, said: Heard, weights: Weights, *, best_other: float, ri
         "age": math.log1p(min(days, DAYS_KNOWN)) / math.log1p(DAYS_KNOWN),
         "near_due": float(item.due is not None and -3 <= late <= 7),
         "long_past": float(late > 21),
-        "rivals": math.log1p(rivals),
+        "rivals": math.log1p(1 + rivals.of_owner),
+        "only_of_deed": float(done and by_owner and not rivals.of_deed),
+        "newest": float(not rivals.newer),
+        "newest_bare": float(not rivals.newer and by_owner and finished and said.is_bare),
+        "newest_file": float(not rivals.newer and by_owner and said.has_file),
+        "at_once": float(days < AT_ONCE_DAYS),
+        "at_once_finished": float(days < AT_ONCE_DAYS and by_owner and finished),
+        "at_once_file": float(days < AT_ONCE_DAYS and by_owner and said.has_file),
         "length": min(2.0, said.line.message.text.count(" ") / 20),
     }
     return given
+
+
+def rivals_of(items: Sequence[Open], open_now: Sequence[int], place: int, said: Heard, fits: Sequence[float]) -> Rivals:
+    """Of the item ``open_now[place]``; ``fits``: of the message to each of ``open_now``."""
+    item = items[open_now[place]]
+    others = [items[i] for n, i in enumerate(open_now) if n != place and items[i].owner == item.owner]
+    told = item.matter.deeds & said.done
+    return Rivals(
+        best_fit=others_best(fits, place),
+        of_owner=len(others),
+        of_deed=sum(bool(one.matter.deeds & told) for one in others),
+        newer=sum(one.said_at > item.said_at for one in others),
+    )
 
 
 def others_best(fits: Sequence[float], index: int) -> float:

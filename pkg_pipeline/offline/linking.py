@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from pkg_pipeline.memory.gate.duty import says_done
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ShownItem
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.decisions import FoundDecision
-from pkg_pipeline.offline.evidence import Heard, features, fit, heard, others_best
+from pkg_pipeline.offline.evidence import Heard, features, fit, heard, rivals_of
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import replaced, same_tasks
@@ -21,6 +22,8 @@ from pkg_pipeline.offline.settling import cancelled_by, promised_anew, put_off, 
 SURE = 0.85
 """From here on a promise counts as kept; below, down to ``PERHAPS``, as perhaps kept."""
 PERHAPS = 0.6
+UNSAID = 0.8
+"""The most that a closing is worth whose words do not say that it was done."""
 ALSO_FIT = 0.5
 """A message closes a second item only if it speaks of that one in its own words, or of all of them."""
 DECIMALS = 4
@@ -109,10 +112,8 @@ def pair_features(
 ) -> list[tuple[int, dict[str, float]]]:
     """The features of a message with every item open at it, by the item's index."""
     fits = [fit(items[i], said, scale) for i in open_now]
-    owners = [items[i].owner for i in open_now]
     return [
-        (i, features(items[i], said, scale, best_other=others_best(fits, n), rivals=owners.count(owners[n])))
-        for n, i in enumerate(open_now)
+        (i, features(items[i], said, scale, rivals_of(items, open_now, n, said, fits))) for n, i in enumerate(open_now)
     ]
 
 
@@ -122,7 +123,7 @@ def link(
     """What a talk says of the items shown to it and of its own. Pure."""
     names = roots_of_names(reading.source.participants)
     tasks = [item for item in shown if item.kind == "action_item" and item.status in ("open", "perhaps_done")]
-    items = [_shown(reading, item, names) for item in tasks] + [_found(reading, one, names) for one in found]
+    items = [_shown(reading, item, names) for item in tasks] + [found_open(reading, one, names) for one in found]
     since = [-1] * len(tasks) + [max(one.lines[:1] or (one.sentence.line,)) for one in found]
     talk = heard(reading, names)
     kept = closings(items, since, talk)
@@ -133,10 +134,10 @@ def link(
     for index, shown_item in enumerate(tasks):
         of_it = [found[i] for i, at in repeated.items() if at == index]
         change = (
-            _closed(shown_item.ref, kept.get(index), SURE)
+            _closed(shown_item.ref, items[index], kept.get(index), SURE)
             or cancelled_by(shown_item, items, index, talk, scale)
             or put_off(reading, shown_item, items, index, talk, scale, of_it)
-            or _closed(shown_item.ref, kept.get(index), PERHAPS)
+            or _closed(shown_item.ref, items[index], kept.get(index), PERHAPS)
         )
         if change is not None:
             changes.append(change)
@@ -145,7 +146,7 @@ def link(
         changes=tuple(changes),
         repeats=frozenset(repeated),
         replaces=replaces,
-        ends={i: end for i in range(len(found)) if (end := _end(kept.get(len(tasks) + i))) is not None},
+        ends={i: _end(items[at], kept[at]) for i in range(len(found)) if (at := len(tasks) + i) in kept},
         again=again,
     )
 
@@ -163,24 +164,19 @@ def _put_off_again(
     return again
 
 
-def _closed(ref: str, kept: Kept | None, least: float) -> CandidateChange | None:
-    if kept is None or kept.probability < least:
+def _closed(ref: str, item: Open, kept: Kept | None, least: float) -> CandidateChange | None:
+    end = None if kept is None else _end(item, kept)
+    if end is None or end.probability < least:
         return None
-    said = kept.said
-    return CandidateChange(
-        ref=ref,
-        to="done" if kept.probability >= SURE else "perhaps_done",
-        quote=quote_of(said),
-        numbers=(said.line.message.number,),
-        probability=round(kept.probability, 2),
-    )
+    return CandidateChange(ref=ref, to=end.state, quote=end.quote, numbers=end.numbers, probability=end.probability)
 
 
-def _end(kept: Kept | None) -> CandidateEnd | None:
-    if kept is None:
-        return None
-    state = "done" if kept.probability >= SURE else "perhaps_done"
-    return CandidateEnd(state, quote_of(kept.said), (kept.said.line.message.number,), round(kept.probability, 2))
+def _end(item: Open, kept: Kept) -> CandidateEnd:
+    """Kept, or only perhaps: what the quoted words do not say is not sure."""
+    message, quote, sure = kept.said.line.message, quote_of(kept.said, item), kept.probability
+    if sure >= SURE and not says_done([message], quote):
+        sure = UNSAID
+    return CandidateEnd("done" if sure >= SURE else "perhaps_done", quote, (message.number,), round(sure, 2))
 
 
 def _shown(reading: Reading, item: ShownItem, names: frozenset[str]) -> Open:
@@ -193,7 +189,7 @@ def _shown(reading: Reading, item: ShownItem, names: frozenset[str]) -> Open:
     return Open(shown_matter(item, names), owner, item.said_at, item.due_date, item.text)
 
 
-def _found(reading: Reading, one: FoundAction, names: frozenset[str]) -> Open:
+def found_open(reading: Reading, one: FoundAction, names: frozenset[str]) -> Open:
     text = one.sentence.text if one.helper is None else f"{one.sentence.text}\n{one.helper.text}"
     owner = None if one.owner_person is None or one.owner == "both" else one.owner_person.entity_id
     said_at = reading.lines[one.sentence.line].message.sent_at

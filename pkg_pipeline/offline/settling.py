@@ -24,14 +24,22 @@ CANCELLED_PROBABILITY = 0.88
 RENEWED_PROBABILITY = 0.9
 
 
-def quote_of(said: Heard) -> str:
-    """The sentence that says it; the file's name where a message has no words."""
+def quote_of(said: Heard, item: Open | None = None) -> str:
+    """The sentence that says it, of those that speak of ``item`` if any does; the file's name where a message has no
+    words.
+    """
     sentences = [one.text for one in said.line.sentences]
     if not sentences:
         return next((one.name for one in said.line.message.attachments if one.name), "")[:QUOTE_CHARS]
     told = [text for text in sentences if not is_question(text)] or sentences
-    best = max(told, key=lambda text: (len(deeds_done(text)) + len(claims(text)), len(roots_of_text(text))))
-    return best[:QUOTE_CHARS].rstrip()
+    wanted = frozenset[str]() if item is None else item.matter.roots
+
+    def weight(text: str) -> tuple[int, int, int]:
+        roots = roots_of_text(text)
+        done = len(deeds_done(text)) + len(claims(text))
+        return (2 * bool(done) + bool(roots & wanted), done, len(roots))
+
+    return max(told, key=weight)[:QUOTE_CHARS].rstrip()
 
 
 def _about(items: Sequence[Open], index: int, said: Heard, scale: Weights) -> float:
@@ -50,7 +58,7 @@ def cancelled_by(
             return CandidateChange(
                 ref=shown.ref,
                 to="cancelled",
-                quote=quote_of(said),
+                quote=quote_of(said, items[index]),
                 numbers=(said.line.message.number,),
                 probability=CANCELLED_PROBABILITY,
             )
@@ -70,7 +78,7 @@ def put_off(
     for said in reversed(talk):
         day = promised_anew(items, index, said, scale)
         if day is not None and day != shown.due_date:
-            return _renewed(shown, quote_of(said), said.line.message.number, day)
+            return _renewed(shown, quote_of(said, items[index]), said.line.message.number, day)
     if repeats:
         last = repeats[-1]
         return _renewed(shown, last.sentence.text, reading.lines[last.sentence.line].message.number, last.due)

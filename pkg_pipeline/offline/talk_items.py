@@ -43,7 +43,7 @@ def read_talks(source: ReadingInput) -> Answer:
     changes: list[AnswerChange] = []
     facts: list[AnswerFact] = []
     for reading in map(read, source.talks):
-        decisions, actions = _found(reading)
+        decisions, actions = found_in(reading)
         linked = link(reading, source.shown, actions, decisions)
         items += _items(reading, actions, decisions, linked)
         changes += [_change(change) for change in linked.changes]
@@ -51,7 +51,7 @@ def read_talks(source: ReadingInput) -> Answer:
     return Answer(items=items, changes=changes, facts=facts)
 
 
-def _found(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
+def found_in(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
     """What a talk holds: chats are read by who answers whom, meetings and newsletters by scores of sentences."""
     is_chat = not (reading.is_meeting or reading.is_bulletin)
     decisions = find_chat_decisions(reading) if is_chat else find_decisions(reading)

@@ -12,13 +12,13 @@ from uuid import UUID
 
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.duty import acknowledging, says_cancelled, says_done, settles, was_put_off
+from pkg_pipeline.memory.gate.duty import says_cancelled, says_done, settles, was_put_off
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import check_fact, due_of
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
-from pkg_pipeline.memory.gate.wording import content, is_one_matter
+from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.bearers import Bearers, may_be_about, unnamed
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
@@ -33,6 +33,7 @@ from pkg_pipeline.memory.items.records import (
     ShownItem,
     TalkReading,
 )
+from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 
@@ -165,7 +166,7 @@ class _Gate:
         if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
             return self.log.note(part, "closes a decision; only action items are closed")
         reason = _unproven(change.to, evidence)
-        if reason is None and change.to in ("done", "perhaps_done") and self._is_of_another(shown, evidence):
+        if reason is None and change.to in ("done", "perhaps_done") and self._is_of_another(shown, evidence, quoted):
             reason = "tells of another matter"
         if reason is not None:
             return self.log.note(part, reason)
@@ -192,12 +193,10 @@ class _Gate:
         )
         return None
 
-    def _is_of_another(self, shown: ShownItem, evidence: Evidence) -> bool:
-        """Whether the quoted words do to another thing what the item is to do."""
-        names = content(" ".join(person.name for person in self.checker.source.participants)) | acknowledging()
-        mine = content(f"{shown.text} {shown.quote}") - names
-        theirs = content(evidence.quote) - names
-        return not is_one_matter(mine, theirs)
+    def _is_of_another(self, shown: ShownItem, evidence: Evidence, quoted: SourceMessage) -> bool:
+        names = content(" ".join(person.name for person in self.checker.source.participants))
+        words = f"{shown.text} {shown.quote}"
+        return ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names)
 
     def fact(self, fact: CandidateFact, part: str) -> None:
         """P13, P17: about a participant or somebody named."""
