@@ -72,8 +72,8 @@ docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from wh
 		page = Path('docs/frames.md'); page.write_text(with_tables(page.read_text(encoding='utf-8')), encoding='utf-8')"
 
 train: env ## fit the weights of the offline reader on our own labelled conversations
-	@$(BIN)/python -m training.closing
 	@$(BIN)/python -m training.fit
+	@$(BIN)/python -m training.closing
 
 bench: env ## the figures of docs/figures.md
 	@$(BIN)/python -m benchmarks

@@ -22,7 +22,7 @@ from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline import linking
 from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.linking import PERHAPS, SURE, closings, pair_features
-from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names
+from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import described
 from pkg_pipeline.offline.same_matter import same_tasks
@@ -47,6 +47,7 @@ class Standing:
     label: Label | None
     quoted: SourceMessage
     text: str
+    said: str
     owner: Person | None
     people: frozenset[UUID]
     due: date | None
@@ -137,7 +138,8 @@ def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
 def _open(one: Standing, names: frozenset[str]) -> Open:
     owner = one.owner.entity_id if one.owner else None
     text = f"{one.text}\n{one.quoted.text}"
-    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, one.text)
+    around = roots_of_text(one.said) - names
+    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, one.text, around)
 
 
 def _new(
@@ -161,12 +163,15 @@ def _new(
         owner = action.owner_person if label is None else label.owner
         text = described(action.sentence, reading, action.before)
         about = people | ({label.owner.entity_id} if label is not None and label.owner else frozenset())
-        made = Standing(label, line.message, text, owner, about, action.due)
+        said = "\n".join(reading.lines[at].message.text for at in action.lines)
+        made = Standing(label, line.message, text, said, owner, about, action.due)
         yield made, replace(item, owner=owner.entity_id if owner else None), max(action.lines[:1] or (line.index,))
     for label in wanted:
         line = by_id[label.messages[0]]
         about = people | ({label.owner.entity_id} if label.owner else frozenset())
-        made = Standing(label, line.message, "", label.owner, about, label.due)
+        said = [by_id[key].message.text for key in label.messages if key in by_id]
+        asked = [one.message.text for one in reading.lines[max(0, line.index - 1) : line.index]]
+        made = Standing(label, line.message, "", "\n".join((*asked, *said)), label.owner, about, label.due)
         yield made, _open(made, names), line.index
 
 

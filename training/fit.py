@@ -154,7 +154,7 @@ def fit_of(head: str) -> Fit:
     for language in LANGUAGES:
         talks = [*load(language), *of_worlds(language)]
         groups = list(dict.fromkeys(talk.group or talk.name for talk in talks))
-        for talk in talks:
+        for talk in (one for one in talks if kind in one.kinds):
             fold = groups.index(talk.group or talk.name) % FOLDS
             examples += examples_of(talk, kind, candidates(read(talk.source)), fold)
             labelled[language] += sum(one.kind == kind and not one.is_optional for one in talk.labels)

@@ -47,6 +47,8 @@ class Talk:
     source: SummaryInput
     labels: tuple[Label, ...]
     group: str = ""
+    kinds: frozenset[str] = frozenset({"task", "decision"})
+    """What is labelled throughout."""
 
 
 def load(language: Language, folder: Path = TALKS) -> list[Talk]:

@@ -10,11 +10,15 @@ from training.talks import Label, Talk
 def of_worlds(language: Language) -> list[Talk]:
     """The talks of the worlds of one language; ``group``: the world. A renewal may be found again or not."""
     return [
-        Talk(f"{world.name} {n}", language, talk, _labels_of(world, talk), world.name)
+        Talk(f"{world.name} {n}", language, talk, _labels_of(world, talk), world.name, _kinds(world))
         for world in worlds.load()
         if world.language == language
         for n, talk in enumerate(world.talks, 1)
     ]
+
+
+def _kinds(world: worlds.World) -> frozenset[str]:
+    return frozenset({"task"} if world.is_of_tasks else {"task", "decision"})
 
 
 def _labels_of(world: worlds.World, talk: SummaryInput) -> tuple[Label, ...]:

@@ -17,6 +17,7 @@ from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
 from training import talks
 from training.talks import LANGUAGES
+from training.told_worlds import worlds_of
 
 FOLDER = Path(__file__).parent / "worlds"
 PAUSE = timedelta(hours=4)
@@ -43,12 +44,13 @@ class Label:
 
 @dataclass(frozen=True)
 class World:
-    """``talks`` of all chats in the order in which they end."""
+    """``talks`` of all chats in the order in which they end. ``is_of_tasks``: only some decisions are labelled."""
 
     name: str
     language: Language
     talks: tuple[SummaryInput, ...]
     items: tuple[Label, ...]
+    is_of_tasks: bool = False
 
     def shown(self, label: Label, *, due: date | None, quoted: SourceMessage) -> ShownItem:
         """A labelled item as a reading is shown it; ``quoted``: the message that opened it."""
@@ -69,8 +71,11 @@ class World:
 
 
 def load(folder: Path = FOLDER) -> list[World]:
-    """Every world of a folder by its name."""
-    return [_world(path.stem, json.loads(path.read_text("utf-8"))) for path in sorted(folder.glob("*.json"))]
+    """Every world of a folder, by name."""
+    told = {path.stem: json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
+    for path in folder.glob("*.txt"):
+        told |= worlds_of(path)
+    return [_world(name, told[name]) for name in sorted(told)]
 
 
 def of_talks() -> list[World]:
@@ -124,6 +129,7 @@ def _world(name: str, told: Row) -> World:
         told["language"],
         tuple(sorted(held, key=lambda talk: (talk.ended_at, talk.chat_key))),
         tuple(_label(number, row, people) for number, row in enumerate(told["items"])),
+        told.get("is_of_tasks", False),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pkg_pipeline.memory.text.language_data import in_any
+from pkg_pipeline.offline.dates import due_date
 from pkg_pipeline.offline.deeds import deeds_done
 from pkg_pipeline.offline.matters import (
     Matter,
@@ -25,9 +26,24 @@ NEAR = 3
 BARE_ROOTS = 2
 DAYS_KNOWN = 365
 AT_ONCE_DAYS = 0.5
-CLAIMS = ("finished", "received", "thanks", "yes", "not_yet", "later", "cancelled", "postponed", "all")
+AROUND = 0.7
+"""What a word said around an item is worth, beside one of its own."""
+CLAIMS = (
+    "finished",
+    "received",
+    "thanks",
+    "yes",
+    "not_yet",
+    "later",
+    "cancelled",
+    "postponed",
+    "all",
+    "there",
+    "praise",
+)
 
-AFFIRMED_CLAIMS = frozenset({"finished", "received"})
+AFFIRMED_CLAIMS = frozenset({"finished", "received", "there", "praise"})
+HOLDING = frozenset({"not_yet", "later", "cancelled", "postponed"})
 
 
 @dataclass(frozen=True)
@@ -118,9 +134,14 @@ def _answer(reading: Reading, line: Line) -> Line | None:
 
 def fit(item: Open, said: Heard, weights: Weights) -> float:
     """How much a message is about an item, from its own words and, less, from those shortly before; 0 to about 1.5."""
-    own = own_fit(item, said, weights)
+    own = max(own_fit(item, said, weights), AROUND * around_fit(item, said, weights))
     near = max((own_fit(item, one, weights) * _carry(said, one) for one in said.before), default=0.0)
     return max(own, near)
+
+
+def around_fit(item: Open, said: Heard, weights: Weights) -> float:
+    """How much a message shares with what was said when the item came up."""
+    return weights.shared(said.matter.roots, item.around)
 
 
 def own_fit(item: Open, said: Heard, weights: Weights) -> float:
@@ -164,6 +185,11 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
     holds_off = bool({"not_yet", "later", "postponed"} & said.says)
     days = max(0.0, (said.line.message.sent_at - item.said_at).total_seconds() / 86_400)
     late = 0 if item.due is None else (said.line.day - item.due).days
+    day = None if said.line.is_data else due_date(said.line.message.text, said.line.language, said.line.day)
+    is_ahead = day is not None and day > said.line.day
+    is_plain = not (HOLDING & said.says) and not is_ahead and not said.only_asks
+    deeds = said.done | said.matter.deeds
+    around = around_fit(item, said, weights)
     given: dict[str, float] = {name: float(name in said.says) for name in CLAIMS}
     given |= {
         "one": 1.0,
@@ -186,7 +212,6 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
         "got_by_owner": float(got and by_owner and not finished),
         "by_owner": float(by_owner),
         "by_other": float(by_other),
-        "question": float(said.is_question),
         "later_alone": float("later" in said.says and not finished),
         "file": float(said.has_file),
         "file_fits": float(fits_file),
@@ -195,11 +220,22 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
         "acknowledged": float(said.is_acknowledged),
         "acknowledged_fit": said.is_acknowledged * min(1.0, whole),
         "answers": float(answers),
+        "around_fit": around,
+        "day_ahead": float(is_ahead),
+        "plain_fit_by_owner": by_owner * is_plain * min(1.0, own),
+        "plain_fit_by_other": by_other * is_plain * min(1.0, own),
+        "there_fit": float("there" in said.says) * is_plain * min(1.0, whole),
+        "there_by_owner": float("there" in said.says and by_owner and is_plain),
+        "praise_by_other": float("praise" in said.says and by_other),
+        "praise_fit": float("praise" in said.says) * min(1.0, whole),
+        "got_deed": float(got and by_other and bool(item.matter.deeds & deeds)),
+        "got_newest": float(got and by_other and not rivals.newer),
+        "got_bare": float(got and by_other and said.is_bare),
+        "past_due_plain": float(item.due is not None and late >= 0 and is_plain) * min(1.0, whole),
         "answers_no": float(answers and holds_off),
         "answers_yes": float(answers and not by_other and ("yes" in said.says or finished) and not holds_off),
         "age": math.log1p(min(days, DAYS_KNOWN)) / math.log1p(DAYS_KNOWN),
         "near_due": float(item.due is not None and -3 <= late <= 7),
-        "long_past": float(late > 21),
         "rivals": math.log1p(1 + rivals.of_owner),
         "only_of_deed": float(done and by_owner and not rivals.of_deed),
         "newest": float(not rivals.newer),
@@ -208,7 +244,6 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
         "at_once": float(days < AT_ONCE_DAYS),
         "at_once_finished": float(days < AT_ONCE_DAYS and by_owner and finished),
         "at_once_file": float(days < AT_ONCE_DAYS and by_owner and said.has_file),
-        "length": min(2.0, said.line.message.text.count(" ") / 20),
     }
     return given
 

@@ -11,18 +11,19 @@ from pathlib import Path
 
 from pkg_pipeline.memory.gate.duty import says_done
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ShownItem
+from pkg_pipeline.memory.items.states import CERTAIN_FROM
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.evidence import Heard, features, fit, heard, rivals_of
-from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, shown_matter
+from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import replaced, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, promised_anew, put_off, quote_of
 
-SURE = 0.85
+SURE = CERTAIN_FROM
 """From here on a promise counts as kept; below, down to ``PERHAPS``, as perhaps kept."""
 PERHAPS = 0.6
-UNSAID = 0.8
+UNSAID = 0.7
 """The most that a closing is worth whose words do not say that it was done."""
 ALSO_FIT = 0.5
 """A message closes a second item only if it speaks of that one in its own words, or of all of them."""
@@ -186,11 +187,13 @@ def _shown(reading: Reading, item: ShownItem, names: frozenset[str]) -> Open:
         owner = me.entity_id
     elif item.owner == "them" and owner is None and len(others) == 1:
         owner = others[0].entity_id
-    return Open(shown_matter(item, names), owner, item.said_at, item.due_date, item.text)
+    around = roots_of_text(item.said) - names
+    return Open(shown_matter(item, names), owner, item.said_at, item.due_date, item.text, around)
 
 
 def found_open(reading: Reading, one: FoundAction, names: frozenset[str]) -> Open:
     text = one.sentence.text if one.helper is None else f"{one.sentence.text}\n{one.helper.text}"
     owner = None if one.owner_person is None or one.owner == "both" else one.owner_person.entity_id
     said_at = reading.lines[one.sentence.line].message.sent_at
-    return Open(matter_of(text, names=names), owner, said_at, one.due, text)
+    around = roots_of_text("\n".join(reading.lines[line].message.text for line in one.lines)) - names
+    return Open(matter_of(text, names=names), owner, said_at, one.due, text, around)

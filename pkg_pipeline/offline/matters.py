@@ -54,13 +54,17 @@ class Matter:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An open item as later messages are held against it. ``owner``: who has to do it, None if several or unknown."""
+    """An open item as later messages are held against it. ``owner``: who has to do it, None if several or unknown.
+
+    ``around``: roots of all that was said when it came up.
+    """
 
     matter: Matter
     owner: UUID | None
     said_at: datetime
     due: date | None
     text: str
+    around: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=8192)

@@ -30,7 +30,7 @@ def test_the_weights_of_the_package_are_those_of_the_worlds(made: Made) -> None:
     assert weights() == pytest.approx(made.weights, abs=0.02)
 
 
-@pytest.mark.parametrize(("least", "precision", "recall"), [(SURE, 0.9, 0.55), (PERHAPS, 0.82, 0.78)])
+@pytest.mark.parametrize(("least", "precision", "recall"), [(SURE, 0.92, 0.66), (PERHAPS, 0.83, 0.72)])
 def test_promises_of_worlds_left_out_are_closed_rightly(
     made: Made, worlds: list[World], least: float, precision: float, recall: float
 ) -> None:
@@ -55,11 +55,11 @@ def test_every_world_has_what_a_careful_reader_would_miss() -> None:
 @pytest.mark.parametrize(
     ("measure", "precision", "recall"),
     [
-        ("cancelled", 0.9, 0.7),
-        ("renewed", 0.8, 0.5),
+        ("cancelled", 0.85, 0.4),
+        ("renewed", 0.8, 0.33),
         ("day", 0.8, 0.8),
         ("merged", 0.7, 0.4),
-        ("superseded", 0.75, 0.6),
+        ("superseded", 0.75, 0.5),
     ],
 )
 def test_what_is_renewed_given_up_repeated_and_superseded(

@@ -32,7 +32,10 @@ ChangeTo = Literal["perhaps_done", "done", "cancelled", "renewed"]
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """An earlier item as a reading is shown it; ``ref``: ``a1`` … for action items, ``d1`` … for decisions."""
+    """An earlier item as a reading is shown it; ``ref``: ``a1`` … for action items, ``d1`` … for decisions.
+
+    ``said``: the words of the messages that it rests on; no prompt tells them.
+    """
 
     ref: str
     id: UUID
@@ -46,6 +49,7 @@ class ShownItem:
     quote: str
     person_ids: tuple[UUID, ...] = ()
     owner_entity_id: UUID | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

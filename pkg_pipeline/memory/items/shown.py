@@ -20,7 +20,8 @@ SETTLED_WITHIN = timedelta(days=30)
 SPOKEN_WITHIN = timedelta(days=400)
 """What nobody spoke of for longer is not shown."""
 
-_SHOWN = [field.name for field in fields(ShownItem)]
+_SHOWN = [field.name for field in fields(ShownItem) if field.name != "said"]
+"""What the hash is of; the words behind an item follow from it."""
 _IMPORTANCE = {"high": 0, "medium": 1, "low": 2}
 
 

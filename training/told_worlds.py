@@ -1,0 +1,131 @@
+"""Worlds written as text (``worlds/README.md``), in the form of the JSON ones."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+_SAID = re.compile(r"(?P<who>[^:：]+?)[:：]\s*(?P<text>.*?)(?:\s+## ?(?P<labels>.*))?")
+_FILE = re.compile(r"\[(?P<type>[a-z]+)\]\s*(?P<name>\S*)")
+OWN_NAME = {"ru": "Я", "en": "Me", "zh": "我"}
+KINDS = {"t": "action_item", "d": "decision"}
+
+
+def worlds_of(path: Path) -> dict[str, Row]:
+    """The worlds of one file by name. ``ValueError`` for a line of another form."""
+    found: dict[str, _Telling] = {}
+    for line in path.read_text("utf-8").splitlines():
+        if line.startswith("=== "):
+            found[line[4:]] = _Telling(line[4:], path.stem)
+        elif line.startswith("== "):
+            list(found.values())[-1].talk(line[3:])
+        elif line.strip() and not line.startswith("#"):
+            list(found.values())[-1].say(line)
+    return {name: one.row() for name, one in found.items()}
+
+
+class _Telling:
+    """A world while it is read."""
+
+    def __init__(self, name: str, language: str) -> None:
+        self.name, self.language = name, language
+        self.chats: dict[str, list[Row]] = {}
+        self.people: dict[str, Row] = {}
+        self.me = self._person(OWN_NAME[language])
+        self.labels: dict[str, Row] = {}
+        self.said: list[Row] = []
+        self.at = datetime.min.replace(tzinfo=UTC)
+
+    def talk(self, head: str) -> None:
+        chat, day, clock = head.rsplit(" ", 2)
+        self.at = datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC)
+        self.said = self.chats.setdefault(chat, [])
+
+    def say(self, line: str) -> None:
+        m = _SAID.fullmatch(line)
+        if m is None:
+            raise ValueError(f"{self.name}: {line}")
+        file = _FILE.fullmatch(m["text"])
+        key = f"c{list(map(id, self.chats.values())).index(id(self.said))}-{len(self.said)}"
+        row: Row = {"id": key, "from": self._person(m["who"]), "at": self.at.isoformat(), "text": m["text"]}
+        if file is not None:
+            row |= {"text": "", "attachments": [{"name": file["name"] or None, "type": file["type"]}]}
+        self.said.append(row)
+        self.at += timedelta(minutes=1)
+        for label in filter(None, (part.strip() for part in (m["labels"] or "").split(";"))):
+            self._label(label, row)
+
+    def _person(self, name: str) -> str:
+        self.people.setdefault(name, {"id": name, "name": name, "is_self": not self.people})
+        return name
+
+    def _label(self, text: str, said: Row) -> None:
+        ref, _, rest = text.partition(" ")
+        known = ref in self.labels
+        label = self.labels.setdefault(ref, _empty(KINDS[ref[0]], said))
+        rest, _, over = rest.partition("over ")
+        if over:
+            self.labels[over.strip()]["superseded_by"] = ref
+        words = rest.split()
+        days = [day for day in (_day(word, self.at.date()) for word in words) if day is not None]
+        state = next((word for word in words if word in ("done", "cancelled", "later")), None)
+        owner = " ".join(word for word in words if _day(word, self.at.date()) is None and word not in STATES)
+        if owner:
+            label["owner"] = self._owner(owner)
+        day = days[-1].isoformat() if days else None
+        if state == "later":
+            label["renewed"].append({"messages": [said["id"]], "due_date": day})
+        elif state is not None:
+            label["closed_by" if state == "done" else "cancelled_by"].append(said["id"])
+        else:
+            label["due_date"] = day or label["due_date"]
+            label["messages"] += [said["id"]] if known else []
+
+    def _owner(self, name: str) -> str:
+        if name == "both":
+            return name
+        if name == "me":
+            return self.me
+        return self._person(name)
+
+    def row(self) -> Row:
+        places = {ref: place for place, ref in enumerate(self.labels)}
+        later = {ref: one.pop("superseded_by", None) for ref, one in self.labels.items()}
+        return {
+            "language": self.language,
+            "is_of_tasks": True,
+            "people": list(self.people.values()),
+            "chats": [{"id": f"c{n}", "messages": said} for n, said in enumerate(self.chats.values())],
+            "items": [
+                one | ({} if later[ref] is None else {"superseded_by": places[later[ref]]})
+                for ref, one in self.labels.items()
+            ],
+        }
+
+
+STATES = frozenset({"done", "cancelled", "later", "by", "yes"})
+
+
+def _empty(kind: str, said: Row) -> Row:
+    return {
+        "kind": kind,
+        "text": said["text"],
+        "owner": "both",
+        "due_date": None,
+        "messages": [said["id"]],
+        "closed_by": [],
+        "cancelled_by": [],
+        "renewed": [],
+    }
+
+
+def _day(word: str, today: date) -> date | None:
+    if re.fullmatch(r"\+\d+", word):
+        return today + timedelta(days=int(word))
+    if not re.fullmatch(r"\d\d-\d\d", word):
+        return None
+    found = date.fromisoformat(f"{today.year}-{word}")
+    return found if found >= today - timedelta(days=60) else found.replace(year=today.year + 1)
