@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkg_pipeline.adapters.postgres.engine import DAGSTER_SCHEMA, sqlalchemy_url
 from pkg_pipeline.adapters.process_environment import in_environment
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dagster import DagsterInstance
 
 URL_VARIABLE = "PKG_DAGSTER_URL"
+RECYCLE_SECONDS = 300
+MORE_CONNECTIONS = 20
+"""Besides the one that is kept; closed after use."""
 MARK = "# Written by pkg-pipeline. Delete this line to keep changes of your own."
 
 YAML = f"""{MARK}
@@ -106,7 +109,29 @@ def instance(home: Path, url: str) -> Iterator[DagsterInstance]:
         from dagster import DagsterInstance
 
         with DagsterInstance.from_config(str(home)) as found:
+            _keep_connections(found)
             yield found
+
+
+def _keep_connections(found: DagsterInstance) -> None:
+    """Not a connection of its own for each of a run's many events."""
+    from sqlalchemy import event
+    from sqlalchemy.pool import QueuePool
+
+    if not event.contains(QueuePool, "checkout", _ping):
+        event.listen(QueuePool, "checkout", _ping)
+    found.optimize_for_webserver(statement_timeout=0, pool_recycle=RECYCLE_SECONDS, max_overflow=MORE_CONNECTIONS)
+
+
+def _ping(connection: Any, _record: object, _proxy: object) -> None:
+    """What the server or the way to it dropped meanwhile is replaced before it is used."""
+    from sqlalchemy.exc import DisconnectionError
+
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Exception as error:
+        raise DisconnectionError from error
 
 
 @contextmanager

@@ -73,16 +73,21 @@ def answered(
 
 
 PROMISE = re.compile(r"^I will (?P<what>[^.]+)\.")
+AGREED = re.compile(r"^Agreed: (?P<what>[^.]+)\.")
 
 
 def promises(source: ReadingInput) -> dict[str, Any]:
-    """What a plain model would answer to talks in which "I will WHAT." promises and "Done: WHAT." keeps."""
+    """What a plain model would answer to talks in which "I will WHAT." promises, "Done: WHAT." keeps and
+    "Agreed: WHAT." settles.
+    """
     items: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
     for message in source.messages:
         if (said := PROMISE.match(message.text)) is not None:
             owner = {"owner": "me"} if message.sender.is_self else {"owner": "them", "who": message.sender.name}
             items.append(task(said["what"].capitalize(), message.number, said.group(), **owner))
+        elif (said := AGREED.match(message.text)) is not None:
+            items.append(task(said["what"], message.number, said.group(), kind="decision", owner="both"))
         elif message.text.startswith("Done: "):
             what = message.text.removeprefix("Done: ").rstrip(".")
             evidence = {"quote": message.text, "messages": [message.number]}
