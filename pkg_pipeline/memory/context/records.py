@@ -226,7 +226,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BlockRules:
-    """The settings of an assembly (P1–P4, P6) and its moment."""
+    """The settings of an assembly (P1–P4, P6), its moment and its task in words (P5)."""
 
     as_of: datetime
     zone: ZoneInfo
@@ -237,6 +237,7 @@ class BlockRules:
     summary_limit: int
     hot_from: datetime
     warm_from: datetime
+    hint: str = ""
     left_out_limit: int = 200
 
     @property

@@ -8,6 +8,7 @@ from pkg_pipeline.memory.context.records import ItemKind
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer
 from pkg_pipeline.memory.recall.block import FEW_MESSAGES, SPOKEN
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
+from pkg_pipeline.memory.text.content_words import content
 from pkg_pipeline.memory.text.lines import bullet, one_line
 from pkg_pipeline.memory.text.phrases import clock
 
@@ -20,6 +21,12 @@ FIT_FLOOR = 0.5
 """What scores below this share of the best does not bear on the task."""
 
 MOST_LINES = 10
+
+NEAR_FLOOR = 0.8
+"""As ``FIT_FLOOR`` for what shares no word with the task, where something else does."""
+
+RETOLD_SHARE = 0.6
+"""A derived text is left out if this share of its content words stands in the messages that come in."""
 
 STATED = ("fact", "decision", "action_item")
 """These go before others: they are short, and say how things stand."""
@@ -35,20 +42,45 @@ _KINDS: dict[str, ItemKind] = {
 }
 
 
-def relevant_lines(ranked: Sequence[Ranked], renderer: LineRenderer, count_many: CountMany) -> list[Line]:
+def relevant_lines(
+    ranked: Sequence[Ranked], renderer: LineRenderer, count_many: CountMany, *, hint: str = ""
+) -> list[Line]:
     """Lines in order of preference, of what fits the task well: one passage a message, no statement twice."""
-    floor = FIT_FLOOR * max((entry.score for entry in ranked), default=0.0)
-    ranked = [entry for entry in ranked if entry.score >= floor][:MOST_LINES]
+    ranked = _fitting(ranked, content(hint))[:MOST_LINES]
     ranked.sort(key=lambda entry: entry.candidate.source not in STATED)
     worded = [(entry, _line(entry.candidate, renderer)) for entry in ranked]
     kept = [(entry, line) for entry, line in worded if line is not None]
     tokens = count_many([bullet(line.text) for _, line in kept])
     told = _shortest([entry for entry, _ in kept], tokens)
+    said = frozenset[str]().union(
+        *(
+            content(entry.candidate.text)
+            for (entry, _), is_told in zip(kept, told, strict=True)
+            if is_told and entry.candidate.source in SPOKEN
+        )
+    )
     lines: dict[str, Line] = {}
-    for (_, line), is_told in zip(kept, told, strict=True):
-        if is_told:
+    for (entry, line), is_told in zip(kept, told, strict=True):
+        if is_told and not (line.kind == "summary" and _is_retold(entry.candidate.text, said)):
             lines.setdefault(line.key, line)
     return list(lines.values())
+
+
+def _fitting(ranked: Sequence[Ranked], task: frozenset[str]) -> list[Ranked]:
+    """What scores well beside the best; what holds no word of the task has to score better."""
+    best = max((entry.score for entry in ranked), default=0.0)
+    of_task = [bool(task & content(entry.candidate.text)) for entry in ranked]
+    near = NEAR_FLOOR if any(of_task) else FIT_FLOOR
+    return [
+        entry
+        for entry, shares_words in zip(ranked, of_task, strict=True)
+        if entry.score >= (FIT_FLOOR if shares_words else near) * best
+    ]
+
+
+def _is_retold(text: str, said: frozenset[str]) -> bool:
+    words = content(text)
+    return bool(words) and len(words & said) >= RETOLD_SHARE * len(words)
 
 
 def _shortest(ranked: Sequence[Ranked], tokens: Sequence[int]) -> list[bool]:

@@ -35,7 +35,7 @@ def tier_lines(
     }
     # recalled ones are worded differently there, but state the same
     says = {(line.kind, line.id): line.key for line in chain.from_iterable(lines.values())}
-    found = relevant_lines(rows.relevant, renderer, count_many)
+    found = relevant_lines(rows.relevant, renderer, count_many, hint=rules.hint)
     lines["relevant"] = [replace(line, says=says.get((line.kind, line.id), line.says)) for line in found]
     worded = {line.id for tier in lines.values() for line in tier}
     # minor decisions of conversations beyond the limit have no heading, but must not be lost

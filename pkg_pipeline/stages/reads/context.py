@@ -187,6 +187,7 @@ def _rules(request: ContextRequest, settings: ContextSettings, max_tokens: int) 
         summary_limit=settings.warm_summaries,
         hot_from=as_of - timedelta(days=settings.hot_days),
         warm_from=as_of - timedelta(days=settings.warm_days),
+        hint=request.hint or "",
     )
 
 

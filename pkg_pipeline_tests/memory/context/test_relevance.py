@@ -11,7 +11,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pkg_pipeline.memory.context.records import BlockRules, ContextEntity
-from pkg_pipeline.memory.context.relevance import AS_GOOD, FEW_MESSAGES, FIT_FLOOR, MOST_LINES, relevant_lines
+from pkg_pipeline.memory.context.relevance import (
+    AS_GOOD,
+    FEW_MESSAGES,
+    FIT_FLOOR,
+    MOST_LINES,
+    NEAR_FLOOR,
+    relevant_lines,
+)
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer
 from pkg_pipeline.memory.recall.records import Candidate, Ranked
 from pkg_pipeline.memory.records import Language
@@ -32,11 +39,11 @@ def wording(language: Language = "en") -> LineRenderer:
     return LineRenderer(RULES, WHOM, names_dialogs=False, words=phrases(language))
 
 
-def lines(*candidates: Candidate, scores: Sequence[float] = ()) -> list[Line]:
+def lines(*candidates: Candidate, scores: Sequence[float] = (), hint: str = "") -> list[Line]:
     found = in_order(*candidates)
     if scores:
         found = [Ranked(entry.candidate, score, ()) for entry, score in zip(found, scores, strict=True)]
-    return relevant_lines(found, wording(), letters)
+    return relevant_lines(found, wording(), letters, hint=hint)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +84,30 @@ def test_what_fits_the_task_badly_stays_away_and_of_the_rest_the_best_ten_come_i
     ]  # fmt: skip
     many = [candidate(number, f"passage {number}") for number in range(1, 30)]
     assert len(lines(*many)) == MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "comes_in"),
+    [
+        ("the invoice is paid", FIT_FLOOR, True),  # a word of the task
+        ("sure", NEAR_FLOOR - 0.01, False),  # found by its neighbours alone
+        ("оплачено", NEAR_FLOOR, True),  # in other words, and it fits well
+    ],
+)
+def test_what_holds_no_word_of_the_task_has_to_fit_better(text: str, score: float, comes_in: bool) -> None:
+    found = lines(candidate(1, "invoice 46"), candidate(2, text), scores=(1.0, score), hint="Who pays invoice 46?")
+    assert len(found) == 1 + comes_in
+    assert len(lines(candidate(1, "счёт"), candidate(2, text), scores=(1.0, score), hint="Rechnung")) == 2
+
+
+def test_a_summary_of_the_messages_that_come_in_is_left_out() -> None:
+    said = [candidate(1, "Invoice 46 for 250 000 is open"), candidate(2, "We will pay by 3 February, promised")]
+    told = derived(3, "Alex: Invoice 46 for 250 000 is open. Marina: We will pay by 3 February.", source="summary")
+    assert [line.kind for line in lines(*said, told)] == ["message", "message"]
+    more = derived(
+        4, "Alex: Invoice 46 is open. Marina sends the passports of all signs to the firemen.", source="summary"
+    )
+    assert [line.kind for line in lines(*said, more)] == ["message", "message", "summary"]
 
 
 def test_one_passage_a_message_the_best_one() -> None:
