@@ -20,6 +20,8 @@ from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 HEAD: Final = "chat_decisions"
 THRESHOLD = 0.4
 """From this probability on a decision is published."""
+ALONE_THRESHOLD = 0.55
+"""Where nobody agreed, more is needed."""
 LOOK_BACK = 4
 """Lines before an agreement in which the proposal is looked for."""
 SAME_REACH = 6
@@ -301,10 +303,21 @@ def _importance(one: Settled, line: Line, text: str) -> Literal["high", "medium"
     return "low" if len(one.content.terms) <= 2 and not _says_what(one.content, line) else "medium"
 
 
-def _thin(one: Settled) -> Sentence | None:
-    """The offer, where the words of the agreement alone say little."""
-    is_thin = len(one.content.terms) <= BARE_TERMS and one.offer is not None and one.offer.line < one.content.line
-    return one.offer if is_thin else None
+def _told(reading: Reading, one: Settled) -> tuple[Sentence, Sentence | None] | None:
+    """What states the decision, and what it answers where it says little; None if it is only asked, not answered."""
+    if not _asks(one.content):
+        is_thin = len(one.content.terms) <= BARE_TERMS and one.offer is not None and one.offer.line < one.content.line
+        return one.content, one.offer if is_thin else None
+    answers = [s for _, i in one.agreed for s in reading.lines[i].sentences if i > one.content.line and not _asks(s)]
+    for answer in answers[:1]:
+        says_what = _says_what(answer, reading.lines[answer.line])
+        if says_what or not asks_for_facts(one.content):
+            return answer, one.content
+    return None
+
+
+def _asks(sentence: Sentence) -> bool:
+    return is_question(sentence.text) or sentence.text.rstrip(" )").endswith(("?", "？"))
 
 
 def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
@@ -312,15 +325,17 @@ def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
     found: list[FoundDecision] = []
     for one in settled_of(reading):
         sure = probability(HEAD, features(reading, one))
-        if sure < THRESHOLD:
+        told = _told(reading, one)
+        if told is None or sure < (THRESHOLD if one.agreed else ALONE_THRESHOLD):
             continue
+        sentence, before = told
         line = reading.lines[one.content.line]
         text = " ".join(reading.lines[i].message.text[:300] for i in one.lines)
         agreed = tuple(person for person, _ in one.agreed)
         day = reading.lines[max(one.lines)].day
         found.append(
             FoundDecision(
-                one.content,
+                sentence,
                 sure,
                 one.lines,
                 day,
@@ -328,7 +343,7 @@ def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
                 agreed_by=agreed,
                 proposed_by=one.proposed_by if agreed else None,
                 probability=sure,
-                before=_thin(one),
+                before=before,
             )
         )
     return sorted(found, key=lambda d: (d.lines[0], d.sentence.place))

@@ -33,8 +33,6 @@ from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
 
 TOPICS_NAMED = 4
 DECISION_WORDS = 22
-ITEM_WORDS = 12
-ITEMS_NAMED = 2
 PHASE_WORDS = 14
 TITLE_WORDS = 12
 CHINESE_FACTOR = 1.5
@@ -75,7 +73,7 @@ class _Telling:
         self.may_stand: Callable[[str], bool] = allowed.whole
 
     def summary(self, kind: RelationshipType) -> str:
-        """Person, topics, since when and how often, last decision, open items."""
+        """Person, topics, since when and how often, last decision, how much is open."""
         parts = [self._about(kind), self._often(), self._decided(), self._open()]
         kept = [part for part in parts if part and self.may_say(part)]
         text = self._joined(kept)
@@ -140,19 +138,9 @@ class _Telling:
         return None
 
     def _open(self) -> str:
-        items = sorted(
-            self.source.aggregate.open_action_items,
-            key=lambda item: (item.due_date is None, item.due_date or item.since, str(item.id)),
-        )
-        named: list[str] = []
-        for item in items:
-            what = self._told(item.description, ITEM_WORDS)
-            if what is not None and len(named) < ITEMS_NAMED:
-                due = None if item.due_date is None else self._said(item.due_date)
-                named.append(what if due is None else self.words["due"].format(what=what, due=due))
-        if not named:
-            return self.words["nothing"] if not items else ""
-        return self.words["open"].format(count=len(items), what=self.words["and"].join(named))
+        """How many things are open; which ones stands beside the profile, nearest due first."""
+        count = len(self.source.aggregate.open_action_items)
+        return self.words["open"].format(count=count) if count else self.words["nothing"]
 
     def _least(self) -> str:
         counted = self.source.aggregate

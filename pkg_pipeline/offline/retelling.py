@@ -75,7 +75,10 @@ def _english(text: str, speaker: str, hearer: str | None) -> str | None:
         if m["ing"]:
             return f"{speaker} asks about {third_person(m['ing'], speaker, hearer)}"
         whom = f"{hearer} " if hearer else ""
-        return f"{speaker} asks {whom}to {third_person(m['what'] or m['order'], speaker, hearer)}"
+        what = m["what"] or m["order"]
+        if _words("prohibition").match(what):  # "to don't forget" is no English
+            return None
+        return f"{speaker} asks {whom}to {third_person(what, speaker, hearer)}"
     if m := _words("proposal").match(bare):
         return f"{speaker} suggests to {third_person(m['what'], speaker, hearer)}"
     if hearer and (m := _words("yes_no").match(bare)):
@@ -170,20 +173,28 @@ def clipped(text: str, budget: int) -> str:
 
 
 def described(sentence: Sentence, reading: Reading, before: Sentence | None = None) -> str:
-    """An item in words, at most ``DESCRIPTION_CHARS`` characters: as said, after the speaker's name.
+    """An item in words, at most ``DESCRIPTION_CHARS`` characters: as said; who owes it stands beside it.
 
     Only "I will …" about nobody else is turned into the third person. ``before``: what a bare answer answers.
     """
-    parts = [] if before is None else [_as_said(before, reading, DESCRIPTION_WORDS // 2)]
+    parts = [] if before is None else [_as_said(before, DESCRIPTION_WORDS // 2)]
     told = _will(sentence, reading) if before is None and sentence.language == "en" else None
-    parts.append(told or _as_said(sentence, reading, DESCRIPTION_WORDS))
+    parts.append(told or _as_said(sentence, DESCRIPTION_WORDS))
     return " — ".join(parts)[:DESCRIPTION_CHARS].rstrip()
 
 
-def _as_said(sentence: Sentence, reading: Reading, budget: int) -> str:
+def decided(sentence: Sentence, reading: Reading, before: Sentence | None = None) -> str:
+    """A decision in words, as said; who said it stands behind it, since a decision has no owner."""
+    told = described(sentence, reading, before)
     speaker = first_name(reading.lines[sentence.line].speaker, reading)
-    text = ended(clipped(" ".join(sentence.text.split()), budget), sentence.language)
-    return phrases(reading.language).templates["said"].format(who=speaker, what=text)
+    if told.startswith(speaker):
+        return told
+    by = f" ({speaker})"
+    return told[: DESCRIPTION_CHARS - len(by)].rstrip() + by
+
+
+def _as_said(sentence: Sentence, budget: int) -> str:
+    return ended(clipped(" ".join(sentence.text.split()), budget), sentence.language)
 
 
 def _will(sentence: Sentence, reading: Reading) -> str | None:

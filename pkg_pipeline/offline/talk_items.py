@@ -12,9 +12,9 @@ from pkg_pipeline.offline.chat_tasks import find_chat_tasks
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
 from pkg_pipeline.offline.found import FoundAction, FoundDecision
-from pkg_pipeline.offline.linking import Linked, link
+from pkg_pipeline.offline.linking import SURE, Linked, link
 from pkg_pipeline.offline.reading import Reading, Sentence, read
-from pkg_pipeline.offline.retelling import described
+from pkg_pipeline.offline.retelling import decided, described
 from pkg_pipeline.prompts.conversation_reading import Answer, AnswerChange, AnswerEnd, AnswerFact, AnswerItem, FactType
 from pkg_pipeline.stages.ports import LlmRejected
 
@@ -80,7 +80,7 @@ def _once(items: list[AnswerItem]) -> list[AnswerItem]:
     """Each kind's words once: what is said twice in one talk is one item."""
     kept: dict[tuple[str, str], AnswerItem] = {}
     for item in items:
-        kept.setdefault((item.kind, comparable(item.text.partition(":")[2] or item.text)), item)
+        kept.setdefault((item.kind, comparable(item.text)), item)
     return list(kept.values())
 
 
@@ -97,7 +97,7 @@ def _task(reading: Reading, found: FoundAction, end: CandidateEnd | None) -> Ans
         owner="me" if found.owner == "self" else found.owner,
         who=person.name if person else None,
         due=found.due.isoformat() if found.due else None,
-        importance="high" if found.due else "medium",
+        importance="high" if found.due and found.probability >= SURE else "medium",
         end=None if end is None else _end(end),
         sure=found.probability,
         **_evidence(reading, found.sentence, _own_lines(found)),
@@ -128,7 +128,7 @@ def _change(change: CandidateChange) -> AnswerChange:
 def _decision(reading: Reading, found: FoundDecision, replaces: str | None) -> AnswerItem:
     return AnswerItem(
         kind="decision",
-        text=described(found.sentence, reading, found.before),
+        text=decided(found.sentence, reading, found.before),
         owner="both",
         importance=found.importance,
         proposed=found.proposed_by.name if found.proposed_by else None,

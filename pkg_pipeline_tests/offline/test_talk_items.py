@@ -41,10 +41,10 @@ def test_a_proposal_says_who_made_it_and_who_agreed() -> None:
     ("said", "told"),
     [
         ("I'll send the draft tomorrow.", "Tom will send the draft tomorrow."),
-        ("I'll send you the draft tomorrow.", "Tom: I'll send you the draft tomorrow."),
-        ("I'll pay by 19 October, don't forget me", "Tom: I'll pay by 19 October, don't forget me."),
-        ("Завтра отправлю черновик", "Tom: Завтра отправлю черновик."),
-        ("我明天把合同寄出", "Tom：我明天把合同寄出。"),
+        ("I'll send you the draft tomorrow.", "I'll send you the draft tomorrow."),
+        ("I'll pay by 19 October, don't forget me", "I'll pay by 19 October, don't forget me."),
+        ("Завтра отправлю черновик", "Завтра отправлю черновик."),
+        ("我明天把合同寄出", "我明天把合同寄出。"),
     ],
 )
 def test_what_cannot_be_turned_safely_is_quoted_as_said(said: str, told: str) -> None:
@@ -56,7 +56,7 @@ def test_what_cannot_be_turned_safely_is_quoted_as_said(said: str, told: str) ->
 def test_a_bare_answer_is_told_with_what_it_answers() -> None:
     source = chat(("Vera", "the printer is out of toner again"), ("Tom", "I'll order tomorrow"), me="Tom")
     (item,) = read_talk(source).items
-    assert item.text == "Vera: The printer is out of toner again. — Tom: I'll order tomorrow."
+    assert item.text == "The printer is out of toner again. — I'll order tomorrow."
     assert item.messages == [1, 2]
 
 
@@ -64,6 +64,23 @@ def test_the_same_words_in_one_talk_are_one_item() -> None:
     said = [("Vera", "Please pay the rent by Friday."), ("Tom", "ok")]
     source = chat(*said, ("Vera", "how was the trip?"), ("Tom", "long, rainy, but we saw a lot"), *said, me="Tom")
     assert len([item for item in read_talk(source).items if item.kind == "task"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "quotes"),
+    [
+        ("en", ["Shall we fix it at 90 euros a month?", "Agreed, 90 from May on."], ["Agreed, 90 from May on."]),
+        ("ru", ["Берём зал за 9000?", "Да, договорились, 9000."], ["Да, договорились, 9000."]),
+        ("en", ["From which day does the lease run?", "ok, good question"], []),
+        ("ru", ["С какого числа аренда?", "Ок, понял"], []),
+        ("zh", ["一共是652元吗？", "嗯，我看看"], []),
+    ],
+)
+def test_a_question_is_no_decision_but_its_answer_may_be(
+    language: Language, said: list[str], quotes: list[str]
+) -> None:
+    source = chat(("Vera", said[0]), ("Tom", said[1]), me="Tom", language=language)
+    assert [item.quote for item in read_talk(source).items if item.kind == "decision"] == quotes
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ class KnownItem:
     """A decision in force or an action item that is not settled, as it stood then (B16, B17).
 
     ``first_at``: when it was said first; ``at``: when it was last spoken of, ``quote`` the words then. ``status``:
-    never settled ones. ``is_withheld``: rests on a deleted message (P29).
+    never settled ones. ``is_withheld``: rests on a deleted message (P29). ``found_with``: how probably it was one
+    at all when it was found.
     """
 
     id: UUID
@@ -96,6 +97,7 @@ class KnownItem:
     due_date: date | None = None
     former: Former | None = None
     is_withheld: bool = False
+    found_with: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ PERHAPS_DAYS = 60
 """Something perhaps done is asked after for so long; then it is taken for done."""
 
 MOST_LAPSED = 5
+SURELY_PROMISED = 0.85
+"""What lapsed is told from this probability on, or if it was important."""
 
 
 def tier_lines(
@@ -132,8 +134,10 @@ def _cold(
     high, other = _milestones(rows, renderer)
     asked_after = rules.as_of - timedelta(days=PERHAPS_DAYS)
     perhaps = [item for item in items if item.status == "perhaps_done"]
-    lapsed = sorted((item for item in items if item.status == "lapsed"), key=lambda item: item.at, reverse=True)
-    beyond = [item for item in perhaps if item.at < asked_after] + lapsed[MOST_LAPSED:]
+    lapsed = [item for item in items if item.status == "lapsed"]
+    lapsed.sort(key=lambda item: (_was_sure(item), item.at), reverse=True)
+    told = [item for item in lapsed if _was_sure(item)][:MOST_LAPSED]
+    beyond = [item for item in perhaps if item.at < asked_after] + lapsed[len(told) :]
     left_out += [LeftOut(item.kind, str(item.id), "limit") for item in beyond]
     older = [item for item in decisions if item.importance != "low" and item.first_at < rules.warm_from]
     older.sort(key=lambda item: (IMPORTANCE_ORDER[item.importance], -item.first_at.timestamp(), str(item.id)))
@@ -148,8 +152,13 @@ def _cold(
             for item in older
         ),
         *other,
-        *(renderer.action(item, order=n) for n, item in enumerate(lapsed[:MOST_LAPSED])),
+        *(renderer.action(item, order=n) for n, item in enumerate(told)),
     ]
+
+
+def _was_sure(item: KnownItem) -> bool:
+    """Whether something that lapsed was surely to be done, or matters."""
+    return item.found_with >= SURELY_PROMISED or item.importance == "high"
 
 
 def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], list[Line]]:

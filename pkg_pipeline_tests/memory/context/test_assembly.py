@@ -138,6 +138,7 @@ def memories(draw: st.DrawFn) -> ContextRows:
             due_date=draw(st.sampled_from([None, date(2026, 3, 1)])),
             former=draw(st.sampled_from([None, Former(draw(said), NOW - timedelta(days=300))])),
             is_withheld=draw(st.booleans()),
+            found_with=draw(st.sampled_from([0.5, 0.85, 1.0])),
         )
         for number in range(draw(st.integers(0, 8)))
     ]

@@ -38,6 +38,19 @@ def test_what_is_open_is_cold_overdue_first_and_older_decisions_and_what_lapsed_
     )
 
 
+def test_what_lapsed_is_told_only_if_it_was_surely_to_be_done_or_matters(memory: Remembered) -> None:
+    ancient = summarised(memory, 800, "ancient")
+    for text, probability, importance in (
+        ("Doubted", 0.7, "medium"),
+        ("Sure", 0.9, "medium"),
+        ("Weighty", 0.7, "high"),
+    ):
+        memory.build.action(ancient, text, about=["Anna"], probability=probability, importance=importance)
+    answer = memory.ask()
+    assert [line.rpartition(": ")[2] for line in tier(answer, "cold")] == ["Sure", "Weighty"]
+    assert reasons(answer) == {"limit": 1}
+
+
 def test_overdue_is_reckoned_in_the_readers_time_zone(memory: Remembered) -> None:
     talk = summarised(memory, 20, "talk")
     memory.build.action(talk, "File the form", about=["Anna"], due=date(2026, 3, 15))

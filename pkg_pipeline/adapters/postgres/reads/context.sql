@@ -151,7 +151,8 @@ items AS (
            coalesce(s.at, i.first_at) AS at, coalesce(s.text, i.text) AS text, coalesce(s.owner, i.owner) AS owner,
            CASE WHEN coalesce(s.owner, i.owner) = i.owner THEN coalesce(o.name, i.owner_name) END AS owner_name, s.due_date,
            item_status(i.kind, s.status, s.due_date, s.at, %(as_of)s, %(today)s) AS status, s.quote,
-           s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at
+           s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at,
+           (SELECT probability FROM item_states WHERE item_id = x.item_id AND place = 0) AS found_with
     FROM (SELECT item_id, band FROM decisions UNION ALL SELECT item_id, 'open' FROM unsettled) AS x
     JOIN items i ON i.id = x.item_id
     LEFT JOIN LATERAL (

@@ -183,6 +183,7 @@ def _item(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownIt
         due_date=_day(given["due_date"]),
         former=None if former is None else Former(former, datetime.fromisoformat(given["former_at"])),
         is_withheld=given["is_withheld"],
+        found_with=1.0 if given["found_with"] is None else given["found_with"],
     )
 
 
