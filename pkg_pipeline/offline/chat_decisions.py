@@ -20,7 +20,7 @@ from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 HEAD: Final = "chat_decisions"
 THRESHOLD = 0.4
 """From this probability on a decision is published."""
-ALONE_THRESHOLD = 0.55
+ALONE_THRESHOLD = 0.5
 """Where nobody agreed, more is needed."""
 LOOK_BACK = 4
 """Lines before an agreement in which the proposal is looked for."""
@@ -310,8 +310,8 @@ def _told(reading: Reading, one: Settled) -> tuple[Sentence, Sentence | None] | 
         return one.content, one.offer if is_thin else None
     answers = [s for _, i in one.agreed for s in reading.lines[i].sentences if i > one.content.line and not _asks(s)]
     for answer in answers[:1]:
-        says_what = _says_what(answer, reading.lines[answer.line])
-        if says_what or not asks_for_facts(one.content):
+        agrees = phrases(answer.language).consent.search(answer.text) is not None or not answer.terms
+        if _says_what(answer, reading.lines[answer.line]) or (agrees and not asks_for_facts(one.content)):
             return answer, one.content
     return None
 

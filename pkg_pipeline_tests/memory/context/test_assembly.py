@@ -29,6 +29,7 @@ from pkg_pipeline.memory.context.records import (
     PastSummary,
     Unsummarised,
 )
+from pkg_pipeline.memory.context.tiers import SURELY_PROMISED
 from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.records import ContextChat, Language
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
@@ -195,6 +196,10 @@ def test_no_memory_overruns_any_budget_and_the_sums_are_exact(rows: ContextRows,
     check(assemble(rows, rules(max_tokens), count_many), max_tokens)
 
 
+def was_doubted(item: KnownItem) -> bool:
+    return item.status == "lapsed" and item.found_with < SURELY_PROMISED and item.importance != "high"
+
+
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(memories())
 def test_with_room_for_all_everything_that_may_be_said_is_said(rows: ContextRows) -> None:
@@ -204,7 +209,8 @@ def test_with_room_for_all_everything_that_may_be_said_is_said(rows: ContextRows
     printed = {item.id for tier in block.tiers for item in tier.items}
     assert printed.isdisjoint(str(item.id) for item in (*rows.decisions, *rows.open_items) if item.is_withheld)
     assert {message.id for message in rows.hot if one_line(message.text)} <= printed
-    assert {str(item.id) for item in rows.open_items if not item.is_withheld} <= printed
+    told = {str(item.id) for item in rows.open_items if not item.is_withheld and not was_doubted(item)}
+    assert told <= printed
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
