@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from uuid import UUID
 
 from pkg_pipeline.memory.context.records import ContextRows, WholeTalk
@@ -21,12 +22,9 @@ class Printed:
 
     count_many: CountMany
     lines: dict[str, tuple[Line, int]] = field(default_factory=dict[str, tuple[Line, int]])
+    tokens: int = 0
     _headings: Counter[str] = field(default_factory=Counter[str])
     _sizes: dict[str, int] = field(default_factory=dict[str, int])
-
-    @property
-    def tokens(self) -> int:
-        return sum(size for _, size in self.lines.values()) + sum(self._sizes[key] for key in +self._headings)
 
     def add(self, lines: Iterable[Line]) -> None:
         new = [line for line in lines if line.key not in self.lines]
@@ -35,12 +33,19 @@ class Printed:
         self._sizes |= dict(zip(titles, sizes[len(new) :], strict=True))
         for line, size in zip(new, sizes, strict=False):
             self.lines[line.key] = (line, size)
-            self._headings.update(key for key, _ in line.headings)
+            self.tokens += size
+            for key, _ in line.headings:
+                self._headings[key] += 1
+                self.tokens += self._sizes[key] if self._headings[key] == 1 else 0
 
     def remove(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            if self.lines.pop(line.key, None) is not None:
-                self._headings.subtract(key for key, _ in line.headings)
+            if (held := self.lines.pop(line.key, None)) is None:
+                continue
+            self.tokens -= held[1]
+            for key, _ in held[0].headings:
+                self._headings[key] -= 1
+                self.tokens -= self._sizes[key] if self._headings[key] == 0 else 0
 
     def replace(self, old: Sequence[Line], new: Sequence[Line], *, limit: int) -> bool:
         """Print ``new`` instead of ``old`` if the tokens then are at most ``limit``; whether it was done."""
@@ -76,10 +81,14 @@ def fill_rest(
     for talk in talks:
         if talk.interaction_id not in summaries:
             try_whole(talk, limit)
+    too_long: float = inf  # characters: no longer one is tried where one of so many had no room
     for summary in rows.summaries:
         key = summary.interaction_id
+        if key in told or key in whole or len(summary.text) >= too_long:
+            continue
         line = renderer.summary(summary, place=(*talk_place(summary), 0))
-        if line is None or key in told or key in whole or not printed.replace([], [line], limit=limit):
+        if line is None or not printed.replace([], [line], limit=limit):
+            too_long = too_long if line is None else len(summary.text)
             continue
         told[key] = [line]
         if key in rows.whole:

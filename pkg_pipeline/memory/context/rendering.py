@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, get_args
 
@@ -69,6 +70,8 @@ class LineRenderer:
     entity: ContextEntity
     names_dialogs: bool
     words: Phrases
+    _titles: dict[Hashable, Headings] = field(default_factory=dict[Hashable, Headings], compare=False)
+    """Headings made so far: many lines stand under one."""
 
     def local(self, at: datetime) -> datetime:
         return at.astimezone(self.rules.zone)
@@ -115,6 +118,11 @@ class LineRenderer:
         is_named = message.chat.kind != "direct" or self.names_dialogs
         chat = self.chat(message.chat) if is_named else ""
         return self._message(message, "hot", when=clock(sent), chat=chat, place=(order,), headings=headings)
+
+    def _of_day(self, day: date) -> Headings:
+        title = self.words.hot.format(days=f"{self.rules.hot_days:g}")
+        made = (("hot", f"## {title}\n"), (f"hot {day}", f"### {self.words.weekday(day)}\n"))
+        return self._titles.setdefault(day, made)
 
     def excerpt(self, message: HeardMessage, within: Unsummarised, *, place: Place) -> Line | None:
         """A message printed instead of a summary that does not exist yet (P33)."""
@@ -179,6 +187,10 @@ class LineRenderer:
 
     def within(self, talk: Talk) -> Headings:
         """The headings of a conversation, for what is told of it."""
+        key = (type(talk), talk.interaction_id)
+        return self._titles.get(key) or self._titles.setdefault(key, self._of_conversation(talk))
+
+    def _of_conversation(self, talk: Talk) -> Headings:
         note = self.words.unsummarised if isinstance(talk, Unsummarised) else ""
         if isinstance(talk, PastSummary) and talk.is_stale:
             note = self.words.stale

@@ -26,6 +26,8 @@ WINDOW_MARKS: Final = (
 _COLON: Final = re.compile("[:：︓﹕∶꞉ː˸։]")
 _EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
 _PARTS: Final = re.compile(r"[()\[\]{}<>（）【】「」《》,，;；/|·—–]| - ")
+_BEGINS_A_WORD: Final = re.compile(r"[^\W\d_\uf900-\U0010ffff]")
+"""No folding makes a digit of it, or nothing."""
 _TIME: Final = re.compile(r"\d{1,2}\s?:\s?\d{2}")
 _LONGEST_HEAD: Final = 80
 _BRACKETED: Final = tuple(f"[{plain(mark)}" for mark in WINDOW_MARKS)
@@ -61,7 +63,8 @@ def _begins_with_mark(text: str) -> bool:
 def quoted(text: str) -> str:
     """A single line printed without a label; quoted if it begins like one."""
     head = _COLON.split(text[:_LONGEST_HEAD], maxsplit=1)
-    is_like_ours = (len(head) > 1 and _begins_with_mark(head[0])) or _TIME.match(plain(text[:_LONGEST_HEAD]))
+    is_timed = not _BEGINS_A_WORD.match(text) and _TIME.match(plain(text[:_LONGEST_HEAD]))
+    is_like_ours = is_timed or (len(head) > 1 and _begins_with_mark(head[0]))
     return f'"{text}"' if is_like_ours else text
 
 

@@ -173,6 +173,8 @@ def _bare(text: str) -> str:
 
 def _of_one_script(word: str) -> str:
     """A mixed-script word in the one script that fits all its homoglyphs."""
+    if word.isascii() or _LATIN_LETTER.search(word) is None:
+        return word
     latin, cyrillic = len(_LATIN_LETTER.findall(word)), len(_CYRILLIC_LETTER.findall(word))
     alike = sum(letter in _LATIN_ALIKE for letter in word)
     if latin and alike and latin + alike == sum(map(str.isalpha, word)):
