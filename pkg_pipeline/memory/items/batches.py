@@ -11,6 +11,7 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.items.records import ItemChange, ReadingInput, ReadItem, ShownItem, TalkReading
 from pkg_pipeline.memory.items.shown import shown_hash
 from pkg_pipeline.memory.records import SummaryInput
+from pkg_pipeline.memory.summary.splitting import numbered_on
 
 
 class Sized(Protocol):
@@ -73,14 +74,8 @@ def circle_of(talks: Sequence[Sized]) -> frozenset[UUID]:
 
 def reading_input(talks: Sequence[SummaryInput], shown: Sequence[ShownItem]) -> ReadingInput:
     """The talks of one question, their messages numbered on over all of them."""
-    numbered: list[SummaryInput] = []
-    before = 0
-    for talk in talks:
-        messages = tuple(replace(message, number=before + at) for at, message in enumerate(talk.messages, 1))
-        numbered.append(replace(talk, messages=messages))
-        before += len(messages)
     said = hashing.input_hash([(str(talk.interaction_id), talk.input_hash) for talk in talks], shown_hash(shown))
-    return ReadingInput(tuple(numbered), tuple(shown), talks[0].language, talks[0].timezone, said)
+    return ReadingInput(numbered_on(talks), tuple(shown), talks[0].language, talks[0].timezone, said)
 
 
 def joined(parts: Sequence[TalkReading]) -> TalkReading:

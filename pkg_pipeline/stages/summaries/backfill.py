@@ -15,7 +15,7 @@ from pkg_pipeline.stages.summaries.backfill_stores import (
     Forecast,
     waiting_of,
 )
-from pkg_pipeline.stages.summaries.stage import DayReport, Summaries, estimate
+from pkg_pipeline.stages.summaries.stage import DayReport, Summaries, calls_for, estimate
 from pkg_pipeline.stages.summaries.stores import Eligibility, Scope
 
 if TYPE_CHECKING:
@@ -151,17 +151,17 @@ class Backfills:
         scope = Scope(retry_failed=request.failed, redo_stale=request.stale)
         seconds = request.older_than_days * 86_400
         eligibility = replace(self.summaries.eligibility(scope), due_after_seconds=seconds)
-        window = self.summaries.rules.window_messages
-        return self.store.choose(request, eligibility=eligibility, window_messages=window)
+        return self.store.choose(request, eligibility=eligibility, joining=self.summaries.joining())
 
     def _forecast(self, chosen: Sequence[Chosen]) -> Forecast:
         waiting = waiting_of(chosen)
-        price = estimate(self.summaries.access.llm(), waiting)
+        most = self.summaries.joining().most
+        price = estimate(self.summaries.access.llm(), waiting, most=most)
         return Forecast(
             interactions=waiting.interactions,
             messages=waiting.messages,
             days=len({one.day for one in chosen}),
-            calls=waiting.prompts,
+            calls=calls_for(waiting, most),
             tokens=price.tokens,
             usd=price.usd,
             usd_per_day=self.usd_per_day,

@@ -141,19 +141,22 @@ class Backfill:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A matching interaction; ``prompts`` it needs (P18)."""
+    """A matching interaction; ``prompts`` it needs alone (P18); ``joins``: it may be asked about with others."""
 
     id: UUID
     day: date
     messages: int
     message_tokens: int
     prompts: int
+    joins: bool = False
 
 
 def waiting_of(chosen: Sequence[Chosen]) -> Waiting:
     return Waiting(
         interactions=len(chosen),
-        prompts=sum(one.prompts for one in chosen),
+        prompts=sum(one.prompts for one in chosen if not one.joins),
         messages=sum(one.messages for one in chosen),
         message_tokens=sum(one.message_tokens for one in chosen),
+        joined=sum(one.joins for one in chosen),
+        joined_tokens=sum(one.message_tokens for one in chosen if one.joins),
     )

@@ -38,8 +38,9 @@ from pkg_pipeline.stages.summaries.stores import Claimed, SummaryMethod
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
 
+
 TASK: Final[LlmTask] = "interaction_summary"
-"""Pays for all three questions."""
+"""Pays for all questions of summaries."""
 
 
 class _OneTalk:
@@ -87,6 +88,7 @@ class Outcome(Enum):
     DEFERRED = "deferred"
     QUARANTINED = "quarantined"
     LOST = "lost"
+    UNTOUCHED = "untouched"
 
 
 @dataclass(slots=True)
@@ -98,10 +100,11 @@ class Made(Effort):
 
 @dataclass(frozen=True, slots=True)
 class MakingRules:
-    """P14, P18, P27: limits of a prompt and of an update."""
+    """P14, P18, P27: limits of a prompt, of an update, and of the short talks in one question to a paid model."""
 
     window_messages: int
     update_messages: int = 10
+    talks_together: int = 20
 
 
 class Moved(Exception):
@@ -166,6 +169,15 @@ class SummaryMaker:
             prompt_version=update_prompt.VERSION,
             reason=planned.reason,
         )
+
+    def told(self, content: SummaryContent, dropped: tuple[Quarantined, ...]) -> Making:
+        """Of what a question about several talks gave this one."""
+        self._made.windows, self._made.method = 1, "whole"
+        ids = tuple(message.external_id for message in self._talk.source.messages)
+        texts = self._texts(content)
+        important = still_important((), content.important_messages, texts)
+        told = whole_texts(replace(content, important_messages=important), texts)
+        return Making(content=told, dropped=dropped, message_ids=ids, prompt_version=prompt.VERSION, reason="")
 
     def _anew(self, planned: Plan) -> Making:
         claimed, made = self._claimed, self._made

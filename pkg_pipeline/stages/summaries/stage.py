@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -22,10 +23,12 @@ from pkg_pipeline.stages.summaries.stores import (
     Claimed,
     DayCounts,
     Eligibility,
+    Joining,
     Scope,
     Waiting,
 )
-from pkg_pipeline.stages.summaries.summarize import summarize_one
+from pkg_pipeline.stages.summaries.summarize import Summarizer
+from pkg_pipeline.stages.summaries.together import MOST_TOKENS, SHORT_TOKENS, Together, grouped, in_turn
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.summaries.store import PostgresSummaryStore
@@ -35,8 +38,17 @@ ASSET = "interaction_summaries"
 WORKED_TOGETHER = 32
 """Days with few interactions are processed together up to about this many, fewest attempts first (P12)."""
 
-PROMPT_TOKENS = 880
-"""Around the conversation; fitted on the demo's 196 prompts."""
+GROUPS_AT_ONCE = 5
+"""Claimed together where one question is about several talks, so that those of a chat and a language meet in one."""
+
+FILLED = 0.7
+"""How full questions about several talks are, by talks or tokens: those of a language meet by chance."""
+
+PROMPT_TOKENS = 820
+"""Around the conversations of a question; fitted on the demo's prompts."""
+
+TALK_TOKENS = 60
+"""Around each conversation: its people and day; fitted likewise."""
 
 MESSAGE_TOKENS = 20
 """Around each message, and a model's higher token count; fitted likewise."""
@@ -119,8 +131,14 @@ class Summaries:
         return self.store.revive(prompt_version=self.prompt_version, model=self.access.model)
 
     def estimate(self) -> Estimate:
-        waiting = self.store.waiting(eligibility=self.eligibility(), window_messages=self.rules.window_messages)
-        return estimate(self.access.llm(), waiting)
+        joining = self.joining()
+        waiting = self.store.waiting(eligibility=self.eligibility(), joining=joining)
+        return estimate(self.access.llm(), waiting, most=joining.most)
+
+    def joining(self) -> Joining:
+        """Only for a model that is paid one question is about several talks."""
+        most = self.rules.talks_together if self.access.llm().is_paid else 1
+        return Joining(self.rules.window_messages, most, SHORT_TOKENS)
 
     def run(
         self,
@@ -145,7 +163,8 @@ class Summaries:
         asking = self.access.asking(TASK, replace(billing, backfill_id=scope.backfill_id))
         reports: list[DayReport] = []
         with workers(self.store, self.access.work) as hands:
-            for group in _groups(keys, before):
+            most = self.joining().most
+            for group in _groups(keys, before, max(WORKED_TOGETHER, GROUPS_AT_ONCE * most if most > 1 else 0)):
                 found = [DayReport(day) for day in group]
                 self._work_off({report.day: report for report in found}, before, eligibility, asking, hands)
                 self._finish(found, asking, eligibility, marks, before)
@@ -165,6 +184,15 @@ class Summaries:
         """Claims and makes until nothing is left that can be done now."""
         waiting = [day for day in reports if day in before and before[day].pending]
         handled: list[UUID] = []
+        work, most = self.access.work, self.joining().most
+        summarizer = Summarizer(
+            store=self.store,
+            asking=asking,
+            eligibility=eligibility,
+            rules=self.rules,
+            backoff_seconds=work.backoff_seconds,
+        )
+        groups: dict[UUID, Together] = {}
 
         def claim() -> Sequence[Claimed]:
             if not waiting or asking.run.is_stopped:
@@ -172,27 +200,20 @@ class Summaries:
             claimed = self.store.claim(
                 (waiting[0], waiting[-1]),
                 eligibility=eligibility,
-                limit=self.access.work.claimed_at_once,
-                holder=self.access.work.holder,
-                lease_seconds=self.access.work.lease_seconds,
+                limit=work.claimed_at_once if most == 1 else max(work.claimed_at_once, GROUPS_AT_ONCE * most),
+                holder=work.holder,
+                lease_seconds=work.lease_seconds,
                 # nothing is claimed twice in a run
                 without=handled,
             )
             handled.extend(one.source.interaction_id for one in claimed)
-            return claimed
+            together = grouped(claimed, most=most) if most > 1 else []
+            for talks in together:
+                groups.update(dict.fromkeys((one.lease_id for one in talks), summarizer.together(talks)))
+            return in_turn(claimed, together)
 
         def make(one: Claimed) -> Made | None:
-            """None for an interaction released untouched."""
-            if asking.run.is_stopped:
-                return None
-            return summarize_one(
-                one,
-                store=self.store,
-                asking=asking,
-                eligibility=eligibility,
-                rules=self.rules,
-                backoff_seconds=self.access.work.backoff_seconds,
-            )
+            return summarizer.one(one, groups.pop(one.lease_id, None))
 
         for one, made in hands.all(claim, make, keeps_lease=lambda made: made is None):
             if made is not None:
@@ -231,23 +252,30 @@ class Summaries:
         self.partitions.finish(ASSET, done)
 
 
-def estimate(llm: Llm, waiting: Waiting) -> Estimate:
-    tokens_in = waiting.prompts * PROMPT_TOKENS + waiting.messages * MESSAGE_TOKENS + waiting.message_tokens
-    tokens_out = waiting.prompts * ANSWER_TOKENS
+def calls_for(waiting: Waiting, most: int) -> int:
+    """Questions, up to ``most`` talks in one."""
+    together = max(waiting.joined / most, waiting.joined_tokens / MOST_TOKENS) / FILLED
+    return waiting.prompts + min(waiting.joined, math.ceil(together))
+
+
+def estimate(llm: Llm, waiting: Waiting, *, most: int = 1) -> Estimate:
+    calls = calls_for(waiting, most)
+    talks = waiting.prompts + waiting.joined
+    around = calls * PROMPT_TOKENS + talks * TALK_TOKENS + waiting.messages * MESSAGE_TOKENS
+    tokens_in, tokens_out = around + waiting.message_tokens, talks * ANSWER_TOKENS
     usd = 0.0
-    if waiting.prompts and llm.is_paid:
+    if calls and llm.is_paid:
         # per prompt: prices may depend on prompt length
-        each = Usage(round(tokens_in / waiting.prompts), round(tokens_out / waiting.prompts))
-        usd = llm.price(each) * waiting.prompts
+        usd = llm.price(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls
     return Estimate(interactions=waiting.interactions, tokens=tokens_in + tokens_out, usd=usd, later=waiting.later)
 
 
-def _groups(days: Sequence[date], before: Mapping[date, DayCounts]) -> Iterator[list[date]]:
+def _groups(days: Sequence[date], before: Mapping[date, DayCounts], most: int) -> Iterator[list[date]]:
     group: list[date] = []
     pending = 0
     for day in days:
         waiting = before[day].pending if day in before else 0
-        if group and waiting and pending + waiting > WORKED_TOGETHER:
+        if group and waiting and pending + waiting > most:
             yield group
             group, pending = [], 0
         group.append(day)

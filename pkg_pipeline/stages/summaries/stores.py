@@ -108,13 +108,28 @@ class SummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Due without a current summary: interactions, prompts (P18), messages, text tokens. ``later``: not yet due."""
+    """Due without a current summary: interactions, messages, text tokens. ``later``: not yet due.
+
+    ``prompts``: of those asked about alone (P18); ``joined`` interactions of ``joined_tokens`` may be asked about
+    together.
+    """
 
     interactions: int
     prompts: int
     messages: int
     message_tokens: int
     later: int = 0
+    joined: int = 0
+    joined_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """Which short talks one question takes: up to ``most`` (1: none are joined)."""
+
+    window_messages: int
+    most: int
+    short_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

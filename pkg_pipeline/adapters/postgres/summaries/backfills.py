@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.statements import Statements, columns_of, part
-from pkg_pipeline.adapters.postgres.summaries.store import eligible
+from pkg_pipeline.adapters.postgres.summaries.store import eligible, joins
 from pkg_pipeline.stages.summaries.backfill_stores import (
     Actual,
     Backfill,
@@ -22,7 +22,7 @@ from pkg_pipeline.stages.summaries.backfill_stores import (
     Forecast,
     Progress,
 )
-from pkg_pipeline.stages.summaries.stores import Eligibility
+from pkg_pipeline.stages.summaries.stores import Eligibility, Joining
 
 SQL = Statements("backfills")
 ALWAYS = (date.min, date.max)
@@ -34,10 +34,10 @@ class PostgresBackfillStore:
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
 
-    def choose(self, request: BackfillRequest, *, eligibility: Eligibility, window_messages: int) -> list[Chosen]:
+    def choose(self, request: BackfillRequest, *, eligibility: Eligibility, joining: Joining) -> list[Chosen]:
         """Oldest first, at most the limit; nothing is written."""
         days = (request.first_day or date.min, request.last_day or date.max)
-        given = {**eligible(eligibility, days), "limit": request.limit, "window": window_messages}
+        given = {**eligible(eligibility, days), "limit": request.limit, **joins(joining)}
         return SQL.rows(self._connections, "choose", Chosen, **given)
 
     def same(self, request: BackfillRequest) -> UUID | None:

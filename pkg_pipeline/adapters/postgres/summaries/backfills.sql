@@ -10,7 +10,8 @@ ORDER BY requested_at LIMIT 1
 -- name: choose
 -- Matching interactions, oldest first. Stale: of another prompt, model or schema (B5); given up ones only on request.
 SELECT i.id, i.day, i.message_count AS messages, i.token_count AS message_tokens,
-       ceil(i.message_count::numeric / %(window)s)::int AS prompts
+       ceil(i.message_count::numeric / %(window)s)::int AS prompts,
+       %(most)s > 1 AND s.id IS NULL AND coalesce(a.attempts, 0) = 0 AND i.token_count <= %(short)s AND i.message_count <= %(window)s AS joins
 FROM interactions i
 JOIN eligible_chats c ON c.id = i.chat_id
 LEFT JOIN live_summaries s ON s.interaction_id = i.id

@@ -23,7 +23,7 @@ from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.adapters.postgres.summaries.sources import HASHES_AT_ONCE, LOADED_MESSAGES, SummarySources
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.stages.llm.stores import Failure
-from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility, SummaryRow, Waiting
+from pkg_pipeline.stages.summaries.stores import Claimed, DayCounts, Eligibility, Joining, SummaryRow, Waiting
 
 SQL = Statements("summaries")
 STORED_ANSWER_CHARACTERS = 20_000
@@ -64,16 +64,23 @@ class PostgresSummaryStore(SummarySources, Leasing):
         """Interactions that failed under another prompt or model become due (P19); returns how many."""
         return SQL.value(self._connections, "revive", prompt_version=prompt_version, model=model)
 
-    def publish(self, row: SummaryRow, *, token: int) -> bool:
-        """Save and link in one transaction; False, nothing saved: another worker has the lease."""
-        parameters = _columns(row)
-        is_long = len(row.message_ids) > LOADED_MESSAGES
+    def publish(self, rows: Sequence[tuple[SummaryRow, int]]) -> list[bool]:
+        """Save and link, each with its fencing token, in one transaction; False, nothing saved: another worker has the
+        lease.
+        """
+        is_long = any(len(row.message_ids) > LOADED_MESSAGES for row, _ in rows)
         # pipelined; only COMMIT waits for the check: one round trip
         with (
             self._connections.connection() as connection,
             nullcontext() if is_long else connection.pipeline(),
-            connection.transaction() as here,
+            connection.transaction(),
         ):
+            return [self._published(connection, row, token) for row, token in rows]
+
+    def _published(self, connection: Connection, row: SummaryRow, token: int) -> bool:
+        parameters = _columns(row)
+        is_long = len(row.message_ids) > LOADED_MESSAGES
+        with connection.transaction() as here:
             released = self.giving_back(connection, (row.source.interaction_id, token))
             texts = connection.execute(query("summaries", "texts"), parameters) if not is_long else None
             stale = _staleness(row, _said(connection, parameters)) if is_long else None
@@ -144,7 +151,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
         with self._connections.connection() as connection, connection.cursor(row_factory=kwargs_row(named)) as cursor:
             return dict(cursor.execute(query("summaries", "counts"), eligible(eligibility, days)))
 
-    def waiting(self, *, eligibility: Eligibility, window_messages: int) -> Waiting:
+    def waiting(self, *, eligibility: Eligibility, joining: Joining) -> Waiting:
         """Due interactions of all days."""
         given = {
             "now": eligibility.now,
@@ -153,7 +160,7 @@ class PostgresSummaryStore(SummarySources, Leasing):
             "minimum": eligibility.minimum_messages,
             "prompt_version": eligibility.prompt_version,
             "model": eligibility.model,
-            "window": window_messages,
+            **joins(joining),
         }
         with self._connections.connection() as connection, connection.cursor(row_factory=kwargs_row(Waiting)) as cursor:
             found = cursor.execute(query("summaries", "waiting"), given).fetchone()
@@ -178,6 +185,11 @@ def eligible(eligibility: Eligibility, days: tuple[date, date]) -> dict[str, Any
         "schema": eligibility.schema_version,
         "backfill": eligibility.scope.backfill_id,
     }
+
+
+def joins(joining: Joining) -> dict[str, int]:
+    """Parameters shared by ``waiting`` and ``choose``."""
+    return {"window": joining.window_messages, "most": joining.most, "short": joining.short_tokens}
 
 
 def _said(connection: Connection, parameters: dict[str, Any]) -> Iterator[tuple[str, str]]:

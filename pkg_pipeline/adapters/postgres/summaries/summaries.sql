@@ -93,9 +93,9 @@ VALUES (%(id)s, %(interaction)s, %(parent)s, 'completed', NULL, %(input_hash)s, 
     %(language)s, %(summary)s, %(key_points)s, %(tone)s, %(important)s,
     %(quarantined)s, %(message_ids)s, %(message_count)s, %(source_tokens)s, %(summary_tokens)s,
     round(%(source_tokens)s::numeric / greatest(%(summary_tokens)s, 1), 2), 
-    -- all costs of this interaction not in an earlier row, windows of killed runs included
+    -- all costs of this interaction not in an earlier row, windows of killed runs included; of a question about several its share
     CASE WHEN %(is_paid)s THEN greatest(%(cost_usd)s, (
-        SELECT coalesce(sum(l.cost_usd), 0) FROM llm_call_subjects x JOIN llm_calls l ON l.id = x.call_id
+        SELECT coalesce(sum(l.cost_usd / (SELECT count(*) FROM llm_call_subjects t WHERE t.call_id = l.id)), 0) FROM llm_call_subjects x JOIN llm_calls l ON l.id = x.call_id
         WHERE x.subject_kind = 'interaction' AND x.subject_id = %(interaction)s AND l.task LIKE 'interaction_summary%%'
     ) - (
         SELECT coalesce(sum(o.cost_usd), 0) FROM interaction_summaries o WHERE o.interaction_id = %(interaction)s AND o.id <> %(id)s
@@ -201,12 +201,15 @@ GROUP BY i.day ORDER BY i.day
 -- name: waiting
 -- Interactions due now and due later (too young or postponed), without given up ones. Long ones take one prompt per window.
 SELECT count(*) FILTER (WHERE is_due) AS interactions,
-       coalesce(sum(ceil(message_count::numeric / %(window)s)) FILTER (WHERE is_due), 0)::bigint AS prompts,
+       coalesce(sum(ceil(message_count::numeric / %(window)s)) FILTER (WHERE is_due AND NOT joins), 0)::bigint AS prompts,
        coalesce(sum(message_count) FILTER (WHERE is_due), 0)::bigint AS messages,
        coalesce(sum(token_count) FILTER (WHERE is_due), 0)::bigint AS message_tokens,
-       count(*) FILTER (WHERE NOT is_due) AS later
+       count(*) FILTER (WHERE NOT is_due) AS later,
+       count(*) FILTER (WHERE is_due AND joins) AS joined,
+       coalesce(sum(token_count) FILTER (WHERE is_due AND joins), 0)::bigint AS joined_tokens
 FROM (
 SELECT i.message_count, i.token_count,
+       %(most)s > 1 AND s.id IS NULL AND coalesce(a.attempts, 0) = 0 AND i.token_count <= %(short)s AND i.message_count <= %(window)s AS joins,
        is_of_age(i.ended_at, %(now)s, %(due_after)s, %(gap)s)
        AND (a.interaction_id IS NULL OR a.retry_at <= clock_timestamp()) AS is_due
 FROM interactions i JOIN eligible_chats c ON c.id = i.chat_id
