@@ -35,6 +35,7 @@ def summaries_stage(process: Process) -> Summaries:
         rules=MakingRules(
             window_messages=settings.window_messages,
             update_messages=settings.update_max_messages,
+            talks_together=settings.talks_together,
         ),
         due_after_seconds=due_after_seconds(settings),
         minimum_messages=settings.summary_min_messages,

@@ -104,7 +104,7 @@ class MakingRules:
 
     window_messages: int
     update_messages: int = 10
-    talks_together: int = 20
+    talks_together: int = 1
 
 
 class Moved(Exception):

@@ -44,17 +44,17 @@ GROUPS_AT_ONCE = 5
 FILLED = 0.7
 """How full questions about several talks are, by talks or tokens: those of a language meet by chance."""
 
-PROMPT_TOKENS = 820
+PROMPT_TOKENS = 660
 """Around the conversations of a question; fitted on the demo's prompts."""
 
-TALK_TOKENS = 60
+TALK_TOKENS = 15
 """Around each conversation: its people and day; fitted likewise."""
 
-MESSAGE_TOKENS = 20
+MESSAGE_TOKENS = 10
 """Around each message, and a model's higher token count; fitted likewise."""
 
-ANSWER_TOKENS = 120
-"""Of a usual answer."""
+ANSWER_TOKENS = 80
+"""Of a usual answer, for each conversation."""
 
 
 @dataclass(frozen=True, slots=True)

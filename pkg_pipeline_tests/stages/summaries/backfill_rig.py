@@ -24,7 +24,7 @@ class BackfillRig(SummaryRig):
     def use(self, llm: ScriptedLlm | None = None, **settings: Any) -> ScriptedLlm:
         """From now on this model is in force."""
         llm = llm or ScriptedLlm()
-        one_by_one = {"llm_concurrency": 1}
+        one_by_one = {"llm_concurrency": 1, "talks_together": 1}
         given = {
             **one_by_one,
             "llm": "anthropic",

@@ -49,7 +49,7 @@ class Params(TypedDict):
 
 
 PARAMS: Params = {
-    "rules": MakingRules(window_messages=500, talks_together=1),
+    "rules": MakingRules(window_messages=500),
     "due_after_seconds": 7 * 86_400,
     "minimum_messages": 3,
     "gap_seconds": 6 * 3600,

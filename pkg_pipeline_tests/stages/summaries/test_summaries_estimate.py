@@ -44,7 +44,9 @@ def test_the_forecasts_are_within_a_fifth_of_the_bill(database_url: str, tmp_pat
             reports = memory.summarize(span, Billing("backfill"))
             left = memory.summaries.estimate()
     told, made = backfill.forecast, backfill.actual
-    assert (backfill.progress.summarized, made.calls) == (told.interactions, told.calls) == (60, 60)
+    assert backfill.progress.summarized == told.interactions == 60
+    assert abs(told.calls - made.calls) <= 1, "twenty short ones in a question, as they meet"
+    assert made.calls < 10
     assert (told.tokens, told.usd) == (pytest.approx(made.tokens, rel=0.2), pytest.approx(made.usd, rel=0.2))
     spent = sum(report.input_tokens + report.output_tokens for report in reports)
     assert sum(report.summarized for report in reports) == forecast.interactions > 100
@@ -59,7 +61,8 @@ def test_every_window_takes_a_prompt_and_nothing_waiting_costs_nothing() -> None
     one = summaries.estimate(llm, Waiting(interactions=1, prompts=1, messages=500, message_tokens=9_000))
     two = summaries.estimate(llm, Waiting(interactions=1, prompts=2, messages=501, message_tokens=9_000))
     assert (one.usd, two.usd) == (0.5, 1.0)
-    assert two.tokens - one.tokens == summaries.PROMPT_TOKENS + summaries.ANSWER_TOKENS + summaries.MESSAGE_TOKENS
+    around = summaries.PROMPT_TOKENS + summaries.TALK_TOKENS + summaries.MESSAGE_TOKENS
+    assert two.tokens - one.tokens == around + summaries.ANSWER_TOKENS
     assert summaries.estimate(llm, Waiting(0, 0, 0, 0)).to_json() == {
         "interactions": 0,
         "tokens": 0,
