@@ -27,9 +27,9 @@ PLACES = {
 
 
 def with_server(rig: BackfillRig, base_url: str) -> BackfillRig:
-    """The real client over the local server, one call at a time."""
+    """The real client over the local server, one call at a time, two talks in a question."""
     given = {"llm": "anthropic", "anthropic_api_key": SecretStr("sk-test"), "anthropic_base_url": base_url}
-    rig.memory.settings = rig.memory.settings.model_copy(update={**given, "llm_concurrency": 1})
+    rig.memory.settings = rig.memory.settings.model_copy(update={**given, "llm_concurrency": 1, "talks_together": 2})
     return rig
 
 

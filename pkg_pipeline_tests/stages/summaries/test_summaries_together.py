@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
+from pkg_pipeline.stages.archive.erasing import erase_chat
 from pkg_pipeline.stages.ports import LlmMisconfigured, LlmRefused, LlmRequest, LlmUnavailable
 from pkg_pipeline.stages.summaries.stores import Claimed
 from pkg_pipeline.stages.summaries.together import MOST_TOKENS, SHORT_TOKENS, grouped, in_turn
