@@ -73,7 +73,7 @@ def test_a_forecast_writes_nothing_and_what_it_cost_is_held_against_it(
     assert done["forecast"] == dry["forecast"]
     assert (done["state"], done["left"], done["actual"]["interactions"]) == ("done", 0, 3)
     assert rig.summarized() == ["c00", "c01", "c02"]
-    assert len(fake.journal) == done["actual"]["calls"] == 3
+    assert len(fake.journal) == done["actual"]["calls"] == done["forecast"]["calls"] == 1
     billed = "SELECT sum(input_tokens + output_tokens), sum(cost_usd)::float8 FROM llm_calls WHERE backfill_id = %s"
     tokens, usd = rig.rows(billed, done["id"])[0]
     assert (done["actual"]["tokens"], done["actual"]["usd"]) == (tokens, pytest.approx(usd, abs=1e-4))
@@ -104,7 +104,7 @@ def test_at_the_cap_it_says_what_is_left_and_a_larger_one_lets_it_go_on(
     assert stopped["id"] in shown
     monkeypatch.setenv("PKG_BACKFILL_USD_PER_DAY", "5")
     (done,) = ask("--resume", stopped["id"])["items"]
-    assert (done["state"], done["left"], len(fake.journal)) == ("done", 0, 3)
+    assert (done["state"], done["left"], len(fake.journal)) == ("done", 0, 1)
     assert ask("--resume")["items"] == []
 
 
@@ -142,7 +142,7 @@ def test_for_people_the_forecast_comes_before_and_beside_the_bill(rig: BackfillR
     done = CliRunner().invoke(build_app(), ["backfill"])
     assert done.exit_code == 0, done.output
     assert "A new backfill:" in done.stderr
-    assert "2 interactions of 2 days with 6 messages: 2 calls, about" in done.stderr
+    assert "2 interactions of 2 days with 6 messages: 1 call, about" in done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["interactions", "calls", "tokens", "USD"]
     again = CliRunner().invoke(build_app(), ["backfill"])
     assert "there is nothing to do" in again.stdout
