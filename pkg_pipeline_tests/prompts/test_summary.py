@@ -22,6 +22,7 @@ from pkg_pipeline_tests.memory.injections import ALL
 GOLDEN = Path(__file__).parent / "golden"
 WORDS = {
     "summary/1": "ff17d7ebf1f3b883a68c52d3e5756d90ae845089ff5d8c8f839b34ef2de11cc8",
+    "summary/2": "37f31ffd8094f1660fbe07f63a9e1def7461a3379cb046ee03613e54f81ca41b",
     "summary_update/1": "c50e6979b98a668aeadb395de7f706680e78a12a6772a01385f77e0eebdf93e2",
     "summary_merge/1": "c55e70beb171df9bd02f52771ffc61ec5113daf60673851a8184e4e2fafd13ab",
 }
