@@ -11,7 +11,6 @@ from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.items.records import ItemChange, ReadingInput, ReadItem, ShownItem, TalkReading
 from pkg_pipeline.memory.items.shown import shown_hash
 from pkg_pipeline.memory.records import SummaryInput
-from pkg_pipeline.memory.summary.splitting import numbered_on
 
 
 class Sized(Protocol):
@@ -76,6 +75,17 @@ def reading_input(talks: Sequence[SummaryInput], shown: Sequence[ShownItem]) -> 
     """The talks of one question, their messages numbered on over all of them."""
     said = hashing.input_hash([(str(talk.interaction_id), talk.input_hash) for talk in talks], shown_hash(shown))
     return ReadingInput(numbered_on(talks), tuple(shown), talks[0].language, talks[0].timezone, said)
+
+
+def numbered_on(talks: Iterable[SummaryInput]) -> tuple[SummaryInput, ...]:
+    """The talks of one question, their messages numbered on over all of them."""
+    numbered: list[SummaryInput] = []
+    before = 0
+    for talk in talks:
+        messages = tuple(replace(message, number=before + at) for at, message in enumerate(talk.messages, 1))
+        numbered.append(replace(talk, messages=messages))
+        before += len(messages)
+    return tuple(numbered)
 
 
 def joined(parts: Sequence[TalkReading]) -> TalkReading:

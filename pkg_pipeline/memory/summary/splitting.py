@@ -77,17 +77,6 @@ def part_of(source: SummaryInput, messages: Sequence[SourceMessage]) -> SummaryI
     )
 
 
-def numbered_on(talks: Iterable[SummaryInput]) -> tuple[SummaryInput, ...]:
-    """The talks of one question, their messages numbered on over all of them."""
-    numbered: list[SummaryInput] = []
-    before = 0
-    for talk in talks:
-        messages = tuple(replace(message, number=before + at) for at, message in enumerate(talk.messages, 1))
-        numbered.append(replace(talk, messages=messages))
-        before += len(messages)
-    return tuple(numbered)
-
-
 def _pieces(messages: Iterable[Sized], most_tokens: int) -> Iterator[Sized]:
     for message, size in messages:
         if size <= most_tokens:

@@ -11,9 +11,9 @@ from typing import Final
 from uuid import UUID
 
 from pkg_pipeline.memory.gate.records import Gated
+from pkg_pipeline.memory.items.batches import numbered_on
 from pkg_pipeline.memory.records import Quarantined, SummaryContent, SummaryInput
 from pkg_pipeline.memory.summary.gate import check
-from pkg_pipeline.memory.summary.splitting import numbered_on
 from pkg_pipeline.prompts import summary as prompt
 from pkg_pipeline.stages.llm.answer_validation import NotPublishable, Question
 from pkg_pipeline.stages.llm.ask import Asking, Tally
