@@ -7,11 +7,11 @@ scores are of worlds left out of the fit; the weights written are of all. ``--ch
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
@@ -21,8 +21,8 @@ from pkg_pipeline.memory.gate.duty import says_done
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline import linking
 from pkg_pipeline.offline.evidence import Heard, heard
-from pkg_pipeline.offline.linking import PERHAPS, SURE, closings, pair_features
-from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text
+from pkg_pipeline.offline.judging import PERHAPS, RENEWED, SURE, WEIGHTS_FILE, Head, closings, meet, renewals
+from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import described
 from pkg_pipeline.offline.same_matter import same_tasks
@@ -37,7 +37,6 @@ NEAR_A_CLOSING = 4
 DIGITS = 3
 LEAST_JUDGED = 0.3
 """Closings from this probability on tell how probable an item's closing is."""
-PATH = Path(linking.__file__).with_name("closing.json")
 
 
 @dataclass
@@ -57,12 +56,16 @@ class Standing:
     def closed_by(self) -> frozenset[str]:
         return frozenset() if self.label is None else self.label.closed_by
 
+    @property
+    def renewed_in(self) -> frozenset[str]:
+        return frozenset() if self.label is None else frozenset(key for ids, _ in self.label.renewed for key in ids)
+
 
 @dataclass
 class Pairs:
     """Rows of features with whether the message closes the item."""
 
-    rows: list[dict[str, float]] = field(default_factory=list)
+    rows: list[Mapping[str, float]] = field(default_factory=list)
     kept: list[bool] = field(default_factory=list)
 
 
@@ -175,33 +178,24 @@ def _new(
         yield made, _open(made, names), line.index
 
 
-def pairs_of(world: World) -> Pairs:
+def pairs_of(world: World, head: Head = "kept") -> Pairs:
+    """Each message with each labelled item open at it, and whether it closes (renews) the item."""
     pairs = Pairs()
     for walk in walks(world, settle_by_label=True):
-        scale = Weights(item.matter for item in walk.items)
         ids = [said.line.message.external_id for said in walk.talk]
+        places = {said.line.index: place for place, said in enumerate(walk.talk)}
         ends = [min((i for i, key in enumerate(ids) if key in one.closed_by), default=None) for one in walk.standing]
-        for place, said in enumerate(walk.talk):
-            if said.only_asks:
-                continue
-            open_now = [
-                i
-                for i, end in enumerate(ends)
-                if walk.since[i] < said.line.index and (end is None or place <= end or ids[place] in _closing(walk, i))
-            ]
-            for i, given in pair_features(said, walk.items, open_now, scale):
-                if walk.standing[i].label is None:
+        for met in meet(walk.items, walk.since, walk.talk):
+            place = places[met.said.line.index]
+            for i, given in met.pairs:
+                one, end = walk.standing[i], ends[i]
+                is_so = ids[place] in (one.closed_by if head == "kept" else one.renewed_in)
+                if one.label is None or (end is not None and place > end and not is_so):
                     continue
-                closes = ids[place] in _closing(walk, i)
-                end = ends[i]
-                if closes or end is None or abs(place - end) > NEAR_A_CLOSING:
+                if head == "renewed" or is_so or end is None or abs(place - end) > NEAR_A_CLOSING:
                     pairs.rows.append(given)
-                    pairs.kept.append(closes)
+                    pairs.kept.append(is_so)
     return pairs
-
-
-def _closing(walk: Walk, index: int) -> frozenset[str]:
-    return walk.standing[index].closed_by
 
 
 def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
@@ -255,7 +249,7 @@ def score(
         kept_now = {one.label.ref for one in walk.standing if one.label is not None and one.closed_by & texts.keys()}
         listed = [i for i, one in enumerate(walk.standing) if not one.is_closed]
         items = [walk.items[i] for i in listed]
-        best = closings(items, [walk.since[i] for i in listed], walk.talk, weights, least=least)
+        best = closings(meet(items, [walk.since[i] for i in listed], walk.talk), weights, least=least)
         for place, kept in best.items():
             one = walk.standing[listed[place]]
             one.is_closed = True
@@ -279,24 +273,47 @@ def score(
     return found
 
 
+def renewed(world: World, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
+    """Renewals by talk of the labelled items that are open by the labels."""
+    found = Score()
+    for walk in walks(world, settle_by_label=True):
+        ids = {message.external_id for message in walk.source.messages}
+        said = renewals(meet(walk.items, walk.since, walk.talk), weights, least=least)
+        for i, one in enumerate(walk.standing):
+            if one.label is None or one.closed_by & ids or walk.since[i] >= 0:
+                continue
+            is_so = bool(one.renewed_in & ids)
+            found.add(Score(is_so and i in said, i in said, is_so))
+            if wrong is not None and is_so != (i in said):
+                words = said[i].said.line.message.text if i in said else ""
+                wrong.append(f"{'-' if is_so else '+'} {one.label.text} <- {words or one.label.renewed}")
+    return found
+
+
 @dataclass(frozen=True)
 class Made:
-    """The weights from all worlds, and for each world those fitted without it."""
+    """The weights from all worlds by head, and for each world those fitted without it."""
 
-    weights: dict[str, float]
-    left_out: tuple[dict[str, float], ...]
+    weights: dict[Head, dict[str, float]]
+    left_out: tuple[dict[Head, dict[str, float]], ...]
 
 
 def make(worlds: Sequence[World]) -> Made:
     pairs = [pairs_of(world) for world in worlds]
+    again = [pairs_of(world, "renewed") for world in worlds]
     raw = [fit(_without(pairs, place)) for place in range(len(worlds))]
     judged: list[list[tuple[float, bool]]] = [[] for _ in worlds]
     for place, world in enumerate(worlds):
         score(world, raw[place], LEAST_JUDGED, judged=judged[place])
-    left_out = tuple(
-        calibrated(one, [pair for those in _without(judged, place) for pair in those]) for place, one in enumerate(raw)
+    left_out: tuple[dict[Head, dict[str, float]], ...] = tuple(
+        {
+            "kept": calibrated(one, [pair for those in _without(judged, place) for pair in those]),
+            "renewed": fit(_without(again, place)),
+        }
+        for place, one in enumerate(raw)
     )
-    return Made(calibrated(fit(pairs), [pair for those in judged for pair in those]), left_out)
+    kept = calibrated(fit(pairs), [pair for those in judged for pair in those])
+    return Made({"kept": kept, "renewed": fit(again)}, left_out)
 
 
 def _without(listed: Sequence[T], place: int) -> list[T]:
@@ -310,20 +327,20 @@ def main() -> None:
     given = parser.parse_args()
     worlds = [*load(), *of_talks()]
     made = make(worlds)
-    for least in (SURE, PERHAPS):
+    measured: list[tuple[Head, float]] = [("kept", SURE), ("kept", PERHAPS), ("renewed", RENEWED)]
+    for head, least in measured:
         total: dict[str, Score] = {}
         for world, weights in zip(worlds, made.left_out, strict=True):
             wrong: list[str] = []
-            one = score(world, weights, least, wrong)
+            one = (score if head == "kept" else renewed)(world, weights[head], least, wrong)
             for key in (world.language, "all"):
                 total.setdefault(key, Score()).add(one)
             if given.verbose:
-                print(f"== {world.name} at {least}: {one}", *wrong, sep="\n   ")
+                print(f"== {world.name} {head} at {least}: {one}", *wrong, sep="\n   ")
         for key, one in total.items():
-            print(f"at {least}, left out: {key} {one}")
+            print(f"{head} at {least}, left out: {key} {one}")
     if not given.check:
-        lines = ",\n".join(f' "{name}": {value}' for name, value in made.weights.items())
-        PATH.write_text(f"{{\n{lines}\n}}\n", "utf-8")
+        WEIGHTS_FILE.write_text(json.dumps(made.weights, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ CLAIMS = (
     "all",
     "there",
     "praise",
+    "sorry",
 )
 
 AFFIRMED_CLAIMS = frozenset({"finished", "received", "there", "praise"})
@@ -189,6 +190,10 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
     is_ahead = day is not None and day > said.line.day
     is_plain = not (HOLDING & said.says) and not is_ahead and not said.only_asks
     deeds = said.done | said.matter.deeds
+    others = [one for one in said.before if one.line.speaker != speaker]
+    asked_of = max(
+        (max(own_fit(item, one, weights), AROUND * around_fit(item, one, weights)) for one in others), default=0
+    )
     around = around_fit(item, said, weights)
     given: dict[str, float] = {name: float(name in said.says) for name in CLAIMS}
     given |= {
@@ -221,6 +226,17 @@ def features(item: Open, said: Heard, weights: Weights, rivals: Rivals) -> dict[
         "acknowledged_fit": said.is_acknowledged * min(1.0, whole),
         "answers": float(answers),
         "around_fit": around,
+        "asked_fit": asked_of,
+        "asked_fit_by_owner": by_owner * asked_of,
+        "asked_fit_held": by_owner * asked_of * holds_off,
+        "day_ahead_by_owner": float(is_ahead and by_owner),
+        "day_ahead_held": float(is_ahead and holds_off),
+        "day_ahead_fit": is_ahead * min(1.0, whole),
+        "day_ahead_asked": is_ahead * by_owner * asked_of,
+        "held_by_owner": float(holds_off and by_owner),
+        "held_fit": holds_off * min(1.0, whole),
+        "sorry_by_owner": float("sorry" in said.says and by_owner),
+        "same_deed_ahead": float(is_ahead and by_owner and bool(item.matter.deeds & said.matter.deeds)),
         "day_ahead": float(is_ahead),
         "plain_fit_by_owner": by_owner * is_plain * min(1.0, own),
         "plain_fit_by_other": by_other * is_plain * min(1.0, own),

@@ -23,6 +23,7 @@ LEAST_AMOUNT = 100
 CHANGED_SUBJECT = 0.45
 """Where only the day changes, one telling word is enough."""
 LEAST_TERMS = 2
+FEW_ROOTS = 3
 Difference = Literal["day", "sum"]
 
 
@@ -50,6 +51,14 @@ def _same_task(old: Open, new: Open, scale: Weights) -> float:
     shared_deed = bool(old.matter.deeds & new.matter.deeds)
     least = SAME_TASK_AND_DEED if shared_deed else SAME_TASK
     return alike if alike >= least else 0.0
+
+
+def may_be_same(old: Open, new: Open, scale: Weights) -> bool:
+    """Whether a task in the words that put off an open one is that one: it names no other thing and no other sum."""
+    if old.matter.sums and new.matter.sums and not old.matter.sums & new.matter.sums:
+        return False
+    mine = old.matter.roots | old.around
+    return len(new.matter.roots) <= FEW_ROOTS or scale.shared(new.matter.roots, mine) > 0
 
 
 def replaced(

@@ -7,17 +7,16 @@ from datetime import date
 
 from pkg_pipeline.memory.items.records import CandidateChange, ShownItem
 from pkg_pipeline.offline.actions import FoundAction
-from pkg_pipeline.offline.dates import due_date
+from pkg_pipeline.offline.dates import due_date, find_dates
 from pkg_pipeline.offline.deeds import deeds_done
-from pkg_pipeline.offline.evidence import Heard, claims, fit, others_best, own_fit
+from pkg_pipeline.offline.evidence import Heard, claims, fit, others_best
+from pkg_pipeline.offline.judging import Judged
 from pkg_pipeline.offline.matters import Open, Weights, roots_of_text
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.weighing import is_question
 
 QUOTE_CHARS = 300
 CANCELLED_FIT = 0.4
-PUT_OFF_FIT = 0.34
-FEW_ROOTS = 4
 AHEAD = 0.1
 """How much better a message has to fit an item than any other open one."""
 CANCELLED_PROBABILITY = 0.88
@@ -66,57 +65,18 @@ def cancelled_by(
 
 
 def put_off(
-    reading: Reading,
-    shown: ShownItem,
-    items: Sequence[Open],
-    index: int,
-    talk: Sequence[Heard],
-    scale: Weights,
-    repeats: Sequence[FoundAction],
+    reading: Reading, shown: ShownItem, item: Open, renewed: Judged | None, repeats: Sequence[FoundAction]
 ) -> CandidateChange | None:
-    """The item renewed: promised again, or put off to another day. ``repeats``: the new tasks that only repeat it."""
-    for said in reversed(talk):
-        day = promised_anew(items, index, said, scale)
-        if day is not None and day != shown.due_date:
-            return _renewed(shown, quote_of(said, items[index]), said.line.message.number, day)
+    """The item promised again, or put off to another day. ``repeats``: the new tasks that only repeat it."""
+    if renewed is not None:
+        line = renewed.said.line
+        said = [one.day for one in find_dates(line.message.text, line.language, line.day) if one.day >= line.day]
+        day = said[-1] if said else due_date(line.message.text, line.language, line.day)
+        return _renewed(shown, quote_of(renewed.said, item), line.message.number, day)
     if repeats:
         last = repeats[-1]
         return _renewed(shown, last.sentence.text, reading.lines[last.sentence.line].message.number, last.due)
     return None
-
-
-def promised_anew(items: Sequence[Open], index: int, said: Heard, scale: Weights) -> date | None:
-    """The new day of an item that a message puts off: said by whoever has to do it, or as a delay."""
-    item, speaker = items[index], said.line.speaker.entity_id
-    is_delay = bool({"postponed", "not_yet"} & said.says)
-    if said.only_asks or not (is_delay or ("later" in said.says and item.owner == speaker)):
-        return None
-    if not is_delay and not (_speaks_of_its_deed(item, said) and _names_it(item, said, scale)):
-        return None
-    is_meant = _about(items, index, said, scale) >= PUT_OFF_FIT or _only_one_meant(items, index, said)
-    if not is_meant or "cancelled" in said.says or item.matter.deeds & said.done:
-        return None
-    return due_date(said.line.message.text, said.line.language, said.line.day)
-
-
-def _names_it(item: Open, said: Heard, scale: Weights) -> bool:
-    """Whether the message or the question that it answers speaks of the item."""
-    asked = [one for one in said.before if one.is_question and one.line.speaker != said.line.speaker]
-    return own_fit(item, said, scale) >= PUT_OFF_FIT or any(
-        len(said.matter.roots) <= FEW_ROOTS and own_fit(item, one, scale) >= CANCELLED_FIT for one in asked
-    )
-
-
-def _speaks_of_its_deed(item: Open, said: Heard) -> bool:
-    """Whether the deed is the item's, or none is named."""
-    return not said.matter.deeds or bool(said.matter.deeds & item.matter.deeds)
-
-
-def _only_one_meant(items: Sequence[Open], index: int, said: Heard) -> bool:
-    """A delay without an object, from somebody who has one thing to do."""
-    speaker = said.line.speaker.entity_id
-    own = [i for i, item in enumerate(items) if item.owner == speaker]
-    return own == [index] and said.is_bare and bool({"postponed", "not_yet"} & said.says)
 
 
 def _renewed(shown: ShownItem, quote: str, number: int, due: date | None) -> CandidateChange:

@@ -19,7 +19,7 @@ from pkg_pipeline.memory.items.records import (
     TalkReading,
 )
 
-CERTAIN_FROM = 0.8
+CERTAIN_FROM = 0.75
 """What is less probable than this was perhaps kept, and is not shown as settled."""
 
 UNSETTLED = frozenset({"open", "perhaps_done"})

@@ -1,0 +1,108 @@
+"""How probably a message says that an open item was kept, or promises it again, by weights of ``closing.json``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pkg_pipeline.memory.items.states import CERTAIN_FROM
+from pkg_pipeline.offline.evidence import Heard, features, fit, rivals_of
+from pkg_pipeline.offline.matters import Open, Weights
+
+SURE = CERTAIN_FROM
+"""From here on a promise counts as kept; below, down to ``PERHAPS``, as perhaps kept."""
+PERHAPS = 0.6
+RENEWED = 0.3
+"""From here on an item counts as promised again."""
+ALSO_FIT = 0.5
+"""A message closes a second item only if it speaks of that one in its own words, or of all of them."""
+DECIMALS = 4
+"""Logits are rounded, so that machines agree."""
+Head = Literal["kept", "renewed"]
+WEIGHTS_FILE = Path(__file__).with_name("closing.json")
+
+
+@cache
+def weights() -> Mapping[Head, Mapping[str, float]]:
+    """Weights of the features of ``evidence`` in log-odds; ``python -m training.closing`` makes them."""
+    return json.loads(WEIGHTS_FILE.read_text("utf-8"))
+
+
+def probability(given: Mapping[str, float], by: Mapping[str, float]) -> float:
+    """How probably a message says of an item what the weights are for."""
+    logit = round(sum(by[name] * value for name, value in given.items()), DECIMALS)
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A message with the features of it and of every item open at it, by the item's index."""
+
+    said: Heard
+    pairs: tuple[tuple[int, Mapping[str, float]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An item that a message closes or renews, by index, and how probably."""
+
+    item: int
+    said: Heard
+    probability: float
+
+
+def meet(items: Sequence[Open], since: Sequence[int], talk: Sequence[Heard]) -> tuple[Met, ...]:
+    """Every message that states something. ``since``: the line of this talk after which an item counts, -1 before."""
+    scale = Weights(item.matter for item in items)
+    found: list[Met] = []
+    for said in talk:
+        if said.only_asks:
+            continue
+        open_now = [i for i in range(len(items)) if since[i] < said.line.index]
+        fits = [fit(items[i], said, scale) for i in open_now]
+        rivals = [rivals_of(items, open_now, place, said, fits) for place in range(len(open_now))]
+        pairs = ((i, features(items[i], said, scale, one)) for i, one in zip(open_now, rivals, strict=True))
+        found.append(Met(said, tuple(pairs)))
+    return tuple(found)
+
+
+def closings(
+    talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = PERHAPS
+) -> dict[int, Judged]:
+    """The best closing message of each item."""
+    best: dict[int, Judged] = {}
+    for met in talk:
+        for kept in _kept_by(met, by or weights()["kept"], least):
+            if kept.item not in best or kept.probability > best[kept.item].probability:
+                best[kept.item] = kept
+    return best
+
+
+def _kept_by(met: Met, by: Mapping[str, float], least: float) -> list[Judged]:
+    """What one message closes: the best-fitting item, further ones only if it says so."""
+    found: list[tuple[float, float, int]] = []
+    for i, given in met.pairs:
+        chance = probability(given, by)
+        if chance >= least:
+            found.append((chance, given["own_fit"], i))
+    found.sort(key=lambda one: (-one[0], one[2]))
+    also = [one for one in found[1:] if "all" in met.said.says or (one[0] >= SURE and one[1] >= ALSO_FIT)]
+    return [Judged(i, met.said, chance) for chance, _, i in (*found[:1], *also)]
+
+
+def renewals(
+    talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = RENEWED
+) -> dict[int, Judged]:
+    """The last message that promises each item again or puts it off; a message means the likeliest item."""
+    last: dict[int, Judged] = {}
+    for met in talk:
+        chances = [(probability(given, by or weights()["renewed"]), -i) for i, given in met.pairs]
+        chance, i = max(chances, default=(0.0, 0))
+        if chance >= least:
+            last[-i] = Judged(-i, met.said, chance)
+    return last
