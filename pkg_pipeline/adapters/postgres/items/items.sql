@@ -33,10 +33,13 @@ SELECT i.id, i.kind, i.interaction_id,
            'quote', s.quote, 'message_ids', s.message_ids, 'interaction_id', s.interaction_id, 'decided_by', s.decided_by,
            'probability', s.probability, 'superseded_by', s.superseded_by) ORDER BY s.place)
         FROM item_states s WHERE s.item_id = i.id) AS states
-FROM items i
-WHERE i.id = ANY(%(ids)s) OR i.id IN (
+FROM (
+    SELECT unnest(%(ids)s::uuid[]) AS id
+    UNION
     SELECT o.id FROM item_verdicts v JOIN items o ON o.chat_id = v.chat_id AND o.kind = v.kind AND o.message_ids && v.message_ids
-    WHERE v.item_id = ANY(%(ids)s))
+    WHERE v.item_id = ANY(%(ids)s)
+) w
+JOIN items i ON i.id = w.id
 
 -- name: delete_items
 -- With their people and histories.

@@ -145,7 +145,8 @@ FROM (SELECT partition_key, array_agg(id) AS ids FROM dirty_partitions WHERE ass
 LEFT JOIN interactions i ON i.id = m.partition_key::uuid
 
 -- name: uncheck
-UPDATE interaction_readings SET is_checked = false WHERE interaction_id = ANY(%(ids)s)
+-- Whoever takes part is shown to a reading, too: these are read anew where that is free.
+UPDATE interaction_readings SET is_checked = false, shown_hash = '' WHERE interaction_id = ANY(%(ids)s)
 
 -- name: drop_marks
 DELETE FROM dirty_partitions WHERE id = ANY(%(ids)s)
