@@ -32,10 +32,10 @@ _CLOCK: Final = re.compile(
 _LONG: Final = re.compile(r"\+?\d(?:[ ().\u00a0-]{0,3}\d){6,}")
 _CODE: Final = re.compile(rf"(?<![^\W{HAN}])(?:[^\W\d_{HAN}]{{1,6}}-?\d[\w-]{{0,20}})")
 _NUMBER: Final = re.compile(
-    r"(?P<sign>[$€£¥₽]\s?)?(?<![\d])(?P<number>\d+(?:[ \u00a0'’.,]\d{3}(?!\d))*(?:[.,]\d+)?)"
+    r"(?P<sign>[$€£¥₽]\s?)?(?<![\dmм])(?P<number>\d+(?:[ \u00a0'’.,]\d{3}(?!\d))*(?:[.,]\d+)?)"
     r"(?:-?(?:го|му|ти|ми|х|й|я|е|st|nd|rd|th)(?!\w))?"
 )
-_NEXT: Final = re.compile(r"\s?-?(кв\.?\s?м|т\.?\s?р|[₽$€£¥%²]|[a-zа-я]+|[^\W\d_]+)\.?")
+_NEXT: Final = re.compile(r"\s?-?(кв\.?\s?м|[mм]2(?!\d)|т\.?\s?р|[₽$€£¥%²]|[a-zа-я]+|[^\W\d_]+)\.?")
 _RANGE: Final = re.compile(r"\s?(?:-|–|—|~|to|до|или|or|и|and|到|至|,)\s?(?=[$€£¥₽]?\d)")
 _REST: Final = re.compile(r"\s(\d{1,3})(?!\d|[.,:]\d)")
 _THING: Final = re.compile(r"\s?([^\W\d_]+)")
@@ -239,7 +239,8 @@ def _with_ranges(text: str, found: list[Amount], spans: list[tuple[int, int]]) -
     for index in range(len(made) - 2, -1, -1):
         one, following = made[index], made[index + 1]
         end = spans[index][0]
-        if spans[index][1] != end or one.unit or not _RANGE.match(text, end):
+        between = None if spans[index][1] != end or one.unit else _RANGE.match(text, end)
+        if between is None or ("," in between[0] and following.unit and following.unit.dimension == "time"):
             continue
         values = one.values
         if not following.is_bare:

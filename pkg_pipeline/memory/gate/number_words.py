@@ -47,6 +47,15 @@ def _phrases() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(row[0]), row[1]) for _, rows in entries("quantities", "phrases") for row in rows)
 
 
+@cache
+def _turned() -> re.Pattern[str]:
+    """A counted thing before its number: "часов в девять"."""
+    words = "|".join(words for _, words in entries("quantities", "before"))
+    return re.compile(
+        rf"(?<!\w)(?<!\d )({words}) (?:(?:в|на|по|за) )?(\d+(?:[.,]\d+)?(?:[-–]\d+)?)(?![\d.,:]\d|\d| ?[^\W\d_]{{0,3}}\d)"
+    )
+
+
 def folded(text: str) -> str:
     """Compatibility forms in lower case, е for ё, without invisible characters."""
     if text.isascii():
@@ -58,10 +67,10 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=16_384)
 def spelled(text: str, *, loosely: bool = False) -> str:
     """The folded text with its number words as digits. ``loosely``: also words that often mean no number ("half")."""
-    plain = folded(text)
+    plain = folded(text.replace("，", ", "))
     for pattern, meaning in _phrases():
         plain = pattern.sub(meaning, plain)
-    return _han_as_digits(_words_as_digits(plain, loosely=loosely))
+    return _turned().sub(r"\2 \1", _han_as_digits(_words_as_digits(plain, loosely=loosely)))
 
 
 def shown(value: float) -> str:

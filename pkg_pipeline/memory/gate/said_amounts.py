@@ -108,7 +108,7 @@ def _same_value(number: Amount, one: Amount) -> bool:
     if number.unit and one.unit and _are_comparable(number.unit, one.unit):
         mine = {round(value * number.unit.size, 2) for value in number.values}
         return bool(mine & {round(value * one.unit.size, 2) for value in one.values})
-    is_sum = number.unit is not None and number.unit.dimension in CURRENCIES
+    is_sum = number.unit.dimension in CURRENCIES if number.unit else not number.is_bare or _is_round(number)
     return (
         is_sum
         and one.unit is None
@@ -116,6 +116,10 @@ def _same_value(number: Amount, one: Amount) -> bool:
         and any(value / scale in one.values for value in number.values for scale in COLLOQUIAL)
         and min(one.values) >= 10
     )
+
+
+def _is_round(number: Amount) -> bool:
+    return min(number.values) >= COLLOQUIAL[1] and all(value % COLLOQUIAL[0] == 0 for value in number.values)
 
 
 def _is_counted(number: Amount, same: Sequence[Amount], said: Said, around: Said) -> bool:

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from pkg_pipeline.memory.gate.binding import misbound
 from pkg_pipeline.memory.gate.calendar import SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.duty import has, refuses
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
@@ -156,6 +157,8 @@ class Testimony:
             return Fault(*found)
         if (rate := unsaid_rate(rest, self.texts, self.around)) is not None:
             return Fault("names another rate than its messages", rate)
+        if not self.is_digest and (word := misbound(plain, self.messages, self.bases)) is not None:
+            return Fault("says of one thing what its messages say of another", word)
         if (label := _unsaid_label(text, self.texts)) is not None:
             return Fault("names another variant than its messages", label)
         if (name := self.known.stranger(text)) is not None:

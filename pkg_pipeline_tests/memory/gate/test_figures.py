@@ -44,7 +44,7 @@ def test_a_number_in_another_spelling_is_the_same_and_another_is_not(text: str, 
 def test_words_become_digits() -> None:
     assert spelled("двадцать пятого марта, полпятого") == "25 марта, 4:30"
     assert spelled("two thousand and five or one million") == "2005 or 1000000"
-    assert spelled("周三下午三点，三十五万") == "周三下午3点,350000"
+    assert spelled("周三下午三点，三十五万") == "周三下午3点, 350000"
 
 
 SPOKEN = date(2024, 3, 14)  # a Thursday

@@ -84,7 +84,7 @@ def _read(path: Path, *, is_visible: bool) -> Iterator[Talk]:
         if row.startswith("# "):
             if talk is not None:
                 yield talk
-            talk = Talk(row[2:], path.stem, is_visible)
+            talk = Talk(row[2:], path.stem[:2], is_visible)
         elif row and talk is not None:
             _take(talk, row)
     if talk is not None:

@@ -1,0 +1,177 @@
+"""Whether each figure of a text stands with the words that it was said with: "timber 1,450, roofing 380" (B18).
+
+A figure is a number, a day or a time. It is read with the words of its clause. It is wrong where every time that it
+was said, another figure of its kind stood nearer to those words: in the same message, or in a later one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from pkg_pipeline.memory.gate.amounts import CURRENCIES, SHORTEST_THING, Amount, amounts, is_unit
+from pkg_pipeline.memory.gate.calendar import mentions
+from pkg_pipeline.memory.gate.number_words import spelled
+from pkg_pipeline.memory.gate.wording import content, meaning, tokens
+from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.languages.scripts import HAN
+from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.text.normalise import sentences
+
+MOST_TIMES: Final = 100
+"""A total is at most so many times its rate."""
+_EXACT: Final = frozenset({"date", "offset", "weekday", "day", "range"})
+_PIECE: Final = re.compile(
+    r"(?<!\d),|,(?!\d{3}(?!\d))|[;。、]|(?<!\d)\.(?=\s)|\s(?:—|–|-)\s(?=\D)|"
+    r"\s(?:и|а|но|потом|and|but|then|plus|плюс)\s|但是?|不过|而且|然后"
+)
+_HAN_ONLY: Final = re.compile(f"[{HAN}]")
+
+
+class Figure(NamedTuple):
+    """``kind``: what can be confused with it. ``thing``: what it counts. ``role``: old or new, if said so."""
+
+    text: str
+    kind: str
+    values: frozenset[float]
+    words: frozenset[str]
+    thing: str
+    role: str
+    rate: str
+    speaker: object = None
+    place: int = 0
+
+
+@cache
+def _roles() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    rows = [(role, source) for _, table in entries("quantities", "roles") for role, source in table.items()]
+    return tuple((role, re.compile(source)) for role, source in rows)
+
+
+@cache
+def _rate() -> re.Pattern[str]:
+    sources = [re.sub(r"\?P<\w+>", "", source) for _, source in entries("quantities", "rate")]
+    return re.compile("|".join(f"(?:{source})" for source in sources))
+
+
+def _kind(number: Amount) -> str:
+    if number.unit is None:
+        return "count"
+    return "sum" if number.unit.dimension in CURRENCIES else number.unit.dimension
+
+
+@lru_cache(maxsize=4_096)
+def figures(text: str, base: date) -> tuple[Figure, ...]:
+    """The figures of a text said on ``base``, each with the words of its clause."""
+    found: list[Figure] = []
+    for sentence in sentences(text) or [text]:
+        plain = spelled(sentence)
+        head, colon, rest = plain.partition(": ")
+        header = _words(head) if colon and not any(map(str.isdigit, head)) else frozenset[str]()
+        pieces = _PIECE.split(rest if header else plain)
+        for piece in pieces:
+            found += _of_piece(piece, base, header)
+    return tuple(found)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(one for word, one in tokens(text) if one and not is_unit(word))
+
+
+def _of_piece(piece: str, base: date, header: frozenset[str]) -> Iterator[Figure]:
+    """The figures of one clause; what another one counts is not among its words."""
+    days = [one for one in mentions(piece, base) if one.kind in _EXACT]
+    rest = piece
+    for day in mentions(piece, base):
+        if day.kind not in ("in", "ago", "now", "year"):
+            rest = rest.replace(day.text, " ; ", 1)
+    read = amounts(rest)
+    rate = _rate().search(rest)
+    words = (_words(_rate().sub(" ", rest)) | header) - {""}
+    counted = [_counted(number, rest) for number in read.numbers]
+    for day in days:
+        values = frozenset(float(one.toordinal()) for one in day.all_days)
+        yield Figure(day.text, "day", values, words, "", _role(day.text, piece), "")
+    for shown, minutes in read.clocks:
+        yield Figure(shown, "clock", frozenset(map(float, minutes)), words, "", _role(shown, piece), "")
+    for number, thing in zip(read.numbers, counted, strict=True):
+        size = number.unit.size if number.unit else 1.0
+        yield Figure(
+            number.text,
+            _kind(number),
+            frozenset(round(value * size, 2) for value in number.values),
+            words - (set(counted) - {thing}),
+            thing,
+            _role(number.text, rest),
+            rate.group().split()[-1] if rate else "",
+        )
+
+
+def _counted(number: Amount, text: str) -> str:
+    """The meaning of what a number counts."""
+    if len(number.thing) >= SHORTEST_THING or _HAN_ONLY.match(number.thing):
+        return meaning(number.thing) if len(number.thing) > 1 else number.thing
+    return ""
+
+
+def _role(shown: str, piece: str) -> str:
+    """Whether a figure is what was before or what is to be, by the word before it."""
+    before, _, after = piece.partition(shown)
+    return next((role for role, pattern in _roles() if pattern.search(f"{before[-24:]}<>{after[:24]}")), "")
+
+
+def misbound(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
+    """The first figure of a text that was said of something else, or None."""
+    said = [
+        one._replace(place=place, speaker=message.sender.entity_id)
+        for place, (message, base) in enumerate(zip(messages, bases, strict=True))
+        for one in figures(message.text, base)
+    ]
+    mine = figures(text, bases[-1])
+    return next((figure.text for figure in mine if _is_misbound(figure, mine, said)), None)
+
+
+def _is_misbound(figure: Figure, mine: Sequence[Figure], said: Sequence[Figure]) -> bool:
+    own = [one for one in said if _is_same(figure, one)]
+    rivals = [one for one in said if not _is_same(figure, one) and _are_alike(figure, one)]
+    if not own or not rivals:
+        return False
+    return all(any(_is_nearer(figure, rival, one) for rival in rivals) for one in own)
+
+
+def _is_same(figure: Figure, one: Figure) -> bool:
+    if figure.values & one.values and _are_alike(figure, one):
+        return True
+    return figure.kind in ("sum", "count") and bool(
+        {round(value / scale, 2) for value in figure.values for scale in (1000.0, 10_000.0)} & one.values
+    )
+
+
+def _are_alike(figure: Figure, one: Figure) -> bool:
+    kinds = {figure.kind, one.kind}
+    return len(kinds) == 1 or kinds == {"sum", "count"}
+
+
+def _is_total(own: Figure, rate: Figure) -> bool:
+    """Whether a sum is another one several times, as of several hours."""
+    times = {round(value / one, 2) for value in own.values for one in rate.values if one}
+    return any(value == int(value) and 2 <= value <= MOST_TIMES for value in times)
+
+
+def _is_nearer(figure: Figure, rival: Figure, own: Figure) -> bool:
+    """Whether ``rival`` was said with more of the figure's words than ``own``, and not before it."""
+    if figure.rate and not own.rate and rival.rate == figure.rate and _is_total(own, rival):
+        return True
+    if rival.place < own.place:
+        return False
+    if figure.role and figure.role == own.role:
+        return False
+    if figure.role and figure.role == rival.role and own.role not in ("", figure.role):
+        return True
+    if not own.words:
+        return False
+    theirs, ours = figure.words & rival.words, figure.words & own.words
+    return ours < theirs
