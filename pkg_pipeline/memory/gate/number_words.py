@@ -174,6 +174,8 @@ def _han_number(run: str) -> str:
     digits, scales = _words("digits"), _words("scales")
     if len(run) == 1 and run in digits:
         return shown(digits[run])
+    if len(run) == 2 and all(one in digits for one in run) and 0 < digits[run[0]] == digits[run[1]] - 1:
+        return f"{digits[run[0]]:.0f}-{digits[run[1]]:.0f}"  # 两三天
     if not any(character in scales for character in run):
         return "".join(str(int(digits[character])) for character in run)
     total = section = 0.0
