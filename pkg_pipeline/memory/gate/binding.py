@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from pkg_pipeline.memory.gate.amounts import CURRENCIES, SHORTEST_THING, Amount, amounts, is_unit
 from pkg_pipeline.memory.gate.calendar import mentions
 from pkg_pipeline.memory.gate.number_words import spelled
-from pkg_pipeline.memory.gate.wording import content, meaning, tokens
+from pkg_pipeline.memory.gate.wording import meaning, tokens
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import SourceMessage
@@ -91,7 +91,7 @@ def _of_piece(piece: str, base: date, header: frozenset[str]) -> Iterator[Figure
     read = amounts(rest)
     rate = _rate().search(rest)
     words = (_words(_rate().sub(" ", rest)) | header) - {""}
-    counted = [_counted(number, rest) for number in read.numbers]
+    counted = [_counted(number) for number in read.numbers]
     for day in days:
         values = frozenset(float(one.toordinal()) for one in day.all_days)
         yield Figure(day.text, "day", values, words, "", _role(day.text, piece), "")
@@ -110,7 +110,7 @@ def _of_piece(piece: str, base: date, header: frozenset[str]) -> Iterator[Figure
         )
 
 
-def _counted(number: Amount, text: str) -> str:
+def _counted(number: Amount) -> str:
     """The meaning of what a number counts."""
     if len(number.thing) >= SHORTEST_THING or _HAN_ONLY.match(number.thing):
         return meaning(number.thing) if len(number.thing) > 1 else number.thing
@@ -131,10 +131,10 @@ def misbound(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]
         for one in figures(message.text, base)
     ]
     mine = figures(text, bases[-1])
-    return next((figure.text for figure in mine if _is_misbound(figure, mine, said)), None)
+    return next((figure.text for figure in mine if _is_misbound(figure, said)), None)
 
 
-def _is_misbound(figure: Figure, mine: Sequence[Figure], said: Sequence[Figure]) -> bool:
+def _is_misbound(figure: Figure, said: Sequence[Figure]) -> bool:
     own = [one for one in said if _is_same(figure, one)]
     rivals = [one for one in said if not _is_same(figure, one) and _are_alike(figure, one)]
     if not own or not rivals:

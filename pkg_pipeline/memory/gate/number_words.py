@@ -52,7 +52,8 @@ def _turned() -> re.Pattern[str]:
     """A counted thing before its number: "часов в девять"."""
     words = "|".join(words for _, words in entries("quantities", "before"))
     return re.compile(
-        rf"(?<!\w)(?<!\d )({words}) (?:(?:в|на|по|за) )?(\d+(?:[.,]\d+)?(?:[-–]\d+)?)(?![\d.,:]\d|\d| ?[^\W\d_]{{0,3}}\d)"
+        rf"(?<!\w)(?<!\d )({words}) (?:(?:в|на|по|за) )?(\d+(?:[.,]\d+)?(?:[-–]\d+)?)"
+        r"(?![\d.,:]\d|\d| ?[^\W\d_]{0,3}\d)"
     )
 
 
