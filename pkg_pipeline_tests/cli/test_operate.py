@@ -110,7 +110,7 @@ def test_variables_for_other_postgres_servers_do_not_disturb(program: Program) -
 
 
 def test_nothing_stays_behind_outside_the_home(program: Program, tmp_path: Path) -> None:
-    """Demo, a comparison with its picture, a run: the user's own folder is as it was, and the home is gone."""
+    """A run, a comparison with its picture: the user's own folder is as it was, and the home is gone."""
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "letter.txt").write_text("mine", encoding="utf-8")
@@ -120,7 +120,7 @@ def test_nothing_stays_behind_outside_the_home(program: Program, tmp_path: Path)
     chat = written(tmp_path / "chat.jsonl", dialogue())
     pages = tmp_path / "pages"
     pages.mkdir()
-    for arguments in (("demo",), ("import", chat), ("run",), ("compare", chat, "--out", pages), ("uninstall", "--yes")):
+    for arguments in (("import", chat), ("run",), ("compare", chat, "--out", pages), ("uninstall", "--yes")):
         done = subprocess.run(
             [*COMMAND, *map(str, arguments)],
             env={name: value for name, value in program.environment(**quiet).items() if value},
