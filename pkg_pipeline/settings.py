@@ -69,7 +69,7 @@ class Settings(SessionSettings):
     llm_concurrency: int = Field(default=4, ge=1, le=32)
     llm_timeout_seconds: float = Field(default=60, gt=0, description="of one call; a longer one may be charged unread")
     llm_unanswered_limit: int = Field(default=5, ge=1, description="P32: so many in a row and the lane rests an hour")
-    talks_together: int = Field(default=20, ge=1, le=25, description="P13: short talks that one paid question sums up")
+    talks_together: int = Field(default=30, ge=1, le=40, description="P13: short talks that one paid question sums up")
     window_messages: int = Field(default=500, ge=10, description="P18: longer interactions are summarised in windows")
 
     # budget (P12, P32)

@@ -16,7 +16,7 @@ from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
 
-VERSION = "relationship_profile/2"
+VERSION = "relationship_profile/3"
 """Part of the input hash and code version: a change makes profiles stale (B5)."""
 
 SCHEMA_VERSION = 2
@@ -26,7 +26,10 @@ MAX_OUTPUT_TOKENS = 2000
 """For 150 words of summary, a timeline and ten milestones."""
 
 MOST_LISTED = 60
-"""Most key decisions in the prompt, the newest."""
+"""Most key decisions in the prompt beside those of the conversations shown, the newest."""
+
+TOPIC_MENTIONS = 2
+"""A topic of one conversation stands in its summary."""
 
 
 class AnswerMilestone(Strict):
@@ -107,9 +110,12 @@ def _counted_lines(source: ProfileInput, zone: ZoneInfo) -> list[str]:
         "frequency": counted.frequency,
         "mean_gap_days": None if gap is None else round(gap, 1),
     }
-    decisions = sorted(counted.key_decisions, key=lambda made: (made.decided_on, str(made.id)))[-MOST_LISTED:]
+    told = {(summary.interaction_id, text) for summary in source.summaries for text in summary.decisions}
+    elsewhere = [made for made in counted.key_decisions if (made.interaction_id, made.description) not in told]
+    decisions = sorted(elsewhere, key=lambda made: (made.decided_on, str(made.id)))[-MOST_LISTED:]
     records: list[Any] = [totals]
-    records += [["topic", topic.name, topic.mentions, day(topic.last_at)] for topic in counted.top_topics]
+    topics = (topic for topic in counted.top_topics if topic.mentions >= TOPIC_MENTIONS)
+    records += [["topic", topic.name, topic.mentions] for topic in topics]
     records += [["decision", made.decided_on.isoformat(), made.description] for made in decisions]
     records += [
         [ref, item.owner, item.since.isoformat(), item.due_date and item.due_date.isoformat(), item.description]

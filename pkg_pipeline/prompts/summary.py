@@ -20,8 +20,8 @@ VERSION = "summary/2"
 SCHEMA_VERSION = 2
 """Raised with every change of the answer's form (B5)."""
 
-MAX_OUTPUT_TOKENS = 4000
-"""For a long talk's 200 words and points, or some twenty short talks."""
+MAX_OUTPUT_TOKENS = 6000
+"""For a long talk's 200 words and points, or some thirty short talks."""
 
 MOST_POINTS = 7
 

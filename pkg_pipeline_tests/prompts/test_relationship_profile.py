@@ -20,13 +20,14 @@ from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load
 
 GOLDEN = Path(__file__).parent / "golden"
 WORDS = {
+    "relationship_profile/3": "f3d23b5f10e6b5c932c4e00e1cf578f14e3a752b0fff541c88a3911d989f7589",
     "relationship_profile/2": "0c4547ec8602c963cc2b611dbe8575af570c5cd1dc66d07dc4a362b4fa68f2ec",
     "relationship_profile/1": "50396e6fbabb24e60d3c101c01a5edf8f82a30913e85eebfed0f1f1d76627fcc",
 }
 """The hash of every version's words. New words need a new VERSION and a new row; an old row never changes."""
 
 SCHEMAS = {
-    ("relationship_profile/2", 2): "0ce763d8f7d570a6a681c2d6230a0c75546ad7d7adeb79efd7d226067415ee6a",
+    ("relationship_profile/3", 2): "0ce763d8f7d570a6a681c2d6230a0c75546ad7d7adeb79efd7d226067415ee6a",
     ("relationship_profile/1", 1): "0c8b6ebfd254fc3fe34f4c416012e52d82ae19648cdb70c7757a936d7bc55251",
 }
 """The hash of every answer's form. A new form needs a new VERSION, a new SCHEMA_VERSION and a new row."""
@@ -122,10 +123,25 @@ def test_what_is_counted_goes_in_and_never_comes_back() -> None:
         "frequency": "quarterly",
         "mean_gap_days": 58.7,
     }
-    assert ["decision", "2025-01-14", "Menu boards for 1,400 euros"] in counted
+    made = ENGLISH.aggregate.key_decisions[0]
+    assert any(made.description in line[4] for line in _lines(ENGLISH, "SUMMARIES") if len(line) > 4)
+    assert not any(line[0] == "decision" for line in counted[1:]), "what stands beside its talk is not said twice"
+    older = replace(ENGLISH, summaries=ENGLISH.summaries[1:])
+    assert ["decision", "2025-01-14", "Menu boards for 1,400 euros"] in _lines(older, "COUNTED")
     [item] = [line for line in counted[1:] if line[0] == "a1"]
     assert item[-1].startswith("Send Marta")
     assert set(prompt.Answer.model_fields) == {"relationship_type", "summary", "timeline", "milestones", "doubts"}
+
+
+def _lines(source: ProfileInput, block: str) -> list[Any]:
+    return fencing.read(prompt.render(source).user)[block]
+
+
+def test_a_topic_of_one_conversation_is_left_to_its_summary() -> None:
+    one = ENGLISH.aggregate.top_topics[0]
+    topics = (replace(one, name="often", mentions=2), replace(one, name="once", mentions=1))
+    source = replace(ENGLISH, aggregate=replace(ENGLISH.aggregate, top_topics=topics))
+    assert [line for line in _lines(source, "COUNTED")[1:] if line[0] == "topic"] == [["topic", "often", 2]]
 
 
 def test_the_newest_of_many_decisions_are_shown() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 from uuid import UUID
@@ -31,10 +31,17 @@ Talk = TypeVar("Talk", bound=Sized)
 
 
 def batches(
-    talks: Iterable[Talk], *, most_tokens: int, most_talks: int, line_tokens: int = 0, alone: Callable[[Talk], bool]
+    talks: Iterable[Talk],
+    *,
+    most_tokens: int,
+    most_talks: int,
+    line_tokens: int = 0,
+    alone: Callable[[Talk], bool],
+    kind: Callable[[Talk], Hashable],
 ) -> list[tuple[Talk, ...]]:
     """Talks in time order, those with people in common together: the talks of each person keep their order over the
-    batches, and a batch of several talks has at most ``MOST_PEOPLE``.
+    batches, and a batch of several talks has at most ``MOST_PEOPLE``. What waits at the end stands together
+    also where the people never meet, if its first talks are of one ``kind``.
 
     ``line_tokens``: around each message. A talk that is ``alone``, or larger than ``most_tokens``, is its own batch.
     """
@@ -64,7 +71,15 @@ def batches(
         else:
             done += map(told, met)
             waiting.append([(place, talk)])
-    return [*done, *map(told, waiting)]
+    # nobody is in two that still wait, and nothing comes after them
+    packed: list[list[tuple[int, Talk]]] = []
+    for batch in waiting:
+        room = next((one for one in packed if kind(one[0][1]) == kind(batch[0][1]) and fit(told([*one, *batch]))), None)
+        if room is None:
+            packed.append(batch)
+        else:
+            room[:] = sorted([*room, *batch], key=lambda one: one[0])
+    return [*done, *map(told, packed)]
 
 
 def circle_of(talks: Sequence[Sized]) -> frozenset[UUID]:

@@ -50,6 +50,7 @@ class PaidPass:
             most_talks=BATCH_TALKS,
             line_tokens=LINE_TOKENS,
             alone=lambda talk: talk.is_waiting or talk.shown_hash is not None,
+            kind=lambda talk: talk.language,
         )
         # what was read between two talks belongs between them
         apart = self._parts.store.interrupted([batch for batch in made if len(batch) > 1])

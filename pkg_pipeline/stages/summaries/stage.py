@@ -38,7 +38,7 @@ ASSET = "interaction_summaries"
 WORKED_TOGETHER = 32
 """Days with few interactions are processed together up to about this many, fewest attempts first (P12)."""
 
-GROUPS_AT_ONCE = 5
+GROUPS_AT_ONCE = 8
 """Claimed together where one question is about several talks, so that those of a chat and a language meet in one."""
 
 FILLED = 0.7

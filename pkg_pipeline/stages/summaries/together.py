@@ -22,7 +22,7 @@ from pkg_pipeline.stages.ports import LlmRefused, LlmRejected, LlmTooLong, Subje
 from pkg_pipeline.stages.summaries.making import TASK, Made
 from pkg_pipeline.stages.summaries.stores import Claimed
 
-MOST_TOKENS = 4_000
+MOST_TOKENS = 6_000
 """Of talk in one question."""
 
 SHORT_TOKENS = 1_000

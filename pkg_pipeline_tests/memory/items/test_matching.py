@@ -190,7 +190,9 @@ TALKS = st.lists(st.tuples(st.sets(st.sampled_from(PEOPLE), min_size=1, max_size
 @given(TALKS)
 def test_batches_keep_the_order_of_each_person_and_lose_nothing(drawn: list[tuple[set[UUID], int]]) -> None:
     talks = [Talk(place, frozenset(people), tokens) for place, (people, tokens) in enumerate(drawn)]
-    made = batches(talks, most_tokens=1_000, most_talks=5, alone=lambda talk: talk.number % 7 == 0)
+    made = batches(
+        talks, most_tokens=1_000, most_talks=5, alone=lambda talk: talk.number % 7 == 0, kind=lambda talk: talk.language
+    )
     flat = [talk for batch in made for talk in batch]
     assert sorted(talk.number for talk in flat) == [talk.number for talk in talks]
     for person in PEOPLE:
