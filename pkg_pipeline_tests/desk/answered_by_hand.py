@@ -72,7 +72,7 @@ class Desk(Script):
     def _serve(self, task: str, answer: Record | None) -> Fault:
         if answer is None:
             return Fault()
-        self.served[task] += 1
+        self.served[task] += len(answer.get("talks", [0]))
         return Fault(body=_message(answer))
 
     def _reading(self, rows: Rows) -> Fault:
@@ -94,7 +94,7 @@ def _is_about(written: Record, said: Sequence[str]) -> bool:
 
 
 def _summaries(written: Sequence[Record], rows: Sequence[Any]) -> Record | None:
-    """The answers about these talks by their numbers; None unless all of them were written."""
+    """The answers about those of these talks that were written, by the talks' numbers; the others are asked alone."""
     talks: dict[int, Rows] = {}
     for row in rows:
         if isinstance(row, dict):
@@ -103,12 +103,12 @@ def _summaries(written: Sequence[Record], rows: Sequence[Any]) -> Record | None:
         elif talks:
             talks[max(talks)].append(row)
     answers = [
-        {"talk": number, **one["answer"]}
+        {"talk": number, **one["answer"], "important": [told[0][0] - 1 + at for at in one["answer"]["important"]]}
         for number, told in talks.items()
         for one in written
         if _is_about(one, _said(told))
     ]
-    return {"talks": answers} if answers and len(answers) == len(talks) else None
+    return {"talks": answers} if answers else None
 
 
 def _profile(written: Record, rows: Sequence[Any]) -> Record:

@@ -125,20 +125,33 @@ def test_an_erased_chat_leaves_no_item_and_reopens_what_was_closed_in_it(rig: It
     rig.say("other", [CHAIR, "Good."], at=OLD + 2 * DAY, senders=("Me", "Anna"))
     rig.load()
     rig.read(free())
-    assert rig.rows("SELECT text, status FROM items ORDER BY text") == [
-        ("Bring the chair", "open"),
-        ("Send the letter", "done"),
-    ]
+    assert rig.rows("SELECT text, status FROM items") == [("Send the letter", "done")]
     erase_chat(PostgresErasure(rig.connections), rig.one("SELECT id FROM chats WHERE external_id = 'other'"))
     assert rig.rows("SELECT text, status FROM items") == [("Send the letter", "open")]
     assert rig.one("SELECT count(*) FROM item_states") == 1
+
+
+RUSSIAN = ["Добрый день, как ваши дела?", "Добрый день, всё хорошо, спасибо."]
+CHINESE = ["你好，最近怎么样？", "很好，谢谢你。"]
+"""Talks of another language stand in a question of their own."""
+
+
+def test_people_who_never_meet_are_read_in_one_question_and_each_talk_gets_its_own(rig: ItemRig) -> None:
+    say(rig, "anna", LETTER, "Good.", senders=("Me", "Anna"))
+    say(rig, "bob", CHAIR, "Good.", senders=("Me", "Bob"))
+    llm = model()
+    assert (rig.read(llm).read, len(llm.requests)) == (2, 1)
+    assert rig.rows(
+        "SELECT i.text, c.external_id FROM items i JOIN interactions t ON t.id = i.interaction_id"
+        " JOIN chats c ON c.id = t.chat_id ORDER BY 1"
+    ) == [("Bring the chair", "bob"), ("Send the letter", "anna")]
 
 
 def test_a_paid_model_reads_talks_of_the_same_people_together_and_others_at_the_same_time(rig: ItemRig) -> None:
     for day in range(4):
         rig.say("anna", [f"I will bring chair number {day}."], at=OLD + day * DAY, senders=("Me",))
         rig.say("anna", ["Good."], at=OLD + day * DAY + timedelta(minutes=1), senders=("Anna",))
-        rig.say("bob", ["Hello there.", "Good day."], at=OLD + day * DAY, senders=("Bob", "Me"))
+        rig.say("bob", RUSSIAN, at=OLD + day * DAY, senders=("Bob", "Me"))
     rig.load()
     llm = model()
     report = rig.read(llm, concurrency=4)
@@ -180,7 +193,7 @@ def test_an_answer_for_one_bad_talk_costs_no_other(rig: ItemRig) -> None:
 def test_later_talks_wait_for_one_that_is_put_off(rig: ItemRig) -> None:
     say(rig, "anna", LETTER)
     say(rig, "anna", "Done: send the letter.", at=OLD + DAY)
-    say(rig, "bob", CHAIR, "Good.", at=OLD + DAY, senders=("Me", "Bob"))
+    say(rig, "bob", *RUSSIAN, at=OLD + DAY, senders=("Me", "Bob"))
 
     def answer(request: LlmRequest) -> object:
         if any("letter" in message.text for message in request.payload.messages):
@@ -198,8 +211,8 @@ def test_later_talks_wait_for_one_that_is_put_off(rig: ItemRig) -> None:
 
 
 def test_the_budget_holds(rig: ItemRig) -> None:
-    for person in ("anna", "bob", "carl"):
-        say(rig, person, CHAIR, "Good.", senders=("Me", person.title()))
+    for person, said in (("anna", ["Good."]), ("bob", RUSSIAN), ("carl", CHINESE)):
+        say(rig, person, *said, senders=("Me", person.title()))
     llm = model()
     report = rig.read(llm, lane="live", calls_cap=2)
     assert (len(llm.requests), report.left) == (2, 1)
