@@ -118,15 +118,16 @@ class ItemBuilder:
         """What is not given is as the item has it."""
         copied = ["status", "text", "owner", "due_date", "probability", "quote", "message_ids", "is_withheld"]
         names = [name for name in copied if name not in more]
+        decided_by = "person" if event in ("closed", "reopened", "edited") else "memory"
         self.connection.execute(
             sql.SQL(
                 "INSERT INTO item_states (item_id, place, event, at, decided_by, {}, {})"
-                " SELECT id, %s, %s, %s, 'memory', {}, {} FROM items WHERE id = %s"
+                " SELECT id, %s, %s, %s, %s, {}, {} FROM items WHERE id = %s"
             ).format(
                 sql.SQL(", ").join(map(sql.Identifier, names)),
                 sql.SQL(", ").join(map(sql.Identifier, more)),
                 sql.SQL(", ").join(map(sql.Identifier, names)),
                 sql.SQL(", ").join(sql.Placeholder() * len(more)),
             ),
-            [place, event, at, *more.values(), item],
+            [place, event, at, decided_by, *more.values(), item],
         )

@@ -19,7 +19,7 @@ TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 
 ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
 Reason = Literal["budget", "limit", "withheld", "shortened", "more"]
-Mark = Literal["unsummarised", "stale", "shortened", "overdue", "perhaps_done", "lapsed"]
+Mark = Literal["unsummarised", "stale", "shortened", "overdue", "doubted", "perhaps_done", "lapsed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ class KnownItem:
 
     ``first_at``: when it was said first; ``at``: when it was last spoken of, ``quote`` the words then. ``status``:
     never settled ones. ``is_withheld``: rests on a deleted message (P29). ``found_with``: how probably it was one
-    at all when it was found.
+    at all when it was found. ``is_decided``: its status is a person's own. ``is_doubted``: perhaps no longer open, by
+    the profile.
     """
 
     id: UUID
@@ -97,6 +98,8 @@ class KnownItem:
     due_date: date | None = None
     former: Former | None = None
     is_withheld: bool = False
+    is_decided: bool = False
+    is_doubted: bool = False
     found_with: float = 1.0
 
 

@@ -221,10 +221,12 @@ class LineRenderer:
         return Line(section, "decision", str(item.id), text, item.first_at, item.message_ids, place, headings)
 
     def action(self, item: KnownItem, *, order: int) -> Line:
-        """An action item that is not settled (P3, B16): who owes it, since when, until when; overdue only if open."""
+        """An action item that is not settled (P3, B16): who owes it, since when, until when; overdue only if surely
+        open.
+        """
         words, today = self.words, self.rules.today
         marks: tuple[Mark, ...] = ()
-        title, due, said = words.to_do, words.due, ""
+        title, due, said, note = words.to_do, words.due, "", ""
         section: Section = "open"
         if item.status == "perhaps_done":
             marks = ("perhaps_done",)
@@ -232,14 +234,17 @@ class LineRenderer:
         elif item.status == "lapsed":
             marks = ("lapsed",)
             due, section = words.was_due, "lapsed"
+        elif item.is_doubted:
+            marks = ("doubted",)
+            due, note = (words.was_due if item.due_date and item.due_date < today else due), words.doubted
         elif item.due_date is not None and item.due_date < today:
             marks = ("overdue",)
             due = words.overdue
         until = due.format(date=self.day(item.due_date)) if item.due_date else ""
         since = words.since.format(date=self.day(self.local(item.first_at).date()))
-        text = f"{title}{self.bracket(self._owner(item), since, until)}{words.colon}{one_line(item.text)}{said}"
+        text = f"{title}{self.bracket(self._owner(item), since, until, note)}{words.colon}{one_line(item.text)}{said}"
         headings = self.under(section, words.open_items if section == "open" else words.lapsed)
-        place = (float(item.status == "perhaps_done"), order)
+        place = (item.is_doubted + 2.0 * (item.status == "perhaps_done"), order)
         return Line(section, "action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
 
     def _owner(self, item: KnownItem) -> str:

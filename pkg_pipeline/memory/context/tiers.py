@@ -129,10 +129,14 @@ def _cold(
     renderer: LineRenderer,
     left_out: list[LeftOut],
 ) -> list[Line]:
-    """P3: the relationship; what is open, overdue first; important milestones; what is perhaps done; the rest."""
+    """P3: the relationship; what is open, overdue first; important milestones; what is doubted or perhaps done; the
+    rest.
+    """
     about = [] if rows.profile is None else [renderer.profile(rows.profile)]
     high, other = _milestones(rows, renderer)
     asked_after = rules.as_of - timedelta(days=PERHAPS_DAYS)
+    surely = [item for item in items if item.status == "open" and not item.is_doubted]
+    doubted = [item for item in items if item.status == "open" and item.is_doubted]
     perhaps = [item for item in items if item.status == "perhaps_done"]
     lapsed = [item for item in items if item.status == "lapsed"]
     lapsed.sort(key=lambda item: (_was_sure(item), item.at), reverse=True)
@@ -144,8 +148,9 @@ def _cold(
     headings = renderer.under("decisions", renderer.words.key_decisions)
     return [
         *(line for line in about if line is not None),
-        *(renderer.action(item, order=n) for n, item in enumerate(item for item in items if item.status == "open")),
+        *(renderer.action(item, order=n) for n, item in enumerate(surely)),
         *high,
+        *(renderer.action(item, order=n) for n, item in enumerate(doubted)),
         *(renderer.action(item, order=n) for n, item in enumerate(perhaps) if item.at >= asked_after),
         *(
             renderer.decision(item, section="decisions", place=(-item.first_at.timestamp(),), headings=headings)

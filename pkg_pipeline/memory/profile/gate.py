@@ -20,7 +20,14 @@ from pkg_pipeline.memory.gate.records import Gated
 from pkg_pipeline.memory.gate.telling import true_text, untrue_point
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.gate.wording import said_elsewhere
-from pkg_pipeline.memory.profile.records import DatedSummary, Milestone, ProfileContent, ProfileInput, RelationshipType
+from pkg_pipeline.memory.profile.records import (
+    DatedSummary,
+    Milestone,
+    OpenItem,
+    ProfileContent,
+    ProfileInput,
+    RelationshipType,
+)
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.content_words import content
 from pkg_pipeline.memory.text.normalise import comparable, sentences, stems, word_count
@@ -82,11 +89,12 @@ class _Known:
 def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileGateResult:
     """The publishable part of an answer about ``source``, or the reason for its quarantine.
 
-    What it doubts is left out of its text; the items themselves stay as they are.
+    What it doubts is left out of its text; the items themselves stay open.
     """
     prepared = _prepared(source)
     log = DropLog()
-    candidate = replace(candidate, summary=_undoubted(candidate, source, log))
+    doubted = _doubted(candidate, source, log)
+    candidate = replace(candidate, summary=_undoubted(candidate, doubted, source, log))
     kind = _type(candidate.relationship_type)
     if kind is None:
         return ProfileGateResult(None, (), "relationship_type: is none of the known ones")
@@ -100,7 +108,7 @@ def check_profile(candidate: CandidateProfile, source: ProfileInput) -> ProfileG
             return ProfileGateResult(None, tuple(log.entries), f"{part}: {told.reason}", tuple(log.hints))
         texts.append(told)
     milestones = _milestones(candidate.milestones, source, prepared, log)
-    content = ProfileContent(relationship_type=kind, summary=texts[0], timeline=texts[1], milestones=milestones)
+    content = ProfileContent(kind, texts[0], texts[1], milestones, tuple(item.id for item in doubted))
     return ProfileGateResult(content, tuple(log.entries), None, tuple(log.hints))
 
 
@@ -124,15 +132,20 @@ def publishable(source: ProfileInput) -> Publishable:
     return Publishable(part=lambda text: whole(text) or whole(f"{subject}{text}"), whole=whole)
 
 
-def _undoubted(candidate: CandidateProfile, source: ProfileInput, log: DropLog) -> str:
-    """The summary without sentences that tell of a doubted item; whole if none would be left."""
-    doubted: list[frozenset[str]] = []
+def _doubted(candidate: CandidateProfile, source: ProfileInput, log: DropLog) -> list[OpenItem]:
+    """The open items that it names, each once."""
+    found: dict[str, OpenItem] = {}
     for index, doubt in enumerate(candidate.doubts):
-        item = source.open_items.get(doubt.ref)
-        if item is None:
+        if (item := source.open_items.get(doubt.ref)) is None:
             log.note(f"doubts[{index}]", "names no open item")
         else:
-            doubted.append(content(item.description))
+            found[doubt.ref] = item
+    return list(found.values())
+
+
+def _undoubted(candidate: CandidateProfile, items: Sequence[OpenItem], source: ProfileInput, log: DropLog) -> str:
+    """The summary without sentences that tell of a doubted item; whole if none would be left."""
+    doubted = [content(item.description) for item in items]
     kept: list[str] = []
     for index, sentence in enumerate(told := sentences(candidate.summary)):
         words = content(sentence)

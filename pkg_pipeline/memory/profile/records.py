@@ -117,7 +117,10 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class ProfileContent:
+    """The worded part. ``doubted``: open items that by the conversations may be settled or stale; they stay open."""
+
     relationship_type: RelationshipType
     summary: str
     timeline: str
     milestones: tuple[Milestone, ...]
+    doubted: tuple[UUID, ...] = ()

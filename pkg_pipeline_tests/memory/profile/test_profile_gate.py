@@ -220,5 +220,6 @@ def test_a_doubted_item_is_left_out_of_the_summary_and_nowhere_else(language: st
         result = check_profile(replace(told, doubts=doubts), source)
         assert result.content is not None
         assert (item.description.rstrip(".。") not in result.content.summary) == left_out
+        assert result.content.doubted == ((item.id,) if left_out else ())
         assert any("no open item" in one.reason for one in result.dropped) == left_out
         assert result.content.timeline == candidate.timeline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from pkg_pipeline_tests.stages.memory_builder import Said, made_id
 from pkg_pipeline_tests.stages.profiles.profile_rows import key_decision, milestone, profile
@@ -158,3 +159,22 @@ def test_a_tight_budget_keeps_the_relationship_and_what_is_overdue_and_names_the
     assert reasons(memory.ask(max_tokens=200))[str(identity)] == "budget"
     assert [reason for key, reason in reasons(answer).items() if key.startswith(f"{identity}/")].count("budget") > 20
     assert memory.ask(max_tokens=1200)["text"] == answer["text"]
+
+
+def test_what_the_profile_doubts_is_in_doubt_until_it_is_spoken_of_again(memory: Remembered) -> None:
+    build = memory.build
+    talk = build.conversation("Anna", NOW - days(20), [Said("Anna", "the drill")])
+    drill, call, pay, decided = (
+        build.action(talk, text, about=["Anna"], due=date(2026, 3, 5)) for text in ("Drill", "Call", "Pay", "Paint")
+    )
+    build.state(pay, "renewed", NOW - days(1), due_date=date(2026, 3, 20))
+    build.state(decided, "reopened", NOW - days(12))
+    doubts = [{"id": str(one), "is_doubted": True} for one in (drill, pay, decided)]
+    profile(build, "Anna", MARCH_1, "An old friend.", open_action_items=Jsonb([*doubts, {"id": str(call)}]))
+    lines = {item["id"]: (item["marks"], item["text"]) for item in items(memory.ask(), "cold")}
+    assert lines[str(drill)] == (
+        ["doubted"],
+        "To do (Anna, since 23 February 2026, was due 5 March 2026, perhaps no longer open): Drill",
+    )
+    assert [lines[str(one)][0] for one in (call, pay, decided)] == [["overdue"], [], ["overdue"]]
+    assert list(lines)[-1] == str(drill), "after what is surely open"

@@ -118,11 +118,15 @@ def _meaningful(connection: Connection, given: dict[str, Any], until: datetime) 
     return SQL.value(connection, "last_meaningful", **given, until=until)
 
 
-def _words(*, is_own: bool, milestones: Any, quarantined: Any, **columns: Any) -> Words:
+def _words(*, is_own: bool, milestones: Any, open_action_items: Any, quarantined: Any, **columns: Any) -> Words:
     """Answers stored under another week are reused, not paid again."""
     content = {name: columns.pop(name) for name in ("relationship_type", "summary", "timeline")}
     found = Words(
-        content=ProfileContent(**content, milestones=tuple(record_of(Milestone, one) for one in milestones)),
+        content=ProfileContent(
+            **content,
+            milestones=tuple(record_of(Milestone, one) for one in milestones),
+            doubted=tuple(UUID(one["id"]) for one in open_action_items if one.get("is_doubted")),
+        ),
         quarantined=tuple(record_of(Quarantined, one) for one in quarantined),
         is_own=is_own,
         **columns,

@@ -59,7 +59,9 @@ def _words() -> sa.ClauseElement:
     is_own = profiles.c.week == p("week")
     return (
         sa.select(
-            *pick(profiles, "relationship_type summary timeline milestones quarantined is_carried_over"),
+            *pick(
+                profiles, "relationship_type summary timeline milestones open_action_items quarantined is_carried_over"
+            ),
             *pick(profiles, "summary_token_count=summary_tokens generation_seconds=seconds"),
             sa.cast(profiles.c.cost_usd, sa.Double).label("cost_usd"),
             is_own.label("is_own"),

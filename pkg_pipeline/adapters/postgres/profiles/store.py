@@ -111,6 +111,14 @@ class PostgresWeekStore:
         return SQL.value(self._connections, "resume_at", week=week.sunday, **ids)
 
 
+def _open_items(row: ProfileRow) -> list[dict[str, Any]]:
+    """What was open, and which of it the text's answer doubted."""
+    doubted = set(row.words.content.doubted)
+    items = row.aggregate.open_action_items
+    rows = zip(rows_of(items), items, strict=True)
+    return [{**one, "is_doubted": True} if item.id in doubted else one for one, item in rows]
+
+
 def _columns(row: ProfileRow) -> dict[str, Any]:
     aggregate, words, content = row.aggregate, row.words, row.words.content
     return {
@@ -136,7 +144,7 @@ def _columns(row: ProfileRow) -> dict[str, Any]:
         "coverage": aggregate.coverage,
         "topics": Jsonb(rows_of(aggregate.top_topics)),
         "decisions": Jsonb(rows_of(aggregate.key_decisions)),
-        "open_items": Jsonb(rows_of(aggregate.open_action_items)),
+        "open_items": Jsonb(_open_items(row)),
         "quarantined": Jsonb(rows_of(words.quarantined)),
         "is_carried_over": words.is_carried_over,
         "source_tokens": row.source_tokens,

@@ -150,13 +150,13 @@ items AS (
     SELECT i.id, i.kind, x.band, i.interaction_id, i.importance, i.first_at, i.chat_id, i.message_ids, i.is_withheld,
            coalesce(s.at, i.first_at) AS at, coalesce(s.text, i.text) AS text, coalesce(s.owner, i.owner) AS owner,
            CASE WHEN coalesce(s.owner, i.owner) = i.owner THEN coalesce(o.name, i.owner_name) END AS owner_name, s.due_date,
-           item_status(i.kind, s.status, s.due_date, s.at, %(as_of)s, %(today)s) AS status, s.quote,
+           item_status(i.kind, s.status, s.due_date, s.at, %(as_of)s, %(today)s) AS status, s.quote, s.decided_by,
            s.chat_id AS said_in, s.message_ids AS said_by, f.text AS former, f.first_at AS former_at,
            (SELECT probability FROM item_states WHERE item_id = x.item_id AND place = 0) AS found_with
     FROM (SELECT item_id, band FROM decisions UNION ALL SELECT item_id, 'open' FROM unsettled) AS x
     JOIN items i ON i.id = x.item_id
     LEFT JOIN LATERAL (
-        SELECT at, status, text, owner, due_date, quote, chat_id, message_ids FROM item_states
+        SELECT at, status, text, owner, due_date, quote, decided_by, chat_id, message_ids FROM item_states
         WHERE item_id = x.item_id AND at <= %(as_of)s AND NOT is_withheld
         ORDER BY at DESC, place DESC LIMIT 1
     ) AS s ON true
@@ -246,7 +246,7 @@ summaries AS (
 ),
 -- P3, P9: the newest week that had ended. A week ends six to eight days after its key (time zones): two rows at most
 profile AS (
-    SELECT id, week, as_of, relationship_type, frequency, summary, milestones, key_decisions,
+    SELECT id, week, as_of, relationship_type, frequency, summary, milestones, key_decisions, open_action_items,
            status = 'dirty' AS is_stale, dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
     FROM entity_relationship_profiles
     WHERE entity_id = %(entity)s AND week <= %(as_of_day)s::date - 6 AND as_of <= %(as_of)s
@@ -343,7 +343,9 @@ SELECT json_build_object(
     'profile', (SELECT row_to_json(x) FROM (
         SELECT id, as_of, relationship_type, frequency, summary, milestones, is_stale, is_withheld,
                (SELECT json_agg(json_build_array(place, chat_id, message_ids) ORDER BY place, rank DESC)
-                FROM profile_sources) AS sources
+                FROM profile_sources) AS sources,
+               (SELECT json_agg(given -> 'id') FROM jsonb_array_elements(open_action_items) AS one (given)
+                WHERE given -> 'is_doubted' = 'true') AS doubted
         FROM profile) AS x),
     'facts', (SELECT json_agg(facts ORDER BY fact_type, at DESC, id) FROM facts)
 )::text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
@@ -36,6 +37,8 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         return None
     chats = {key: ContextChat(*parts) for key, parts in (found["chats"] or {}).items()}
     texts = {int(key): _message(given, chats) for key, given in (found["texts"] or {}).items()}
+    profile = _profile(found["profile"], chats)
+    doubted = set[UUID]() if profile is None else {UUID(key) for key in found["profile"]["doubted"] or ()}
     items = [(given["band"], _item(given, chats)) for given in found["items"] or ()]
     decisions = sorted(
         (item for band, item in items if band != "open"), key=lambda item: (item.first_at, item.id), reverse=True
@@ -48,10 +51,16 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         whole={UUID(given["interaction_id"]): _whole(given, chats, texts) for given in found["whole"] or ()},
         facts=tuple(_fact(given, chats) for given in found["facts"] or ()),
         decisions=tuple(decisions),
-        open_items=tuple(item for band, item in items if band == "open"),
-        profile=_profile(found["profile"], chats),
+        open_items=tuple(_doubted(item, doubted, profile) for band, item in items if band == "open"),
+        profile=profile,
         left_out=tuple(_withheld(found)),
     )
+
+
+def _doubted(item: KnownItem, doubted: Collection[UUID], profile: KnownProfile | None) -> KnownItem:
+    """Doubts hold until the item is spoken of again, and never against a person's own decision."""
+    is_doubted = profile is not None and item.id in doubted and item.at <= profile.as_of and not item.is_decided
+    return replace(item, is_doubted=True) if is_doubted else item
 
 
 def _withheld(found: Mapping[str, Any]) -> Iterable[LeftOut]:
@@ -183,6 +192,7 @@ def _item(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownIt
         due_date=_day(given["due_date"]),
         former=None if former is None else Former(former, datetime.fromisoformat(given["former_at"])),
         is_withheld=given["is_withheld"],
+        is_decided=given["decided_by"] == "person",
         found_with=1.0 if given["found_with"] is None else given["found_with"],
     )
 
