@@ -21,7 +21,18 @@ from pkg_pipeline.memory.gate.duty import says_done
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline import linking
 from pkg_pipeline.offline.evidence import Heard, heard
-from pkg_pipeline.offline.judging import PERHAPS, RENEWED, SURE, WEIGHTS_FILE, Head, closings, meet, renewals
+from pkg_pipeline.offline.judging import (
+    CANCELLED,
+    PERHAPS,
+    RENEWED,
+    SURE,
+    WEIGHTS_FILE,
+    Head,
+    cancellations,
+    closings,
+    meet,
+    renewals,
+)
 from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.retelling import described
@@ -57,8 +68,12 @@ class Standing:
         return frozenset() if self.label is None else self.label.closed_by
 
     @property
-    def renewed_in(self) -> frozenset[str]:
-        return frozenset() if self.label is None else frozenset(key for ids, _ in self.label.renewed for key in ids)
+    def ended(self) -> dict[Head, frozenset[str]]:
+        """The messages that close, renew or cancel it."""
+        if self.label is None:
+            return {"kept": frozenset(), "renewed": frozenset(), "cancelled": frozenset()}
+        again = frozenset(key for ids, _ in self.label.renewed for key in ids)
+        return {"kept": self.label.closed_by, "renewed": again, "cancelled": self.label.cancelled_by}
 
 
 @dataclass
@@ -189,10 +204,10 @@ def pairs_of(world: World, head: Head = "kept") -> Pairs:
             place = places[met.said.line.index]
             for i, given in met.pairs:
                 one, end = walk.standing[i], ends[i]
-                is_so = ids[place] in (one.closed_by if head == "kept" else one.renewed_in)
+                is_so = ids[place] in one.ended[head]
                 if one.label is None or (end is not None and place > end and not is_so):
                     continue
-                if head == "renewed" or is_so or end is None or abs(place - end) > NEAR_A_CLOSING:
+                if head != "kept" or is_so or end is None or abs(place - end) > NEAR_A_CLOSING:
                     pairs.rows.append(given)
                     pairs.kept.append(is_so)
     return pairs
@@ -273,20 +288,21 @@ def score(
     return found
 
 
-def renewed(world: World, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
-    """Renewals by talk of the labelled items that are open by the labels."""
+def told(world: World, head: Head, weights: Mapping[str, float], least: float, wrong: list[str] | None = None) -> Score:
+    """Renewals or cancellations by talk of the labelled items that are open by the labels."""
     found = Score()
     for walk in walks(world, settle_by_label=True):
         ids = {message.external_id for message in walk.source.messages}
-        said = renewals(meet(walk.items, walk.since, walk.talk), weights, least=least)
+        find = renewals if head == "renewed" else cancellations
+        said = find(meet(walk.items, walk.since, walk.talk), weights, least=least)
         for i, one in enumerate(walk.standing):
             if one.label is None or one.closed_by & ids or walk.since[i] >= 0:
                 continue
-            is_so = bool(one.renewed_in & ids)
+            is_so = bool(one.ended[head] & ids)
             found.add(Score(is_so and i in said, i in said, is_so))
             if wrong is not None and is_so != (i in said):
                 words = said[i].said.line.message.text if i in said else ""
-                wrong.append(f"{'-' if is_so else '+'} {one.label.text} <- {words or one.label.renewed}")
+                wrong.append(f"{'-' if is_so else '+'} {one.label.text} <- {words}")
     return found
 
 
@@ -301,6 +317,7 @@ class Made:
 def make(worlds: Sequence[World]) -> Made:
     pairs = [pairs_of(world) for world in worlds]
     again = [pairs_of(world, "renewed") for world in worlds]
+    given_up = [pairs_of(world, "cancelled") for world in worlds]
     raw = [fit(_without(pairs, place)) for place in range(len(worlds))]
     judged: list[list[tuple[float, bool]]] = [[] for _ in worlds]
     for place, world in enumerate(worlds):
@@ -309,11 +326,12 @@ def make(worlds: Sequence[World]) -> Made:
         {
             "kept": calibrated(one, [pair for those in _without(judged, place) for pair in those]),
             "renewed": fit(_without(again, place)),
+            "cancelled": fit(_without(given_up, place)),
         }
         for place, one in enumerate(raw)
     )
     kept = calibrated(fit(pairs), [pair for those in judged for pair in those])
-    return Made({"kept": kept, "renewed": fit(again)}, left_out)
+    return Made({"kept": kept, "renewed": fit(again), "cancelled": fit(given_up)}, left_out)
 
 
 def _without(listed: Sequence[T], place: int) -> list[T]:
@@ -327,12 +345,18 @@ def main() -> None:
     given = parser.parse_args()
     worlds = [*load(), *of_talks()]
     made = make(worlds)
-    measured: list[tuple[Head, float]] = [("kept", SURE), ("kept", PERHAPS), ("renewed", RENEWED)]
+    measured: list[tuple[Head, float]] = [
+        ("kept", SURE),
+        ("kept", PERHAPS),
+        ("renewed", RENEWED),
+        ("cancelled", CANCELLED),
+    ]
     for head, least in measured:
         total: dict[str, Score] = {}
         for world, weights in zip(worlds, made.left_out, strict=True):
             wrong: list[str] = []
-            one = (score if head == "kept" else renewed)(world, weights[head], least, wrong)
+            by = weights[head]
+            one = score(world, by, least, wrong) if head == "kept" else told(world, head, by, least, wrong)
             for key in (world.language, "all"):
                 total.setdefault(key, Score()).add(one)
             if given.verbose:

@@ -1,4 +1,4 @@
-"""How probably a message says that an open item was kept, or promises it again, by weights of ``closing.json``."""
+"""How probably a message says that an open item was kept, renewed or given up, by weights of ``closing.json``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ SURE = CERTAIN_FROM
 PERHAPS = 0.6
 RENEWED = 0.3
 """From here on an item counts as promised again."""
+CANCELLED = 0.2
+"""From here on an item counts as given up."""
 ALSO_FIT = 0.5
 """A message closes a second item only if it speaks of that one in its own words, or of all of them."""
 DECIMALS = 4
 """Logits are rounded, so that machines agree."""
-Head = Literal["kept", "renewed"]
+Head = Literal["kept", "renewed", "cancelled"]
 WEIGHTS_FILE = Path(__file__).with_name("closing.json")
 
 
@@ -98,10 +100,22 @@ def _kept_by(met: Met, by: Mapping[str, float], least: float) -> list[Judged]:
 def renewals(
     talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = RENEWED
 ) -> dict[int, Judged]:
-    """The last message that promises each item again or puts it off; a message means the likeliest item."""
+    """The last message that promises each item again or puts it off."""
+    return _last_meant(talk, by or weights()["renewed"], least)
+
+
+def cancellations(
+    talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = CANCELLED
+) -> dict[int, Judged]:
+    """The last message that gives each item up."""
+    return _last_meant(talk, by or weights()["cancelled"], least)
+
+
+def _last_meant(talk: Sequence[Met], by: Mapping[str, float], least: float) -> dict[int, Judged]:
+    """A message means the likeliest item."""
     last: dict[int, Judged] = {}
     for met in talk:
-        chances = [(probability(given, by or weights()["renewed"]), -i) for i, given in met.pairs]
+        chances = [(probability(given, by), -i) for i, given in met.pairs]
         chance, i = max(chances, default=(0.0, 0))
         if chance >= least:
             last[-i] = Judged(-i, met.said, chance)

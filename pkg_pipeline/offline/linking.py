@@ -10,7 +10,7 @@ from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, Sho
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.evidence import heard
-from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, closings, meet, renewals
+from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, replaced, same_tasks
@@ -47,6 +47,7 @@ def link(
     talk = heard(reading, names)
     met = meet(items, since, talk)
     kept, renewed = closings(met), {i: one for i, one in renewals(met).items() if i < len(tasks)}
+    given_up = cancellations(met)
     scale = Weights(item.matter for item in items)
     repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
     known = set(repeated)
@@ -63,7 +64,7 @@ def link(
         of_it = [found[i] for i, at in repeated.items() if at == index]
         change = (
             _closed(shown_item.ref, items[index], kept.get(index), SURE)
-            or cancelled_by(shown_item, items, index, talk, scale)
+            or cancelled_by(shown_item, items[index], given_up.get(index))
             or put_off(reading, shown_item, items[index], renewed.get(index), of_it)
             or _closed(shown_item.ref, items[index], kept.get(index), PERHAPS)
         )

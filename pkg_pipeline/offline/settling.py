@@ -1,4 +1,4 @@
-"""Rules by which a message gives up an open item or puts it off, and the words of it that are quoted."""
+"""How an item given up or put off is told, and the words of a message that are quoted."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from pkg_pipeline.memory.items.records import CandidateChange, ShownItem
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.dates import due_date, find_dates
 from pkg_pipeline.offline.deeds import deeds_done
-from pkg_pipeline.offline.evidence import Heard, claims, fit, others_best
+from pkg_pipeline.offline.evidence import Heard, claims
 from pkg_pipeline.offline.judging import Judged
-from pkg_pipeline.offline.matters import Open, Weights, roots_of_text
+from pkg_pipeline.offline.matters import Open, roots_of_text
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.weighing import is_question
 
 QUOTE_CHARS = 300
-CANCELLED_FIT = 0.4
-AHEAD = 0.1
-"""How much better a message has to fit an item than any other open one."""
 CANCELLED_PROBABILITY = 0.88
 RENEWED_PROBABILITY = 0.9
 
@@ -41,27 +38,14 @@ def quote_of(said: Heard, item: Open | None = None) -> str:
     return max(told, key=weight)[:QUOTE_CHARS].rstrip()
 
 
-def _about(items: Sequence[Open], index: int, said: Heard, scale: Weights) -> float:
-    """The fit of a message to an item, 0 unless it fits it better than the others."""
-    fits = [fit(item, said, scale) for item in items]
-    return fits[index] if fits[index] >= others_best(fits, index) + AHEAD or len(items) == 1 else 0.0
-
-
-def cancelled_by(
-    shown: ShownItem, items: Sequence[Open], index: int, talk: Sequence[Heard], scale: Weights
-) -> CandidateChange | None:
-    """The item given up: a message that is about it says so, and nothing of the kind is only asked."""
-    for said in talk:
-        gives_up = "cancelled" in said.says and "postponed" not in said.says and not said.only_asks
-        if gives_up and _about(items, index, said, scale) >= CANCELLED_FIT:
-            return CandidateChange(
-                ref=shown.ref,
-                to="cancelled",
-                quote=quote_of(said, items[index]),
-                numbers=(said.line.message.number,),
-                probability=CANCELLED_PROBABILITY,
-            )
-    return None
+def cancelled_by(shown: ShownItem, item: Open, given_up: Judged | None) -> CandidateChange | None:
+    """The item given up."""
+    if given_up is None:
+        return None
+    quote, number = quote_of(given_up.said, item), given_up.said.line.message.number
+    return CandidateChange(
+        ref=shown.ref, to="cancelled", quote=quote, numbers=(number,), probability=CANCELLED_PROBABILITY
+    )
 
 
 def put_off(
