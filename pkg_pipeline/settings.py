@@ -73,7 +73,7 @@ class Settings(SessionSettings):
     window_messages: int = Field(default=500, ge=10, description="P18: longer interactions are summarised in windows")
 
     # budget (P12, P32)
-    live_summaries_per_day: int = Field(default=20, ge=0)
+    live_summaries_per_day: int = Field(default=20, ge=0, description="of summaries, and as many calls for readings")
     live_profiles_per_week: int = Field(default=50, ge=0)
     live_usd_per_day: float = Field(default=1, ge=0)
     backfill_usd_per_day: float = Field(default=5, ge=0)

@@ -20,8 +20,6 @@ from pkg_pipeline.stages.ports import LlmMisconfigured
 from pkg_pipeline.stages.summaries.backfill import MOST_INTERACTIONS, Asked, BackfillWrong
 from pkg_pipeline.stages.summaries.backfill_stores import BackfillRequest, Forecast
 
-BACKFILL = "0d9f2c51-64a5-4d0e-9a0b-2b7a4b1f1c10"
-
 
 class BackfillDesk(Protocol):
     """Takes requests. Raises StoreUnavailable, LlmMisconfigured."""

@@ -62,10 +62,6 @@ def has_money(text: str) -> bool:
     return mark("money").search(text) is not None
 
 
-def has_statistic(text: str) -> bool:
-    return mark("statistic").search(text) is not None
-
-
 def _strength(signals: list[Signal]) -> float:
     signals.sort(key=lambda s: -s.weight)
     return sum(s.weight * (1.0 if i == 0 else SECOND_SIGNAL_SHARE) for i, s in enumerate(signals))

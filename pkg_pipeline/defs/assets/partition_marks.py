@@ -18,9 +18,6 @@ Report = TypeVar("Report")
 BACKFILL_TAG = "dagster/backfill"
 """Tag on the runs of a backfill launched on Dagster's pages."""
 
-DAGSTER_BACKFILL_TAG = "dagster/backfill"
-"""On the runs of a backfill that Dagster's pages launched."""
-
 
 @contextmanager
 def without_beta_warnings() -> Iterator[None]:
@@ -99,12 +96,6 @@ class Marks(Generic[Report]):
         else:
             numbers |= preview(self._context.resources.memory, self._asset, key)
         self._context.log_event(dg.AssetMaterialization(self._asset, partition=key, metadata=numbers, tags=self._tags))
-
-    def _said_of(self, key: str) -> Mapping[str, Any]:
-        """Metadata of the partition's last materialisation."""
-        wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(self._asset), asset_partitions=[key])
-        (record,) = self._context.instance.fetch_materializations(wanted, limit=1).records
-        return record.asset_materialization.metadata if record.asset_materialization else {}
 
     @cached_property
     def _marked(self) -> set[str]:

@@ -119,11 +119,6 @@ class LineRenderer:
         chat = self.chat(message.chat) if is_named else ""
         return self._message(message, "hot", when=clock(sent), chat=chat, place=(order,), headings=headings)
 
-    def _of_day(self, day: date) -> Headings:
-        title = self.words.hot.format(days=f"{self.rules.hot_days:g}")
-        made = (("hot", f"## {title}\n"), (f"hot {day}", f"### {self.words.weekday(day)}\n"))
-        return self._titles.setdefault(day, made)
-
     def excerpt(self, message: HeardMessage, within: Unsummarised, *, place: Place) -> Line | None:
         """A message printed instead of a summary that does not exist yet (P33)."""
         return self._of_talk(message, within, place, self.within(within), ("unsummarised",))

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import psycopg
 import pytest
 
+from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.defs.automation.due import has_work
 from pkg_pipeline.defs.pipeline_memory import OpenedMemory
+from pkg_pipeline.stages.items import free_pass
 from pkg_pipeline.stages.partitions import FinishedPartition
 from pkg_pipeline.stages.ports import Billing, LlmMisconfigured
 from pkg_pipeline_tests.defs.automation.test_sensors_and_schedules import tick
@@ -20,6 +23,7 @@ from pkg_pipeline_tests.defs.fakes import ITEMS, FakeMemory
 from pkg_pipeline_tests.stages.items.item_rig import ItemRig, by, promises
 from pkg_pipeline_tests.stages.summaries.summary_rig import OLD, ScriptedLlm
 
+BEGINNING = (dg.DagsterEventType.RUN_STARTING, dg.DagsterEventType.RUN_START)
 JOB, KEY = "read_items", dg.AssetKey(ITEMS)
 
 
@@ -69,9 +73,13 @@ def test_unread_talks_ask_for_one_run_in_the_live_lane(
     memory = FakeMemory(tmp_path, due={ITEMS: ["a talk"]})
     (request,) = tick("unread_talks", memory, instance).run_requests
     assert request.tags["pkg/lane"] == "live"
-    instance.create_run_for_job(definitions_of(memory).resolve_job_def(JOB), status=dg.DagsterRunStatus.STARTED)
-    data = tick("unread_talks", memory, instance)
-    assert (data.run_requests, data.skip_message) == ([], "a run of items is already under way")
+    # the next look may come before the run that was asked for has begun
+    run = instance.create_run_for_job(definitions_of(memory).resolve_job_def(JOB))
+    for event in (None, *BEGINNING):
+        if event is not None:
+            instance.report_dagster_event(dg.DagsterEvent(event.value, JOB), run.run_id)
+        data = tick("unread_talks", memory, instance)
+        assert (data.run_requests, data.skip_message) == ([], "a run of items is already under way")
 
 
 # ── over a real database ──────────────────────────────────────────────────────────────────────
@@ -118,6 +126,35 @@ def test_a_talk_that_waits_holds_back_later_ones_with_its_people_alone(rig: Item
     rig.say("boris", ["I will call the bank.", "Good"])
     rig.load()
     assert has_work(memory, ITEMS)
+
+
+def test_a_run_that_loses_its_database_goes_on_where_it_stopped(
+    rig: ItemRig, execute: Execute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day in range(1, 5):
+        rig.say("anna", [f"I will send key {day}.", "I sent the keys."], at=OLD + timedelta(days=day))
+    rig.load()
+    monkeypatch.setattr(free_pass, "READ_AT_ONCE", 1)
+    memory, whole, seen = OpenedMemory(rig.memory), Statements.execute, 0
+
+    def dying(self: Statements, connection: Any, asked: str, *given: Any) -> Any:
+        nonlocal seen
+        seen += asked == "save"
+        if seen >= 3:
+            raise psycopg.OperationalError("the connection is gone")
+        return whole(self, connection, asked, *given)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Statements, "execute", dying)
+        assert not execute(memory, JOB).success
+    assert rig.one("SELECT count(*) FROM interaction_readings") == 2
+    rig.leases_ran_out()
+    assert execute(memory, JOB).success
+    ended = rig.derived()
+    assert rig.one("SELECT count(*) FROM interaction_readings") == 5
+    rig.run("TRUNCATE interaction_readings, items, item_people, item_states, entity_facts")
+    assert execute(memory, JOB).success
+    assert rig.derived() == ended
 
 
 BROKEN = {

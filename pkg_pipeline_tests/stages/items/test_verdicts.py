@@ -14,12 +14,12 @@ import pytest
 from pkg_pipeline.adapters.postgres.archive.erasure import PostgresErasure
 from pkg_pipeline.adapters.postgres.engine import transaction
 from pkg_pipeline.adapters.postgres.items.verdicts import PostgresVerdictStore
-from pkg_pipeline.memory.items.records import PersonDecision
+from pkg_pipeline.memory.items.records import PersonDecision, ReadingInput
 from pkg_pipeline.stages.archive.erasing import erase_chat
 from pkg_pipeline.stages.items.deciding import DecidedItem, ItemEdit, decide, decisions
 from pkg_pipeline.stages.reads.items import ItemUnknown
 from pkg_pipeline.stages.reads.stores import BadRequest
-from pkg_pipeline_tests.stages.items.item_rig import ItemRig, by, promises
+from pkg_pipeline_tests.stages.items.item_rig import ItemRig, answered, by, promises
 from pkg_pipeline_tests.stages.summaries.summary_rig import OLD, ScriptedLlm
 
 NOW = datetime.fromisoformat("2026-09-01T12:00:00+00:00")
@@ -93,6 +93,29 @@ def test_what_is_said_before_a_verdict_is_told_before_it(rig: Rig) -> None:
     rig.read_all()
     assert rig.events("Pay the rent") == ["opened", "done", "closed"]
     assert ("Pay the rent", "cancelled") in [row[:2] for row in rig.shown()]
+
+
+def test_another_model_that_reads_anew_changes_nothing_of_what_a_person_set(rig: Rig) -> None:
+    """Also where the item is another one for it: other words for the same message, or none at all."""
+    rig.decide("Send the keys", status="done")
+    rig.decide("Pay the rent", text="Pay the rent of May", due_date=date(2026, 5, 4))
+
+    def otherwise(source: ReadingInput) -> dict[str, Any]:
+        told = promises(source)
+        for item in told["items"]:
+            item["text"] = {"Send the keys": "Send Anna's keys", "Pay the rent": "Pay the rent soon"}[item["text"]]
+        return told
+
+    report = rig.read(ScriptedLlm(by(otherwise), is_paid=False, model="another"), stale=True)
+    assert report.read == 1
+    assert [row[:3] + row[4:] for row in rig.shown()] == [
+        ("Pay the rent of May", "open", date(2026, 5, 4), "person"),
+        ("Send Anna's keys", "done", None, "person"),
+    ]
+    rig.read(ScriptedLlm(lambda _: answered(), is_paid=False, model="blind"), stale=True)
+    assert rig.shown() == []
+    rig.read(ScriptedLlm(by(otherwise), is_paid=False, model="another"), stale=True)
+    assert {row[0]: row[1] for row in rig.shown()} == {"Pay the rent of May": "open", "Send Anna's keys": "done"}
 
 
 def test_verdicts_of_one_moment_stand_in_the_order_in_which_they_came(rig: Rig) -> None:
