@@ -18,7 +18,7 @@ ANSWERS: dict[str, list[tuple[Any, ...]]] = {
     "overdue_promises.sql": [("Ann, Daniel Okafor", date(2024, 3, 14), 1, "Do the survey")],
     "money_decisions.sql": [(date(2024, 2, 1), "high", "Pay 5000 EUR", "deal")],
     # half past midnight in Berlin on 1 December: 105 days before 15 March
-    "lost_touch.sql": [("Daniel Okafor", "client", "monthly", date(2023, 12, 1), 105, 1)],
+    "lost_touch.sql": [("Daniel Okafor", "monthly", date(2023, 12, 1), 105, 1)],
     "cost_by_task.sql": [
         ("2024-03", "profile", "claude-haiku-5-5", 1, 0, 110, Decimal("0.10")),
         ("2024-02", "interaction_summary", "claude-haiku-5-5", 3, 1, 330, Decimal("0.07")),
