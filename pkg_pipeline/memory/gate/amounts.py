@@ -91,7 +91,8 @@ def _units() -> tuple[dict[str, Unit], tuple[tuple[str, Unit], ...], tuple[tuple
     return whole, tuple(begins), tuple(han)
 
 
-def _unit_of(word: str) -> Unit | None:
+def unit_of(word: str) -> Unit | None:
+    """The unit that a folded word names."""
     whole, begins, han = _units()
     if word in whole:
         return whole[word]
@@ -102,7 +103,7 @@ def _unit_of(word: str) -> Unit | None:
 
 def is_unit(word: str) -> bool:
     """Whether a folded word is a unit or multiplies a number, so that it says nothing of its own."""
-    return _unit_of(word) is not None or scale_of(word) is not None
+    return unit_of(word) is not None or scale_of(word) is not None
 
 
 @lru_cache(maxsize=16_384)
@@ -167,7 +168,7 @@ def _numbers(text: str) -> list[Amount]:
     spans: list[tuple[int, int]] = []
     for match in _NUMBER.finditer(text):
         values = _values(match["number"])
-        unit = _unit_of(match["sign"].strip()) if match["sign"] else None
+        unit = unit_of(match["sign"].strip()) if match["sign"] else None
         end = match.end()
         is_bare = True
         more = _NEXT.match(text, end)
@@ -190,7 +191,7 @@ def _numbers(text: str) -> list[Amount]:
             elif word == "тр":
                 unit, values, is_bare = Unit("rub", 1.0), {value * 1000 for value in values}, False
             else:
-                said = _unit_of(word)
+                said = unit_of(word)
                 unit = unit or (None if said and word in ("г", "год", "года") and min(values) in YEARS else said)
         thing = _thing(text, end) if unit is None else ""
         found.append(Amount(frozenset(round(v, 4) for v in values), unit, match.group().strip(), is_bare, thing))

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
+from uuid import UUID
 
-from pkg_pipeline.memory.gate.amounts import CURRENCIES, SHORTEST_THING, Amount, amounts, is_unit
-from pkg_pipeline.memory.gate.calendar import mentions
+from pkg_pipeline.memory.gate.amounts import CURRENCIES, SHORTEST_THING, Amount, Unit, amounts, is_unit, unit_of
+from pkg_pipeline.memory.gate.calendar import EXACT, mentions
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.gate.wording import meaning, tokens
 from pkg_pipeline.memory.languages import entries
@@ -21,27 +22,32 @@ from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import sentences
 
+ALIKE: Final = 2.0
+"""A number may replace one that is at most so many times as large or small."""
 MOST_TIMES: Final = 100
 """A total is at most so many times its rate."""
-_EXACT: Final = frozenset({"date", "offset", "weekday", "day", "range"})
 _PIECE: Final = re.compile(
     r"(?<!\d),|,(?!\d{3}(?!\d))|[;。、]|(?<!\d)\.(?=\s)|\s(?:—|–|-)\s(?=\D)|"
-    r"\s(?:и|а|но|потом|and|but|then|plus|плюс)\s|但是?|不过|而且|然后"
+    r"\s(?:а|но|потом|but|then|plus|плюс)\s|(?<!\d)\s(?:и|and)\s|\s(?:и|and)\s(?!\d)|但是?|不过|而且|然后"
 )
 _HAN_ONLY: Final = re.compile(f"[{HAN}]")
 
 
 class Figure(NamedTuple):
-    """``kind``: what can be confused with it. ``thing``: what it counts. ``role``: old or new, if said so."""
+    """``kind``: what can be confused with it. ``thing``: what it counts; ``others``: what others of its clause count.
+
+    ``role``: old or new, if said so. ``rate``: of a price.
+    """
 
     text: str
     kind: str
     values: frozenset[float]
     words: frozenset[str]
-    thing: str
-    role: str
-    rate: str
-    speaker: object = None
+    thing: str = ""
+    others: frozenset[str] = frozenset()
+    role: str = ""
+    rate: str | Unit = ""
+    speaker: UUID | None = None
     place: int = 0
 
 
@@ -55,6 +61,12 @@ def _roles() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def _rate() -> re.Pattern[str]:
     sources = [re.sub(r"\?P<\w+>", "", source) for _, source in entries("quantities", "rate")]
     return re.compile("|".join(f"(?:{source})" for source in sources))
+
+
+def _rate_of(text: str) -> str | Unit:
+    match = _rate().search(text)
+    word = next((group for group in match.groups() if group), "") if match else ""
+    return unit_of(word) or word
 
 
 def _kind(number: Amount) -> str:
@@ -71,9 +83,11 @@ def figures(text: str, base: date) -> tuple[Figure, ...]:
         plain = spelled(sentence)
         head, colon, rest = plain.partition(": ")
         header = _words(head) if colon and not any(map(str.isdigit, head)) else frozenset[str]()
-        pieces = _PIECE.split(rest if header else plain)
-        for piece in pieces:
-            found += _of_piece(piece, base, header)
+        pieces = [list(_of_piece(one, base, header)) for one in _PIECE.split(rest if header else plain)]
+        told = [piece for piece in pieces if piece]
+        if len(told) > 1:
+            told = [[one._replace(words=one.words - header) for one in piece] for piece in told]
+        found += [figure for piece in told for figure in piece]
     return tuple(found)
 
 
@@ -83,20 +97,20 @@ def _words(text: str) -> frozenset[str]:
 
 def _of_piece(piece: str, base: date, header: frozenset[str]) -> Iterator[Figure]:
     """The figures of one clause; what another one counts is not among its words."""
-    days = [one for one in mentions(piece, base) if one.kind in _EXACT]
+    days = [one for one in mentions(piece, base) if one.kind in EXACT]
     rest = piece
     for day in mentions(piece, base):
         if day.kind not in ("in", "ago", "now", "year"):
             rest = rest.replace(day.text, " ; ", 1)
     read = amounts(rest)
-    rate = _rate().search(rest)
+    rate = _rate_of(rest)
     words = (_words(_rate().sub(" ", rest)) | header) - {""}
     counted = [_counted(number) for number in read.numbers]
     for day in days:
         values = frozenset(float(one.toordinal()) for one in day.all_days)
-        yield Figure(day.text, "day", values, words, "", _role(day.text, piece), "")
+        yield Figure(day.text, "day", values, words, role=_role(day.text, piece))
     for shown, minutes in read.clocks:
-        yield Figure(shown, "clock", frozenset(map(float, minutes)), words, "", _role(shown, piece), "")
+        yield Figure(shown, "clock", frozenset(map(float, minutes)), words, role=_role(shown, piece))
     for number, thing in zip(read.numbers, counted, strict=True):
         size = number.unit.size if number.unit else 1.0
         yield Figure(
@@ -105,8 +119,9 @@ def _of_piece(piece: str, base: date, header: frozenset[str]) -> Iterator[Figure
             frozenset(round(value * size, 2) for value in number.values),
             words - (set(counted) - {thing}),
             thing,
+            frozenset(counted) - {thing, ""},
             _role(number.text, rest),
-            rate.group().split()[-1] if rate else "",
+            rate,
         )
 
 
@@ -125,21 +140,57 @@ def _role(shown: str, piece: str) -> str:
 
 def misbound(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
     """The first figure of a text that was said of something else, or None."""
-    said = [
+    said = _said(messages, bases)
+    return next((figure.text for figure in figures(text, bases[-1]) if _is_misbound(figure, said)), None)
+
+
+def _said(messages: Sequence[SourceMessage], bases: Sequence[date]) -> list[Figure]:
+    return [
         one._replace(place=place, speaker=message.sender.entity_id)
         for place, (message, base) in enumerate(zip(messages, bases, strict=True))
         for one in figures(message.text, base)
     ]
+
+
+def outdated(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
+    """The first number of a text that one person named before two settled on another for the same, or None."""
+    said = _said(messages, bases)
     mine = figures(text, bases[-1])
-    return next((figure.text for figure in mine if _is_misbound(figure, said)), None)
+    told = frozenset(value for figure in mine for value in figure.values)
+    return next((one.text for one in mine if _is_outdated(one, [o for o in said if not o.values & told], said)), None)
+
+
+def _is_outdated(figure: Figure, others: Sequence[Figure], said: Sequence[Figure]) -> bool:
+    own = [one for one in said if _is_same(figure, one)]
+    if figure.kind in ("day", "clock") or len({one.speaker for one in own}) != 1:
+        return False
+    last = max(own, key=lambda one: one.place)
+    later = [one for one in others if one.place > last.place and _are_alike(last, one)]
+    settled = {
+        value
+        for other in later
+        if _is_like(last, other)
+        for value in other.values
+        if len({one.speaker for one in later if value in one.values}) > 1
+    }
+    beside = [one for one in said if one.place == last.place and not one.values & (last.values | settled)]
+    return bool(settled) and not any(_are_alike(last, one) and _is_like(last, one) for one in beside)
+
+
+def _is_like(figure: Figure, one: Figure) -> bool:
+    """Whether one number may replace another: they are of the same size, and of one thing as far as was said."""
+    near = any(1 / ALIKE <= value / other <= ALIKE for value in figure.values for other in one.values if other)
+    return (
+        near and (not one.words or not figure.words or bool(figure.words & one.words)) and one.rate in ("", figure.rate)
+    )
 
 
 def _is_misbound(figure: Figure, said: Sequence[Figure]) -> bool:
     own = [one for one in said if _is_same(figure, one)]
     rivals = [one for one in said if not _is_same(figure, one) and _are_alike(figure, one)]
-    if not own or not rivals:
-        return False
-    return all(any(_is_nearer(figure, rival, one) for rival in rivals) for one in own)
+    if figure.rate and own and all(one.rate not in ("", figure.rate) for one in own):
+        return True
+    return bool(own and rivals) and all(any(_is_nearer(figure, rival, one, said) for rival in rivals) for one in own)
 
 
 def _is_same(figure: Figure, one: Figure) -> bool:
@@ -151,8 +202,10 @@ def _is_same(figure: Figure, one: Figure) -> bool:
 
 
 def _are_alike(figure: Figure, one: Figure) -> bool:
-    kinds = {figure.kind, one.kind}
-    return len(kinds) == 1 or kinds == {"sum", "count"}
+    if figure.kind == one.kind:
+        return True
+    kinds = {figure.kind: figure, one.kind: one}
+    return kinds.keys() == {"sum", "count"} and not kinds["count"].thing
 
 
 def _is_total(own: Figure, rate: Figure) -> bool:
@@ -161,11 +214,13 @@ def _is_total(own: Figure, rate: Figure) -> bool:
     return any(value == int(value) and 2 <= value <= MOST_TIMES for value in times)
 
 
-def _is_nearer(figure: Figure, rival: Figure, own: Figure) -> bool:
+def _is_nearer(figure: Figure, rival: Figure, own: Figure, said: Sequence[Figure]) -> bool:
     """Whether ``rival`` was said with more of the figure's words than ``own``, and not before it."""
     if figure.rate and not own.rate and rival.rate == figure.rate and _is_total(own, rival):
         return True
-    if rival.place < own.place:
+    if figure.thing and figure.thing in own.others:
+        return True
+    if not any(one.place >= own.place for one in said if one.values & rival.values and _are_alike(one, rival)):
         return False
     if figure.role and figure.role == own.role:
         return False
@@ -173,5 +228,7 @@ def _is_nearer(figure: Figure, rival: Figure, own: Figure) -> bool:
         return True
     if not own.words:
         return False
+    if figure.thing and figure.thing == rival.thing and rival.place > own.place and figure.thing not in own.words:
+        return True
     theirs, ours = figure.words & rival.words, figure.words & own.words
     return ours < theirs

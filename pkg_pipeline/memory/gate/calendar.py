@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import cache, lru_cache
 from typing import Final
 
@@ -18,6 +18,8 @@ from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.languages import folders, patterns, table
 
 MOST_CHARS: Final = 4000
+EXACT: Final = frozenset({"date", "offset", "weekday", "day", "range"})
+"""Kinds that name single days."""
 
 
 @cache
@@ -53,6 +55,8 @@ def mentions(text: str, base: date) -> tuple[Mention, ...]:
                     made = KINDS[row.kind](base, match.groupdict(), row, match.group().strip())
                 except (ValueError, OverflowError):
                     continue
+                if match.groupdict().get("by") and made.kind in EXACT:
+                    made = replace(made, before=frozenset(day - timedelta(days=1) for day in made.days))
                 taken[match.start() : match.end()] = b"\x01" * (match.end() - match.start())
                 found.append(made)
     return tuple(found)
@@ -78,7 +82,7 @@ class SaidDays:
 
     @property
     def days(self) -> frozenset[date]:
-        return frozenset(day for one in self.mentions for day in one.all_days) | self.completed
+        return frozenset(day for one in self.mentions if one.kind != "now" for day in one.all_days) | self.completed
 
     @property
     def completed(self) -> frozenset[date]:
@@ -121,7 +125,7 @@ def unsaid_day(text: str, said: SaidDays) -> str | None:
 
 def follows_due(due: date, said: SaidDays) -> bool:
     """Whether a due date is one of the days that the messages name."""
-    return any(due in one.days for one in said.mentions) or due in said.completed
+    return any(due in one.days | one.before for one in said.mentions) or due in said.completed
 
 
 def _is_said(mention: Mention, said: SaidDays) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
@@ -31,6 +31,8 @@ class Mention:
     past: frozenset[date] = frozenset()
     span: tuple[date, date] | None = None
     has_year: bool = False
+    before: frozenset[date] = frozenset()
+    """Days that may be meant by "before" another."""
 
     @property
     def all_days(self) -> frozenset[date]:
@@ -64,11 +66,6 @@ def _year(said: Groups) -> int | None:
     return None if not year else int(year) + (2000 if len(year) == 2 else 0)
 
 
-def _with_before(days: Iterable[date], said: Groups) -> frozenset[date]:
-    taken = set(days)
-    return frozenset(taken | {day - _DAY for day in taken} if said.get("by") else taken)
-
-
 def _nearest(base: date, month: int, day: int) -> date:
     for year in (base.year - 1, base.year, base.year + 1, base.year + 2, base.year + 3, base.year + 4):
         try:
@@ -87,7 +84,7 @@ def _date(base: date, said: Groups, row: Row, text: str) -> Mention:
     if year is None and said.get("ywhich"):
         year = base.year + int(_value(row, "which", said["ywhich"]))
     found = _nearest(base, number, day) if year is None else date(year, number, day)
-    return Mention("date", text, _with_before({found}, said), has_year=year is not None)
+    return Mention("date", text, frozenset({found}), has_year=year is not None)
 
 
 def _range(base: date, said: Groups, row: Row, text: str) -> Mention:
@@ -112,10 +109,10 @@ def _slashed(base: date, said: Groups, _row: Row, text: str) -> Mention:
     return Mention("date", text, frozenset(days), has_year=year is not None)
 
 
-def _offset(base: date, said: Groups, row: Row, text: str) -> Mention:
+def _offset(base: date, _said: Groups, row: Row, text: str) -> Mention:
     if row.value == "year end":
         return Mention("date", text, frozenset({date(base.year, 12, 31), date(base.year + 1, 1, 1)}))
-    return Mention("offset", text, _with_before({base + row.value * _DAY}, said))
+    return Mention("offset", text, frozenset({base + row.value * _DAY}))
 
 
 def _weekday(base: date, said: Groups, row: Row, text: str) -> Mention:
@@ -127,14 +124,14 @@ def _weekday(base: date, said: Groups, row: Row, text: str) -> Mention:
     weeks = _value(row, "which", word) if word else None
     if weeks is None:
         days = {coming, base} if number == base.weekday() else {coming}
-        return Mention("weekday", text, _with_before(days, said), frozenset({last}))
+        return Mention("weekday", text, frozenset(days), frozenset({last}))
     day = monday + (7 * weeks + number) * _DAY
     if weeks < 0:
         return Mention("weekday", text, frozenset(), frozenset({day, last}))
     days = {day if weeks or day >= base else coming}
     if row.language == _LANGUAGE_OF_NEXT and weeks == 1 and not said.get("week"):
         days.add(coming)
-    return Mention("weekday", text, _with_before(days, said))
+    return Mention("weekday", text, frozenset(days))
 
 
 def _weekday_on(base: date, said: Groups, row: Row, text: str) -> Mention:
@@ -147,7 +144,7 @@ def _weekday_on(base: date, said: Groups, row: Row, text: str) -> Mention:
 
 def _of_month(base: date, said: Groups, row: Row, text: str) -> Mention:
     month = _later_month(base.replace(day=1), _value(row, "which", said["which"]) or 0)
-    return Mention("date", text, _with_before({month.replace(day=int(said["d"] or 0))}, said))
+    return Mention("date", text, frozenset({month.replace(day=int(said["d"] or 0))}))
 
 
 def _later_month(day: date, months: int) -> date:
@@ -241,7 +238,7 @@ def _day_of_month(base: date, said: Groups, _row: Row, text: str) -> Mention:
         if day <= monthrange(month.year, month.month)[1] and (found := month.replace(day=day)) >= base:
             before = _later_month(month, -1)
             past = {before.replace(day=day)} if day <= monthrange(before.year, before.month)[1] else set[date]()
-            return Mention("day", text, _with_before({found}, said), frozenset(past))
+            return Mention("day", text, frozenset({found}), frozenset(past))
     raise ValueError("no such day")
 
 

@@ -166,7 +166,7 @@ def _han_as_digits(text: str) -> str:
         after_digit = start > 0 and text[start - 1].isdigit()
         if start >= end or (after_digit and text[start] in _words("scales")):
             continue
-        parts += [text[at:start], _han_number(text[start:end])]
+        parts += [text[at:start], " " * after_digit, _han_number(text[start:end])]
         at = end
     return "".join((*parts, text[at:]))
 

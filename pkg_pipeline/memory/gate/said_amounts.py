@@ -23,7 +23,8 @@ from pkg_pipeline.memory.gate.amounts import (
     squeezed,
 )
 from pkg_pipeline.memory.gate.number_words import spelled
-from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.gate.wording import meaning
+from pkg_pipeline.memory.languages import entries, word_set
 
 SMALL = 1000
 """A text about talks may count them, and the days between them, up to here."""
@@ -98,7 +99,8 @@ def _unsupported(number: Amount, said: Said, around: Said) -> str | None:
     if not same:
         return "holds a number that its messages do not"
     if any(_same_unit(number, one, said, around) for one in same):
-        return None if _is_counted(number, same, said, around) else "counts what its messages do not"
+        is_well = _is_counted(number, same, said, around) and not _counts_another(number, same, said, around)
+        return None if is_well else "counts what its messages do not"
     return "holds a unit that its messages do not"
 
 
@@ -118,6 +120,20 @@ def _same_value(number: Amount, one: Amount) -> bool:
     )
 
 
+def _counts_another(number: Amount, same: Sequence[Amount], said: Said, around: Said) -> bool:
+    """Whether all that was said of the number counts another thing, and this thing was counted by another number."""
+    things = {meaning(one.thing) for one in same if len(one.thing) >= SHORTEST_THING}
+    if len(number.thing) < SHORTEST_THING or len(things) < len(same) or meaning(number.thing) in things:
+        return False
+    rest = [one for one in (*said.numbers, *around.numbers) if not one.values & number.values]
+    return any(meaning(one.thing) == meaning(number.thing) for one in rest if one.thing)
+
+
+@cache
+def _adjective() -> re.Pattern[str]:
+    return re.compile("|".join(source for _, source in entries("quantities", "adjective")))
+
+
 def _is_round(number: Amount) -> bool:
     return min(number.values) >= COLLOQUIAL[1] and all(value % COLLOQUIAL[0] == 0 for value in number.values)
 
@@ -128,7 +144,10 @@ def _is_counted(number: Amount, same: Sequence[Amount], said: Said, around: Said
         return True
     things = {one.thing for one in same}
     if len(number.thing) == 1:
-        return number.thing in things or not any(len(thing) == 1 for thing in things)
+        is_any = number.thing in word_set("quantities", "any_thing")
+        return is_any or number.thing in things or not all(len(one.thing) == 1 or one.unit for one in same)
+    if all(one.unit is not None and one.unit.dimension not in CURRENCIES for one in same):
+        return False
     if not any(things) and all(one.unit is None for one in same):
         return True
     begin = squeezed(number.thing[:SHORTEST_THING])
@@ -150,6 +169,8 @@ def _same_unit(number: Amount, one: Amount, said: Said, around: Said) -> bool:
         mine = {round(value * number.unit.size, 2) for value in number.values}
         return bool(mine & {round(value * one.unit.size, 2) for value in one.values})
     dimension = number.unit.dimension
+    if len(one.thing) >= SHORTEST_THING and dimension not in CURRENCIES and not _adjective().search(one.thing):
+        return False
     told = {other.unit.dimension for other in (*said.numbers, *around.numbers) if other.unit is not None}
     if dimension in CURRENCIES:
         return dimension in told or not told & CURRENCIES

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.gate.binding import misbound
+from pkg_pipeline.memory.gate.binding import misbound, outdated
 from pkg_pipeline.memory.gate.calendar import SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.duty import has, refuses
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
@@ -120,6 +120,8 @@ class Testimony:
         """Why ``text`` is not true to the messages, or None."""
         if not self.messages:
             return None
+        if (word := outdated(text, self.messages, self.bases)) is not None:
+            return Fault("tells what its messages replace by something else", word)
         return self.figures(text) or self.turned(text, quote) or self.misplaced(text) or self.invented(text)
 
     @cached_property
@@ -132,6 +134,8 @@ class Testimony:
             return None
         if (fault := self.figures(sentence)) is not None or self.is_digest:
             return fault
+        if has("agrees", sentence) and (word := outdated(sentence, self.messages, self.bases)) is not None:
+            return Fault("tells what its messages replace by something else", word)
         return (
             self.turned(sentence, "", whole=True)
             or self.misplaced(sentence)
