@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pkg_pipeline.cli.importing import readings_line
 from pkg_pipeline.cli.progress import showing
 from pkg_pipeline.cli.terminal import (
     FAILED,
@@ -30,6 +31,7 @@ from pkg_pipeline.stages.summaries.backfill_stores import Backfill, BackfillRequ
 
 if TYPE_CHECKING:
     from pkg_pipeline.defs.local_runs import RunRow
+    from pkg_pipeline.stages.items.report import ItemsEstimate
     from pkg_pipeline.wiring import Memory
 
 LISTED = 20
@@ -47,7 +49,7 @@ def backfill(
     to: Annotated[str | None, typer.Option("--to", help="Last day, included.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", help="Interactions at most (by default 100).")] = None,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Summaries that another prompt, model or schema made, again.")
+        bool, typer.Option("--stale", help="Summaries and items that another prompt, model or schema made, again.")
     ] = False,
     failed: Annotated[bool, typer.Option("--failed", help="Only what was given up after its attempts.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would take; write nothing.")] = False,
@@ -99,23 +101,38 @@ def _ask(memory: Memory, request: BackfillRequest, *, dry_run: bool, as_json: bo
     if dry_run:
         forecast = memory.backfills.foretell(request)
         answer = {"id": None, "dry_run": True, "request": request.to_json(), "forecast": forecast.to_json()}
-        show(answer, as_json=as_json, human=lambda screen: _print_forecast(screen, forecast, memory))
+        readings = _stale_readings(memory, request)
+        show(
+            answer | _told(readings), as_json=as_json, human=lambda on: _print_forecast(on, forecast, memory, readings)
+        )
         return
     with _runs(memory) as work:
         work.prepare()
+        readings = _stale_readings(memory, request)
         asked = memory.backfills.ask(request, requested_by="command line")
         if asked.backfill is None:
             answer = {"id": None, "dry_run": False, "request": request.to_json(), "forecast": asked.forecast.to_json()}
-            show(answer, as_json=as_json, human=lambda screen: _print_forecast(screen, asked.forecast, memory))
+            first = lambda screen: _print_forecast(screen, asked.forecast, memory, readings)  # noqa: E731
+            show(answer | _told(readings), as_json=as_json, human=first)
+            _end(work.read_again(readings))
             return
         if not as_json:
             notes().print("A new backfill:" if asked.is_new else "The same was asked for before; it goes on:")
-            _print_forecast(notes(), asked.forecast, memory)
-        rows = work.off(asked.backfill, as_json=as_json)
+            _print_forecast(notes(), asked.forecast, memory, readings)
+        rows = [*work.read_again(readings), *work.off(asked.backfill, as_json=as_json)]
     after = memory.backfills.told(asked.backfill.id)
-    answer = {**after.to_json(), "dry_run": False, "runs": [asdict(row) for row in rows]}
+    answer = {**after.to_json(), "dry_run": False, "runs": [asdict(row) for row in rows], **_told(readings)}
     show(answer, as_json=as_json, human=lambda screen: _print_outcome(screen, after, paid=memory.llm.is_paid))
     _end(rows)
+
+
+def _stale_readings(memory: Memory, request: BackfillRequest) -> ItemsEstimate | None:
+    """What is read for items too, of all days; None without ``stale``."""
+    return memory.items.estimate(stale=True) if request.stale else None
+
+
+def _told(readings: ItemsEstimate | None) -> dict[str, Any]:
+    return {} if readings is None else {"readings": readings.to_json()}
 
 
 def _resume(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
@@ -130,7 +147,9 @@ def _resume(memory: Memory, chosen: UUID | None, *, as_json: bool) -> None:
         with _runs(memory) as work:
             work.prepare()
             for one in open_ids:
-                rows += work.off(memory.backfills.told(one), as_json=as_json)
+                asked = memory.backfills.told(one)
+                rows += work.read_again(_stale_readings(memory, asked.request))
+                rows += work.off(asked, as_json=as_json)
                 ended.append(memory.backfills.told(one))
     answer = {"items": [one.to_json() for one in ended], "runs": [asdict(row) for row in rows]}
 
@@ -188,6 +207,10 @@ class _Work:
         if has_work(self._pipeline, "interactions"):
             self._runs.asset("interactions")
 
+    def read_again(self, readings: ItemsEstimate | None) -> list[RunRow]:
+        """Items of what another prompt, model or schema read."""
+        return self._runs.asset("items", stale=True) if readings is not None and readings.talks else []
+
     def off(self, asked: Backfill, *, as_json: bool) -> list[RunRow]:
         """Works off all that can be done now."""
         from pkg_pipeline.defs import local_runs as here
@@ -225,7 +248,10 @@ def _end(rows: Sequence[RunRow]) -> None:
 # ── output ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _print_forecast(screen: Console, forecast: Forecast, memory: Memory) -> None:
+def _print_forecast(screen: Console, forecast: Forecast, memory: Memory, readings: ItemsEstimate | None = None) -> None:
+    if readings is not None and readings.talks:
+        what = readings_line(readings) if readings.tokens else counted(readings.talks, "conversation")
+        screen.print(f"To read again for items, of all days: {what}.")
     later = memory.summaries.estimate().later
     young = f" {counted(later, 'interaction')} become due later." if later else ""
     if not forecast.interactions:

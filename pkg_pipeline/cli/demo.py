@@ -54,7 +54,7 @@ def demo(
         report, _ = import_all(memory, paths, format_name=None, self_rule=None, as_json=json)
         made = memory.build_interactions(report.chats)
         leave_unreported(memory, report, made)
-        estimate = memory.summaries.estimate()
+        estimate = memory.estimate()
         if not json:
             counts = report.counts
             say.print(

@@ -28,8 +28,9 @@ from pkg_pipeline.cli.terminal import (
 from pkg_pipeline.memory.message.deletions import Verdict
 from pkg_pipeline.stages.ingest.owner import SelfUnknown
 from pkg_pipeline.stages.ingest.records import ExportSource, ImportReport, IngestCounts
-from pkg_pipeline.stages.summaries.stage import Estimate
+from pkg_pipeline.stages.items.report import ItemsEstimate
 from pkg_pipeline.wiring import ImportFailed, Memory
+from pkg_pipeline.wiring.forecasts import WorkEstimate
 from pkg_pipeline.wiring.monitoring import leave_unreported
 
 SHOWN_REJECTIONS = 10
@@ -61,7 +62,7 @@ def import_files(
             notes().print("making interactions …")
         made = memory.build_interactions(report.chats)
         leave_unreported(memory, report, made)
-        estimate = memory.summaries.estimate()
+        estimate = memory.estimate()
     answer = {**report.to_json(), "interactions_changed": made.interactions, "estimate": estimate.to_json()}
     show(answer, as_json=json, human=lambda screen: print_report(screen, report, estimate))
     for problem in problems:
@@ -166,7 +167,7 @@ def _add(whole: ImportReport, part: ImportReport) -> None:
     whole.held += part.held
 
 
-def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> None:
+def print_report(screen: Console, report: ImportReport, estimate: WorkEstimate) -> None:
     counts: IngestCounts = report.counts
     rows = table()
     people = counted(len(report.entities), "person", "people")
@@ -193,12 +194,25 @@ def print_report(screen: Console, report: ImportReport, estimate: Estimate) -> N
     screen.print(f"to summarise: {estimate_line(estimate, hint=True)}")
 
 
-def estimate_line(estimate: Estimate, *, hint: bool = False) -> str:
-    """What summarising would cost now and later, in one line; with ``hint`` also the command that does it."""
-    later = f"{counted(estimate.later, 'interaction')} later, once old enough"
-    if not estimate.interactions:
-        return f"nothing is due now, {later}" if estimate.later else "nothing"
-    price = f"about {estimate.usd:.2f} USD" if estimate.usd else "nothing to pay, offline"
-    now = f"{counted(estimate.interactions, 'interaction')} due now, {estimate.tokens:,} tokens, {price}"
-    doing = "; do it by: pkg-pipeline run" if hint else ""
-    return (f"{now}, {later}" if estimate.later else now) + doing
+def estimate_line(estimate: WorkEstimate, *, hint: bool = False) -> str:
+    """What summarising would cost now and later, and what reading for items, if it costs something, in one line; with
+    ``hint`` also the command that does it.
+    """
+    due, readings = estimate.summaries, estimate.readings
+    later = f"{counted(due.later, 'interaction')} later, once old enough"
+    if due.interactions:
+        price = f"about {due.usd:.2f} USD" if due.usd else "nothing to pay, offline"
+        now = f"{counted(due.interactions, 'interaction')} due now, {due.tokens:,} tokens, {price}"
+    else:
+        now = "nothing is due now" if due.later else "nothing"
+    parts = [f"{now}, {later}" if due.later else now]
+    if readings.tokens:
+        parts.append(f"to read for what is open: {readings_line(readings)}")
+    if hint and (due.interactions or readings.tokens):
+        parts.append("do it by: pkg-pipeline run")
+    return "; ".join(parts)
+
+
+def readings_line(readings: ItemsEstimate) -> str:
+    asked = f"{counted(readings.talks, 'conversation')} in {counted(readings.calls, 'call')}"
+    return f"{asked}, about {readings.tokens:,} tokens, {readings.usd:.4f} USD"

@@ -17,7 +17,7 @@ from pkg_pipeline.defs.automation.due import due_partitions, has_work, is_restin
 from pkg_pipeline.defs.build import build_definitions
 from pkg_pipeline.defs.hops import GRAIN_OF, HOP, MARTS
 from pkg_pipeline.defs.keys import batches
-from pkg_pipeline.defs.lanes import LANE_TAG, range_tags, wants_only_due
+from pkg_pipeline.defs.lanes import LANE_TAG, STALE_TAG, range_tags, wants_only_due
 from pkg_pipeline.defs.pipeline_memory import PipelineMemory
 from pkg_pipeline.defs.resources import RESOURCE
 from pkg_pipeline.defs.run_origin import say_origin
@@ -94,9 +94,11 @@ class LocalRuns:
         self._part = asset, done, total
         self._on_part(asset, done, total)
 
-    def asset(self, name: str) -> list[RunRow]:
+    def asset(self, name: str, *, stale: bool = False) -> list[RunRow]:
+        """``stale``: also what another prompt, model or schema made."""
         self.begin(name, 1)
-        return self._execute(name, {LANE_TAG: "backfill"}, expected=[None])
+        tags = {LANE_TAG: "backfill", **({STALE_TAG: "true"} if stale else {})}
+        return self._execute(name, tags, expected=[None])
 
     def partitions(
         self, name: str, keys: Sequence[str], *, only_due: bool, backfill_id: UUID | None = None

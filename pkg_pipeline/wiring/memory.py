@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pkg_pipeline.stages.summaries.stores import Scope
     from pkg_pipeline.wiring.archive import ArchiveWork
     from pkg_pipeline.wiring.chunks import ChunkWork, ReembedWork
+    from pkg_pipeline.wiring.forecasts import WorkEstimate
     from pkg_pipeline.wiring.marts import MartWork
     from pkg_pipeline.wiring.monitoring import MonitoringWork
     from pkg_pipeline.wiring.recall import RecallWork
@@ -256,7 +257,7 @@ class Memory(Process):
         across = Across(
             sessions=lambda: self.sessions,
             build=self.build_interactions,
-            estimate=lambda: self.summaries.estimate(),
+            estimate=self.estimate,
             folding=lambda: self.folding,
             chunks=lambda: self.chunks,
         )
@@ -290,6 +291,12 @@ class Memory(Process):
         from pkg_pipeline.adapters.postgres.items.listing import PostgresItemReads
 
         return PostgresItemReads(self.connections, zone=self.settings.zone)
+
+    def estimate(self) -> WorkEstimate:
+        """Of all readings and summaries that are due. Raises LlmMisconfigured."""
+        from pkg_pipeline.wiring.forecasts import WorkEstimate
+
+        return WorkEstimate(self.summaries.estimate(), self.items.estimate())
 
     def decide_item(self, item_id: uuid.UUID, wanted: ItemEdit) -> None:
         """Keep what a person decided, and apply it. Raises ItemUnknown, BadRequest."""

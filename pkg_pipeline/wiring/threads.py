@@ -32,7 +32,7 @@ from pkg_pipeline.stages.ingest.threads import (
 from pkg_pipeline.stages.interactions.stage import InteractionsReport
 from pkg_pipeline.stages.ports import LlmError
 from pkg_pipeline.stages.sessions.records import SessionUnknown
-from pkg_pipeline.stages.summaries.stage import Estimate
+from pkg_pipeline.wiring.forecasts import WorkEstimate
 from pkg_pipeline.wiring.monitoring import leave_unreported
 from pkg_pipeline.wiring.process import require_space
 
@@ -62,7 +62,7 @@ class ThreadImport:
 class Across:
     sessions: Callable[[], SessionWork]
     build: Callable[[Collection[UUID]], InteractionsReport]
-    estimate: Callable[[], Estimate]
+    estimate: Callable[[], WorkEstimate]
     folding: Callable[[], Folding]
     chunks: Callable[[], ChunkWork]
 
@@ -134,7 +134,7 @@ class ThreadWork:
         )
         sessions.ensure(hashing.chat_key(SOURCE, thread_id), policy="thread_size")
 
-    def build(self, report: ImportReport) -> tuple[InteractionsReport, Estimate]:
+    def build(self, report: ImportReport) -> tuple[InteractionsReport, WorkEstimate]:
         made = self._across.build(report.chats)
         leave_unreported(self._process, report, made)
         return made, self._across.estimate()

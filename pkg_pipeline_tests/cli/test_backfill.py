@@ -164,3 +164,22 @@ def test_wrong_usage_is_code_2(rig: BackfillRig, options: list[str], words: str)
     done = CliRunner().invoke(build_app(), ["backfill", *options])
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_stale_readings_are_foretold_and_made_again_though_no_summary_is_stale(
+    rig: BackfillRig, ask: Ask, fake: FakeAnthropic
+) -> None:
+    rig.talk(2)
+    done = CliRunner().invoke(build_app(), ["backfill", "--stale", "--json"])
+    assert done.exit_code == 0, done.output
+    read = "SELECT count(*) FROM interaction_readings WHERE prompt_version <> 'another/1'"
+    assert (rig.one(read), len(fake.journal)) == (2, 1)
+    rig.run("UPDATE interaction_readings SET prompt_version = 'another/1'")
+    dry = ask("--stale", "--dry-run")
+    assert dry["readings"]["talks"] == 2
+    assert dry["readings"]["usd"] > 0
+    assert (rig.one(read), len(fake.journal)) == (0, 1)
+    assert "readings" not in ask("--dry-run")
+    ask("--stale")
+    assert (rig.one(read), len(fake.journal)) == (2, 1), "read again; the same question has its answer already"
+    assert ask("--stale", "--dry-run")["readings"]["talks"] == 0

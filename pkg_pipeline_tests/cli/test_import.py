@@ -31,7 +31,8 @@ def test_a_file_goes_in_once_and_the_shape_is_the_promised_one(given: Program, e
     assert [set(entry) for entry in first["rejected"]] == [{"file", "where", "reason"}]
     assert first["rejected"][0]["file"] == str(file)
     assert "4" in first["rejected"][0]["where"]
-    assert set(first["estimate"]) == {"interactions", "tokens", "usd", "later"}
+    assert set(first["estimate"]) == {"interactions", "tokens", "usd", "later", "readings"}
+    assert first["estimate"]["readings"] == {"talks": 1, "calls": 0, "tokens": 0, "usd": 0.0}
     assert first["estimate"]["interactions"] == 1
     assert first["estimate"]["usd"] == 0
     again = given.ok("import", file, "--json").json

@@ -26,13 +26,13 @@ from pkg_pipeline.stages.ports import Billing, Clock
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.store import PostgresItemStore
 
-PROMPT_TOKENS = 1_900
+PROMPT_TOKENS = 1_750
 """Around the talks of a question, with what is shown: on the demo, as ``TALKS_A_CALL`` (``benchmarks.prompts``)."""
 
-TALKS_A_CALL = 16
-"""Fewer than fit: people who never meet are asked about apart."""
+TALKS_A_CALL = 30
+"""Fewer than fit: languages are asked about apart."""
 
-ANSWER_TOKENS = 120
+ANSWER_TOKENS = 25
 """For each talk of a question."""
 
 MOST_LOOKED_AT = 1_000
@@ -54,9 +54,9 @@ class Items:
     prompt_version: str = prompt.VERSION
     schema_version: int = prompt.SCHEMA_VERSION
 
-    def pending(self) -> PendingItems:
+    def pending(self, *, stale: bool = False) -> PendingItems:
         """What a run would read now. Raises ``LlmMisconfigured``."""
-        return self.store.pending(self._due(stale=False, is_free=not self.access.llm().is_paid))
+        return self.store.pending(self._due(stale=stale, is_free=not self.access.llm().is_paid))
 
     def has_due(self) -> bool:
         """Whether a run would read something now: a due talk that waits for no earlier one."""
@@ -67,16 +67,18 @@ class Items:
             blocked |= talk.circle
         return False
 
-    def estimate(self) -> ItemsEstimate:
-        """Tokens and price of all that is due. Raises ``LlmMisconfigured``."""
-        llm, waiting = self.access.llm(), self.pending()
+    def estimate(self, *, stale: bool = False) -> ItemsEstimate:
+        """Tokens and price of all that a paid model would read, ``stale`` as of ``run``; none of one that costs
+        nothing. Raises ``LlmMisconfigured``.
+        """
+        llm, waiting = self.access.llm(), self.pending(stale=stale)
+        if not llm.is_paid:
+            return ItemsEstimate(waiting.talks, 0, 0, 0.0)
         text = waiting.message_tokens + waiting.messages * LINE_TOKENS
-        calls = max(-(-text // BATCH_TOKENS), -(-waiting.talks // TALKS_A_CALL)) if llm.is_paid else waiting.talks
+        calls = max(-(-text // BATCH_TOKENS), -(-waiting.talks // TALKS_A_CALL))
         tokens_in = text + calls * PROMPT_TOKENS
         tokens_out = waiting.talks * ANSWER_TOKENS
-        usd = 0.0
-        if calls and llm.is_paid:
-            usd = llm.price(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls
+        usd = llm.price(Usage(round(tokens_in / calls), round(tokens_out / calls))) * calls if calls else 0.0
         return ItemsEstimate(waiting.talks, calls, tokens_in + tokens_out, usd)
 
     def run(

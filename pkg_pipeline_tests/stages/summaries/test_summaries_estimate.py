@@ -43,9 +43,11 @@ def test_the_forecasts_are_within_a_fifth_of_the_bill(database_url: str, tmp_pat
             forecast = memory.summaries.estimate()
             reports = memory.summarize(span, Billing("backfill"))
             left = memory.summaries.estimate()
+            both = memory.estimate()
+            read = memory.items.run(Billing("backfill"))
     told, made = backfill.forecast, backfill.actual
     assert backfill.progress.summarized == told.interactions == 60
-    assert abs(told.calls - made.calls) <= 1, "twenty short ones in a question, as they meet"
+    assert abs(told.calls - made.calls) <= 1, "short ones stand together, as they meet"
     assert made.calls < 10
     assert (told.tokens, told.usd) == (pytest.approx(made.tokens, rel=0.2), pytest.approx(made.usd, rel=0.2))
     spent = sum(report.input_tokens + report.output_tokens for report in reports)
@@ -54,6 +56,12 @@ def test_the_forecasts_are_within_a_fifth_of_the_bill(database_url: str, tmp_pat
     assert (left.interactions, left.tokens, left.usd, left.later) == (0, 0, 0.0, forecast.later)
     assert forecast.tokens == pytest.approx(spent, rel=0.2)
     assert forecast.usd == pytest.approx(sum(report.cost_usd for report in reports), rel=0.2)
+
+    # the readings that are due are foretold beside the summaries, and both are told as one sum
+    assert (both.readings.talks, both.tokens) == (read.read, both.readings.tokens + left.tokens)
+    assert abs(both.readings.calls - read.calls) <= 2
+    assert both.readings.tokens == pytest.approx(read.input_tokens + read.output_tokens, rel=0.25)
+    assert both.usd == pytest.approx(read.cost_usd, rel=0.25)
 
 
 def test_every_window_takes_a_prompt_and_nothing_waiting_costs_nothing() -> None:
