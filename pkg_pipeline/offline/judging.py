@@ -19,7 +19,7 @@ SURE = CERTAIN_FROM
 PERHAPS = 0.6
 RENEWED = 0.3
 """From here on an item counts as promised again."""
-CANCELLED = 0.2
+CANCELLED = 0.3
 """From here on an item counts as given up."""
 ALSO_FIT = 0.5
 """A message closes a second item only if it speaks of that one in its own words, or of all of them."""
@@ -107,8 +107,9 @@ def renewals(
 def cancellations(
     talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = CANCELLED
 ) -> dict[int, Judged]:
-    """The last message that gives each item up."""
-    return _last_meant(talk, by or weights()["cancelled"], least)
+    """The last message that gives each item up in words that say so."""
+    said = [met for met in talk if "cancelled" in met.said.says and "postponed" not in met.said.says]
+    return _last_meant(said, by or weights()["cancelled"], least)
 
 
 def _last_meant(talk: Sequence[Met], by: Mapping[str, float], least: float) -> dict[int, Judged]:
