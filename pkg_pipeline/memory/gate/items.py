@@ -110,7 +110,7 @@ def parse_date(text: str | None) -> date | None:
 
 
 def due_of(answered: str | None, evidence: Evidence, part: str, checker: Checker, log: DropLog) -> date | None:
-    """A due date that the cited words name; any other is dropped, not its item."""
+    """A due date that the cited words name, or alone those beside them; any other is dropped, not its item."""
     if answered is None or not answered.strip():
         return None
     due = parse_date(answered)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.gate.binding import misbound, outdated
-from pkg_pipeline.memory.gate.calendar import SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
+from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.duty import has, refuses
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
@@ -215,8 +215,19 @@ class Testimony:
         word = unsupported(blanked(text, self.bases[-1]), self.texts, self.around, self.names, most)
         return None if word is None else Fault("does not follow from the messages that it cites", word)
 
+    @cached_property
+    def _day_beside(self) -> frozenset[date]:
+        """The only day that the messages right beside the cited ones name, where these name none."""
+        numbers = {message.number for message in self.messages}
+        if not numbers or any(one.kind in EXACT for one in self.days.mentions):
+            return frozenset()
+        beside = [m for m in self.talk if {m.number - 1, m.number + 1} & numbers]
+        said = [mentions(m.text, m.sent_at.astimezone(self.zone).date()) for m in beside]
+        days = {one.days | one.before for found in said for one in found if one.kind in EXACT}
+        return next(iter(days)) if len(days) == 1 else frozenset()
+
     def follows_due(self, due: date) -> bool:
-        if follows_due(due, self.days):
+        if follows_due(due, self.days) or due in self._day_beside:
             return True
         is_timed = bool(self.said.clocks) and not self.days.mentions
         return is_timed and any(0 <= (due - base).days <= 1 for base in self.bases)
