@@ -38,7 +38,7 @@ _NUMBER: Final = re.compile(
 _NEXT: Final = re.compile(r"\s?-?(кв\.?\s?м|[mм]2(?!\d)|т\.?\s?р|[₽$€£¥%²]|[a-zа-я]+|[^\W\d_]+)\.?")
 _RANGE: Final = re.compile(r"\s?(?:-|–|—|~|to|до|или|or|и|and|到|至|,)\s?(?=[$€£¥₽]?\d)")
 _REST: Final = re.compile(r"\s(\d{1,3})(?!\d|[.,:]\d)")
-_THING: Final = re.compile(r"\s?([^\W\d_]+)")
+_THING: Final = re.compile(rf"\s?([^\W\d_{HAN}]+|[{HAN}]+)")
 SHORTEST_THING: Final = 4
 _SPECIAL: Final = {"т": (("weight", 1e6), 1000.0), "м": (("length", 1.0), 1e6), "m": (("length", 1.0), 1e6)}
 

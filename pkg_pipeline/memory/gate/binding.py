@@ -30,6 +30,7 @@ _PIECE: Final = re.compile(
     r"(?<!\d),|,(?!\d{3}(?!\d))|[;。、]|(?<!\d)\.(?=\s)|\s(?:—|–|-)\s(?=\D)|"
     r"\s(?:а|но|потом|but|then|plus|плюс)\s|(?<!\d)\s(?:и|and)\s|\s(?:и|and)\s(?!\d)|但是?|不过|而且|然后"
 )
+_LEAD: Final = re.compile(r"до |(?:until|till) (?:the )?")
 _HAN_ONLY: Final = re.compile(f"[{HAN}]")
 
 
@@ -87,8 +88,19 @@ def figures(text: str, base: date) -> tuple[Figure, ...]:
         told = [piece for piece in pieces if piece]
         if len(told) > 1:
             told = [[one._replace(words=one.words - header) for one in piece] for piece in told]
-        found += [figure for piece in told for figure in piece]
+        found += _with_rates([figure for piece in told for figure in piece])
     return tuple(found)
+
+
+def _with_rates(row: Sequence[Figure]) -> Iterator[Figure]:
+    """A price without a rate has that of the one before in its sentence: "45 an hour in person, 32 online"."""
+    last: Figure | None = None
+    for one in row:
+        if last is not None and not one.rate and one.kind in ("sum", "count") and not _is_total(one, last):
+            yield one._replace(rate=last.rate)
+        else:
+            last = one if one.rate else last
+            yield one
 
 
 def _words(text: str) -> frozenset[str]:
@@ -135,6 +147,7 @@ def _counted(number: Amount) -> str:
 def _role(shown: str, piece: str) -> str:
     """Whether a figure is what was before or what is to be, by the word before it."""
     before, _, after = piece.partition(shown)
+    before += (_LEAD.match(shown) or [""])[0]
     return next((role for role, pattern in _roles() if pattern.search(f"{before[-24:]}<>{after[:24]}")), "")
 
 

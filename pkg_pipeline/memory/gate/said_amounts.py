@@ -25,6 +25,7 @@ from pkg_pipeline.memory.gate.amounts import (
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.gate.wording import meaning
 from pkg_pipeline.memory.languages import entries, word_set
+from pkg_pipeline.memory.languages.scripts import HAN
 
 SMALL = 1000
 """A text about talks may count them, and the days between them, up to here."""
@@ -129,6 +130,13 @@ def _counts_another(number: Amount, same: Sequence[Amount], said: Said, around: 
     return any(meaning(one.thing) == meaning(number.thing) for one in rest if one.thing)
 
 
+def _home(words: str) -> frozenset[str]:
+    """The currencies that may be meant where none was said."""
+    if re.search(f"[{HAN}]", words):
+        return frozenset({"cny"})
+    return frozenset({"rub"}) if re.search("[бгджзилпуфцчшщьэюя]", words) else CURRENCIES
+
+
 @cache
 def _adjective() -> re.Pattern[str]:
     return re.compile("|".join(source for _, source in entries("quantities", "adjective")))
@@ -148,8 +156,6 @@ def _is_counted(number: Amount, same: Sequence[Amount], said: Said, around: Said
         return is_any or number.thing in things or not all(len(one.thing) == 1 or one.unit for one in same)
     if all(one.unit is not None and one.unit.dimension not in CURRENCIES for one in same):
         return False
-    if not any(things) and all(one.unit is None for one in same):
-        return True
     begin = squeezed(number.thing[:SHORTEST_THING])
     return begin in said.words or begin in around.words
 
@@ -173,7 +179,7 @@ def _same_unit(number: Amount, one: Amount, said: Said, around: Said) -> bool:
         return False
     told = {other.unit.dimension for other in (*said.numbers, *around.numbers) if other.unit is not None}
     if dimension in CURRENCIES:
-        return dimension in told or not told & CURRENCIES
+        return dimension in told or (not told & CURRENCIES and dimension in _home(said.words))
     return dimension in told or dimension not in {"percent", "weight", "length", "volume", "area"}
 
 

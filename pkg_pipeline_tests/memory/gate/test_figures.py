@@ -7,11 +7,12 @@ from datetime import date
 
 import pytest
 
+from pkg_pipeline.memory.gate.binding import misbound, outdated
 from pkg_pipeline.memory.gate.calendar import follows_due, said_days, unsaid_day
 from pkg_pipeline.memory.gate.number_words import spelled
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.said_amounts import said_in, unsaid
-from pkg_pipeline_tests.memory.conversations import ANNA, ME, WEI
+from pkg_pipeline_tests.memory.conversations import ANNA, ME, WEI, conversation
 
 NUMBERS = [
     ("Цена 350 000 ₽", "за триста пятьдесят тысяч", True),
@@ -82,6 +83,42 @@ DUE = [
 @pytest.mark.parametrize(("said", "due", "follows"), DUE)
 def test_a_due_date_is_a_day_that_the_words_name(said: str, due: date, follows: bool) -> None:
     assert follows_due(due, said_days([(said, SPOKEN)])) is follows
+
+
+SPOKEN_OF = [
+    ("Timber is 1,450, roofing 380", ("timber 1,450, roofing 380",), True),
+    ("Timber is 380, roofing 1,450", ("timber 1,450, roofing 380",), False),
+    ("Берём 75 бокалов и 45 тарелок", ("75 бокалов и 45 тарелок",), True),
+    ("Берём 75 тарелок и 45 бокалов", ("75 бокалов и 45 тарелок",), False),
+    ("щиток в четверг", ("Щиток в четверг, розетки к 20 марта",), True),
+    ("розетки в четверг", ("Щиток в четверг, розетки к 20 марта",), False),
+    ("合同从3月1日改到3月15日", ("合同从3月1号改到3月15号",), True),
+    ("合同从3月15日改到3月1日", ("合同从3月1号改到3月15号",), False),
+    ("The hotel costs 330 a night", ("Hotel is 110 a night, three nights", "330, ok"), False),
+    ("Lessons online at 32 an hour", ("45 an hour in person, 32 online",), True),
+    ("Lessons online at 32 a week", ("45 an hour in person, 32 online",), False),
+    ("The dinner costs 4,350", ("They want 4,800 for the dinner", "They said 4,350 now"), True),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "is_bound"), SPOKEN_OF)
+def test_a_figure_stands_with_the_words_that_it_was_said_with(text: str, said: tuple[str, ...], is_bound: bool) -> None:
+    messages = conversation(*((ANNA, one) for one in said), language="en").messages
+    assert (misbound(text, messages, [SPOKEN] * len(said)) is None) is is_bound
+
+
+@pytest.mark.parametrize(
+    ("text", "is_old"),
+    [("14 sockets at $95", True), ("14 sockets at $80", False), ("80 a socket instead of 95", False)],
+)
+def test_a_number_that_two_people_replaced_is_outdated(text: str, is_old: bool) -> None:
+    said = conversation(
+        (ANNA, "14 sockets at 95 dollars each"),
+        (ME, "80 each?"),
+        (ANNA, "All right, 80 a socket"),
+        language="en",
+    )
+    assert (outdated(text, said.messages, [SPOKEN] * 3) is not None) is is_old
 
 
 def test_a_person_is_found_by_another_form_or_script_of_the_name() -> None:
