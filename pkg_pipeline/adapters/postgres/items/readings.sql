@@ -65,8 +65,10 @@ WITH near AS (
 SELECT i.id, i.kind, s.status, s.text, s.owner, i.owner_name, i.owner_entity_id, s.due_date, i.importance, s.at, i.quote,
        (SELECT max(o.at) FROM item_states o WHERE o.item_id = i.id AND o.place <= s.place AND o.event IN ('opened', 'renewed')) AS said_at,
        ARRAY(SELECT p.entity_id FROM item_people p WHERE p.item_id = i.id ORDER BY p.entity_id) AS person_ids,
-       coalesce((SELECT string_agg(left(m.content, 600), E'\n' ORDER BY m.sent_at, m.id) FROM messages m
-                 WHERE m.chat_id = i.chat_id AND m.external_id = ANY(i.message_ids) AND m.deleted_at IS NULL), '') AS said
+       coalesce((SELECT string_agg(left(m.content, 600), E'\n' ORDER BY m.sent_at, m.id) FROM unnest(i.message_ids) AS g (external_id)
+                 CROSS JOIN LATERAL (  -- one by one: just after an import nobody has counted how many messages a chat has
+                     SELECT m.id, m.sent_at, m.content FROM messages m
+                     WHERE m.chat_id = i.chat_id AND m.external_id = g.external_id AND m.deleted_at IS NULL LIMIT 1) m), '') AS said
 FROM near n
 JOIN items i ON i.id = n.item_id AND NOT i.is_withheld
 JOIN LATERAL (
