@@ -37,6 +37,9 @@ SECTIONS: tuple[Section, ...] = get_args(Section)
 
 MOST_QUOTED_CHARS = 120
 
+LEAP_YEAR = 2024
+"""For days without a year, the 29th of February among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -199,11 +202,22 @@ class LineRenderer:
 
     def fact(self, fact: KnownFact, *, order: int) -> Line:
         name = named(self.words.fact_name(fact.fact_type))
-        text = f"{name}{self.words.colon}{one_line(fact.value)}"
+        value = one_line(fact.value)
+        value = self._birthday(value) if fact.fact_type.casefold().endswith("birthday") else value
+        text = f"{name}{self.words.colon}{value}"
         headings = (("permanent", f"## {self.words.permanent}\n"),)
         # equal facts learnt twice share a key; the newest comes first
         says = f"fact:{text}".casefold()
         return Line("permanent", "fact", str(fact.id), text, fact.at, fact.message_ids, (order,), headings, says=says)
+
+    def _birthday(self, value: str) -> str:
+        """``1980-08-15`` or ``08-15`` as a day in words; else as it is."""
+        has_year = value.count("-") > 1
+        try:
+            found = date.fromisoformat(value if has_year else f"{LEAP_YEAR}-{value}")
+        except ValueError:
+            return value
+        return self.day(found) if has_year else self.words.day_of_year(found.month, found.day)
 
     def decision(self, item: KnownItem, *, section: Section, place: Place, headings: Headings) -> Line:
         """A decision in force; in brackets the one before it on the same matter (B17)."""

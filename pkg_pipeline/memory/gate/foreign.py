@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import stems
 
@@ -24,7 +25,7 @@ _LINK = re.compile(
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b(?:[:/]\S*)?",
     re.IGNORECASE,
 )
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.UNICODE)
+_EMAIL = re.compile(rf"(?:(?![{HAN}])[\w.+-])*@[\w-]+(?:\.[\w-]+)+")  # Chinese words stand right before it
 _HANDLE = re.compile(r"(?<!\w)@[A-Za-z]\w{2,}")
 _MARKUP = re.compile(r"</?[A-Za-z!][^<>]*>|!?\[[^\]]*\]\([^)]*\)|```")
 FENCE_SHAPE = re.compile(

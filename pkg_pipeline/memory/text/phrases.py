@@ -32,6 +32,9 @@ class Phrases:
         """``13 March 2026``, ``13 марта 2026``, ``2026年3月13日``."""
         return self._data["date"].format(day=value.day, month=self._months[value.month - 1], year=value.year)
 
+    def day_of_year(self, month: int, day: int) -> str:
+        return self._data["day_of_year"].format(day=day, month=self._months[month - 1])
+
     def weekday(self, value: date) -> str:
         return self._data["weekday"].format(date=self.day(value), weekday=self._weekdays[value.weekday()])
 

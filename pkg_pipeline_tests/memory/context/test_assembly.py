@@ -29,6 +29,7 @@ from pkg_pipeline.memory.context.records import (
     PastSummary,
     Unsummarised,
 )
+from pkg_pipeline.memory.context.rendering import LineRenderer
 from pkg_pipeline.memory.context.tiers import SURELY_PROMISED
 from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.records import ContextChat, Language
@@ -302,3 +303,20 @@ def test_facts_are_named_in_the_language_and_unknown_ones_as_they_are() -> None:
         "ru": ["день рождения", "почта для счетов", "телефон", "shoe size"],
         "zh": ["生日", "账单邮箱", "电话", "shoe size"],
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("birthday", "08-15", ["15 August", "15 августа", "8月15日"]),
+        ("birthday", "1980-02-29", ["29 February 1980", "29 февраля 1980", "1980年2月29日"]),
+        ("birthday", "02-29", ["29 February", "29 февраля", "2月29日"]),
+        ("birthday", "4 May", ["4 May"] * 3),
+        ("phone", "08-15", ["08-15"] * 3),
+    ],
+)
+def test_a_birthday_is_a_day_in_the_language(kind: str, value: str, expected: list[str]) -> None:
+    fact = KnownFact(UUID(int=1), kind, value, NOW, ())
+    for language, words in zip(("en", "ru", "zh"), expected, strict=True):
+        renderer = LineRenderer(rules(100), entity(), names_dialogs=False, words=phrases(language))
+        assert renderer.fact(fact, order=0).text.endswith(words)
