@@ -11,7 +11,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory import hashing
-from pkg_pipeline.memory.gate.foreign import Known, foreign
+from pkg_pipeline.memory.gate.foreign import Known, foreign, without_addresses
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.languages import LANGUAGES
@@ -189,8 +189,9 @@ class Checker:
             return "gives orders to its reader"
         if self.echoes_orders(text):
             return "repeats a message that gives orders to its reader"
-        letters = sum(map(str.isalpha, text))
-        is_other = letters >= LANGUAGE_MIN_LETTERS and script_share(text, self.source.language) < LANGUAGE_SHARE
+        told = without_addresses(text)
+        letters = sum(map(str.isalpha, told))
+        is_other = letters >= LANGUAGE_MIN_LETTERS and script_share(told, self.source.language) < LANGUAGE_SHARE
         if is_other and self._has_script:
             return "is not in the conversation's language"
         content = stems(text)

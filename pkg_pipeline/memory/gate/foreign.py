@@ -86,6 +86,11 @@ def foreign(text: str, held: Known) -> str | None:
     return None
 
 
+def without_addresses(text: str) -> str:
+    """``text`` without e-mail addresses and links, which are of no language."""
+    return _LINK.sub(" ", _EMAIL.sub(" ", text))
+
+
 def is_credential(fact_type: str, value: str) -> bool:
     """Whether a fact is a password, key or code; such facts are never kept."""
     return _CREDENTIAL.search(value) is not None or _CREDENTIAL_TYPE.search(fact_type) is not None
