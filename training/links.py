@@ -14,10 +14,9 @@ from datetime import date
 
 from pkg_pipeline.memory.items.records import ShownItem
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
-from pkg_pipeline.offline.actions import find_actions
-from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.linking import Linked, link
 from pkg_pipeline.offline.reading import Reading, read
+from pkg_pipeline.offline.talk_items import found_in
 from training.closing import Score
 from training.worlds import Label, World, load
 
@@ -58,8 +57,7 @@ def judge(worlds: Sequence[World]) -> Links:
 
 def _judge_talk(world: World, source: SummaryInput, held: list[Held], shown: list[ShownItem], links: Links) -> None:
     reading = read(source)
-    decided = find_decisions(reading)
-    found = find_actions(reading, settled=[one.sentence for one in decided])
+    decided, found = found_in(reading)
     linked = link(reading, shown, found, decided)
     here = {message.external_id for message in source.messages}
     words = " / ".join(message.text for message in source.messages)[:160]
@@ -86,7 +84,7 @@ def _judge_talk(world: World, source: SummaryInput, held: list[Held], shown: lis
     said = {
         f"{world.name}/{linked.replaces[i]} by {decided[i].sentence.text}"
         for i in linked.replaces
-        if not _unlabelled(world, reading, decided[i].lines)
+        if not (world.is_of_tasks and _unlabelled(world, reading, decided[i].lines))
     }
     true = {
         f"{world.name}/{old.label.ref} by {decided[i].sentence.text}"

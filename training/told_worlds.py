@@ -19,7 +19,8 @@ def worlds_of(path: Path) -> dict[str, Row]:
     found: dict[str, _Telling] = {}
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("=== "):
-            found[line[4:]] = _Telling(line[4:], path.stem)
+            name, _, throughout = line[4:].partition(" ")
+            found[name] = _Telling(name, path.stem, is_of_tasks=not throughout)
         elif line.startswith("== "):
             list(found.values())[-1].talk(line[3:])
         elif line.strip() and not line.startswith("#"):
@@ -30,8 +31,8 @@ def worlds_of(path: Path) -> dict[str, Row]:
 class _Telling:
     """A world while it is read."""
 
-    def __init__(self, name: str, language: str) -> None:
-        self.name, self.language = name, language
+    def __init__(self, name: str, language: str, *, is_of_tasks: bool) -> None:
+        self.name, self.language, self.is_of_tasks = name, language, is_of_tasks
         self.chats: dict[str, list[Row]] = {}
         self.people: dict[str, Row] = {}
         self.me = self._person(OWN_NAME[language])
@@ -96,7 +97,7 @@ class _Telling:
         later = {ref: one.pop("superseded_by", None) for ref, one in self.labels.items()}
         return {
             "language": self.language,
-            "is_of_tasks": True,
+            "is_of_tasks": self.is_of_tasks,
             "people": list(self.people.values()),
             "chats": [{"id": f"c{n}", "messages": said} for n, said in enumerate(self.chats.values())],
             "items": [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -52,6 +53,11 @@ class World:
     items: tuple[Label, ...]
     is_of_tasks: bool = False
 
+    @cached_property
+    def text_of(self) -> dict[str, str]:
+        """The words of every message by its id."""
+        return {message.external_id: message.text for talk in self.talks for message in talk.messages}
+
     def shown(self, label: Label, *, due: date | None, quoted: SourceMessage) -> ShownItem:
         """A labelled item as a reading is shown it; ``quoted``: the message that opened it."""
         owner = label.owner
@@ -66,6 +72,7 @@ class World:
             due_date=due,
             said_at=quoted.sent_at,
             quote=quoted.text,
+            said="\n".join(self.text_of[key] for key in label.messages),
             owner_entity_id=None if owner is None else owner.entity_id,
         )
 

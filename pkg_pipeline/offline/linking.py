@@ -13,8 +13,9 @@ from pkg_pipeline.offline.evidence import heard
 from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
-from pkg_pipeline.offline.same_matter import may_be_same, replaced, same_tasks
+from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
 from pkg_pipeline.offline.settling import cancelled_by, put_off, quote_of
+from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY = 0.6
 """From here on a renewal swallows a new task of the same words whatever that names."""
