@@ -19,8 +19,7 @@ def worlds_of(path: Path) -> dict[str, Row]:
     found: dict[str, _Telling] = {}
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("=== "):
-            name, _, throughout = line[4:].partition(" ")
-            found[name] = _Telling(name, path.stem, is_of_tasks=not throughout)
+            found[line[4:]] = _Telling(line[4:], path.stem)
         elif line.startswith("== "):
             list(found.values())[-1].talk(line[3:])
         elif line.strip() and not line.startswith("#"):
@@ -31,8 +30,8 @@ def worlds_of(path: Path) -> dict[str, Row]:
 class _Telling:
     """A world while it is read."""
 
-    def __init__(self, name: str, language: str, *, is_of_tasks: bool) -> None:
-        self.name, self.language, self.is_of_tasks = name, language, is_of_tasks
+    def __init__(self, name: str, language: str) -> None:
+        self.name, self.language = name, language
         self.chats: dict[str, list[Row]] = {}
         self.people: dict[str, Row] = {}
         self.me = self._person(OWN_NAME[language])
@@ -97,7 +96,7 @@ class _Telling:
         later = {ref: one.pop("superseded_by", None) for ref, one in self.labels.items()}
         return {
             "language": self.language,
-            "is_of_tasks": self.is_of_tasks,
+            "is_of_tasks": True,
             "people": list(self.people.values()),
             "chats": [{"id": f"c{n}", "messages": said} for n, said in enumerate(self.chats.values())],
             "items": [

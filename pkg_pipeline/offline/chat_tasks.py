@@ -21,6 +21,8 @@ THRESHOLD = 0.5
 """From this probability on a task is published."""
 ON_THE_SPOT = timedelta(minutes=15)
 LONG_WORDS = 45
+ASIDES = frozenset({"wish", "playful", "care", "advice", "agenda", "if_needed", "benefit", "announces"})
+"""Turns of phrase that the head weighs, beside those that it weighs together with others."""
 RICH_TERMS = 3
 
 
@@ -29,9 +31,7 @@ def features(reading: Reading, duty: Duty) -> dict[str, float]:
     told, request, promise = duty.told, duty.request, duty.promise
     said = set[str]().union(*(cue.asides for cue in duty.cues))
     found = {f"kind {kind}" for cue in duty.cues for kind in cue.kinds}
-    found |= {
-        f"aside {name}" for name in said & {"wish", "playful", "care", "advice", "agenda", "if_needed", "benefit"}
-    }
+    found |= {f"aside {name}" for name in said & ASIDES}
     dated = any(_is_dated(cue) for cue in duty.cues)
     answer = duty.answer.kind if duty.answer else "none"
     taken = promise is not None and request is not None

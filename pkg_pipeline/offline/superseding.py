@@ -42,9 +42,7 @@ class Terms:
     def differ_from(self, old: Terms, today: date) -> bool:
         """Whether a sum, a day or an hour is another than before. A day that has passed is no longer moved."""
         if self.sums and old.sums:
-            return any(
-                1 / COMPARABLE <= new / one <= COMPARABLE for new in self.sums - old.sums for one in old.sums
-            )
+            return any(1 / COMPARABLE <= new / one <= COMPARABLE for new in self.sums - old.sums for one in old.sums)
         moved = bool(self.days and old.days) and max(old.days) >= today and bool(self.days - old.days)
         return moved or (bool(self.hours and old.hours) and not self.hours & old.hours)
 
