@@ -17,6 +17,8 @@ from pkg_pipeline.offline.reading import Reading, language_of
 
 SAME_DECISION = 0.75
 SAME_SUBJECT = 0.7
+ALIKE = 0.4
+"""From this likeness on other terms need no word of change."""
 SUPERSEDED = 2.0
 """From this score on a decision takes the place of another."""
 SHARED_WEIGHT = 2.0
@@ -143,7 +145,8 @@ def _repeats(new: _New, old: _Standing, scale: Weights) -> bool:
 
 
 def _score(new: _New, old: _Standing, standing: Sequence[_Standing], scale: Weights) -> float:
-    if not new.says_change or not new.terms.differ_from(old.terms, new.day):
+    is_told = new.says_change or scale.alike(new.matter.roots, old.matter.roots) >= ALIKE
+    if not is_told or not new.terms.differ_from(old.terms, new.day):
         return 0.0
     rivals = [one for one in standing if one is not old and new.terms.differ_from(one.terms, new.day)]
     return (

@@ -11,7 +11,7 @@ from pkg_pipeline_tests.fixtures.labelled import loading
 from training.fit import HEADS, Fit, fit_of
 
 THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
-LEFT_OUT = {chat_tasks.HEAD: (0.78, 0.72), chat_decisions.HEAD: (0.74, 0.58)}
+LEFT_OUT = {chat_tasks.HEAD: (0.77, 0.71), chat_decisions.HEAD: (0.74, 0.58)}
 LABELLED_CHATS = {
     "action_items": {"ru": 0.70, "en": 0.73, "zh": 0.68},
     "decisions": {"ru": 0.68, "en": 0.60, "zh": 0.73},
