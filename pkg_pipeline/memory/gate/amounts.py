@@ -30,7 +30,7 @@ _CLOCK: Final = re.compile(
     r"(?P<part5>утра|вечера|ночи|(?<=час )дня|(?<=часа )дня|(?<=часов )дня|(?<=[вк] \d )дня)(?!\w)"
 )
 _LONG: Final = re.compile(r"\+?\d(?:[ ().\u00a0-]{0,3}\d){6,}")
-_CODE: Final = re.compile(rf"(?<![^\W{HAN}])(?:[^\W\d_{HAN}]{{1,6}}-?\d[\w-]{{0,20}})")
+_CODE: Final = re.compile(rf"(?<![^\W{HAN}])(?![мm][23](?!\w))(?:[^\W\d_{HAN}]{{1,6}}-?\d[\w-]{{0,20}})")
 _NUMBER: Final = re.compile(
     r"(?P<sign>[$€£¥₽]\s?)?(?<![\dmм])(?P<number>\d+(?:[ \u00a0'’.,]\d{3}(?!\d))*(?:[.,]\d+)?)"
     r"(?:-?(?:го|му|ти|ми|х|й|я|е|st|nd|rd|th)(?!\w))?"

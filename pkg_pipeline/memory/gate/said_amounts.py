@@ -111,6 +111,8 @@ def _same_value(number: Amount, one: Amount) -> bool:
     if number.unit and one.unit and _are_comparable(number.unit, one.unit):
         mine = {round(value * number.unit.size, 2) for value in number.values}
         return bool(mine & {round(value * one.unit.size, 2) for value in one.values})
+    if number.unit and number.unit.dimension == "percent" and one.unit is None:
+        return any(value / 100 in one.values for value in number.values if value < 100)
     is_sum = number.unit.dimension in CURRENCIES if number.unit else not number.is_bare or _is_round(number)
     return (
         is_sum
@@ -178,6 +180,8 @@ def _same_unit(number: Amount, one: Amount, said: Said, around: Said) -> bool:
     if len(one.thing) >= SHORTEST_THING and dimension not in CURRENCIES and not _adjective().search(one.thing):
         return False
     told = {other.unit.dimension for other in (*said.numbers, *around.numbers) if other.unit is not None}
+    if dimension == "percent" and max(one.values) < 1:
+        return True  # half
     if dimension in CURRENCIES:
         return dimension in told or (not told & CURRENCIES and dimension in _home(said.words))
     return dimension in told or dimension not in {"percent", "weight", "length", "volume", "area"}
