@@ -96,12 +96,16 @@ def _items(memory: Memory) -> None:
 
 
 def _verdicts(memory: Memory) -> None:
-    """A person ends the first task and words the second one anew, by a clock that stands."""
+    """A person ends every task and takes every decision back in other words, by a clock that stands."""
     store = PostgresVerdictStore(memory.connections)
-    found = list_items(memory.item_reads, ItemFilter(), now=NOW, limit=MOST_ROWS, cursor=None).items
-    first, second = sorted(found, key=lambda item: (item["first_at"], item["id"]))[:2]
-    decide(store, UUID(first["id"]), ItemEdit(status="done"), now=NOW)
-    decide(store, UUID(second["id"]), ItemEdit(text="The paper", due_date=NOW.date(), status="cancelled"), now=NOW)
+    for wanted, edit in (
+        (ItemFilter(kind="action_item"), ItemEdit(due_date=NOW.date(), status="done")),
+        (ItemFilter(kind="decision"), ItemEdit(text="The paper", status="cancelled")),
+    ):
+        found = list_items(memory.item_reads, wanted, now=NOW, limit=MOST_ROWS, cursor=None).items
+        assert found, f"no {wanted.kind} was read"
+        for item in sorted(found, key=lambda item: item["id"]):
+            decide(store, UUID(item["id"]), edit, now=NOW)
 
 
 def _summaries(memory: Memory) -> None:
