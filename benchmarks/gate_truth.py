@@ -21,7 +21,7 @@ LANGUAGES = ("ru", "en", "zh")
 
 
 def table(failed: list[Case], every: list[Case], kind_of: Callable[[Case], str]) -> None:
-    """A line for each kind: of how many, how many went wrong, in percent, and by language."""
+    """A line for each kind: of how many, how many went wrong, in percent, by language, and of the hidden talks."""
     counts = Counter((kind_of(case), case.talk.language) for case in every)
     wrong = Counter((kind_of(case), case.talk.language) for case in failed)
     kinds = [kind for kind, _ in Counter(kind_of(case) for case in every).most_common()]
@@ -32,13 +32,17 @@ def table(failed: list[Case], every: list[Case], kind_of: Callable[[Case], str])
             f"{sum(wrong[key] for key in mine if key[1] == one)}/{sum(counts[key] for key in mine if key[1] == one)}"
             for one in LANGUAGES
         ]
-        print(f"| {kind} | {bad}/{many} | {100 * bad / many:.1f} | {' | '.join(cells)} |")
+        hidden = [
+            sum(not case.talk.is_visible and kind in (kind_of(case), "all") for case in chosen)
+            for chosen in (failed, every)
+        ]
+        print(f"| {kind} | {bad}/{many} | {100 * bad / many:.1f} | {' | '.join(cells)} | {hidden[0]}/{hidden[1]} |")
 
 
 def show(title: str, failed: list[Case], every: list[Case]) -> None:
-    print(f"\n### {title}\n\n| kind | of all | % | {' | '.join(LANGUAGES)} |\n|{'---|' * 6}")
+    print(f"\n### {title}\n\n| kind | of all | % | {' | '.join(LANGUAGES)} | hidden |\n|{'---|' * 7}")
     table(failed, every, lambda case: case.kind)
-    print(f"\n| part | of all | % | {' | '.join(LANGUAGES)} |\n|{'---|' * 6}")
+    print(f"\n| part | of all | % | {' | '.join(LANGUAGES)} | hidden |\n|{'---|' * 7}")
     table(failed, every, lambda case: case.part.what)
     hidden = [case for case in every if not case.talk.is_visible]
     lost = [case for case in failed if not case.talk.is_visible]
