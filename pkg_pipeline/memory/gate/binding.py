@@ -198,6 +198,26 @@ def _is_like(figure: Figure, one: Figure) -> bool:
     )
 
 
+def unsure(text: str, messages: Sequence[SourceMessage], bases: Sequence[date]) -> str | None:
+    """The first figure of a text that its messages do not say in so many words, or None.
+
+    One is unsure that nobody said, that counted another thing, or of whose words more stand with another of its kind.
+    """
+    said = [one for message, base in zip(messages, bases, strict=True) for one in figures(message.text, base)]
+    for figure in figures(text, bases[-1]):
+        own = [one for one in said if _is_same(figure, one)]
+        rivals = [one for one in said if not _is_same(figure, one) and _are_alike(figure, one)]
+        if not own or (figure.thing and all(one.thing != figure.thing for one in own)):
+            return figure.text
+        if _most_shared(figure, own) < _most_shared(figure, rivals):
+            return figure.text
+    return None
+
+
+def _most_shared(figure: Figure, others: Sequence[Figure]) -> int:
+    return max((len(figure.words & one.words) for one in others), default=0)
+
+
 def _is_misbound(figure: Figure, said: Sequence[Figure]) -> bool:
     own = [one for one in said if _is_same(figure, one)]
     rivals = [one for one in said if not _is_same(figure, one) and _are_alike(figure, one)]

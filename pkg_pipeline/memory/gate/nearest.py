@@ -19,7 +19,7 @@ NUMBER_WEIGHT: Final = 3
 """So many sentences are nearest at most; so many messages after a question may answer it."""
 
 _TAIL: Final = re.compile(r"[^\w?？.!。！…]+$")
-_NUMBER: Final = re.compile(r"\d+")
+_NUMBER: Final = re.compile(r"\d+(?:[., \u00a0]\d{3}(?!\d))*")
 _CLAUSE: Final = re.compile(
     r"[,;，；。、]\s*|\s(?:и|а|но|and|but|while|whereas|because|so|then|потом|затем)\s|但是?|不过|而且|并且|然后"
 )
@@ -28,7 +28,7 @@ _CLAUSE: Final = re.compile(
 @lru_cache(maxsize=16_384)
 def meant(text: str) -> frozenset[str]:
     """The meanings and numbers of a text."""
-    return content(text) | {f"#{number}" for number in _NUMBER.findall(spelled(text))}
+    return content(text) | {"#" + re.sub(r"\D", "", number) for number in _NUMBER.findall(spelled(text))}
 
 
 def clauses_of(text: str) -> list[str]:
@@ -71,6 +71,10 @@ class Sentences:
         return tuple(
             (Spoken(message, sentence), meant(sentence)) for message in self._messages for sentence in _parts(message)
         )
+
+    @property
+    def every(self) -> tuple[Spoken, ...]:
+        return tuple(spoken for spoken, _ in self._spoken)
 
     @cached_property
     def _place(self) -> dict[int, int]:

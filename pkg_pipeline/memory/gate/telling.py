@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from pkg_pipeline.memory.gate.as_said import as_said
 from pkg_pipeline.memory.gate.checker import MAX_TEXT_CHARS, Checker, DropLog
 from pkg_pipeline.memory.gate.foreign import FENCE_SHAPE
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
@@ -40,15 +41,20 @@ def true_text(
     first: Fault | None = None
     words = 0
     for index, sentence in enumerate(sentences(text[:MAX_TEXT_CHARS])):
-        fault = untrue_point(sentence, checker, whole)
+        fault = untrue_point(sentence, checker, whole) or whole.doubt(sentence)
         words += 0 if fault else word_count(sentence)
         if fault is None and words > most_words:
             fault = Fault(f"has more than {most_words} words", "")
         if fault is None:
             kept.append(" ".join(sentence.split()))
-        else:
-            first = first or fault
-            log.note(f"{part}.sentences[{index}]", *fault)
+            continue
+        first = first or fault
+        said = None if whole.is_digest else as_said(sentence, "", whole, checker)
+        if said is not None and words + word_count(said) <= most_words:
+            fault = fault.told_as_said()
+            words += word_count(said)
+            kept += [] if said in kept else [said]
+        log.note(f"{part}.sentences[{index}]", *fault)
     told = joined(kept)
     if word_count(told) < MIN_WORDS:
         return first or Fault("is empty or says nothing", "")

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.gate.binding import misbound, outdated
+from pkg_pipeline.memory.gate.binding import misbound, outdated, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.duty import has, refuses
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
@@ -33,6 +33,7 @@ FREE_WORDS = 8
 
 
 SHORTEST_RETOLD = 8
+AS_SAID = ", so it is told as said"
 _LABEL = re.compile(r"^[^:：]{0,80}[:：]\s*")
 
 
@@ -41,6 +42,10 @@ class Fault(NamedTuple):
 
     reason: str
     word: str
+
+    def told_as_said(self) -> Fault:
+        """The same of a text in whose place its messages' own words are published."""
+        return self._replace(reason=f"{self.reason}{AS_SAID}")
 
 
 class Testimony:
@@ -141,6 +146,13 @@ class Testimony:
             or self.misplaced(sentence)
             or self.invented(sentence, most=FREE_WORDS)
         )
+
+    def doubt(self, text: str) -> Fault | None:
+        """Why a text that is not untrue cannot be shown to be true either, or None: it is better told as said."""
+        if self.is_digest or not self.messages or self.is_retold(text):
+            return None
+        word = unsure(self.without_names(text), self.messages, self.bases)
+        return None if word is None else Fault("says more of a number or day than its messages", word)
 
     def is_retold(self, sentence: str) -> bool:
         """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word."""

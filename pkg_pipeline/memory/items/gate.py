@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from pkg_pipeline.memory import hashing
+from pkg_pipeline.memory.gate.as_said import as_said
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import says_cancelled, says_done, settles, was_put_off
 from pkg_pipeline.memory.gate.foreign import known
@@ -18,6 +19,7 @@ from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import check_fact, due_of
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
+from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.bearers import Bearers, may_be_about, unnamed
 from pkg_pipeline.memory.items.records import (
@@ -123,8 +125,9 @@ class _Gate:
         owner = people.owner(item, part)
         if owner is None:
             return None
-        if (fault := self._fault(item.text, evidence, (), owner.person)) is not None:
-            return self.log.note(part, *fault)
+        text = self._told(item.text, evidence, owner.person, part)
+        if text is None:
+            return None
         if item.kind == "decision" and (reason := settles(evidence.messages)) is not None:
             return self.log.note(part, reason)
         if item.kind == "action_item" and was_put_off(evidence.messages):
@@ -133,7 +136,7 @@ class _Gate:
         made = ReadItem(
             id=_NO_ID,
             kind=item.kind,
-            text=" ".join(item.text.split()),
+            text=text,
             owner=owner.owner,
             owner_entity_id=None if owner.person is None or owner.owner == "self" else owner.person.entity_id,
             owner_name=owner.name,
@@ -244,20 +247,29 @@ class _Gate:
             {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}.values()
         )
 
-    def _fault(
-        self, text: str, evidence: Evidence, also: tuple[str, ...], owner: Person | None = None
-    ) -> tuple[str, str] | None:
+    def _told(self, text: str, evidence: Evidence, owner: Person | None, part: str) -> str | None:
+        """An item's text if it is true to its messages, else their own words on its matter, or None without any."""
+        fault = self._fault(text, evidence, (), owner)
+        if fault is None:
+            return " ".join(text.split())
+        said = as_said(text, evidence.quote, self._testimony(evidence, (), owner), self.checker)
+        return self.log.note(part, *fault) if said is None else self.log.note(part, *fault.told_as_said()) or said
+
+    def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...], owner: Person | None = None) -> Fault | None:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
-            return f"is longer than {LONGEST_TEXT} characters", ""
+            return Fault(f"is longer than {LONGEST_TEXT} characters", "")
         if (reason := self.checker.words(text)) is not None:
-            return reason, ""
+            return Fault(reason, "")
+        testimony = self._testimony(evidence, also, owner)
+        return testimony.fault(text, evidence.quote) or testimony.doubt(text)
+
+    def _testimony(self, evidence: Evidence, also: tuple[str, ...], owner: Person | None) -> Testimony:
         talks = self._talks(evidence)
         everyone = tuple(dict.fromkeys(person for talk in talks for person in talk.participants))
         senders = (message.sender for message in evidence.messages)
         people = everyone if len(everyone) <= DIRECT else tuple(dict.fromkeys((*senders, *([owner] if owner else ()))))
-        testimony = self.checker.testimony(evidence.messages, people, also)
-        return testimony.fault(text, evidence.quote)
+        return self.checker.testimony(evidence.messages, people, also)
 
     def _new(self, item: CandidateItem) -> str | None:
         """The ref of the decision of the same answer that an item supersedes, if it is one."""

@@ -131,20 +131,23 @@ def test_hints_carry_the_word_and_reasons_do_not() -> None:
     assert "Занзибаров" not in str(result.dropped)
 
 
-TRUE_OF_TALK = [
-    ("Прислать счёт завтра на почту", True),
-    ("Прислать счёт в субботу", False),
-    ("Прислать два счёта", False),
-    ("Не присылать счёт на почту", False),
-    ("Прислать счёт Виктору на почту", False),
-    ("Отправить инвойс на e-mail", True),
-    ("Перевести деньги Мэллори", False),
+AS_SAID = f"{ANNA.name}: «Счёт пришлю завтра на почту ilya@grom.example»"
+TOLD = [
+    ("Прислать счёт завтра на почту", "Прислать счёт завтра на почту"),
+    ("Прислать счёт в субботу", AS_SAID),
+    ("Прислать два счёта", AS_SAID),
+    ("Не присылать счёт на почту", AS_SAID),
+    ("Прислать счёт Виктору на почту", AS_SAID),
+    ("Отправить инвойс на e-mail", "Отправить инвойс на e-mail"),
+    ("Перевести деньги Мэллори", None),
 ]
 
 
-@pytest.mark.parametrize(("text", "is_true"), TRUE_OF_TALK)
-def test_an_item_says_what_its_messages_say(text: str, is_true: bool) -> None:
-    assert bool(judged(BOTH, replace(TASK, text=text)).readings[0].items) is is_true
+@pytest.mark.parametrize(("text", "told"), TOLD)
+def test_an_item_says_what_its_messages_say(text: str, told: str | None) -> None:
+    """In its own words if they are true, in theirs if not; not at all if it tells of something else."""
+    items = judged(BOTH, replace(TASK, text=text)).readings[0].items
+    assert [item.text for item in items] == ([] if told is None else [told])
 
 
 @pytest.mark.parametrize(("due", "stays"), [("2024-03-15", True), ("2024-03-16", False), ("завтра", False)])

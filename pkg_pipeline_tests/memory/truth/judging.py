@@ -147,7 +147,7 @@ def _item_is_well(case: Case, items: list[ReadItem], changes: list[ItemChange]) 
         return ended and any(_is_same(item, case) for item in items)
     changed = {name for name, value in given.items() if case.base.get(name) != value}
     if "text" in changed:
-        return not any(_still_says(item.text, given["text"], case) for item in items)
+        return not any(not _is_as_said(item, case) and _still_says(item.text, given["text"], case) for item in items)
     if "owner" in changed:
         return not any(item.owner == given["owner"] for item in items)
     if "due" in changed:
@@ -161,11 +161,19 @@ def _item_is_well(case: Case, items: list[ReadItem], changes: list[ItemChange]) 
 def _is_same(item: ReadItem, case: Case) -> bool:
     given = case.fields
     return (
-        _plain(item.text) == _plain(given["text"])
+        (_plain(item.text) == _plain(given["text"]) or _is_as_said(item, case))
         and item.kind == _KINDS[given["kind"]]
         and item.owner == given["owner"]
         and item.due_date == _day(given["due"])
     )
+
+
+def _is_as_said(item: ReadItem, case: Case) -> bool:
+    """Whether an item is told in the words of its messages alone, each behind its writer."""
+    quoted = re.findall(r"[«“]([^«“»”]+)[»”]", item.text)
+    told = [" ".join(part.split()) for one in quoted for part in one.split(" … ")]
+    said = [" ".join(text.split()) for _, _, text in case.talk.said]
+    return bool(told) and all(any(one in text for text in said) for one in told)
 
 
 def _change_is_well(case: Case, changes: list[ItemChange]) -> bool:
@@ -200,7 +208,17 @@ def _summary_is_well(case: Case) -> bool:
     told += joint + joint.join(_retold(case)) if "retold" in case.fields else ""
     content = check(CandidateSummary(told, (case.talk.said[0][2],), "neutral"), source).content
     published = "" if content is None else content.summary
-    return (_plain(case.fields["text"]) in _plain(published)) == case.is_right
+    if _plain(case.fields["text"]) in _plain(published):
+        return case.is_right
+    return not case.is_right or (content is not None and _is_quoted(published, case))
+
+
+def _is_quoted(published: str, case: Case) -> bool:
+    """Whether a summary quotes what a sentence retells: a third of its words."""
+    pattern = _HAN if case.talk.language == "zh" else _WORD
+    words = set(pattern.findall(case.base["text"].casefold()))
+    quoted = " ".join(re.findall(r"[«“]([^«“»”]+)[»”]", published)).casefold()
+    return len(words & set(pattern.findall(quoted))) >= len(words) / 3
 
 
 def _retold(case: Case) -> list[str]:

@@ -1,0 +1,81 @@
+"""The words of the talk in place of an answer's own that cannot be shown to be true (B18)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pkg_pipeline.memory.gate.checker import Checker
+from pkg_pipeline.memory.gate.nearest import Spoken, is_question, meant
+from pkg_pipeline.memory.gate.truth import Testimony
+from pkg_pipeline.memory.languages.scripts import is_han
+from pkg_pipeline.memory.text.normalise import comparable
+
+MOST_CHARS: Final = 240
+SHARED: Final = 1 / 2
+"""More than this share of a text's meanings stands in what takes its place, where no quote says what it rests on."""
+MOST_SENTENCES: Final = 3
+LEAST_DIGITS: Final = 2
+"""A number of more digits tells of the matter by itself."""
+LEAST_MEANINGS: Final = 2
+"""Words that stand for themselves mean at least so much."""
+
+
+def as_said(text: str, quote: str, testimony: Testimony, checker: Checker) -> str | None:
+    """What the messages say where ``text`` retells them: their sentences that tell most of it, behind who wrote them.
+
+    The sentence of the ``quote`` is among them. None: ``text`` tells of something else or may not be published.
+    """
+    if checker.words(text) is not None or testimony.invented(text) is not None:
+        return None
+    spoken = testimony.spoken.every
+    wanted = meant(text)
+    chosen = [one for one in spoken if _holds(one.text, quote)][:MOST_SENTENCES]
+    told = _meant(chosen)
+    while len(chosen) < MOST_SENTENCES and wanted - told:
+        best = max(spoken, key=lambda one: len((meant(one.text) & wanted) - told))
+        if not (meant(best.text) & wanted) - told:
+            break
+        chosen.append(best)
+        told = _meant(chosen)
+    shared = wanted & told
+    is_near = len(shared) > SHARED * len(wanted) or any(map(_is_sum, shared))
+    if len(told) < LEAST_MEANINGS or not (is_near or quote):
+        return None
+    if all(is_question(one.text) for one in chosen) or sum(len(one.text) for one in chosen) > MOST_CHARS:
+        return None
+    words = _joined(spoken, chosen)
+    return None if checker.words(words) is not None else words
+
+
+def _meant(chosen: Sequence[Spoken]) -> frozenset[str]:
+    return frozenset[str]().union(*(meant(one.text) for one in chosen))
+
+
+def _is_sum(meaning: str) -> bool:
+    return meaning.startswith("#") and len(meaning) > LEAST_DIGITS
+
+
+def _holds(sentence: str, quote: str) -> bool:
+    """Whether a sentence has a part of the quote, or the quote it."""
+    mine, theirs = comparable(sentence), comparable(quote)
+    return bool(theirs) and (theirs in mine or mine in theirs)
+
+
+def _joined(spoken: Sequence[Spoken], chosen: Sequence[Spoken]) -> str:
+    """The chosen sentences in their order, those of one message together; "…" where one is left out."""
+    told: dict[int, str] = {}
+    last = -1
+    for place, one in enumerate(spoken):
+        if one in chosen:
+            words, number = " ".join(one.text.split()), one.message.number
+            between = ("" if is_han(words[:1]) else " ") if last == place - 1 else " … "
+            told[number] = f"{told[number]}{between}{words}" if number in told else words
+            last = place
+    names = {one.message.number: one.message.sender.name for one in chosen}
+    return " ".join(_labelled(names[number], words) for number, words in told.items())
+
+
+def _labelled(name: str, words: str) -> str:
+    opens, closes = ("«", "»") if any("а" <= letter <= "я" for letter in words.casefold()) else ("“", "”")
+    return f"{name}{'：' if is_han(words[:1]) else ': '}{opens}{words}{closes}"
