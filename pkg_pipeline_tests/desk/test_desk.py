@@ -15,6 +15,7 @@ from benchmarks.demo_truth import TRUTH, items_of, judge, matched
 from pkg_pipeline.demo import account
 from pkg_pipeline.fake_llm.server import FakeAnthropic
 from pkg_pipeline.memory.context.records import Block
+from pkg_pipeline.memory.gate.truth import AS_SAID
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
@@ -65,6 +66,7 @@ class Read:
 
 
 def dropped(memory: Memory) -> list[str]:
+    """Parts that were lost; not those in whose place the messages' own words stand."""
     with memory.connections.connection() as connection:
         rows = [
             row
@@ -72,6 +74,7 @@ def dropped(memory: Memory) -> list[str]:
             for row in connection.execute(f"SELECT quarantined FROM {table}").fetchall()  # pyright: ignore[reportArgumentType, reportCallIssue]
         ]
     parts = [f"{part['part']}: {part['reason']}" for row in rows for part in row[0] or []]
+    parts = [part for part in parts if not part.endswith(AS_SAID)]
     return sorted(part for part in parts if PARTS.fullmatch(part.partition(":")[0]))
 
 

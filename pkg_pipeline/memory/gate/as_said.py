@@ -40,7 +40,7 @@ def as_said(text: str, quote: str, testimony: Testimony, checker: Checker) -> st
         told = _meant(chosen)
     shared = wanted & told
     is_near = len(shared) > SHARED * len(wanted) or any(map(_is_sum, shared))
-    if len(told) < LEAST_MEANINGS or not (is_near or quote):
+    if len(told) < LEAST_MEANINGS or not shared or not (is_near or quote):
         return None
     if all(is_question(one.text) for one in chosen) or sum(len(one.text) for one in chosen) > MOST_CHARS:
         return None

@@ -74,14 +74,18 @@ def test_an_obeyed_order_is_no_item_over_any_quote(language: str, order: str, sa
 def test_without_any_pattern_no_innocent_message_carries_its_words(
     language: str, order: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line: what an item says follows from what it cites, whether or not the order was recognised."""
+    """The first line: what an item says follows from what it cites, whether or not the order was recognised.
+
+    At most the innocent words themselves are left.
+    """
     monkeypatch.setattr(gate, "ordering_numbers", lambda _: frozenset())
     monkeypatch.setattr("pkg_pipeline.memory.gate.checker.gives_orders", lambda _: False)
     monkeypatch.setattr(gate_items, "gives_orders", lambda _: False)
     source = talk_with(order, language if language in EVERY else "en")
     for quoted in source.messages:
         if quoted.text != order:
-            assert kept(obeyed(said, quoted, (quoted.number,)), source) == []
+            told = kept(obeyed(said, quoted, (quoted.number,)), source)
+            assert all(text.partition(": “")[2].rstrip("”") in quoted.text for text in told), told
 
 
 def test_the_same_items_pass_over_their_own_messages() -> None:
