@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from uuid import UUID
 
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
@@ -39,30 +38,6 @@ def has(sign: str, text: str) -> bool:
     if sign in ("agrees", "done") and re.search(r"[👍👌✅🤝🙏💯]|^\+{1,3}$|^\s*[+✔]", text):
         return True
     return _sign(sign).search(plain) is not None
-
-
-def bearers(messages: Sequence[SourceMessage], quote: str, people: frozenset[UUID]) -> frozenset[UUID]:
-    """Who clearly bears the duty by the quoted sentence, else by all cited messages; empty if it is not clear."""
-    quoted = [m for m in messages if comparable(quote) in comparable(m.text)]
-    for chosen in ([(m, _sentence(m.text, quote)) for m in quoted], [(m, m.text) for m in messages]):
-        found: set[UUID] = set()
-        clear = True
-        for message, text in chosen:
-            promises = any(has("promise", part) and not is_question(part) for part in _clauses(text))
-            asks = has("ask", text)
-            if has("together", text) or (promises and asks):
-                clear = False
-            elif promises:
-                found.add(message.sender.entity_id)
-            elif asks:
-                others = people - {message.sender.entity_id}
-                clear = clear and len(others) == 1
-                found |= others
-        if found and clear:
-            return frozenset(found)
-        if not clear:
-            return frozenset()
-    return frozenset()
 
 
 def _sentence(text: str, quote: str) -> str:

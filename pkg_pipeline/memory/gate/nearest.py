@@ -11,15 +11,18 @@ from typing import Final
 from pkg_pipeline.memory.gate.number_words import folded, spelled
 from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.records import SourceMessage
-from pkg_pipeline.memory.text.normalise import sentences
+from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 NEAREST: Final = 3
 ANSWERS: Final = 2
 NUMBER_WEIGHT: Final = 3
+SHARES: Final = (4, 2, 1)
+CLOSE: Final = 0.8
 """So many sentences are nearest at most; so many messages after a question may answer it."""
 
 _TAIL: Final = re.compile(r"[^\w?？.!。！…]+$")
 _NUMBER: Final = re.compile(r"\d+(?:[., \u00a0]\d{3}(?!\d))*")
+_STOP: Final = re.compile(r"(?<=[.!?。！？])\s+")
 _CLAUSE: Final = re.compile(
     r"[,;，；。、]\s*|\s(?:и|а|но|and|but|while|whereas|because|so|then|потом|затем)\s|但是?|不过|而且|并且|然后"
 )
@@ -59,6 +62,19 @@ def is_question(text: str) -> bool:
     return end.endswith(("?", "？", "吗", "呢")) or "?" in text[-3:]
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A clause of a sentence that somebody wrote."""
+
+    message: SourceMessage
+    sentence: str
+    text: str
+
+    @property
+    def is_question(self) -> bool:
+        return is_question(self.sentence)
+
+
 class Sentences:
     """The sentences of ``messages``; answers are looked for in the whole ``talk``."""
 
@@ -87,7 +103,64 @@ class Sentences:
         best = max((count for count, _ in shared), default=0)
         return tuple(spoken for count, spoken in shared if count == best)[:NEAREST] if best else ()
 
-    def answers(self, spoken: Spoken) -> tuple[SourceMessage, ...]:
+    def support(
+        self, clause: str, without: Iterable[str] = (), heavy: frozenset[str] = frozenset(), close: float = CLOSE
+    ) -> tuple[Unit, ...]:
+        """The clauses that bear out a clause of an answer best, in order; none if nothing is shared.
+
+        What a clause says itself counts most, then its sentence, then what it answers or goes on with. ``heavy``:
+        meanings that count double, as of a verb. ``close``: the share of the best score that is enough.
+        """
+        wanted = meant(clause) - frozenset(without)
+        scored = [
+            (sum(share * _weight(wanted & part, heavy) for share, part in zip(SHARES, parts, strict=True)), unit)
+            for unit, parts in self._units
+        ]
+        best = max((score for score, _ in scored), default=0)
+        return tuple(unit for score, unit in scored if score >= close * best) if best else ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is said in the whole talk."""
+        return tuple(message.text for message in self._talk)
+
+    def quoted(self, quote: str) -> tuple[Unit, ...]:
+        """The clauses of the sentences that a quote touches."""
+        wanted = comparable(quote)
+        units = [(unit, comparable(unit.sentence)) for unit, _ in self._units] if wanted else []
+        return tuple(unit for unit, sentence in units if wanted in sentence or sentence in wanted)
+
+    def before(self, unit: Unit) -> SourceMessage | None:
+        """The message before that of a clause."""
+        place = self._place.get(unit.message.number, 0)
+        return self._talk[place - 1] if place else None
+
+    @cached_property
+    def _units(self) -> tuple[tuple[Unit, tuple[frozenset[str], ...]], ...]:
+        found: list[tuple[Unit, tuple[frozenset[str], ...]]] = []
+        for message in self._messages:
+            before = self._before(message)
+            for sentence in _parts(message):
+                for part in (one for piece in _STOP.split(sentence) for one in _CLAUSE.split(piece)):
+                    if part.strip():
+                        unit = Unit(message, sentence, part.strip())
+                        found.append((unit, (meant(part), meant(sentence), before)))
+                before = meant(sentence)
+        return tuple(found)
+
+    def _before(self, message: SourceMessage) -> frozenset[str]:
+        """What the message before says."""
+        place = self._place.get(message.number, 0)
+        return meant(self._talk[place - 1].text) if place else frozenset()
+
+    def around(self, unit: Unit, most: int) -> tuple[SourceMessage, ...]:
+        """The message of a clause, up to ``most`` before it, nearest first, then as many behind it."""
+        place = self._place.get(unit.message.number)
+        if place is None:
+            return (unit.message,)
+        return (*self._talk[max(0, place - most) : place + 1][::-1], *self._talk[place + 1 : place + 1 + most])
+
+    def answers(self, spoken: Spoken | Unit) -> tuple[SourceMessage, ...]:
         """The next messages of others after a sentence."""
         place = self._place.get(spoken.message.number)
         if place is None:
@@ -96,9 +169,10 @@ class Sentences:
         return tuple(m for m in following if m.sender.entity_id != spoken.message.sender.entity_id)
 
 
-def _weight(shared: frozenset[str]) -> int:
+def _weight(shared: frozenset[str], heavy: frozenset[str] = frozenset()) -> int:
     """How much is shared; numbers weigh more."""
-    return len(shared) + (NUMBER_WEIGHT - 1) * sum(one.startswith("#") and len(one) > NUMBER_WEIGHT for one in shared)
+    numbers = sum(one.startswith("#") and len(one) > NUMBER_WEIGHT for one in shared)
+    return len(shared) + (NUMBER_WEIGHT - 1) * numbers * (not heavy) + len(shared & heavy)
 
 
 def _parts(message: SourceMessage) -> list[str]:

@@ -37,9 +37,19 @@ def _groups() -> dict[str, frozenset[str]]:
     for kind in ("same", "places"):
         for language, rows in entries("people", kind):
             for index, row in enumerate(rows):
-                for word in row.split():
-                    found.setdefault(word, set()).add(f"={kind}{language}{index}")
+                for form in (form for word in row.split() for form in inflections(word)):
+                    found.setdefault(form, set()).add(f"={kind}{language}{index}")
     return {word: frozenset(keys) for word, keys in found.items()}
+
+
+def is_plain_first_name(word: str) -> bool:
+    """Whether a word is a usual first name as it stands in a list, without a case."""
+    return folded(word) in _plain_first_names()
+
+
+@cache
+def _plain_first_names() -> frozenset[str]:
+    return frozenset(word for _, rows in entries("people", "same") for row in rows for word in row.split())
 
 
 def is_first_name(word: str) -> bool:
@@ -49,8 +59,7 @@ def is_first_name(word: str) -> bool:
 
 @cache
 def _first_names() -> frozenset[str]:
-    names = (word for _, rows in entries("people", "same") for row in rows for word in row.split())
-    return frozenset(form for name in names for form in inflections(name))
+    return frozenset(form for name in _plain_first_names() for form in inflections(name))
 
 
 @lru_cache(maxsize=65_536)
@@ -87,13 +96,25 @@ def keys(word: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _sounds(name: str) -> frozenset[str]:
+def _sounds(name: str) -> tuple[str, ...]:
     """How a Chinese name sounds: surname, given name, and both."""
     import pypinyin  # loaded for the first name that needs it
 
     parts = [skeleton(sound) for sound in pypinyin.lazy_pinyin(name)]
-    made = {parts[0], "".join(parts[1:]), "".join(parts), "".join((*parts[1:], parts[0]))}
-    return frozenset(sound for sound in made if len(sound) > 1)
+    made = (parts[0], "".join(parts[1:]), "".join(parts), "".join((*parts[1:], parts[0])))
+    return tuple(sound for sound in made if len(sound) > 1)
+
+
+@lru_cache(maxsize=1024)
+def han_forms(name: str) -> tuple[str, ...]:
+    """How a Chinese name is said: in full, the given name, doubled, with 小 or 老 before or a title behind it."""
+    if not is_han(name) or len(name) < _SHORTEST:
+        return ()
+    data, last, given = table("zh", "people"), name[-1], name[1:]
+    forms = [name, *([given] if len(given) > 1 else []), last * 2]
+    forms += [f"{before}{part}" for before in data["before"] for part in (name[0], last)]
+    forms += [f"{part}{title}" for part in (last, name[0]) for title in data["kin"]]
+    return tuple(dict.fromkeys(forms))
 
 
 @lru_cache(maxsize=16_384)
@@ -116,7 +137,11 @@ def find_person(name: str, people: Sequence[Person]) -> Person | None:
 
 
 def _is_named(name: str, full: str) -> bool:
-    """Whether every part of a name is a form of some part of the full one."""
+    """Whether every part of a name is a form of some part of the full one; of Chinese names, the given one or all."""
+    if is_han(name) and is_han(full):
+        return name in han_forms(full)
+    if is_han(name) and len(name) > 1:
+        return bool({f"~{sound}" for sound in _sounds(name)[1:]} & {*keys("".join(full.split())), *keys_of(full)})
     theirs = [keys(part) for part in full.split()] + ([keys(full)] if is_han(full) else [])
     return all(any(keys(part) & one for one in theirs) for part in name.split())
 

@@ -1,104 +1,153 @@
-"""Who does what: whether the one that a clause begins with is the one whom the talk says it of (B18)."""
+"""Who does what to whom: whether a clause tells of the one, and of the other, that the talk tells it of (B18)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
-from pkg_pipeline.memory.gate.duty import has
-from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of
+from pkg_pipeline.memory.gate.agents import DIRECT, NEAR, Scene, is_receiver, shows, sign_in
+from pkg_pipeline.memory.gate.naming import Named, is_nominative, others_named
+from pkg_pipeline.memory.gate.nearest import Sentences, Unit, clauses_of
 from pkg_pipeline.memory.gate.number_words import folded
-from pkg_pipeline.memory.gate.people import find_person, is_first_name, keys, keys_of
 from pkg_pipeline.memory.gate.wording import content
-from pkg_pipeline.memory.languages import word_set
-from pkg_pipeline.memory.languages.scripts import HAN, is_han
-from pkg_pipeline.memory.records import Person, SourceMessage
+from pkg_pipeline.memory.languages import table
+from pkg_pipeline.memory.languages.scripts import is_cyrillic, is_han
+from pkg_pipeline.memory.records import Person
 
-_FIRST: Final = re.compile(r"^[\s«\"“(]*([A-ZА-ЯЁ][\w'’-]+)(?:\s+([A-ZА-ЯЁ][\w'’-]+))?\s+[a-zа-яё]")
-DIRECT: Final = 2
+_JOINS: Final = re.compile(r"^\s*(?:[,，、]?\s*(?:и|and|&|和|与|跟)|[,、])\s*")
+_OWNED: Final = re.compile(r"^(?:['’]s?\s|的)")
+_TOWARDS: Final = (
+    r"(?<!\w)(?:about|with|from|of|for|at|than|by|in|on|and|near|around|as|like|outside|inside)\s(?:\w+\s)?$"
+)
+_ASIDE: Final = re.compile(r"[(（][^)）]*[)）]")
+_GIVEN: Final = re.compile(r"[еуюи]$|ой$|ей$|ом$")
+_TITLE: Final = re.compile(r"(?:^|\s)(?:Mr|Mrs|Ms|Dr|aunt|uncle|тётя|дядя)\.?$")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+HEAD_WORDS: Final = 2
+"""Words before an English name that a clause is about ("The plumber Stan")."""
+REACH: Final = 10
+"""Characters around a name that say what it gets."""
+LOOSE: Final = 0.4
+"""Of the best score: a clause that tells of a deed and not only of a wish."""
 
 
-def misplaced(text: str, spoken: Sentences, people: Sequence[Person]) -> str | None:
-    """The first name of ``text`` that is said to do what the talk says of somebody else, or None."""
-    names = content(" ".join(person.name for person in people))
-    for place, clause in enumerate(clauses_of(text)):
-        subject = subject_of(clause, people, is_first=place == 0)
-        if subject is None or has("receives", clause):
+def misplaced(text: str, spoken: Sentences, people: Sequence[Person], quote: str = "") -> str | None:
+    """The first name of ``text`` that is said to do or to get what the talk says of somebody else, or None."""
+    everyone = tuple(people)
+    scene = Scene(spoken, everyone, others_named((*spoken.texts, text), everyone))
+    for clause in clauses_of(_ASIDE.sub("", text)):
+        if shows("passive", clause):
             continue
-        name, person = subject
-        near = spoken.nearest(clause, names | content(name))
-        if near and not any(_is_of(name, person, one, spoken, people) for one in near):
-            return name
+        subject = subject_of(clause, scene)
+        units = supporting(clause, subject, scene, quote)
+        does = [unit for unit in units if subject is None or does_it(subject, [unit], clause, scene)]
+        if subject is not None and not does_it(subject, units, clause, scene):
+            return subject.word
+        for one in _receivers(clause, subject, scene) if does else ():
+            if not any(_may_get(one, subject, unit, scene) for unit in does) and not _is_told_there(one, clause, scene):
+                return one.word
     return None
 
 
-@lru_cache(maxsize=4096)
-def _nominative(name: str, word: str) -> bool:
-    """Whether a word names a person without a case: as in the name, or in another short form of it."""
-    if folded(word) in {folded(part) for part in name.split()}:
+def does_it(subject: Named, units: Sequence[Unit], clause: str, scene: Scene) -> bool:
+    """Whether any of the clauses that say who does it, else any at all, says it of this one; so if there are none."""
+    found = [scene.agents(unit, clause) for unit in units]
+    sure = [one for one in found if one is not None and one.is_sure]
+    return not found or any(one is None or one.has(subject) for one in sure or found)
+
+
+def supporting(clause: str, subject: Named | None, scene: Scene, quote: str = "") -> tuple[Unit, ...]:
+    """The clauses of the talk that bear out a clause, else those quoted.
+
+    What is only wished for counts where nothing else does.
+    """
+    names = content(" ".join(one.word for one in scene.names(clause)))
+    heavy = _predicate(clause, subject)
+    units = scene.spoken.support(clause, names, heavy) or scene.spoken.quoted(quote)
+    deeds = [unit for unit in units if not shows("requests", unit.text)]
+    if units and not deeds:
+        loose = scene.spoken.support(clause, names, heavy, LOOSE)
+        deeds = [unit for unit in loose if not shows("requests", unit.text)]
+    return tuple(deeds) or units
+
+
+def _predicate(clause: str, subject: Named | None) -> frozenset[str]:
+    """The meaning of what is done: in Russian of the verbs, in English of the word behind the one who does it."""
+    verbs = [word for word in _WORD.findall(folded(clause)) if re.fullmatch(table("ru", "agents")["verb"], word)]
+    if subject is not None and not verbs:
+        behind = _WORD.findall(folded(clause[subject.end :]))
+        verbs = [word for word in behind[:2] if word.isascii()][: 2 if behind[:1] == ["will"] else 1]
+    return content(" ".join(verbs))
+
+
+def subject_of(clause: str, scene: Scene) -> Named | None:
+    """Who a clause is about by the name in the place of a subject; None without one, or with several."""
+    if re.match(r"\s*[а-яё]+(?:ть|ти|чь)(?:ся)?\s", folded(clause)):
+        return None  # an infinitive
+    named = scene.names(clause)
+    for place, one in enumerate(named):
+        before, behind = clause[: one.start], clause[one.end :]
+        if _OWNED.match(behind) or not is_nominative(one):
+            continue
+        following = named[place + 1] if place + 1 < len(named) else None
+        if following is not None and _JOINS.fullmatch(clause[one.end : following.start]):
+            return None
+        if place and _JOINS.fullmatch(clause[named[place - 1].end : one.start]):
+            return None
+        if _stands_as_subject(one, before):
+            return one
+    kin = sign_in("kin", clause)
+    return None if kin is None else Named(*kin.span(), kin.group(), None)
+
+
+def _stands_as_subject(one: Named, before: str) -> bool:
+    plain = _TITLE.sub("", before.strip())
+    kin = sign_in("kin", plain)
+    if not plain or (kin is not None and kin.end() == len(plain)):
         return True
-    return (
-        is_first_name(word)
-        and bool(keys(word) & keys(name.split()[0]))
-        and not re.search(r"[уыеиюоь]м?$", folded(word))
-    )
-
-
-def subject_of(clause: str, people: Sequence[Person], *, is_first: bool = True) -> tuple[str, Person | None] | None:
-    """The name that a clause begins with and whose it is (None: of somebody who takes no part); None if with none."""
-    plain = clause.strip()
-    if re.match(f"[{HAN}]", plain):
-        for person in people:
-            for name in (person.name, person.name[1:]):
-                if (
-                    len(name) > 1
-                    and is_han(name)
-                    and plain.startswith(name)
-                    and not re.match("[和与、]", plain[len(name) :])
-                ):
-                    return name, person
-        return None
-    match = _FIRST.match(plain)
-    if match is None:
-        return None
-    word = match[1]
-    person = find_person(word, people)
-    if person is not None:
-        return (word, person) if _nominative(person.name, word) else None
-    is_name = is_first_name(word) or (not is_first and folded(word) not in word_set("people", "no_names"))
-    return (word, None) if is_name and not re.search(r"[уыеию]$", folded(word)) else None
-
-
-def _is_of(name: str, person: Person | None, spoken: Spoken, talk: Sentences, people: Sequence[Person]) -> bool:
-    """Whether a sentence may be said of this one: they wrote it, it names them, speaks to them, or they answer it."""
-    message = spoken.message
-    if _is_named(name, person, message):
+    if is_han(one.word):
+        data = table("zh", "agents")
+        return re.search(f"(?:{data['by']})$", plain) is not None or not re.search(data["acts"], plain)
+    if is_cyrillic(one.word):
         return True
-    if has("together", spoken.text):
-        return True
-    if person is None:
-        return any(_is_named(name, person, answer) for answer in talk.answers(spoken))
-    if message.sender.entity_id == person.entity_id:
-        return not (spoken.is_question and has("who", spoken.text))
-    if spoken.is_question:
-        answered = any(answer.sender.entity_id == person.entity_id for answer in talk.answers(spoken))
-        return answered or (len(people) <= DIRECT and not has("who", spoken.text))
-    if has("promise", spoken.text) or _names_another(spoken, people):
+    words = _WORD.findall(plain)
+    if not words:
         return False
-    answered = any(answer.sender.entity_id == person.entity_id for answer in talk.answers(spoken))
-    return answered or (len(people) <= DIRECT and (has("ask", spoken.text) or has("you", spoken.text)))
+    return words[-1] == "by" or (len(words) == HEAD_WORDS and words[0].casefold() in {"the", "my", "our"})
 
 
-def _names_another(spoken: Spoken, people: Sequence[Person]) -> bool:
-    """Whether a sentence names somebody who takes no part."""
-    words = re.findall(r"[A-ZА-ЯЁ][\w'’-]+", spoken.text)
-    return any(is_first_name(word) and find_person(word, people) is None for word in words)
+def _receivers(clause: str, subject: Named | None, scene: Scene) -> list[Named]:
+    """Names in a clause that something is given to, told or done to."""
+    found = (one for one in scene.names(clause) if subject is None or not one.is_same(subject))
+    return [one for one in found if not _OWNED.match(clause[one.end :]) and _is_given(one, clause)]
 
 
-def _is_named(name: str, person: Person | None, message: SourceMessage) -> bool:
-    if is_han(name):
-        return name in message.text or (person is not None and person.name in message.text)
-    wanted = keys(name) if person is None else keys(name) | keys(person.name.split()[0])
-    return bool(wanted & keys_of(message.text))
+def _is_given(one: Named, clause: str) -> bool:
+    if is_cyrillic(folded(one.word)):
+        return not is_nominative(one) and _GIVEN.search(one.word) is not None
+    return is_receiver(one, clause) and re.search(_TOWARDS, clause[: one.start]) is None
+
+
+def _is_told_there(one: Named, clause: str, scene: Scene) -> bool:
+    """Whether a clause that bears out the words around a name has it."""
+    units = scene.spoken.support(clause[max(0, one.start - REACH) :][: 2 * REACH], content(one.word))
+    return any(one.is_same(other) for unit in units for other in scene.names(unit.text))
+
+
+def _may_get(one: Named, subject: Named | None, unit: Unit, scene: Scene) -> bool:
+    """Whether it may be this one who gets it: named there, or meant by a pronoun, or in a talk of two the other."""
+    if any(one.is_same(other) for other in scene.names(unit.sentence)):
+        return True
+    objects = [other for other in scene.names(unit.text) if not scene.is_called(other, unit.text, unit)]
+    is_explicit = any(not is_nominative(other) or is_receiver(other, unit.text) for other in objects)
+    around = scene.spoken.around(unit, NEAR if shows("him", unit.sentence) else 1)
+    if one.person is None:
+        until = [m for m in around if m.number <= unit.message.number]
+        return not is_explicit and any(one.is_same(other) for m in until for other in scene.names(m.text))
+    sender = unit.message.sender
+    if shows("me", unit.text) and not (subject is not None and subject.person == sender):
+        return one.person == sender
+    if is_explicit:
+        return False
+    return len(scene.people) <= DIRECT or any(message.sender == one.person for message in around)

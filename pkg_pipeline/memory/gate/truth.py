@@ -9,9 +9,11 @@ from functools import cache, cached_property
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.binding import misbound, outdated, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.duty import has, refuses
+from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
@@ -127,7 +129,7 @@ class Testimony:
             return None
         if (word := outdated(text, self.messages, self.bases)) is not None:
             return Fault("tells what its messages replace by something else", word)
-        return self.figures(text) or self.turned(text, quote) or self.misplaced(text) or self.invented(text)
+        return self.figures(text) or self.turned(text, quote) or self.misplaced(text, quote) or self.invented(text)
 
     @cached_property
     def spoken(self) -> Sentences:
@@ -205,8 +207,8 @@ class Testimony:
 
     def _words_of_refuser(self, clause: str) -> list[str]:
         """What the one wrote of whom a clause tells only that they refused."""
-        subject = subject_of(clause, self.everyone) if polarity(clause).refuses else None
-        person = None if subject is None else subject[1]
+        subject = subject_of(clause, Scene(self.spoken, self.everyone)) if polarity(clause).refuses else None
+        person = None if subject is None else subject.person
         return [m.text for m in self.messages if person is not None and m.sender.entity_id == person.entity_id]
 
     def _was_refused(self, clause: str, near: Sequence[Spoken]) -> bool:
@@ -218,13 +220,13 @@ class Testimony:
             spoken.is_question and any(refuses(answer) for answer in self.spoken.answers(spoken)[:1]) for spoken in near
         )
 
-    def misplaced(self, text: str) -> Fault | None:
-        name = misplaced(text, self.spoken, self.everyone or self.people)
+    def misplaced(self, text: str, quote: str = "") -> Fault | None:
+        name = misplaced(text, self.spoken, self.everyone or self.people, quote)
         return None if name is None else Fault("tells of one what its messages tell of another", name)
 
     def invented(self, text: str, *, most: int = UNSUPPORTED_WORDS) -> Fault | None:
         """Words that neither the messages nor the talk around them support."""
-        word = unsupported(blanked(text, self.bases[-1]), self.texts, self.around, self.names, most)
+        word = unsupported(blanked(text, self.bases[-1]), self.texts, self.around, self._named_in(text), most)
         return None if word is None else Fault("does not follow from the messages that it cites", word)
 
     @cached_property
@@ -237,6 +239,10 @@ class Testimony:
         said = [mentions(m.text, m.sent_at.astimezone(self.zone).date()) for m in beside]
         days = {one.days | one.before for found in said for one in found if one.kind in EXACT}
         return next(iter(days)) if len(days) == 1 else frozenset()
+
+    def _named_in(self, text: str) -> frozenset[str]:
+        """Meanings of the names here and of those in a text."""
+        return self.names | content(" ".join(one.word for one in names_in(text, self.everyone)))
 
     def follows_due(self, due: date) -> bool:
         if follows_due(due, self.days) or due in self._day_beside:

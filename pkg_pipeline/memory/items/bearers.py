@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.duty import agrees, bearers, has
-from pkg_pipeline.memory.gate.nearest import meant
+from pkg_pipeline.memory.gate.duty import agrees
+from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, others_named
+from pkg_pipeline.memory.gate.nearest import Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.people import Known, find_person
+from pkg_pipeline.memory.gate.roles import does_it, subject_of, supporting
+from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
 from pkg_pipeline.memory.records import Person, SummaryInput
+from pkg_pipeline.memory.text.normalise import comparable, sentences
+
+THIRD = ("third", "theirs", "him")
+"""Signs of somebody told of without a name."""
 
 
 class Owner(NamedTuple):
@@ -36,8 +45,8 @@ class Bearers:
         named = self._named_owner(item)
         if isinstance(named, str):
             return self.log.note(part, named, item.owner_name or item.owner)
-        if item.kind == "action_item" and (word := self._contradiction(named)) is not None:
-            return self.log.note(part, "its owner is not who promises or is asked", word)
+        if item.kind == "action_item" and self._is_of_another(named, item.text):
+            return self.log.note(part, "its owner is not who promises or is asked", item.owner_name or item.owner)
         return named
 
     def _named_owner(self, item: CandidateItem) -> Owner | str:
@@ -60,23 +69,16 @@ class Bearers:
         person = named if named is not None and not named.is_self else only
         return Owner("both" if item.owner == "both" and mine is not None else "them", person)
 
-    def _contradiction(self, owner: Owner) -> str | None:
-        """The name of who clearly bears the duty where the owner is somebody else, or None."""
-        ids = frozenset(person.entity_id for person in self.people)
-        said = bearers(self.evidence.messages, self.evidence.quote, ids)
-        mine = frozenset(person.entity_id for person in self.people if person.is_self)
-        match owner.owner:
-            case "other":
-                return None
-            case "both":
-                wrong = len(said) == 1
-            case "self":
-                wrong = not said & mine
-            case _:
-                wrong = not said - mine if owner.person is None else owner.person.entity_id not in said
-        if not said or not wrong:
-            return None
-        return ", ".join(person.name for person in self.people if person.entity_id in said)
+    def _is_of_another(self, owner: Owner, text: str) -> bool:
+        """Whether the words that bear out a task give it to somebody else."""
+        name = owner.name or (owner.person.name if owner.person is not None else "")
+        if owner.owner == "both" or not name:
+            return False
+        spoken = self.checker.testimony(self.evidence.messages, self.people).spoken
+        scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
+        clause = next(iter(clauses_of(text)), text)
+        units = (*supporting(clause, subject_of(clause, scene), scene), *spoken.quoted(self.evidence.quote))
+        return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
 
     def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
         """Who proposed: the first whose cited message has words of the item."""
@@ -106,17 +108,49 @@ class Bearers:
 
 
 def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:
-    """Why nobody of that name is known from the cited messages, or None."""
+    """Why nobody of that name is known from the cited messages, or from those around them that tell of "him"; or None.
+
+    What is no name of a description ("the foreman of line 7") may be said around them.
+    """
     if (reason := checker.words(name)) is not None:
         return reason
-    known = Known((), [message.text for message in evidence.messages])
-    return None if all(map(known.names, name.split())) else "names somebody whom its messages do not"
+    testimony = checker.testimony(evidence.messages, ())
+    texts = [message.text for message in evidence.messages]
+    cited, near = Known((), texts), Known((), [*texts, *testimony.around])
+    is_meant = not others_named(texts, ()) and any(shows(sign, one) for one in texts for sign in THIRD)
+    words = [word for word in re.findall(r"[^\W\d_][\w-]*", name) if content(word) or word[0].isupper()]
+    known = all(near.names(word) if is_meant or word.islower() else cited.names(word) for word in words)
+    return None if known and words else "names somebody whom its messages do not"
 
 
-def may_be_about(person: Person, evidence: Evidence) -> bool:
-    """Whether messages may tell something of a participant: they wrote one, or one names or speaks to somebody."""
-    known = Known((), [message.text for message in evidence.messages])
-    return any(
-        message.sender.entity_id == person.entity_id or has("you", message.text) or has("about", message.text)
-        for message in evidence.messages
-    ) or any(map(known.names, person.name.split()))
+def is_about(person: Person | None, name: str, evidence: Evidence, checker: Checker) -> bool:
+    """Whether the quoted words may tell of this one: by whose they are, and who is named there."""
+    message = next((m for m in evidence.messages if comparable(evidence.quote) in comparable(m.text)), None)
+    if message is None:
+        return True
+    people = checker.source.participants
+    spoken = checker.testimony(evidence.messages, people).spoken
+    scene = Scene(spoken, people, (*others_named(spoken.texts, people), *([] if person else [name])))
+    unit = Unit(message, message.text, _sentences_of(evidence.quote, message.text))
+    text, one = unit.text, Named(0, len(name), name, person)
+    named = [other for other in scene.names(text) if not scene.is_called(other, text, unit) and is_known(other)]
+    is_sender = person == message.sender
+    if any(one.is_same(other) for other in named):
+        return True
+    if shows("mine", text) and not shows("theirs", text):
+        return is_sender
+    if named:
+        return is_sender and any(not is_nominative(other) for other in named)
+    if shows("theirs", text) or shows("him", text):
+        return not is_sender and (person is None or len(people) > DIRECT)
+    if shows("yours", text):
+        return not is_sender and person is not None
+    cited = [other for m in evidence.messages for other in scene.names(m.text)]
+    return is_sender or person is None or any(map(one.is_same, cited))
+
+
+def _sentences_of(quote: str, text: str) -> str:
+    """The sentences of a message that a quote touches."""
+    wanted = comparable(quote)
+    touched = [one for one in sentences(text) if comparable(one) in wanted or wanted in comparable(one)]
+    return " ".join(touched) or text

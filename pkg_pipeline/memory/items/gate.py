@@ -21,7 +21,7 @@ from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.gate.wording import content
-from pkg_pipeline.memory.items.bearers import Bearers, may_be_about, unnamed
+from pkg_pipeline.memory.items.bearers import Bearers, is_about, unnamed
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -36,14 +36,12 @@ from pkg_pipeline.memory.items.records import (
     TalkReading,
 )
 from pkg_pipeline.memory.items.same_thing import ends_another
-from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 
 _NO_ID = UUID(int=0)
 LONGEST_TEXT = 300
 """Characters of an item's text."""
-DIRECT = 2
-"""In a talk of so many, everybody may be named."""
 
 
 def check_reading(candidate: CandidateReading, source: ReadingInput) -> GatedReading:
@@ -125,7 +123,7 @@ class _Gate:
         owner = people.owner(item, part)
         if owner is None:
             return None
-        text = self._told(item.text, evidence, owner.person, part)
+        text = self._told(item.text, evidence, part)
         if text is None:
             return None
         if item.kind == "decision" and (reason := settles(evidence.messages)) is not None:
@@ -211,7 +209,7 @@ class _Gate:
         about = find_person(name, self.checker.source.participants) if name else None
         if name and about is None and (reason := unnamed(name, evidence, self.checker)) is not None:
             return self.log.note(part, reason, name)
-        if about is not None and not may_be_about(about, evidence):
+        if name and not is_about(about, name, evidence, self.checker):
             return self.log.note(part, "is about somebody else by its messages", name)
         checked = check_fact(replace(fact, about=None), part, self.checker, self.log)
         if checked is None:
@@ -247,28 +245,25 @@ class _Gate:
             {self.talk_of[m.number].interaction_id: self.talk_of[m.number] for m in evidence.messages}.values()
         )
 
-    def _told(self, text: str, evidence: Evidence, owner: Person | None, part: str) -> str | None:
+    def _told(self, text: str, evidence: Evidence, part: str) -> str | None:
         """An item's text if it is true to its messages, else their own words on its matter, or None without any."""
-        fault = self._fault(text, evidence, (), owner)
+        fault = self._fault(text, evidence, ())
         if fault is None:
             return " ".join(text.split())
-        said = as_said(text, evidence.quote, self._testimony(evidence, (), owner), self.checker)
+        said = as_said(text, evidence.quote, self._testimony(evidence, ()), self.checker)
         return self.log.note(part, *fault) if said is None else self.log.note(part, *fault.told_as_said()) or said
 
-    def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...], owner: Person | None = None) -> Fault | None:
+    def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...]) -> Fault | None:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
         if len(text) > LONGEST_TEXT:
             return Fault(f"is longer than {LONGEST_TEXT} characters", "")
         if (reason := self.checker.words(text)) is not None:
             return Fault(reason, "")
-        testimony = self._testimony(evidence, also, owner)
+        testimony = self._testimony(evidence, also)
         return testimony.fault(text, evidence.quote) or testimony.doubt(text)
 
-    def _testimony(self, evidence: Evidence, also: tuple[str, ...], owner: Person | None) -> Testimony:
-        talks = self._talks(evidence)
-        everyone = tuple(dict.fromkeys(person for talk in talks for person in talk.participants))
-        senders = (message.sender for message in evidence.messages)
-        people = everyone if len(everyone) <= DIRECT else tuple(dict.fromkeys((*senders, *([owner] if owner else ()))))
+    def _testimony(self, evidence: Evidence, also: tuple[str, ...]) -> Testimony:
+        people = tuple(dict.fromkeys(person for talk in self._talks(evidence) for person in talk.participants))
         return self.checker.testimony(evidence.messages, people, also)
 
     def _new(self, item: CandidateItem) -> str | None:

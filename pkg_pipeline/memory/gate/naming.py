@@ -1,0 +1,164 @@
+"""Where people are named in what was said: participants under any form, others by what looks like a name (B18)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
+
+from pkg_pipeline.memory.gate.number_words import folded
+from pkg_pipeline.memory.gate.people import han_forms, is_first_name, is_plain_first_name, keys
+from pkg_pipeline.memory.languages import table, word_set
+from pkg_pipeline.memory.languages.scripts import HAN, is_cyrillic, is_han
+from pkg_pipeline.memory.records import Person
+from pkg_pipeline.memory.text.name_forms import inflections, is_also_a_word
+
+_WORD: Final = re.compile(rf"[^\W\d_{HAN}]+(?:[-][^\W\d_{HAN}]+)*")
+_OBLIQUE: Final = re.compile(r"[уыеиюоь]м?$|ой$|ей$")
+_PATRONYMIC: Final = re.compile(r"(?:ич|вна|ыч|ична)$")
+_SHORTEST: Final = 3
+_ALONE: Final = re.compile(r"([A-ZА-ЯЁ][a-zа-яё]{2,})(?:$|[.,] (?:he|she|his|her|он|она|его|ее|её)\b)")
+
+
+class Named(NamedTuple):
+    """A name in a text, from ``start`` to ``end``; ``person`` is None for somebody who takes no part."""
+
+    start: int
+    end: int
+    word: str
+    person: Person | None
+
+    def is_same(self, other: Named) -> bool:
+        """Whether two names are of one person."""
+        if self.person is not None or other.person is not None:
+            return self.person == other.person
+        return bool(name_keys(self.word) & name_keys(other.word))
+
+
+@lru_cache(maxsize=16_384)
+def name_keys(name: str) -> frozenset[str]:
+    """The keys of all parts of a name; of a Chinese one by its characters."""
+    if is_han(name):
+        return frozenset({name, *(part for part in (name.strip(_prefixes()),) if part)}) | keys(name)
+    return frozenset(key for part in name.split() for key in keys(part))
+
+
+@cache
+def _han() -> Any:
+    return table("zh", "people")
+
+
+def _prefixes() -> str:
+    return str(_han()["before"])
+
+
+@lru_cache(maxsize=16_384)
+def names_in(text: str, people: tuple[Person, ...], also: tuple[str, ...] = ()) -> tuple[Named, ...]:
+    """The names in a text, in order; parts of one name are one. ``also``: names of others, however they are written."""
+    found: list[Named] = []
+    for match in _WORD.finditer(text):
+        named = _named(match, text, people, also)
+        if named is None:
+            continue
+        last = found[-1] if found else None
+        is_one = last is not None and text[last.end : named.start] == " " and _is_part(last, named)
+        if is_one and last is not None:
+            found[-1] = Named(last.start, named.end, text[last.start : named.end], last.person or named.person)
+        else:
+            found.append(named)
+    return tuple(sorted([*found, *_han_names(text, people, also)], key=lambda one: one.start))
+
+
+def _is_part(last: Named, named: Named) -> bool:
+    if last.person is not None and named.person is None:
+        return _PATRONYMIC.search(folded(named.word)) is not None
+    return last.person == named.person
+
+
+def _named(match: re.Match[str], text: str, people: Sequence[Person], also: Sequence[str]) -> Named | None:
+    word = match.group()
+    is_capital = word[0].isupper()
+    low = folded(word)
+    if len(word) < _SHORTEST - is_capital or (not is_capital and is_also_a_word(low)):
+        return None
+    mine = keys(word)
+    borne = [
+        person
+        for person in people
+        if any(_is_form(mine, part, is_capital=is_capital) for part in person.name.split() if not is_han(part))
+    ]
+    if len(borne) == 1:
+        return Named(*match.span(), word, borne[0])
+    if any(_is_form(mine, part, is_capital=is_capital) for name in also for part in name.split() if not is_han(part)):
+        return Named(*match.span(), word, None)
+    if not is_capital or borne or {low, low.rstrip("s")} & word_set("people", "no_names"):
+        return None
+    before = text[: match.start()].rstrip()
+    is_first = not before or before[-1] in '.!?…\n«"“:'
+    if is_first_name(word) or (not is_first and len(word) >= _SHORTEST) or (is_first and _PATRONYMIC.search(low)):
+        return Named(*match.span(), word, None)
+    return None
+
+
+def _is_form(mine: frozenset[str], part: str, *, is_capital: bool) -> bool:
+    """Whether a word is a form of a name's part; one without a capital not by its sound alone."""
+    shared = mine & keys(part)
+    return bool(shared if is_capital else {key for key in shared if key[0] != "~"})
+
+
+def _han_names(text: str, people: Sequence[Person], also: Sequence[str]) -> list[Named]:
+    found: list[Named] = []
+    for person in people:
+        for form in han_forms(person.name):
+            found += [Named(match.start(), match.end(), form, person) for match in re.finditer(re.escape(form), text)]
+    for name in filter(is_han, also):
+        found += [Named(match.start(), match.end(), name, None) for match in re.finditer(re.escape(name), text)]
+    found += [Named(*match.span(), match.group(), None) for match in _strangers().finditer(text)]
+    kept: list[Named] = []
+    for one in sorted(found, key=lambda one: (one.start, one.person is None, -one.end)):
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return kept
+
+
+@cache
+def _strangers() -> re.Pattern[str]:
+    """Chinese names by their shape: 老韩, 刘姐, 钱医生, and a surname with a given name where one stands."""
+    data = _han()
+    surnames = data["surnames"]
+    sure = "".join(one for one in surnames if one not in data["ambiguous"])
+    introduced = "|".join(f"(?<={word})" for word in data["introduces"].split("|"))
+    return re.compile(
+        f"[{data['before']}](?:[{surnames}](?![{HAN}]?[天时])|{data['given']})"
+        f"|(?:{introduced})[{surnames}][{HAN}]{{1,2}}?{data['after']}"
+        f"|[{surnames}](?:{data['titles']})|{data['stands']}[{sure}][{HAN}]{{1,2}}?{data['after']}"
+    )
+
+
+def others_named(texts: Iterable[str], people: tuple[Person, ...]) -> tuple[str, ...]:
+    """The names of those who take no part in ``texts``, also those that only begin a message ("Liam. His number …")."""
+    found: list[str] = []
+    for text in texts:
+        found += [one.word for one in names_in(text, people) if one.person is None]
+        if (match := _ALONE.match(text)) is not None and not names_in(match[1], people):
+            found.append(match[1])
+    return tuple(dict.fromkeys(found))
+
+
+def is_known(named: Named) -> bool:
+    """Whether a name is of a participant or a usual one, and not only capitalised as places are."""
+    is_usual = is_han(named.word) or any(map(is_first_name, named.word.split()))
+    return named.person is not None or is_usual or _PATRONYMIC.search(folded(named.word)) is not None
+
+
+def is_nominative(named: Named) -> bool:
+    """Whether a name stands without a case, as who does something; always so in other scripts."""
+    word = named.word.split()[0]
+    if not is_cyrillic(folded(word)):
+        return True
+    low = folded(word)
+    parts = {folded(part) for part in named.person.name.split()} if named.person is not None else set[str]()
+    if low in parts or is_plain_first_name(word):
+        return True
+    return not is_first_name(word) and not _OBLIQUE.search(low) and not any(low in inflections(part) for part in parts)
