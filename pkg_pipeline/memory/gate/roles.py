@@ -51,10 +51,15 @@ def misplaced(text: str, spoken: Sentences, people: Sequence[Person], quote: str
 
 
 def does_it(subject: Named, units: Sequence[Unit], clause: str, scene: Scene) -> bool:
-    """Whether any of the clauses that say who does it, else any at all, says it of this one; so if there are none."""
+    """Whether any of the clauses that say who does it says it of this one; so if none says it.
+
+    Words without a subject count, too, where more than two talk or the one takes no part.
+    """
     found = [scene.agents(unit, clause) for unit in units]
     sure = [one for one in found if one is not None and one.is_sure]
-    return not found or any(one is None or one.has(subject) for one in sure or found)
+    if not sure and (subject.person is None or len(scene.people) > DIRECT):
+        return not found or any(one is None or one.has(subject) for one in found)
+    return not sure or any(one.has(subject) for one in sure)
 
 
 def supporting(clause: str, subject: Named | None, scene: Scene, quote: str = "") -> tuple[Unit, ...]:
