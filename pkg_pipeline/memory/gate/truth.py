@@ -13,7 +13,6 @@ from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.binding import misbound, outdated, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.duty import has, refuses
-from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
@@ -226,7 +225,7 @@ class Testimony:
 
     def invented(self, text: str, *, most: int = UNSUPPORTED_WORDS) -> Fault | None:
         """Words that neither the messages nor the talk around them support."""
-        word = unsupported(blanked(text, self.bases[-1]), self.texts, self.around, self._named_in(text), most)
+        word = unsupported(blanked(text, self.bases[-1]), self.texts, self.around, self.names, most)
         return None if word is None else Fault("does not follow from the messages that it cites", word)
 
     @cached_property
@@ -239,10 +238,6 @@ class Testimony:
         said = [mentions(m.text, m.sent_at.astimezone(self.zone).date()) for m in beside]
         days = {one.days | one.before for found in said for one in found if one.kind in EXACT}
         return next(iter(days)) if len(days) == 1 else frozenset()
-
-    def _named_in(self, text: str) -> frozenset[str]:
-        """Meanings of the names here and of those in a text."""
-        return self.names | content(" ".join(one.word for one in names_in(text, self.everyone)))
 
     def follows_due(self, due: date) -> bool:
         if follows_due(due, self.days) or due in self._day_beside:

@@ -77,7 +77,10 @@ class Bearers:
         spoken = self.checker.testimony(self.evidence.messages, self.people).spoken
         scene = Scene(spoken, self.people, (*others_named((*spoken.texts, text), self.people), name))
         clause = next(iter(clauses_of(text)), text)
-        units = (*supporting(clause, subject_of(clause, scene), scene), *spoken.quoted(self.evidence.quote))
+        quoted = spoken.quoted(self.evidence.quote)
+        if any(unit.message.sender == owner.person and not _gives_away(unit.text) for unit in quoted):
+            return False
+        units = (*supporting(clause, subject_of(clause, scene), scene), *quoted)
         return not does_it(Named(0, len(name), name, owner.person), units, clause, scene)
 
     def proposed(self, name: str | None, text: str, part: str) -> UUID | None:
@@ -105,6 +108,11 @@ class Bearers:
         if agreeing and not any(map(agrees, said)):
             return self.log.note(part, "does not say so in the cited messages", name)
         return person.entity_id
+
+
+def _gives_away(text: str) -> bool:
+    """Whether who writes this leaves the deed to somebody else."""
+    return any(shows(sign, text) for sign in ("requests", *THIRD)) and not shows("me", text)
 
 
 def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:

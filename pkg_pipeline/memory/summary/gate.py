@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from pkg_pipeline.memory.gate.as_said import as_said
 from pkg_pipeline.memory.gate.checker import Checker, DropLog
 from pkg_pipeline.memory.gate.foreign import Known, known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
@@ -70,10 +71,15 @@ def check(
 def _key_points(points: Sequence[str], checker: Checker, whole: Testimony, log: DropLog) -> tuple[str, ...]:
     """At most seven, each true."""
     kept: dict[str, str] = {}
-    for index, point in enumerate(points):
-        if (fault := untrue_point(point, checker, whole)) is not None:
-            log.note(f"key_points[{index}]", *fault)
-        elif len(kept) == MAX_KEY_POINTS:
+    for index, given in enumerate(points):
+        fault = untrue_point(given, checker, whole)
+        said = None if fault is None else as_said(given, "", whole, checker)
+        point = said or given
+        if fault is not None:
+            log.note(f"key_points[{index}]", *(fault if said is None else fault.told_as_said()))
+        if fault is not None and said is None:
+            continue
+        if len(kept) == MAX_KEY_POINTS:
             log.note(f"key_points[{index}]", f"is beyond {MAX_KEY_POINTS}")
         else:
             kept.setdefault(comparable(point), " ".join(point.split()))
