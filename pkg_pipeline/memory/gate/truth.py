@@ -19,7 +19,7 @@ from pkg_pipeline.memory.gate.people import Known as KnownPeople
 from pkg_pipeline.memory.gate.polarity import polarity, turned_round
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
-from pkg_pipeline.memory.gate.wording import UNSUPPORTED_WORDS, content, unsupported
+from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
@@ -35,6 +35,7 @@ FREE_WORDS = 8
 
 SHORTEST_RETOLD = 8
 AS_SAID = ", so it is told as said"
+_MARKS = " .!?…。！？\"'"
 _LABEL = re.compile(r"^[^:：]{0,80}[:：]\s*")
 
 
@@ -157,8 +158,11 @@ class Testimony:
 
     def is_retold(self, sentence: str) -> bool:
         """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word."""
-        core = comparable(_LABEL.sub("", sentence)).strip(" .!?…。！？\"'")
-        return len(core) >= SHORTEST_RETOLD and any(core in text for text in self._comparable)
+        core = comparable(_LABEL.sub("", sentence))
+        parts = [part.strip(_MARKS) for part in re.split("[;；]", core) if part.strip(_MARKS)]
+        shortest = SHORTEST_RETOLD // CHARACTERS_A_WORD if re.search(f"[{HAN}]", core) else SHORTEST_RETOLD
+        is_long = len(core.strip(_MARKS)) >= shortest
+        return is_long and all(any(part in text for text in self._comparable) for part in parts)
 
     @cached_property
     def _comparable(self) -> tuple[str, ...]:
