@@ -11,7 +11,7 @@ import dagster as dg
 import pytest
 
 from pkg_pipeline.defs import local_runs as here
-from pkg_pipeline.defs.assets.partition_marks import DAGSTER_BACKFILL_TAG
+from pkg_pipeline.defs.assets.partition_marks import BACKFILL_TAG
 from pkg_pipeline.defs.keys import keys_between
 from pkg_pipeline.defs.lanes import range_tags
 from pkg_pipeline.defs.local_runs import LocalRuns, RunRow
@@ -68,7 +68,7 @@ def test_a_backfill_of_dagsters_is_told_again_what_was_said_of_a_partition(
     """It fails where a partition has no materialisation of its own, though its runs succeed."""
     key = "2024-05-01"
     here.run_partitions(LocalRuns(FakeMemory(tmp_path), instance), SUMMARIES, [key], lambda _: None)
-    tags = range_tags(key, key, lane="backfill", only_due=False) | {DAGSTER_BACKFILL_TAG: "abcdefgh"}
+    tags = range_tags(key, key, lane="backfill", only_due=False) | {BACKFILL_TAG: "abcdefgh"}
     LocalRuns(DoneMemory(tmp_path), instance)._execute(SUMMARIES, tags, expected=[key])
     again, first = instance.fetch_materializations(dg.AssetKey(SUMMARIES), limit=9).records
     assert again.run_id != first.run_id

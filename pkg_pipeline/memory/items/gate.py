@@ -250,7 +250,8 @@ class _Gate:
         fault = self._fault(text, evidence, ())
         if fault is None:
             return " ".join(text.split())
-        said = as_said(text, evidence.quote, self._testimony(evidence, ()), self.checker)
+        is_short = len(text) <= LONGEST_TEXT
+        said = as_said(text, evidence.quote, self._testimony(evidence, ()), self.checker) if is_short else None
         return self.log.note(part, *fault) if said is None else self.log.note(part, *fault.told_as_said()) or said
 
     def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...]) -> Fault | None:
