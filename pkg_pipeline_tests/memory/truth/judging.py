@@ -23,7 +23,7 @@ from pkg_pipeline.memory.items.records import (
     ReadItem,
     ShownItem,
 )
-from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
+from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
 from pkg_pipeline.memory.summary.gate import check
 from pkg_pipeline_tests.memory.truth.talks import Talk
 from pkg_pipeline_tests.memory.truth.variants import Case
@@ -33,6 +33,7 @@ _ZONES = {"ru": "Europe/Moscow", "en": "Europe/London", "zh": "Asia/Shanghai"}
 _WORD = re.compile(r"\d[\d.,:]*\d|\d|[^\W\d_]+|[€$£₽%]")
 _HAN = re.compile(r"\d[\d.,:]*\d|\d|[a-z]+|[^\W\d_]|[€$£₽%]", re.IGNORECASE)
 _END = re.compile(r'(?P<state>\w+) \[(?P<numbers>[\d,]+)\] "(?P<quote>.+)"')
+_FILE = re.compile(r" ?\{(?P<name>[^}]+)\}")
 _KINDS = {"action": "action_item", "decision": "decision"}
 
 
@@ -46,7 +47,14 @@ def source_of(talk: Talk) -> ReadingInput:
     begin = datetime.fromisoformat(f"{talk.day}T10:00").replace(tzinfo=zone).astimezone(UTC)
     people = {name: Person(person_id(talk, name), name, name == talk.me) for name in (talk.me, *talk.others)}
     messages = tuple(
-        SourceMessage(number, f"m{number}", people[who], begin + timedelta(minutes=number), text)
+        SourceMessage(
+            number,
+            f"m{number}",
+            people[who],
+            begin + timedelta(minutes=number),
+            _FILE.sub("", text),
+            attachments=tuple(Attachment(match["name"]) for match in _FILE.finditer(text)),
+        )
         for number, who, text in talk.said
     )
     summary_input = SummaryInput(

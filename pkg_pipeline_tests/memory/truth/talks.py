@@ -3,6 +3,7 @@
 # ru-01                                    a talk; ``me:``, ``with:``, ``day:`` (ISO) follow
 shown a1 action them 2026-01-15 | text | quote | said on
 1< words            2> words             said to me, said by me; in a group ``1 Name: words``
+3< words {act.pdf}                       with a file
 item action self 2026-02-13 [4]: text    then its "quote", and ``field=value`` lines
 change a1 done [1,2] "quote"             ``renewed 2026-02-13`` with the new day
 fact phone NAME [4] "quote": value
