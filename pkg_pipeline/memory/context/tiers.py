@@ -27,8 +27,8 @@ def tier_lines(
     rows: ContextRows, rules: BlockRules, renderer: LineRenderer, left_out: list[LeftOut], count_many: CountMany
 ) -> dict[Tier, list[Line]]:
     """Lines per tier in order of preference; what is withheld or beyond a limit is added to ``left_out``."""
-    decisions = _served(rows.decisions, left_out)
     items = _served(rows.open_items, left_out)
+    decisions = [one for one in _served(rows.decisions, left_out) if not any(_repeats(one, item) for item in items)]
     lines: dict[Tier, list[Line]] = {
         "permanent": _permanent(rows, decisions, items, renderer),
         "hot": _hot(rows, rules, renderer, left_out),
@@ -176,6 +176,13 @@ def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], 
     lines = [(one, renderer.milestone(one, rows.profile)) for one in new]
     high = [line for one, line in lines if line is not None and one.importance == "high"]
     return high, [line for one, line in lines if line is not None and one.importance != "high"]
+
+
+def _repeats(decision: KnownItem, item: KnownItem) -> bool:
+    """Whether a decision has the words of an open item; at most who said them stands behind."""
+    mine, its = _bare(decision.text), _bare(item.text)
+    rest = mine[len(its) :].lstrip(" .…。!！")
+    return bool(its) and mine.startswith(its) and (not rest or rest.startswith("("))
 
 
 def _bare(text: str) -> str:

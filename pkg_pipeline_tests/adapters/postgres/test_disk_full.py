@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -80,7 +81,8 @@ def test_a_server_that_was_shut_down_while_it_recovered_is_started_anew(
     disk.fill(leaving=20 * MEGABYTE)
     committed = write_until_full(url)
     command = [str(postmaster.binary("pg_ctl")), "stop", "-W", "-m", "fast", "-D", str(folder)]
-    postmaster._run(command, cwd=Path("/"))  # pyright: ignore[reportPrivateUsage]
+    with suppress(postmaster.ServerFailed):  # on a busy machine it is already gone, which is no worse
+        postmaster._run(command, cwd=Path("/"))  # pyright: ignore[reportPrivateUsage]
     disk.empty()
     began = time.monotonic()
     assert rows(embedded.start(folder)) == committed

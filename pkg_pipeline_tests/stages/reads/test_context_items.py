@@ -51,6 +51,15 @@ def test_what_lapsed_is_told_only_if_it_was_surely_to_be_done_or_matters(memory:
     assert list(reasons(answer).values()) == ["limit"]
 
 
+def test_words_that_are_an_open_item_are_no_decision_beside_it(memory: Remembered) -> None:
+    talk = summarised(memory, 20, "talk")
+    memory.build.action(talk, "I'll pay the deposit first.", about=["Anna"])
+    memory.build.decision(talk, "I'll pay the deposit first. (Anna)", about=["Anna"], importance="high")
+    memory.build.decision(talk, "I'll pay the deposit first thing on Monday", about=["Anna"], importance="high")
+    lines = [line for name in ("permanent", "warm", "cold") for line in tier(memory.ask(), name) if "deposit" in line]
+    assert [line.partition(" (")[0] for line in lines] == ["Decided", "To do"]
+
+
 def test_overdue_is_reckoned_in_the_readers_time_zone(memory: Remembered) -> None:
     talk = summarised(memory, 20, "talk")
     memory.build.action(talk, "File the form", about=["Anna"], due=date(2026, 3, 15))
