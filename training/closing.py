@@ -23,7 +23,6 @@ from pkg_pipeline.offline import linking
 from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.judging import (
     CANCELLED,
-    PERHAPS,
     RENEWED,
     SURE,
     WEIGHTS_FILE,
@@ -347,7 +346,6 @@ def main() -> None:
     made = make(worlds)
     measured: list[tuple[Head, float]] = [
         ("kept", SURE),
-        ("kept", PERHAPS),
         ("renewed", RENEWED),
         ("cancelled", CANCELLED),
     ]

@@ -15,8 +15,7 @@ from pkg_pipeline.offline.evidence import Heard, features, fit, rivals_of
 from pkg_pipeline.offline.matters import Open, Weights
 
 SURE = CERTAIN_FROM
-"""From here on a promise counts as kept; below, down to ``PERHAPS``, as perhaps kept."""
-PERHAPS = 0.6
+"""From here on a promise counts as kept. Below it stays open: in worlds left out, every second such guess is wrong."""
 RENEWED = 0.3
 """From here on an item counts as promised again."""
 CANCELLED = 0.3
@@ -73,9 +72,7 @@ def meet(items: Sequence[Open], since: Sequence[int], talk: Sequence[Heard]) -> 
     return tuple(found)
 
 
-def closings(
-    talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = PERHAPS
-) -> dict[int, Judged]:
+def closings(talk: Sequence[Met], by: Mapping[str, float] | None = None, *, least: float = SURE) -> dict[int, Judged]:
     """The best closing message of each item."""
     best: dict[int, Judged] = {}
     for met in talk:

@@ -10,7 +10,7 @@ from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, Sho
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.evidence import heard
-from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
+from pkg_pipeline.offline.judging import SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
@@ -19,8 +19,6 @@ from pkg_pipeline.offline.superseding import replaced
 
 CLEARLY = 0.6
 """From here on a renewal swallows a new task of the same words whatever that names."""
-UNSAID = 0.7
-"""The most that a closing is worth whose words do not say that it was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +62,9 @@ def link(
     for index, shown_item in enumerate(tasks):
         of_it = [found[i] for i, at in repeated.items() if at == index]
         change = (
-            _closed(shown_item.ref, items[index], kept.get(index), SURE)
+            _closed(shown_item.ref, items[index], kept.get(index))
             or cancelled_by(shown_item, items[index], given_up.get(index))
             or put_off(reading, shown_item, items[index], renewed.get(index), of_it)
-            or _closed(shown_item.ref, items[index], kept.get(index), PERHAPS)
         )
         if change is not None:
             changes.append(change)
@@ -76,24 +73,28 @@ def link(
         changes=tuple(changes),
         repeats=frozenset(repeated),
         replaces=replaces,
-        ends={i: _end(items[at], kept[at]) for i in range(len(found)) if (at := len(tasks) + i) in kept},
+        ends={
+            i: end
+            for i in range(len(found))
+            if (at := len(tasks) + i) in kept and (end := _end(items[at], kept[at])) is not None
+        },
         again=again,
     )
 
 
-def _closed(ref: str, item: Open, kept: Judged | None, least: float) -> CandidateChange | None:
+def _closed(ref: str, item: Open, kept: Judged | None) -> CandidateChange | None:
     end = None if kept is None else _end(item, kept)
-    if end is None or end.probability < least:
+    if end is None:
         return None
     return CandidateChange(ref=ref, to=end.state, quote=end.quote, numbers=end.numbers, probability=end.probability)
 
 
-def _end(item: Open, kept: Judged) -> CandidateEnd:
-    """Kept, or only perhaps: what the quoted words do not say is not sure."""
-    message, quote, sure = kept.said.line.message, quote_of(kept.said, item), kept.probability
-    if sure >= SURE and not says_done([message], quote):
-        sure = UNSAID
-    return CandidateEnd("done" if sure >= SURE else "perhaps_done", quote, (message.number,), round(sure, 2))
+def _end(item: Open, kept: Judged) -> CandidateEnd | None:
+    """That an item was kept, if it is sure and the quoted words say so."""
+    message, quote = kept.said.line.message, quote_of(kept.said, item)
+    if kept.probability < SURE or not says_done([message], quote):
+        return None
+    return CandidateEnd("done", quote, (message.number,), round(kept.probability, 2))
 
 
 def _shown(reading: Reading, item: ShownItem, names: frozenset[str]) -> Open:
