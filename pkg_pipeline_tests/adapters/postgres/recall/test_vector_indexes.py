@@ -107,7 +107,10 @@ def test_a_backend_killed_while_it_builds_leaves_nothing_that_is_used(
 
         thread = threading.Thread(target=build)
         thread.start()
-        waiting = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock'"
+        waiting = (
+            "SELECT pid FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock'"
+            " AND datname = current_database()"
+        )
         while not (found := rig.rows(waiting)):
             pass
         assert rig.vectors.keep_indexes() == []  # another one is at it
