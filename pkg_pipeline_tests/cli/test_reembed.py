@@ -96,8 +96,8 @@ def test_stopped_by_ctrl_c_it_says_so_and_goes_on_later(program: Program, fake: 
         other.execute("LOCK TABLE pkg.chunk_embeddings IN SHARE MODE")  # it waits with the first vectors in its hand
         process = program.start("reembed", "--to", LARGE)
         waiting = (
-            "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database()"
-            " AND NOT granted AND relation = 'pkg.chunk_embeddings'::regclass"
+            "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database"
+            " WHERE datname = current_database() AND NOT granted AND relation = 'pkg.chunk_embeddings'::regclass"
         )
         wait_until(lambda: other.execute(waiting).fetchone() != (0,))
         code, said = end(process)
