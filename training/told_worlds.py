@@ -10,6 +10,8 @@ from typing import Any
 Row = dict[str, Any]
 _SAID = re.compile(r"(?P<who>[^:：]+?)[:：]\s*(?P<text>.*?)(?:\s+## ?(?P<labels>.*))?")
 _FILE = re.compile(r"\[(?P<type>[a-z]+)\]\s*(?P<name>\S*)")
+_PAUSE = re.compile(r"\(\+(?P<minutes>\d+)\)\s*")
+_FACT = re.compile(r"f(?P<ended>-?) (?P<who>.+?) (?P<kind>[a-z]+)=(?P<value>.+)")
 OWN_NAME = {"ru": "Я", "en": "Me", "zh": "我"}
 KINDS = {"t": "action_item", "d": "decision"}
 
@@ -19,7 +21,9 @@ def worlds_of(path: Path) -> dict[str, Row]:
     found: dict[str, _Telling] = {}
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("=== "):
-            found[line[4:]] = _Telling(line[4:], path.stem)
+            found[line[4:]] = _Telling(line[4:], path.stem[:2])
+        elif line.startswith("@ "):
+            list(found.values())[-1].introduce(line[2:])
         elif line.startswith("== "):
             list(found.values())[-1].talk(line[3:])
         elif line.strip() and not line.startswith("#"):
@@ -36,15 +40,29 @@ class _Telling:
         self.people: dict[str, Row] = {}
         self.me = self._person(OWN_NAME[language])
         self.labels: dict[str, Row] = {}
+        self.facts: list[Row] = []
+        self.types: dict[str, str] = {}
         self.said: list[Row] = []
         self.at = datetime.min.replace(tzinfo=UTC)
 
+    def introduce(self, line: str) -> None:
+        name, _, kind = line.rpartition(": ")
+        if kind not in TYPES:
+            raise ValueError(f"{self.name}: @ {line}")
+        self.types[self._person(name)] = kind
+
     def talk(self, head: str) -> None:
         chat, day, clock = head.rsplit(" ", 2)
-        self.at = datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC)
+        at = datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC)
+        if chat in self.chats and at < self.at and self.said is self.chats[chat]:
+            raise ValueError(f"{self.name}: == {head} is before the talk above it")
+        self.at = at
         self.said = self.chats.setdefault(chat, [])
 
     def say(self, line: str) -> None:
+        if pause := _PAUSE.match(line):
+            self.at += timedelta(minutes=int(pause["minutes"]))
+            line = line[pause.end() :]
         m = _SAID.fullmatch(line)
         if m is None:
             raise ValueError(f"{self.name}: {line}")
@@ -56,18 +74,32 @@ class _Telling:
         self.said.append(row)
         self.at += timedelta(minutes=1)
         for label in filter(None, (part.strip() for part in (m["labels"] or "").split(";"))):
-            self._label(label, row)
+            self._fact(label, row) if label.startswith(("f ", "f- ")) else self._label(label, row)
 
     def _person(self, name: str) -> str:
         self.people.setdefault(name, {"id": name, "name": name, "is_self": not self.people})
         return name
 
+    def _fact(self, text: str, said: Row) -> None:
+        m = _FACT.fullmatch(text)
+        if m is None or m["kind"] not in FACTS:
+            raise ValueError(f"{self.name}: {said['text']} ## {text}")
+        who = self.me if m["who"] == "me" else m["who"]
+        self.facts.append({"who": who, "type": m["kind"], "value": m["value"], "message": said["id"]})
+        self.facts[-1] |= {"is_ended": bool(m["ended"])}
+
     def _label(self, text: str, said: Row) -> None:
         ref, _, rest = text.partition(" ")
+        is_optional, ref = ref.startswith("~"), ref.removeprefix("~")
+        if not re.fullmatch(r"[td]\d+\w?", ref):
+            raise ValueError(f"{self.name}: {said['text']} ## {text}")
         known = ref in self.labels
         label = self.labels.setdefault(ref, _empty(KINDS[ref[0]], said))
+        label["is_optional"] |= is_optional
         rest, _, over = rest.partition("over ")
         if over:
+            if over.strip() not in self.labels:
+                raise ValueError(f"{self.name}: {said['text']} ## {text}")
             self.labels[over.strip()]["superseded_by"] = ref
         words = rest.split()
         days = [day for day in (_day(word, self.at.date()) for word in words) if day is not None]
@@ -75,6 +107,8 @@ class _Telling:
         owner = " ".join(word for word in words if _day(word, self.at.date()) is None and word not in STATES)
         if owner:
             label["owner"] = self._owner(owner)
+        label["proposed_by"] += [said["from"]] if "by" in words else []
+        label["agreed_by"] += [said["from"]] if "yes" in words else []
         day = days[-1].isoformat() if days else None
         if state == "later":
             label["renewed"].append({"messages": [said["id"]], "due_date": day})
@@ -96,9 +130,14 @@ class _Telling:
         later = {ref: one.pop("superseded_by", None) for ref, one in self.labels.items()}
         return {
             "language": self.language,
-            "is_of_tasks": True,
+            "is_of_tasks": not self.types,
+            "types": self.types,
+            "facts": self.facts,
             "people": list(self.people.values()),
-            "chats": [{"id": f"c{n}", "messages": said} for n, said in enumerate(self.chats.values())],
+            "chats": [
+                {"id": f"c{n}", "title": name, "kind": "group" if name.startswith("#") else "direct", "messages": said}
+                for n, (name, said) in enumerate(self.chats.items())
+            ],
             "items": [
                 one | ({} if later[ref] is None else {"superseded_by": places[later[ref]]})
                 for ref, one in self.labels.items()
@@ -107,6 +146,11 @@ class _Telling:
 
 
 STATES = frozenset({"done", "cancelled", "later", "by", "yes"})
+TYPES = frozenset(
+    "client vendor partner colleague boss friend acquaintance family landlord tenant doctor teacher neighbour other"
+    " unknown".split()
+)
+FACTS = frozenset("phone email address birthday position organisation family preference account handle".split())
 
 
 def _empty(kind: str, said: Row) -> Row:
@@ -119,6 +163,9 @@ def _empty(kind: str, said: Row) -> Row:
         "closed_by": [],
         "cancelled_by": [],
         "renewed": [],
+        "proposed_by": [],
+        "agreed_by": [],
+        "is_optional": False,
     }
 
 

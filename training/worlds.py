@@ -6,7 +6,8 @@ The form of ``worlds/*.json`` is told in ``worlds/README.md``.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -41,17 +42,36 @@ class Label:
     cancelled_by: frozenset[str]
     renewed: tuple[tuple[frozenset[str], date | None], ...]
     superseded_by: str | None
+    is_optional: bool = False
+    proposed_by: frozenset[str] = frozenset()
+    agreed_by: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class FactLabel:
+    """What a message says of somebody. ``who``: a name as the chat has it; ``is_ended``: that it no longer holds."""
+
+    who: str
+    type: str
+    value: str
+    message: str
+    is_ended: bool = False
 
 
 @dataclass(frozen=True)
 class World:
-    """``talks`` of all chats in the order in which they end. ``is_of_tasks``: only some decisions are labelled."""
+    """``talks`` of all chats in the order in which they end. ``is_of_tasks``: only some decisions are labelled.
+
+    ``facts``: labelled in accounts only, in their order; ``types``: what each person of a direct chat is to me.
+    """
 
     name: str
     language: Language
     talks: tuple[SummaryInput, ...]
     items: tuple[Label, ...]
     is_of_tasks: bool = False
+    facts: tuple[FactLabel, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @cached_property
     def text_of(self) -> dict[str, str]:
@@ -79,10 +99,10 @@ class World:
 
 def load(folder: Path = FOLDER) -> list[World]:
     """Every world of a folder, by name."""
-    told = {path.stem: json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
+    rows = {path.stem: json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
     for path in folder.glob("*.txt"):
-        told |= worlds_of(path)
-    return [_world(name, told[name]) for name in sorted(told)]
+        rows |= worlds_of(path)
+    return [told(name, rows[name]) for name in sorted(rows)]
 
 
 def of_talks() -> list[World]:
@@ -128,7 +148,8 @@ def _told_label(talk: talks.Talk, source: SummaryInput, number: int, label: talk
     )
 
 
-def _world(name: str, told: Row) -> World:
+def told(name: str, told: Row) -> World:
+    """A world of a file's words."""
     people = {row["id"]: Person(_id(name, row["id"]), row["name"], row["is_self"]) for row in told["people"]}
     held = [talk for chat in told["chats"] for talk in _talks(name, told["language"], chat, people)]
     return World(
@@ -137,6 +158,8 @@ def _world(name: str, told: Row) -> World:
         tuple(sorted(held, key=lambda talk: (talk.ended_at, talk.chat_key))),
         tuple(_label(number, row, people) for number, row in enumerate(told["items"])),
         told.get("is_of_tasks", False),
+        tuple(FactLabel(**row) for row in told.get("facts", ())),
+        told.get("types", {}),
     )
 
 
@@ -203,6 +226,9 @@ def _label(number: int, row: Row, people: dict[str, Person]) -> Label:
         cancelled_by=frozenset(row["cancelled_by"]),
         renewed=tuple((frozenset(one["messages"]), _day(one["due_date"])) for one in row["renewed"]),
         superseded_by=None if later is None else _ref(later),
+        is_optional=row.get("is_optional", False),
+        proposed_by=frozenset(row.get("proposed_by") or ()),
+        agreed_by=frozenset(row.get("agreed_by") or ()),
     )
 
 
