@@ -147,10 +147,27 @@ class _Telling:
 
 STATES = frozenset({"done", "cancelled", "later", "by", "yes"})
 TYPES = frozenset(
-    "client vendor partner colleague boss friend acquaintance family landlord tenant doctor teacher neighbour other"
-    " unknown".split()
+    [
+        "client",
+        "vendor",
+        "partner",
+        "colleague",
+        "boss",
+        "friend",
+        "acquaintance",
+        "family",
+        "landlord",
+        "tenant",
+        "doctor",
+        "teacher",
+        "neighbour",
+        "other",
+        "unknown",
+    ]
 )
-FACTS = frozenset("phone email address birthday position organisation family preference account handle".split())
+FACTS = frozenset(
+    ["phone", "email", "address", "birthday", "position", "organisation", "family", "preference", "account", "handle"]
+)
 
 
 def _empty(kind: str, said: Row) -> Row:
