@@ -1,6 +1,8 @@
-"""Fencing of content in prompts as data (B15): one JSON object or array a line between two marker lines.
+"""Fencing of content in prompts as data (B15): one record a line between two marker lines.
 
-JSON escapes line ends; the marker depends on a hash of the texts, and ``<<<`` is always escaped.
+A record is a JSON object or array, a message ``12 A 14:05!: words`` or the heading of a talk
+``# 3 Mon 2024-03-14 in email 2 with A B``, which cost half the tokens of JSON. Line ends are escaped in all of them;
+the marker depends on a hash of the texts, and ``<<<`` is always escaped.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ _ESCAPED = re.compile(
     "\U000e0000-\U000e007f"  # tag characters: read by models, invisible to people
     "]"
 )
+_SAID = re.compile(r"(?P<number>\d+) (?P<who>[A-Z]+(?: \d\d:\d\d)?!?)(?:: | (?=\[))")
+_HEADING = re.compile(
+    r"#(?: (?P<talk>\d+))? (?P<day>\S+ \d{4}-\d\d-\d\d)(?: in (?P<chat>\S+ \d+))?(?: with (?P<who>[A-Z]+(?: [A-Z]+)*))?"
+)
 _OPENING = re.compile(r"^<<<(?P<name>[A-Z]+) (?P<marker>[0-9a-f]{8})>>>$")
 
 
@@ -31,7 +37,22 @@ def marker(seed: str) -> str:
 
 def encode(record: Mapping[str, Any] | Sequence[Any]) -> str:
     """One record as one line of readable JSON; invisible characters and line ends are escaped."""
-    line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return _visible(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+
+
+def said(number: int, who: str, text: str, files: Sequence[str] = ()) -> str:
+    """A message as a line. ``who``: a letter, the time where it is told, ``!`` if it looks important."""
+    bare = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"')
+    return f"{number} {who}{f' {encode(files)}' if files else ''}: {_visible(bare)}"
+
+
+def heading(day: str, *, talk: int | None = None, chat: str | None = None, who: Sequence[str] | None = None) -> str:
+    """The beginning of a talk, or of its next day without ``talk``. ``chat``: a source and a number."""
+    news = ["#", *([] if talk is None else [str(talk)]), day, *([f"in {chat}"] if chat else [])]
+    return " ".join([*news, *(["with", *who] if who else [])])
+
+
+def _visible(line: str) -> str:
     return _ESCAPED.sub(lambda match: "".join(_escape(character) for character in match.group()), line)
 
 
@@ -50,7 +71,9 @@ def fence(name: str, lines: Iterable[str], *, seed: str) -> str:
 
 
 def read(prompt: str) -> dict[str, list[Any]]:
-    """The fenced records of a prompt by block name. ``ValueError``: no end of a block, or a line without JSON."""
+    """The fenced records of a prompt by block name; messages as ``[number, who, text, files if any]``, headings as
+    objects. ``ValueError``: no end of a block, or a line of no known form.
+    """
     blocks: dict[str, list[Any]] = {}
     lines = iter(prompt.split("\n"))
     for line in lines:
@@ -69,7 +92,17 @@ def read(prompt: str) -> dict[str, list[Any]]:
 
 
 def _record(line: str) -> Any:
+    if m := _SAID.match(line):
+        files: list[Any] = []
+        end = m.end() - len(": ")
+        if line[end] != ":":
+            files, end = json.JSONDecoder().raw_decode(line, m.end())
+        text = line[end + len(": ") :].replace('"', '\\"')
+        return [int(m["number"]), m["who"], json.loads(f'"{text}"'), *([files] if files else [])]
+    if m := _HEADING.fullmatch(line):
+        told = {**m.groupdict(), "talk": m["talk"] and int(m["talk"]), "who": m["who"] and m["who"].split()}
+        return {name: value for name, value in told.items() if value is not None}
     record = json.loads(line)
     if not isinstance(record, dict | list):
-        raise ValueError("a fenced line is no JSON object or array")
+        raise ValueError("a fenced line has no known form")
     return record  # pyright: ignore[reportUnknownVariableType]

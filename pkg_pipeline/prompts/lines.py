@@ -1,5 +1,5 @@
-"""Talks as fenced lines of few tokens: people by letter, each message ``[number,"letter HH:MM","text"]``, the time
-only where some went by (B15).
+"""Talks as fenced lines of few tokens: people by letter, each message ``number letter HH:MM: text``, the time only
+where some went by (B15).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def talks(talks: Sequence[Talk], *, timezone: str, weekdays: Sequence[str], seed
             where["who"] = [named[person.entity_id] for person in people_of((talk,))]
             news = {name: said for name, said in where.items() if told.get(name) != said}
             told |= where
-            yield fencing.encode({"talk": place, "day": _day(first.astimezone(zone), weekdays), **news})
+            yield fencing.heading(_day(first.astimezone(zone), weekdays), talk=place, **news)
             yield from _messages(talk.messages, named, zone, weekdays)
 
     return fencing.fence(TALKS_BLOCK, lines(), seed=seed)
@@ -91,13 +91,13 @@ def _messages(
     for message in messages:
         local, said = message.sent_at.astimezone(zone), named[message.sender.entity_id]
         if told is not None and local.date() != told.date():
-            yield fencing.encode({"day": _day(local, weekdays)})
+            yield fencing.heading(_day(local, weekdays))
             told = None
         if told is None or abs(local - told) >= A_WHILE:
             told, said = local, f"{said} {local:%H:%M}"
         mark = "!" if message.importance_score > MARKED_ABOVE else ""
         files = [file.name or file.type or "?" for file in message.attachments]
-        yield fencing.encode([message.number, f"{said}{mark}", message.text, *([files] if files else [])])
+        yield fencing.said(message.number, f"{said}{mark}", message.text, files)
 
 
 def _person(person: Person, letter: str) -> str:

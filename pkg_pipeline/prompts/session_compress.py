@@ -11,7 +11,7 @@ from pkg_pipeline.memory.text.normalise import word_count
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
 
-VERSION = "session_compress/2"
+VERSION = "session_compress/3"
 """Part of the replay key (B8)."""
 
 MAX_OUTPUT_TOKENS = 3000

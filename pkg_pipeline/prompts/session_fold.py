@@ -19,7 +19,7 @@ from pkg_pipeline.prompts.answers import (
     words_of,
 )
 
-VERSION = "session_fold/2"
+VERSION = "session_fold/3"
 """A change makes folds stale (B5); part of the replay key (B8)."""
 
 SCHEMA_VERSION = 2

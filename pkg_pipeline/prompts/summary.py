@@ -14,7 +14,7 @@ from pkg_pipeline.prompts import conversation
 from pkg_pipeline.prompts.answers import AnswerInvalid as AnswerInvalid
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, digest_of, insisting, words_of
 
-VERSION = "summary/2"
+VERSION = "summary/3"
 """Part of the input hash and code version: a change makes summaries stale (B5)."""
 
 SCHEMA_VERSION = 2

@@ -9,7 +9,7 @@ from pkg_pipeline.memory.summary.merging import MergeInput
 from pkg_pipeline.prompts import conversation, fencing, summary
 from pkg_pipeline.prompts.answers import RenderedPrompt, digest_of, words_of
 
-VERSION = "summary_merge/1"
+VERSION = "summary_merge/2"
 """Part of the replay key (B8)."""
 
 MAX_OUTPUT_TOKENS = 1200

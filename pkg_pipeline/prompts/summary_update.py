@@ -9,7 +9,7 @@ from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.prompts import conversation, fencing, summary
 from pkg_pipeline.prompts.answers import RenderedPrompt, digest_of, insisting, words_of
 
-VERSION = "summary_update/1"
+VERSION = "summary_update/2"
 """A change makes updated summaries stale (B5)."""
 
 MAX_OUTPUT_TOKENS = 1500

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pkg_pipeline.fake_llm.faults import Fault, Script
+from pkg_pipeline.prompts import fencing
 
 Record = dict[str, Any]
 Rows = list[list[Any]]
@@ -62,7 +63,7 @@ class Desk(Script):
             return Fault()
         body, _, said = text.partition("\n")
         asked = json.loads(body)["output_config"]["format"]["schema"]["properties"]
-        rows = [row for line in said.splitlines() if isinstance(row := _parsed(line), list | dict)]
+        rows = [row for block in fencing.read(said).values() for row in block]
         if "timeline" in asked:
             return self._serve("profile", _profile(self._who.profile, rows))
         if "talks" in asked:
@@ -119,13 +120,6 @@ def _profile(written: Record, rows: Sequence[Any]) -> Record:
     milestones = [{**one, "summary_numbers": [numbers[one["date"]]]} for one in written["milestones"]]
     doubts = [{"id": items[one["item"]], "why": one["why"]} for one in written["doubts"] if one["item"] in items]
     return {**written, "milestones": milestones, "doubts": doubts}
-
-
-def _parsed(line: str) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
 
 
 def with_refs(answer: Record, shown: dict[str, str]) -> Record:

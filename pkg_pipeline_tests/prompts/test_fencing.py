@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -45,6 +46,27 @@ def test_any_texts_are_read_back_as_they_were(texts: list[str]) -> None:
     assert prompt.count("<<<") == 2
 
 
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(st.lists(st.text(st.characters(), max_size=60) | st.sampled_from(HOSTILE), min_size=1, max_size=6))
+def test_any_message_is_read_back_as_it_was(texts: list[str]) -> None:
+    lines = [fencing.said(n, "AB 10:00!"[: 2 + 7 * (n % 2)], text, texts[:n]) for n, text in enumerate(texts, 1)]
+    found = fencing.read(fencing.fence("TALKS", lines, seed="seed"))["TALKS"]
+    assert [(one[0], one[2], one[3]) for one in found] == [(n, text, texts[:n]) for n, text in enumerate(texts, 1)]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"day": "пт 2024-03-15"},
+        {"day": "Fri 2024-03-15", "talk": 3, "chat": "email 12"},
+        {"day": "周五 2024-03-15", "talk": 3, "who": ["A", "AB"]},
+        {"day": "Fri 2024-03-15", "talk": 30, "chat": "jsonl 1", "who": ["Z"]},
+    ],
+)
+def test_a_heading_is_read_back(told: dict[str, Any]) -> None:
+    assert fencing.read(fencing.fence("TALKS", [fencing.heading(**told)], seed="seed")) == {"TALKS": [told]}
+
+
 def test_the_marker_hangs_on_the_texts_and_on_nothing_else() -> None:
     assert fencing.marker("a") == fencing.marker("a") != fencing.marker("b")
     assert len(fencing.marker("a")) == fencing.MARKER_HEX_DIGITS
@@ -57,5 +79,6 @@ def test_a_broken_block_is_an_error(broken: str) -> None:
 
 
 def test_the_gate_knows_the_form_of_a_fence() -> None:
-    for line in fencing.fence("MESSAGES", ['[1,"A 10:00","x"]'], seed="s").splitlines():
+    lines = [fencing.said(1, "A 10:00", "x"), fencing.said(2, "AB!", "", ["a.pdf"]), fencing.heading("Mon 2024-03-14")]
+    for line in fencing.fence("MESSAGES", lines, seed="s").splitlines():
         assert FENCE_SHAPE.search(line)

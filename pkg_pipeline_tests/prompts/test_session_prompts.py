@@ -23,7 +23,9 @@ WORDS = {
     "session_fold/1": "0260a4854a8fbf235f7b83eefcb7004bbaa1d1b60ce4c4d925026f364cd80a18",
     "session_compress/1": "842c5351c4cab792aaaef1dc295381c0aee5100bfd2606140d26d05ad1a00f42",
     "session_fold/2": "36fcbb780a9bdfc67d92eaa856ba402b5a16ed22f5460f8a4efcc14c067f0267",
+    "session_fold/3": "e33502fdb2349c7779f4fabae2a0c54ff7e562fb21ed9f9cef72996bd83fc158",
     "session_compress/2": "2a02e2d4337471f8e369e16a3e4fbcb363743b1b048c084bd9b1d6aad598ae54",
+    "session_compress/3": "bc54ac19df8a84bedac1c20c960b0f3b08670d5f308e541fb0e5da30acba071d",
 }
 """The hash of every version's words. New words need a new VERSION and a new row; an old row never changes."""
 

@@ -23,8 +23,11 @@ GOLDEN = Path(__file__).parent / "golden"
 WORDS = {
     "summary/1": "ff17d7ebf1f3b883a68c52d3e5756d90ae845089ff5d8c8f839b34ef2de11cc8",
     "summary/2": "37f31ffd8094f1660fbe07f63a9e1def7461a3379cb046ee03613e54f81ca41b",
+    "summary/3": "2eed62d5e120a944fb56c27c4c66e98e5e997267b40a41fced980b4d935f583c",
     "summary_update/1": "c50e6979b98a668aeadb395de7f706680e78a12a6772a01385f77e0eebdf93e2",
+    "summary_update/2": "ca8db39f2c409903f370c693d5312e98f1f0bf73231080e0cb44c7ba5b28f5e4",
     "summary_merge/1": "c55e70beb171df9bd02f52771ffc61ec5113daf60673851a8184e4e2fafd13ab",
+    "summary_merge/2": "c5d3308d00796f351854725de1ac70d9dd5507ff2a69d8d3149fd8b00aec823a",
 }
 """The hash of every version's words. New words need a new VERSION and a new row; an old row never changes."""
 

@@ -29,8 +29,8 @@ _EMAIL = re.compile(rf"(?:(?![{HAN}])[\w.+-])*@[\w-]+(?:\.[\w-]+)+")  # Chinese 
 _HANDLE = re.compile(r"(?<!\w)@[A-Za-z]\w{2,}")
 _MARKUP = re.compile(r"</?[A-Za-z!][^<>]*>|!?\[[^\]]*\]\([^)]*\)|```")
 FENCE_SHAPE = re.compile(
-    r"<<<|>>>|\"(?:n|speaker|important|is_me|talk|me)\"\s*:"
-    r"|^\s*\[(?:\d+,\s*\"[A-Z]{1,2}(?: \d\d:\d\d)?!?\",|\"[ad]\d+\",)",
+    r"<<<|>>>|\"(?:n|speaker|important|is_me|talk|me)\"\s*:|^\s*\[\"[ad]\d+\","
+    r"|^\s*\d+ [A-Z]{1,2}(?: \d\d:\d\d)?!?(?: \[.*\])?: |^\s*#(?: \d+)? \S+ \d{4}-\d\d-\d\d\b",
     re.MULTILINE,
 )
 """The form of the prompt's own lines: an answer that repeats them is an echo."""

@@ -100,7 +100,7 @@ def test_a_good_answer_needs_one_question_and_is_replayed() -> None:
     assert (row.task, row.subject, row.prompt_version) == (
         "session_fold",
         Subject("session", SESSION),
-        "session_fold/2",
+        "session_fold/3",
     )
 
 

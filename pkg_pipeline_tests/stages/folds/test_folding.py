@@ -33,7 +33,7 @@ def test_a_fold_row_says_all_of_itself(rig: FoldRig) -> None:
     (fold,) = rig.folds()
     assert (report.sessions, report.folds, report.messages, report.calls, report.pending) == (1, 1, 20, 1, 0)
     assert (fold["status"], fold["trigger"], fold["message_count"], fold["noise_ids"]) == ("completed", "turns", 20, [])
-    assert (fold["prompt_version"], fold["model_version"]) == ("session_fold/2", "scripted-1")
+    assert (fold["prompt_version"], fold["model_version"]) == ("session_fold/3", "scripted-1")
     assert fold["summary"].startswith("This was said: Point 0 about the garden")
     assert fold["topics"] == ["Point 0"]
     assert (fold["source_token_count"], fold["cost_usd"]) == (rig.state().token_count, 0.001)

@@ -43,7 +43,7 @@ def talk(rig: SummaryRig, count: int) -> None:
 
 
 def claim(rig: SummaryRig, *, lease_seconds: float = 300, holder: str = "somebody") -> list[Claimed]:
-    eligibility = rig.stage(prompt_version="summary/2").eligibility()
+    eligibility = rig.stage(prompt_version="summary/3").eligibility()
     return rig.store.claim(ALL_DAYS, eligibility=eligibility, limit=8, holder=holder, lease_seconds=lease_seconds)
 
 

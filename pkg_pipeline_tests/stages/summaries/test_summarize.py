@@ -140,7 +140,7 @@ def test_failed_is_tried_again_when_what_failed_is_no_longer_the_same(rig: Summa
         rig.line("c", "late", "One more thing.", OLD + timedelta(hours=1), "Anna")
         rig.load()
     llm = ScriptedLlm(model="scripted-2" if change == "model" else "scripted-1")
-    rig.summarize(llm, prompt_version="another/1" if change == "prompt" else "summary/2")
+    rig.summarize(llm, prompt_version="another/1" if change == "prompt" else "summary/3")
     assert len(llm.requests) == 1
     assert rig.status_of("c")[-1] == "completed"
 
@@ -150,7 +150,7 @@ def test_a_changed_prompt_makes_the_days_of_what_failed_due_once(rig: SummaryRig
     rig.load()
     fail_for_good(rig)
     assert rig.partitions.due("interaction_summaries", now=NOW) == []
-    assert rig.store.revive(prompt_version="summary/2", model="scripted-1") == 0
+    assert rig.store.revive(prompt_version="summary/3", model="scripted-1") == 0
     assert rig.store.revive(prompt_version="another/1", model="scripted-1") == 1
     assert [due.key for due in rig.partitions.due("interaction_summaries", now=NOW)] == [OLD.date().isoformat()]
     assert rig.store.revive(prompt_version="another/1", model="scripted-1") == 0
