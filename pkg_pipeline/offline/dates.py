@@ -20,7 +20,7 @@ FRIDAY, SUNDAY = 4, 6
 FORGIVEN_DAYS = 30
 """A day and month without year may lie this far back, else next year is meant."""
 MOST_CHARS = 5000
-NEAR_CHARS = 4
+NEAR_CHARS = 6
 """Characters between a day and the part of it."""
 
 Words = Mapping[str, Any]
@@ -28,22 +28,29 @@ Words = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FoundDate:
-    """A date and its place in the text; ``is_deadline``: marked as a deadline."""
+    """A date and its place in the text; ``is_deadline``: marked as a deadline; ``kind``: of the rule that read it."""
 
     day: date
     start: int
     end: int
     is_deadline: bool
+    kind: str = ""
 
 
 def _number(text: str | None, words: Words) -> int:
+    """Digits, words ("двадцать пятого" sums up), numerals; of two numerals side by side ("两三") the second."""
     word, numbers = (text or "").strip().lower(), words["numbers"]
     if not word or word.isdigit():
         return int(word or 1)
+    if word in numbers:
+        return numbers[word]
+    word = word.replace("廿", "二十")
     if "十" in word:
         tens, _, ones = word.partition("十")
         return numbers.get(tens, 1) * 10 + numbers.get(ones, 0)
-    return numbers.get(word, 0)
+    if word[-1] in numbers:
+        return numbers[word[-1]]
+    return sum(_by_beginning(part, numbers) or 0 for part in re.split(r"[\s-]+", word))
 
 
 def _by_beginning(text: str | None, values: Mapping[str, Any]) -> Any:
@@ -68,6 +75,10 @@ def _day_and_month(today: date, day: int, month: int, year: str | None) -> date 
     return found if is_near else _day_and_month(today, day, month, str(today.year + 1))
 
 
+def _last_day(year: int, month: int) -> date:
+    return date(year, month, monthrange(year, month)[1])
+
+
 def _weekday(today: date, number: int, weeks: int | None) -> date:
     """The weekday ``weeks`` calendar weeks ahead; None: its next occurrence."""
     if weeks is None:
@@ -78,21 +89,29 @@ def _weekday(today: date, number: int, weeks: int | None) -> date:
 # Readers of rules: each takes the day spoken, the match, the rule and the language's words.
 
 
+def _no_day(_today: date, _m: re.Match[str], _rule: Words, _words: Words) -> None:
+    """What looks like a day and names none: "every Friday", "24/7"."""
+
+
 def _in_days(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
-    return today + timedelta(days=rule["days"])
+    return today + timedelta(days=rule.get("days", 0))
 
 
-def _span(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
-    count, unit = _number(m["n"], words), _by_beginning(m["unit"], words["units"])
-    if unit != "months":
+def _span(today: date, m: re.Match[str], rule: Words, words: Words) -> date:
+    found = m.groupdict()
+    count = rule.get("n") or _number(found.get("n"), words)
+    unit = rule.get("unit") or _by_beginning(found["unit"], words["units"])
+    if unit in ("hours", "minutes"):
+        return today + timedelta(days=count // 24 if unit == "hours" else 0)
+    if unit not in ("months", "years"):
         return today + timedelta(**{unit: count})
-    year, month = _later_month(today, count)
+    year, month = _later_month(today, count * (12 if unit == "years" else 1))
     return date(year, month, min(today.day, monthrange(year, month)[1]))
 
 
-def _named_weekday(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
-    weeks = 1 if m.groupdict().get("next") else _by_beginning(m["which"], words["weeks_ahead"])
-    return _weekday(today, words["weekdays"][m["weekday"].lower()], weeks)
+def _named_weekday(today: date, m: re.Match[str], rule: Words, words: Words) -> date:
+    weeks = rule.get("weeks", _by_beginning(m.groupdict().get("which"), words["weeks_ahead"]))
+    return _weekday(today, words["weekdays"][m["weekday"].lower()], weeks) + timedelta(weeks=rule.get("later", 0))
 
 
 def _weekend(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
@@ -100,9 +119,9 @@ def _weekend(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
     return _weekday(today, SUNDAY, _by_beginning(m.groupdict().get("which"), words["weeks_ahead"]) or 0)
 
 
-def _this_week(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
-    """A week without a day is up on its Sunday."""
-    return _weekday(today, SUNDAY, rule.get("weeks", 0))
+def _week_part(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
+    """A week without a day is up on its Sunday; its beginning is its Tuesday, its middle the Wednesday."""
+    return _weekday(today, rule.get("day", SUNDAY), rule.get("weeks", 0))
 
 
 def _week_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
@@ -113,18 +132,29 @@ def _week_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> dat
 
 
 def _month_end(today: date, _m: re.Match[str], rule: Words, _words: Words) -> date:
-    year, month = _later_month(today, rule.get("months", 0))
-    return date(year, month, monthrange(year, month)[1])
+    return _last_day(*_later_month(today, rule.get("months", 0)))
 
 
-def _mid_month(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
-    """The middle of a month is its 15th."""
-    return _day_and_month(today, 15, _by_beginning(m["month"], words["months"]) or 0, None)
+def _year_end(today: date, _m: re.Match[str], _rule: Words, _words: Words) -> date:
+    return _last_day(today.year, 12)
+
+
+def _named_month(today: date, m: re.Match[str], rule: Words, words: Words) -> date | None:
+    """A month is up on its last day, its beginning on the 10th, its middle on the 15th; "by May" is its first."""
+    month = _by_beginning(m["month"], words["months"]) or _number(m["month"], words)
+    year = today.year + rule.get("years", month < today.month)
+    return date(year, month, rule["day"]) if "day" in rule else _last_day(year, month)
+
+
+def _holiday(today: date, m: re.Match[str], _rule: Words, words: Words) -> date:
+    month, day = map(int, _by_beginning(m["holiday"], words["holidays"]).split("-"))
+    found = date(today.year, month, day)
+    return found if found >= today else found.replace(year=today.year + 1)
 
 
 def _calendar_day(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
     month = _by_beginning(m["month"], words["months"]) or _number(m["month"], words)
-    return _day_and_month(today, _number(m["day"], words), month, m["year"])
+    return _day_and_month(today, _number(m["day"], words), month, m.groupdict().get("year"))
 
 
 def _slashed(today: date, m: re.Match[str], _rule: Words, _words: Words) -> date | None:
@@ -133,8 +163,10 @@ def _slashed(today: date, m: re.Match[str], _rule: Words, _words: Words) -> date
     return _day_and_month(today, day, month, m["year"])
 
 
-def _day_of_month(today: date, m: re.Match[str], _rule: Words, words: Words) -> date | None:
-    day = _number(m["day"] or m["day2"], words)
+def _day_of_month(today: date, m: re.Match[str], rule: Words, words: Words) -> date | None:
+    day = rule.get("day") or _number(m["day"], words)
+    if "months" in rule:
+        return date(*_later_month(today, rule["months"]), day)
     for months in range(3):
         year, month = _later_month(today, months)
         if day <= monthrange(year, month)[1] and (found := date(year, month, max(1, day))) >= today:
@@ -143,18 +175,23 @@ def _day_of_month(today: date, m: re.Match[str], _rule: Words, words: Words) -> 
 
 
 _KINDS: Mapping[str, Callable[[date, re.Match[str], Words, Words], date | None]] = {
+    "no_day": _no_day,
+    "part_of_day": _in_days,
     "in_days": _in_days,
     "span": _span,
     "weekday": _named_weekday,
     "weekend": _weekend,
     "week_end": _week_end,
-    "this_week": _this_week,
-    "mid_month": _mid_month,
+    "week_part": _week_part,
     "month_end": _month_end,
+    "year_end": _year_end,
+    "named_month": _named_month,
+    "holiday": _holiday,
     "day_and_month": _calendar_day,
     "slashed": _slashed,
     "day_of_month": _day_of_month,
 }
+_OF_THE_CALENDAR = frozenset(("day_and_month", "slashed", "day_of_month"))
 _IN_DIGITS = (
     {"is": "day_and_month", "pattern": r"\b(?P<year>20\d\d)[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b"},
     {
@@ -163,13 +200,17 @@ _IN_DIGITS = (
     },
     {"is": "slashed", "pattern": r"(?<![\d/])(?P<a>\d{1,2})/(?P<b>\d{1,2})(?:/(?P<year>20\d\d|\d\d))?(?![\d/])"},
 )
-"""Tried before a language's rules."""
+"""Tried before a language's rules, after those of no day."""
 
 
 @cache
 def _rules(language: Language) -> tuple[tuple[re.Pattern[str], Words], ...]:
     own = table("offline", language, "dates")["rules"]
-    return tuple((pattern(rule["pattern"]), rule) for rule in (*_IN_DIGITS, *own))
+    none = [rule for rule in own if rule["is"] == "no_day"]
+    return tuple(
+        (pattern(rule["pattern"]), rule)
+        for rule in (*none, *_IN_DIGITS, *(rule for rule in own if rule["is"] != "no_day"))
+    )
 
 
 def find_dates(text: str, language: Language, today: date) -> list[FoundDate]:
@@ -190,20 +231,26 @@ def find_dates(text: str, language: Language, today: date) -> list[FoundDate]:
                     day = _KINDS[rule["is"]](today, m, rule, words)
                 except (ValueError, OverflowError):
                     day = None
-                if day is not None:
+                if day is not None or rule["is"] == "no_day":
                     taken[m.start() : m.end()] = b"\x01" * (m.end() - m.start())
-                    found.append(FoundDate(day, m.start(), m.end(), _says_by(text, m, words["patterns"])))
+                if day is not None:
+                    deadline = _says_by(text, m, words["patterns"])
+                    found.append(FoundDate(day, m.start(), m.end(), deadline, rule["is"]))
     return _told_apart(sorted(found, key=lambda f: f.start), today)
 
 
 def _told_apart(found: list[FoundDate], today: date) -> list[FoundDate]:
-    """Without the part of a day that only says when on the day beside it ("tomorrow by the evening")."""
-    return [
-        one
-        for one in found
-        if one.day != today
-        or not any(other.day > today and -1 <= _between(one, other) <= NEAR_CHARS for other in found)
-    ]
+    """Without what only says more of the day beside it: "tomorrow by the evening", "Saturday, the 23rd"."""
+    return [one for one in found if not any(_adds_to(one, other, today) for other in found if other is not one)]
+
+
+def _adds_to(one: FoundDate, other: FoundDate, today: date) -> bool:
+    is_near = -1 <= _between(one, other) <= NEAR_CHARS
+    if one.kind == "part_of_day":
+        return other.kind != "part_of_day"
+    if one.day == today:
+        return is_near and other.day > today
+    return is_near and one.kind == "weekday" and other.kind in _OF_THE_CALENDAR
 
 
 def _between(one: FoundDate, other: FoundDate) -> int:
@@ -219,7 +266,13 @@ def _says_by(text: str, m: re.Match[str], patterns: Mapping[str, str]) -> bool:
 
 
 def due_date(text: str, language: Language, today: date) -> date | None:
-    """The first deadline, else the first date that is not past."""
+    """The first deadline, else the first date that is not past; of two days to choose from the later."""
     dates = [found for found in find_dates(text, language, today) if found.day >= today]
-    deadlines = [found for found in dates if found.is_deadline]
-    return (deadlines or dates)[0].day if dates else None
+    if not dates:
+        return None
+    first = next((found for found in dates if found.is_deadline), dates[0])
+    either = pattern(table("offline", language, "dates")["patterns"]["either"])
+    for other in dates:
+        if other.start > first.end and either.fullmatch(text[first.end : other.start]):
+            first = max(first, other, key=lambda found: found.day)
+    return first.day
