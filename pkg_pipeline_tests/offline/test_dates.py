@@ -1,4 +1,4 @@
-"""Dates as people write them; ``due/LANGUAGE.toml`` has the day by which each is due, by the day on which it is said."""
+"""Dates as people write them; ``due/LANGUAGE.toml`` has the day by which each is due, by the day it is said on."""
 
 from __future__ import annotations
 
