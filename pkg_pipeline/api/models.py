@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from pkg_pipeline.memory.context.records import Mark
+from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
 
 ANNA = "3f0e7f2e-7a52-5d55-9d8b-0d1f6a6b8c11"
 
@@ -53,6 +54,25 @@ class ContextEntity(Answer):
     type: Literal["person", "organization"]
 
 
+class CardFact(Answer):
+    type: str
+    value: str
+    id: UUID
+
+
+class Card(Answer):
+    """Who somebody is: what is not known is null, empty or `unknown`."""
+
+    relationship: RelationshipType
+    frequency: Frequency | None = Field(description="How often you are in touch; null after too few days of contact")
+    organization: str | None
+    languages: list[str] = Field(description="Of the newest conversations, the commonest first")
+    facts: list[CardFact] = Field(description="Position, organisation, phone, e-mail, birthday, family, as said")
+    messages: int
+    first_contact: datetime | None
+    last_contact: datetime | None = Field(description="Of all messages until then, summarised or not")
+
+
 class ContextItem(Answer):
     """One printed item; its `text` occurs in the block."""
 
@@ -84,6 +104,7 @@ class Context(Answer):
 
     receipt_id: UUID | None = Field(description="Null where receipts are switched off")
     entity: ContextEntity
+    card: Card | None = Field(description="Null for channels, bots, organisations and yourself")
     as_of: datetime
     text: str
     tokens: int

@@ -21,7 +21,7 @@ from pkg_pipeline.memory.profile.gate import (
     MAX_SUMMARY_WORDS,
     publishable,
 )
-from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.normalise import comparable, script_share, sentences, word_count
 from pkg_pipeline.memory.text.phrases import phrases as printed
@@ -52,9 +52,11 @@ _INNER_END = re.compile(r"[.!?…。！？]+[\"'»”」』)]*(?=\s|$)|[。！�
 def profile_answer(source: ProfileInput) -> Answer:
     """The worded part of one profile. Pure; passes the gate."""
     told = _Telling(source)
-    kind = relationship_type(source)
     return Answer(
-        relationship_type=kind, summary=told.summary(kind), timeline=told.timeline(), milestones=told.milestones()
+        relationship_type=relationship_type(source),
+        summary=told.summary(),
+        timeline=told.timeline(),
+        milestones=told.milestones(),
     )
 
 
@@ -72,9 +74,9 @@ class _Telling:
         self.may_say: Callable[[str], bool] = allowed.part
         self.may_stand: Callable[[str], bool] = allowed.whole
 
-    def summary(self, kind: RelationshipType) -> str:
-        """Person, topics, since when and how often, last decision, how much is open."""
-        parts = [self._about(kind), self._often(), self._decided(), self._open()]
+    def summary(self) -> str:
+        """Person and topics, last decision, how much is open; since when and how often is counted beside it."""
+        parts = [self._about(), self._decided(), self._open()]
         kept = [part for part in parts if part and self.may_say(part)]
         text = self._joined(kept)
         is_fit = len(sentences(text)) <= MAX_SUMMARY_SENTENCES and MIN_WORDS <= word_count(text) <= MAX_SUMMARY_WORDS
@@ -85,7 +87,6 @@ class _Telling:
         name, first = self._plain(self.source.entity.name), self._day(counted.first_interaction_at)
         parts = [self.words["met"].format(name=name, first=first)]
         parts += self._phases()
-        parts.append(self.words["now"].format(last=self._day(counted.last_interaction_at)))
         text = self._joined([part for part in parts if self.may_say(part)])
         return text if word_count(text) >= MIN_WORDS and self.may_stand(text) else self._least()
 
@@ -103,31 +104,17 @@ class _Telling:
         sound = {(one.date, comparable(one.title)): one for one in reversed(whole)}
         return list(reversed(sound.values()))[:MAX_MILESTONES]
 
-    def _about(self, kind: RelationshipType) -> str:
+    def _about(self) -> str | None:
         person, counted = self.source.entity, self.source.aggregate
         name = self._plain(person.name)
-        if person.organization and (org := self._plain(person.organization)):
-            name = self.words["org"].format(name=name, org=org)
-        label = self.table["types"][kind]
-        said = self.words["bare"].format(name=name, kind=label)
-        named: list[str] = []
+        said, named = None, list[str]()
         for topic in counted.top_topics:
             shown = self._plain(topic.name)
-            tried = self.words["and"].join([*named, shown])
-            text = self.words["about"].format(name=name, kind=label, topics=tried)
+            text = self.words["about"].format(name=name, topics=self.words["and"].join([*named, shown]))
             if len(named) < TOPICS_NAMED and shown and self.may_say(shown) and self.may_say(text):
                 said = text
                 named.append(shown)
         return said
-
-    def _often(self) -> str:
-        counted = self.source.aggregate
-        return self.words["often"].format(
-            first=self._day(counted.first_interaction_at),
-            last=self._day(counted.last_interaction_at),
-            often=self.table["frequencies"][counted.frequency],
-            count=counted.total_interactions,
-        )
 
     def _decided(self) -> str | None:
         made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)), reverse=True)

@@ -10,16 +10,16 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 
 from pkg_pipeline.memory.profile.gate import CandidateDoubt, CandidateMilestone, CandidateProfile
-from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
 
-VERSION = "relationship_profile/3"
+VERSION = "relationship_profile/4"
 """Part of the input hash and code version: a change makes profiles stale (B5)."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change of the answer's form (B5)."""
 
 MAX_OUTPUT_TOKENS = 2000
@@ -47,7 +47,7 @@ class AnswerDoubt(Strict):
 class Answer(Strict):
     """What a model has to answer. Conversations are cited by the number of their summary in the prompt."""
 
-    relationship_type: Literal["client", "partner", "colleague", "friend", "acquaintance", "vendor", "other"]
+    relationship_type: RelationshipType
     summary: str = Field(min_length=1)
     timeline: str = Field(min_length=1)
     milestones: list[AnswerMilestone]

@@ -38,6 +38,7 @@ def test_a_context_has_the_promised_shape_and_size(client: TestClient, build: Me
     assert list(body) == [
         "receipt_id",
         "entity",
+        "card",
         "as_of",
         "text",
         "tokens",

@@ -189,7 +189,7 @@ def test_activity_counts_weeks_of_each_person(memory: Memory, told: MemoryBuilde
     assert [row["my_response_minutes"] for row in found] == [None, None, None]
     gap = (LATER - OLD).total_seconds() / 86_400
     assert [row["mean_gap_days"] for row in found] == [None, pytest.approx(gap), None]
-    assert [row["frequency"] for row in found] == ["rare", "monthly", "rare"]
+    assert [row["frequency"] for row in found] == ["rare", "rare", "rare"]
     assert len(frames.activity(memory=memory, entity="Anna", since=WEEK)) == 1
     told.connection.execute("UPDATE chats SET category = 'mass'")
     assert frames.activity(memory=memory).empty

@@ -22,7 +22,6 @@ from pkg_pipeline.memory.profile.records import (
 )
 from pkg_pipeline.memory.profile.topics import TopicMention, merge_topics
 from pkg_pipeline.memory.records import Language, Person
-from pkg_pipeline.memory.text.phrases import phrases
 from pkg_pipeline.offline import MODEL
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.offline.profile import profile_answer
@@ -48,8 +47,6 @@ def test_it_passes_the_gate_untouched_and_says_what_is_counted(name: str, _label
     assert (result.quarantine_reason, result.dropped) == (None, ()), name
     counted = source.aggregate
     assert source.entity.name in answer.summary
-    assert phrases(source.language).day(counted.first_interaction_at.date()) in answer.summary
-    assert str(counted.total_interactions) in answer.summary
     if counted.key_decisions:
         assert counted.key_decisions[-1].description.rstrip(".") in answer.summary
         assert any(item.importance == "high" for item in answer.milestones)
@@ -172,7 +169,7 @@ def inputs(draw: st.DrawFn) -> ProfileInput:
         total_interactions=draw(st.sampled_from([len(at), 12_345])),
         total_messages=99_999,
         summarized_interactions=count,
-        frequency=draw(st.sampled_from(["daily", "weekly", "monthly", "quarterly", "rare"])),
+        frequency=draw(st.sampled_from(["daily", "weekly", "monthly", "quarterly", "rare", "ceased"])),
         mean_gap_days=sum(gaps) / len(gaps) if gaps else None,
         top_topics=merge_topics(TopicMention(one.text, moment) for one, moment in zip(summaries, at, strict=False)),
         key_decisions=tuple(decisions),

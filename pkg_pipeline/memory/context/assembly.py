@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from pkg_pipeline.memory.context import budget
+from pkg_pipeline.memory.context.card import head
 from pkg_pipeline.memory.context.filling import Printed, fill_rest
 from pkg_pipeline.memory.context.records import (
     TIERS,
@@ -59,8 +60,8 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
     def count(text: str) -> int:
         return count_many([text])[0]
 
-    head = _head(renderer, rules, count)
-    head_tokens = sum(count_many(head))
+    heading = _head(rows, rules, renderer, count)
+    head_tokens = sum(count_many(heading))
     total = rules.max_tokens - head_tokens
     wishes = [
         _Wish(tier, rules.shares[tier], lines[tier], count_many([bullet(line.text) for line in lines[tier]]))
@@ -81,7 +82,7 @@ def assemble(rows: ContextRows, rules: BlockRules, count_many: CountMany) -> Blo
     _give_back(wishes, filled, originals, total - sum(result.tokens for result in filled), count)
     whole = _fill_rest(wishes, filled, rows, renderer, total - sum(result.tokens for result in filled), count_many)
     left_out = [entry for entry in left_out if entry.id not in _covered(rows, whole)]
-    return _block(head, head_tokens, wishes, filled, left_out, rules)
+    return _block(heading, head_tokens, wishes, filled, left_out, rules)
 
 
 def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
@@ -92,11 +93,11 @@ def _renderer(rows: ContextRows, rules: BlockRules) -> LineRenderer:
     return LineRenderer(rules, rows.entity, names_dialogs=len(services) > 1, words=phrases(language))
 
 
-def _head(renderer: LineRenderer, rules: BlockRules, count: Callable[[str], int]) -> list[str]:
+def _head(rows: ContextRows, rules: BlockRules, renderer: LineRenderer, count: Callable[[str], int]) -> list[str]:
     """The two head lines; cut to fit, or empty, where the budget is too small for them."""
-    head = renderer.head()
-    if count(head[0]) + count(head[1]) <= rules.max_tokens:
-        return head
+    lines = head(rows, rules, renderer.words)
+    if count(lines[0]) + count(lines[1]) <= rules.max_tokens:
+        return lines
     name = fit(named(renderer.entity.name), limit=rules.max_tokens, count=count, printed="# {}\n".format)
     return [f"# {name}\n"] if name else []
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.items.records import Importance, ItemOwner, ItemStatus
-from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
+from pkg_pipeline.memory.profile.records import RelationshipType
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Tier
 
@@ -26,7 +26,8 @@ Mark = Literal["unsummarised", "stale", "shortened", "overdue", "doubted", "perh
 class ContextEntity:
     """The person a context is about, with the figures of the relationship at that moment.
 
-    ``hypothetical_tokens``: the size of all their messages until then (P8, T3).
+    ``hypothetical_tokens``: the size of all their messages until then (P8, T3). ``contact_days``: the newest days on
+    which talks began; ``languages`` of the newest talks, the commonest first. ``is_mass``: a channel, a bot.
     """
 
     id: UUID
@@ -40,6 +41,9 @@ class ContextEntity:
     hypothetical_tokens: int
     first_contact: datetime | None
     last_contact: datetime | None
+    contact_days: tuple[date, ...] = ()
+    languages: tuple[Language, ...] = ()
+    is_mass: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,6 @@ class KnownProfile:
     id: UUID
     as_of: datetime
     relationship_type: RelationshipType
-    frequency: Frequency
     summary: str
     milestones: tuple[KnownMilestone, ...]
     is_stale: bool

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Literal, get_args
 
+from pkg_pipeline.memory.context.card import place_of
 from pkg_pipeline.memory.context.records import (
     BlockRules,
     ContextEntity,
@@ -30,7 +31,7 @@ Place = tuple[float, ...]
 Headings = tuple[tuple[str, str], ...]
 Talk = PastSummary | Unsummarised | WholeTalk
 
-Section = Literal["relationship", "permanent", "open", "hot", "warm", "decisions", "lapsed", "relevant"]
+Section = Literal["card", "relationship", "permanent", "open", "hot", "warm", "decisions", "lapsed", "relevant"]
 
 SECTIONS: tuple[Section, ...] = get_args(Section)
 """The order in which they are printed."""
@@ -85,31 +86,6 @@ class LineRenderer:
     def bracket(self, *parts: str) -> str:
         given = [part for part in parts if part]
         return self.words.bracket.format(text=self.words.comma.join(given)) if given else ""
-
-    def head(self) -> list[str]:
-        """The block's first two lines: who it is, and the relationship in figures."""
-        entity, words, moment = self.entity, self.words, self.local(self.rules.as_of)
-        parts = [words.as_of.format(date=self.day(moment.date()), time=clock(moment))]
-        if entity.organization:
-            parts.append(words.organization.format(name=one_line(entity.organization)))
-        if entity.sources:
-            names = words.comma.join(dict.fromkeys(source_name(source) for source in entity.sources))
-            parts.append(words.via.format(sources=names))
-        if entity.messages:
-            count = self.words.number(entity.messages)
-            since = self.day(self.local(entity.first_contact).date()) if entity.first_contact else None
-            parts.append(
-                words.messages_since.format(count=count, date=since)
-                if since
-                else words.messages_only.format(count=count)
-            )
-        if entity.last_contact:
-            last = self.local(entity.last_contact).date()
-            ago = words.ago(last, moment.date())
-            parts.append(words.last_contact.format(date=self.day(last), ago=ago))
-        else:
-            parts.append(words.no_contact)
-        return [f"# {named(entity.name) or words.unknown}\n", f"- {' · '.join(parts)}\n"]
 
     def hot(self, message: HeardMessage, *, order: int) -> Line | None:
         sent = self.local(message.sent_at)
@@ -205,10 +181,13 @@ class LineRenderer:
         value = one_line(fact.value)
         value = self._birthday(value) if fact.fact_type.casefold().endswith("birthday") else value
         text = f"{name}{self.words.colon}{value}"
-        headings = (("permanent", f"## {self.words.permanent}\n"),)
+        on_card = place_of(fact)
+        section: Section = "permanent" if on_card is None else "card"
+        headings = self.under("permanent", self.words.permanent) if on_card is None else ()
+        place = (on_card or 0, order)
         # equal facts learnt twice share a key; the newest comes first
         says = f"fact:{text}".casefold()
-        return Line("permanent", "fact", str(fact.id), text, fact.at, fact.message_ids, (order,), headings, says=says)
+        return Line(section, "fact", str(fact.id), text, fact.at, fact.message_ids, place, headings, says=says)
 
     def _birthday(self, value: str) -> str:
         """``1980-08-15`` or ``08-15`` as a day in words; else as it is."""
@@ -269,13 +248,10 @@ class LineRenderer:
         return self.words.said.format(date=said, quote=quote) if quote else said
 
     def profile(self, profile: KnownProfile) -> Line | None:
-        """Relationship type, frequency and summary (P3); marked where stale."""
-        summary = one_line(profile.summary)
-        if not summary:
+        """What the relationship is about (P3); marked where stale."""
+        text = one_line(profile.summary)
+        if not text:
             return None
-        kind = self.words.relationship_type(profile.relationship_type)
-        often = self.words.frequency(profile.frequency)
-        text = f"{kind[0].upper()}{kind[1:]}{self.words.comma}{often}{self.words.colon}{summary}"
         marks: tuple[Mark, ...] = ("stale",) if profile.is_stale else ()
         where = ((0,), self.relationship(profile), marks)
         return Line("relationship", "profile", str(profile.id), text, profile.as_of, profile.message_ids, *where)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
 
+from pkg_pipeline.memory.context.card import SAID_BY_A_PERSON
 from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownItem, LeftOut, PastSummary, Unsummarised
 from pkg_pipeline.memory.context.relevance import CountMany, relevant_lines
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer, talk_place
@@ -55,7 +56,8 @@ def _permanent(
     rows: ContextRows, decisions: list[KnownItem], items: list[KnownItem], renderer: LineRenderer
 ) -> list[Line]:
     """Facts, then HIGH decisions of any age: those with something still open win, then the newest (P4)."""
-    lines = [renderer.fact(fact, order=order) for order, fact in enumerate(rows.facts)]
+    facts = [fact for fact in rows.facts if fact.fact_type != SAID_BY_A_PERSON]
+    lines = [renderer.fact(fact, order=order) for order, fact in enumerate(facts)]
     unfinished = {item.interaction_id for item in items if item.status == "open"}
     high = [item for item in decisions if item.importance == "high"]
     high.sort(key=lambda item: (item.interaction_id not in unfinished, -item.first_at.timestamp(), str(item.id)))

@@ -10,8 +10,25 @@ from uuid import UUID
 from pkg_pipeline.memory.items.records import ItemOwner
 from pkg_pipeline.memory.records import Language, Person
 
-RelationshipType = Literal["client", "partner", "colleague", "friend", "acquaintance", "vendor", "other"]
-Frequency = Literal["daily", "weekly", "monthly", "quarterly", "rare"]
+RelationshipType = Literal[
+    "client",
+    "partner",
+    "colleague",
+    "friend",
+    "acquaintance",
+    "vendor",
+    "other",
+    "family",
+    "boss",
+    "landlord",
+    "tenant",
+    "doctor",
+    "teacher",
+    "neighbour",
+    "unknown",
+]
+Frequency = Literal["daily", "several_weekly", "weekly", "biweekly", "monthly", "quarterly", "rare", "ceased"]
+"""``ceased``: they were in touch once, and are no more."""
 
 
 @dataclass(frozen=True, slots=True)

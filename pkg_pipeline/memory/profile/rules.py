@@ -10,14 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.profile.records import Frequency, ProfileAggregate, ProfileInput
+from pkg_pipeline.memory.profile.records import ProfileAggregate, ProfileInput
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import sentences
 
 DAY_SECONDS = 86_400
-
-FREQUENCIES: tuple[tuple[float, Frequency], ...] = ((1, "daily"), (7, "weekly"), (30, "monthly"), (90, "quarterly"))
-"""P21: at most so many days between starts of consecutive interactions on average; more is rare."""
 
 MEANINGFUL_MESSAGES = 3
 """P22: messages of each side that make a contact meaningful without decisions or open items."""
@@ -92,14 +89,6 @@ def mean_gap_days(first_start: datetime, last_start: datetime, count: int) -> fl
     if count < 2:
         return None
     return (last_start - first_start).total_seconds() / DAY_SECONDS / (count - 1)
-
-
-def frequency_of_gap(gap_days: float | None) -> Frequency:
-    """P21: daily ≤ 1, weekly ≤ 7, monthly ≤ 30, quarterly ≤ 90 days, else rare; None is rare."""
-    if gap_days is None:
-        return "rare"
-    found: list[Frequency] = [name for most, name in FREQUENCIES if gap_days <= most]
-    return found[0] if found else "rare"
 
 
 def language_of(spoken: Sequence[tuple[Language, int]]) -> Language:

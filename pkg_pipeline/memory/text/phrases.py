@@ -62,6 +62,10 @@ class Phrases:
     def frequency(self, value: str) -> str:
         return self._data["frequencies"][value]
 
+    def language(self, code: str) -> str:
+        """The language talks are in."""
+        return self._data["languages"].get(code, code)
+
     def fact_name(self, fact_type: str) -> str:
         """The fact type's name; of a compound key that of its last part known; else as extracted, in words."""
         names: Mapping[str, str] = self._data["facts"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from pkg_pipeline.memory.profile import rules
+from pkg_pipeline.memory.profile.frequency import frequency_of
+from pkg_pipeline.memory.profile.records import Frequency
 from pkg_pipeline.stages.profiles.stores import Extent
 
 if TYPE_CHECKING:
@@ -44,8 +46,8 @@ def covered(talks: pd.DataFrame) -> pd.DataFrame:
     return talks[talks["summary_id"].notna()]
 
 
-def extent(talks: pd.DataFrame, last_meaningful_at: datetime | None) -> Extent:
-    """``talks`` must not be empty."""
+def extent(talks: pd.DataFrame, last_meaningful_at: datetime | None, today: date) -> Extent:
+    """``talks`` must not be empty; ``today``: the day as of which they are counted."""
     return Extent(
         interactions=len(talks),
         messages=int(talks["messages"].sum()),
@@ -53,6 +55,7 @@ def extent(talks: pd.DataFrame, last_meaningful_at: datetime | None) -> Extent:
         last_started_at=talks["started_at"].max().to_pydatetime(),
         last_ended_at=talks["ended_at"].max().to_pydatetime(),
         last_meaningful_at=last_meaningful_at,
+        frequency=_frequency(sorted(set(talks["day"])), today),
     )
 
 
@@ -82,10 +85,14 @@ def weekly(talks: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     gaps = found["interactions"].cumsum() - 1
     way = (found.pop("newest") - ordered["started_at"].min()).dt.total_seconds() / days
     found["mean_gap_days"] = way / gaps.where(gaps > 0)
-    known = found["mean_gap_days"].notna()
-    gaps_or_none = [gap if is_known else None for gap, is_known in zip(found["mean_gap_days"], known, strict=True)]
-    found["frequency"] = [rules.frequency_of_gap(gap) for gap in gaps_or_none]
+    contact = sorted(set(ordered["started_at"].dt.tz_convert(zone).dt.date))
+    found["frequency"] = [_frequency(contact, week.date() + timedelta(days=6)) for week in found.index]
     return found
+
+
+def _frequency(days: Sequence[date], today: date) -> Frequency:
+    """As of ``today``; of too few days ``rare``."""
+    return frequency_of([day for day in days if day <= today], today) or "rare"
 
 
 def response_minutes(spoken: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

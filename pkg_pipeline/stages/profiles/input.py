@@ -122,7 +122,7 @@ def _aggregate(material: Material, extent: Extent, topics: tuple[Topic, ...]) ->
         total_interactions=extent.interactions,
         total_messages=extent.messages,
         summarized_interactions=len(material.covered),
-        frequency=rules.frequency_of_gap(gap),
+        frequency=extent.frequency,
         mean_gap_days=gap,
         top_topics=topics,
         key_decisions=tuple(decision.key_decision for decision in material.decisions if decision.is_high),

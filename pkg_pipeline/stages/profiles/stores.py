@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
-from pkg_pipeline.memory.profile.records import KeyDecision, OpenItem, ProfileAggregate, ProfileContent
+from pkg_pipeline.memory.profile.records import Frequency, KeyDecision, OpenItem, ProfileAggregate, ProfileContent
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.records import Language, Person, Quarantined
 
@@ -47,6 +47,7 @@ class Extent:
     last_started_at: datetime
     last_ended_at: datetime
     last_meaningful_at: datetime | None
+    frequency: Frequency
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.context.assembly import assemble
+from pkg_pipeline.memory.context.card import Card, card_of
 from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, ContextRows, LeftOut
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import Tier
@@ -75,11 +76,13 @@ class EntityContext:
     max_tokens: int
     hypothetical_tokens: int
     block: Block
+    card: Card | None
 
     def to_json(self) -> dict[str, Any]:
         return {
             "receipt_id": None if self.receipt_id is None else str(self.receipt_id),
             "entity": {"id": str(self.entity_id), "name": clean_name(self.entity_name), "type": self.entity_type},
+            "card": None if self.card is None else _card_json(self.card),
             "as_of": iso(self.as_of),
             "text": self.block.text,
             "tokens": self.block.tokens,
@@ -138,6 +141,7 @@ def entity_context(
         as_of=rules.as_of,
         max_tokens=max_tokens,
         hypothetical_tokens=rows.entity.hypothetical_tokens,
+        card=card_of(rows, rules),
         block=within_budget(rows, replace(rules, max_tokens=_allowed(rows, max_tokens)), counter),
     )
     if receipts is not None:
@@ -216,6 +220,19 @@ def receipt_of(answer: EntityContext, request: ContextRequest, counter_name: str
         tokens=answer.block.tokens,
         hypothetical_tokens=answer.hypothetical_tokens,
     )
+
+
+def _card_json(card: Card) -> dict[str, Any]:
+    return {
+        "relationship": card.relationship,
+        "frequency": card.frequency,
+        "organization": card.organization,
+        "languages": list(card.languages),
+        "facts": [{"type": fact.fact_type, "value": fact.value, "id": str(fact.id)} for fact in card.facts],
+        "messages": card.messages,
+        "first_contact": None if card.first_contact is None else iso(card.first_contact),
+        "last_contact": None if card.last_contact is None else iso(card.last_contact),
+    }
 
 
 def _item_json(item: BlockItem) -> dict[str, Any]:

@@ -148,7 +148,6 @@ def memories(draw: st.DrawFn) -> ContextRows:
         id=UUID(int=600),
         as_of=NOW - timedelta(days=7),
         relationship_type=draw(st.sampled_from(["client", "other"])),
-        frequency="weekly",
         summary=draw(said),
         milestones=tuple(
             KnownMilestone(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pkg_pipeline.memory.profile import rules as rules
 from pkg_pipeline.memory.profile.records import DatedSummary, KeyDecision, OpenItem, ProfileAggregate, ProfileInput
 from pkg_pipeline.memory.records import Person
-from pkg_pipeline_tests.memory.profile.profile_oracle import frequency_of, is_meaningful
+from pkg_pipeline_tests.memory.profile.profile_oracle import is_meaningful
 
 SPACE = UUID("0f2a6b9e-5a56-4c4b-8f0c-0b7a0d9f6c11")
 ZONES = [
@@ -107,30 +107,6 @@ def test_every_moment_lies_in_one_week_and_weeks_follow_without_a_gap(moment: da
 
 
 # ── counted ───────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("starts", "frequency"),
-    [
-        ([], "rare"),
-        ([0], "rare"),  # a single one
-        ([0, 0], "daily"),
-        ([0, 1], "daily"),  # 1 / 1
-        ([0, 1.001], "weekly"),
-        ([0, 0.5, 2], "daily"),  # 2 / 2
-        ([0, 7], "weekly"),
-        ([0, 7.001], "monthly"),
-        ([0, 30], "monthly"),
-        ([0, 30.001], "quarterly"),
-        ([0, 90], "quarterly"),
-        ([0, 90.001], "rare"),
-        ([0, 1, 2, 3, 360], "quarterly"),  # 360 / 4: starts, not ends, and not the last gap
-        ([60, 0, 30], "monthly"),  # in any order
-    ],
-)
-def test_frequency_is_the_mean_gap_between_starts(starts: list[float], frequency: str) -> None:
-    first = utc("2026-01-01T00:00")
-    assert frequency_of([first + timedelta(days=day) for day in starts]) == frequency
 
 
 @pytest.mark.parametrize(

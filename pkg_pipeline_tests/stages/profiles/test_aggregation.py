@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pkg_pipeline.memory.profile import rules
+from pkg_pipeline.memory.profile.frequency import frequency_of
 from pkg_pipeline.stages.profiles import aggregation
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -94,7 +95,7 @@ def asked(
 @given(talks)
 def test_totals_are_those_of_sql(sql: psycopg.Connection[Any], given: list[tuple[int, int, int]]) -> None:
     frame, arrays = framed(given)
-    found = aggregation.extent(frame, None)
+    found = aggregation.extent(frame, None, date(2026, 5, 1))
     (expected,) = asked(sql, TOTALS, arrays)
     counted = (found.interactions, found.messages, found.first_started_at, found.last_started_at, found.last_ended_at)
     assert counted == expected
@@ -115,8 +116,11 @@ def test_weeks_are_those_of_sql(sql: psycopg.Connection[Any], given: list[tuple[
         assert list(found[name].fillna(-1)) == pytest.approx(
             [-1 if row[place] is None else row[place] for row in expected]
         )
-    assert list(found["frequency"]) == [rules.frequency_of_gap(row[4]) for row in expected]
-    last = aggregation.extent(frame, None)
+    days = sorted({at.astimezone(BERLIN).date() for at in arrays["began"]})
+    for week, often in zip(found["week"], found["frequency"], strict=True):
+        saturday = week.date() + timedelta(days=6)
+        assert often == (frequency_of([day for day in days if day <= saturday], saturday) or "rare")
+    last = aggregation.extent(frame, None, date(2026, 5, 1))
     whole = rules.mean_gap_days(last.first_started_at, last.last_started_at, last.interactions)
     assert found["mean_gap_days"].iloc[-1] == pytest.approx(whole, nan_ok=True) or whole is None
 

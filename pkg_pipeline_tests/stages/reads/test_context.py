@@ -45,7 +45,7 @@ def test_as_of_moves_every_tier_and_shows_nothing_said_later(memory: Remembered)
     assert tier(answer, "hot") == ["12:00 Anna: then new"]
     assert tier(answer, "warm") == ["The old talk."]
     assert answer["as_of"] == "2025-12-05T12:00:00Z"
-    assert "As of 5 December 2025, 12:00" in answer["text"]
+    assert "as of 5 December 2025, 12:00" in answer["text"]
     assert "today" not in answer["text"].replace("(today)", "")
     assert tier(memory.ask(as_of=NOW - days(99)), "permanent") == ["Decided (5 December 2025): Decided later"]
     assert tier(memory.ask(as_of=NOW - days(101)), "permanent") == []
@@ -244,7 +244,7 @@ def test_the_same_question_gives_the_same_bytes(memory: Remembered) -> None:
 def test_somebody_never_spoken_to_has_a_head_and_nothing_else(memory: Remembered) -> None:
     memory.build.person("Newcomer")
     answer = memory.ask("Newcomer")
-    assert answer["text"] == "# Newcomer\n- As of 15 March 2026, 12:00 · via Telegram · no contact yet\n"
+    assert answer["text"] == "# Newcomer\n- via Telegram · no contact yet · as of 15 March 2026, 12:00\n"
     assert (answer["hypothetical_tokens"], answer["left_out"], answer["brief"]) == (0, [], None)
 
 

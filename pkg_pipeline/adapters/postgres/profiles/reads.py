@@ -58,10 +58,11 @@ class PostgresProfileReads:
             newest = covered["ended_at"].max().to_pydatetime()
             given |= {"knows_me": me is not None, "each": MEANINGFUL_MESSAGES}
             meaningful = _meaningful(connection, given, week.ends_at)
-            at_end = aggregation.extent(talks, meaningful)
+            at_end = aggregation.extent(talks, meaningful, week.last_day)
             if meaningful is not None and meaningful > newest:
                 meaningful = _meaningful(connection, given, newest)
-            at_newest = aggregation.extent(talks[talks["ended_at"] <= newest], meaningful)
+            by_then = talks[talks["ended_at"] <= newest]
+            at_newest = aggregation.extent(by_then, meaningful, max(by_then["day"]))
             return Material(
                 self_person=me,
                 at_end=at_end,

@@ -246,7 +246,7 @@ summaries AS (
 ),
 -- P3, P9: the newest week that had ended. A week ends six to eight days after its key (time zones): two rows at most
 profile AS (
-    SELECT id, week, as_of, relationship_type, frequency, summary, milestones, key_decisions, open_action_items,
+    SELECT id, week, as_of, relationship_type, summary, milestones, key_decisions, open_action_items,
            status = 'dirty' AS is_stale, dirty_reason IS NOT DISTINCT FROM 'deleted' AS is_withheld
     FROM entity_relationship_profiles
     WHERE entity_id = %(entity)s AND week <= %(as_of_day)s::date - 6 AND as_of <= %(as_of)s
@@ -288,6 +288,11 @@ chats_seen AS (
         UNION SELECT chat_id FROM profile_sources
     )
 ),
+-- where they wrote: in channels and with bots alone, or among people
+memberships AS (
+    SELECT EXISTS (SELECT FROM eligible_chats c WHERE c.id = m.chat_id) AS is_eligible
+    FROM (SELECT chat_id FROM chat_members WHERE entity_id = %(entity)s ORDER BY chat_id LIMIT 100) AS m
+),
 -- last contact and language, of the newest interactions
 latest AS (
     SELECT p.ended_at, p.message_count, i.language FROM (
@@ -313,8 +318,13 @@ SELECT json_build_object(
         SELECT e.id, e.name, e.type, e.is_self, o.name AS organization,
                (SELECT json_agg(DISTINCT source ORDER BY source) FROM (
                    SELECT source FROM entity_identities WHERE entity_id = e.id LIMIT 50) AS own) AS sources,
-               (SELECT language FROM latest GROUP BY language
-                ORDER BY sum(message_count) DESC, max(ended_at) DESC LIMIT 1) AS language,
+               (SELECT json_agg(language ORDER BY messages DESC, ended_at DESC) FROM (
+                   SELECT language, sum(message_count) AS messages, max(ended_at) AS ended_at FROM latest
+                   GROUP BY language) AS spoken) AS languages,
+               (SELECT json_agg(day ORDER BY day) FROM (
+                   SELECT day FROM entity_days WHERE entity_id = e.id AND day < %(as_of_day)s
+                   ORDER BY day DESC LIMIT 200) AS days) AS days,
+               EXISTS (SELECT FROM memberships) AND NOT EXISTS (SELECT FROM memberships WHERE is_eligible) AS is_mass,
                coalesce((SELECT messages_total FROM before), 0) + coalesce((SELECT messages FROM that_day), 0) AS messages,
                coalesce((SELECT tokens_total FROM before), 0) + coalesce((SELECT tokens FROM that_day), 0) AS tokens,
                (SELECT started_at FROM interaction_participants
@@ -341,7 +351,7 @@ SELECT json_build_object(
                  WHERE is_withheld AND ended_at >= %(warm_from)s),
     'items', (SELECT json_agg(items ORDER BY due_date, at DESC, id) FROM items),
     'profile', (SELECT row_to_json(x) FROM (
-        SELECT id, as_of, relationship_type, frequency, summary, milestones, is_stale, is_withheld,
+        SELECT id, as_of, relationship_type, summary, milestones, is_stale, is_withheld,
                (SELECT json_agg(json_build_array(place, chat_id, message_ids) ORDER BY place, rank DESC)
                 FROM profile_sources) AS sources,
                (SELECT json_agg(given -> 'id') FROM jsonb_array_elements(open_action_items) AS one (given)

@@ -82,7 +82,6 @@ def _profile(given: Mapping[str, Any] | None, chats: Mapping[str, ContextChat]) 
         id=UUID(given["id"]),
         as_of=datetime.fromisoformat(given["as_of"]),
         relationship_type=given["relationship_type"],
-        frequency=given["frequency"],
         summary=given["summary"],
         milestones=tuple(
             KnownMilestone(
@@ -107,11 +106,14 @@ def _entity(given: Mapping[str, Any]) -> ContextEntity:
         is_self=given["is_self"],
         organization=given["organization"],
         sources=tuple(given["sources"] or ()),
-        language=given["language"],
+        language=next(iter(given["languages"] or ()), None),
         messages=int(given["messages"]),
         hypothetical_tokens=in_full(messages=int(given["messages"]), text_tokens=int(given["tokens"])),
         first_contact=_moment(given["first_contact"]),
         last_contact=_moment(given["last_contact"]),
+        contact_days=tuple(date.fromisoformat(day) for day in given["days"] or ()),
+        languages=tuple(given["languages"] or ()),
+        is_mass=given["is_mass"],
     )
 
 

@@ -86,9 +86,15 @@ ENTITY_RELATIONSHIP_PROFILES = table(
         "relationship_type",
         Text,
         "what the person is to me",
-        one_of="client partner colleague friend acquaintance vendor other",
+        one_of="client partner colleague friend acquaintance vendor other family boss landlord tenant doctor teacher"
+        " neighbour unknown",
     ),
-    col("frequency", Text, "how often we talk", one_of="daily weekly monthly quarterly rare"),
+    col(
+        "frequency",
+        Text,
+        "how often we talk",
+        one_of="daily several_weekly weekly biweekly monthly quarterly rare ceased",
+    ),
     col("mean_gap_days", REAL, "between starts of consecutive interactions; none for a single one", null=True),
     col("summary", Text, "the text"),
     col("timeline", Text, "how it came about", default="''"),

@@ -1,9 +1,15 @@
 """Every revision goes up and down on a database of its own, and the version names what is there."""
 
+from datetime import date
 from pathlib import Path
+
+import psycopg
+import pytest
 
 from pkg_pipeline.adapters.postgres import engine
 from pkg_pipeline.adapters.postgres.migrations import migrate
+from pkg_pipeline_tests.stages.memory_builder import MemoryBuilder
+from pkg_pipeline_tests.stages.profiles.profile_rows import profile
 
 
 def test_a_migrated_database_is_at_head(database_url: str) -> None:
@@ -276,6 +282,25 @@ def test_revision_0013_goes_down_to_empty_columns_and_up_again(database_url: str
         gone = connection.execute("SELECT to_regclass('pkg.summary_items'), to_regclass('theirs')").fetchone()
         assert gone == (None, None)
         assert connection.execute("SELECT count(*) FROM archive_ready('2026-01-01', now(), now())").fetchone() == (0,)
+
+
+def test_revision_0014_knows_more_words_and_goes_down_to_the_nearest(database_url: str) -> None:
+    build = MemoryBuilder(database_url)
+    for name, kind, often in (("Anna", "landlord", "ceased"), ("Bob", "friend", "biweekly")):
+        build.person(name)
+        profile(build, name, date(2026, 3, 1), "Short.", relationship_type=kind, frequency=often)
+    build.close()
+    migrate.downgrade(database_url, "0013")
+    with engine.connect(database_url) as connection:
+        found = connection.execute("SELECT relationship_type, frequency FROM entity_relationship_profiles").fetchall()
+        assert sorted(found) == [("friend", "monthly"), ("vendor", "rare")]
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        connection.execute(
+            "UPDATE entity_relationship_profiles SET relationship_type = 'unknown', frequency = 'ceased'"
+        )
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("UPDATE entity_relationship_profiles SET frequency = 'hourly'")
 
 
 def test_every_revision_has_a_test_that_names_it() -> None:
