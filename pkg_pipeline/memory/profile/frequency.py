@@ -16,7 +16,7 @@ RHYTHMS: tuple[tuple[float, Frequency], ...] = (
     (47.0, "monthly"),
     (130.0, "quarterly"),
 )
-"""At most so many days from one day of contact to the next: between 1, 3, 7, 14, 30, 75, 220 days the geometric mean."""
+"""At most so many days from one day of contact to the next: the geometric means of 1, 3, 7, 14, 30, 75, 220."""
 
 RECENT_DAYS = 120
 """The rhythm is that of so many days."""

@@ -33,10 +33,16 @@ def test_the_card_says_who_it_is_and_every_fact_once(memory: Remembered) -> None
     build = memory.build
     weekly(build)
     profile(build, "Anna", MARCH_8, "Rent and repairs.", relationship_type="landlord")
-    for kind, value in (
-        ("family", "son Max"), ("birthday", "1980-08-15"), ("work_phone", "+44 7000 000132"), ("position", "accountant"),
-        ("organization", "Lime Ltd"), ("email", "anna@lime.example"), ("preference", "writes only on weekdays"),
-    ):  # fmt: skip
+    said = {
+        "family": "son Max",
+        "birthday": "1980-08-15",
+        "work_phone": "+44 7000 000132",
+        "position": "accountant",
+        "organization": "Lime Ltd",
+        "email": "anna@lime.example",
+        "preference": "writes only on weekdays",
+    }
+    for kind, value in said.items():
         build.fact("Anna", kind, value)
     answer = memory.ask()
     assert head(answer) == [
