@@ -80,6 +80,11 @@ def item_id(owner_id: UUID, kind: str, *parts: str) -> UUID:
     return _derived("item", str(owner_id), kind, *parts)
 
 
+def organization_id(name: str) -> UUID:
+    """Id of an organisation by its name; letter case and spaces do not matter."""
+    return _derived("organization", " ".join(name.casefold().split()))
+
+
 def read_item_id(chat_key: str, kind: str, first_external_id: str, ordinal: int) -> UUID:
     """Id of the ``ordinal``-th item (from 0) of a kind to quote a message: the same whoever reads the talk."""
     return _derived("read item", chat_key, kind, first_external_id, str(ordinal))

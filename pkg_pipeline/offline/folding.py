@@ -146,7 +146,7 @@ def _fact(reading: Reading, found: FoundFact) -> AnswerFact:
     return AnswerFact(
         fact_type=found.kind,
         value=found.value[:300],
-        about=found.about.name if found.about else None,
+        about=found.whose,
         confidence=round(found.confidence, 2),
         **_evidence(reading, found.sentence, (found.sentence.line,)),
     )

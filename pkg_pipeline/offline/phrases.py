@@ -33,7 +33,6 @@ class Signal:
 class Phrases:
     actions: tuple[Signal, ...]
     decisions: tuple[Signal, ...]
-    facts: tuple[tuple[str, re.Pattern[str], float], ...]
     stopwords: frozenset[str]
     templates: Mapping[str, str]
     proposal: re.Pattern[str]
@@ -67,7 +66,6 @@ def phrases(language: Language) -> Phrases:
     return Phrases(
         actions=_signals(signals["actions"]),
         decisions=_signals(signals["decisions"]),
-        facts=tuple((row["kind"], pattern(row["pattern"]), row["confidence"]) for row in words["facts"]),
         stopwords=frozenset(words["stopwords"].split()),
         templates=words["templates"],
         **{name: pattern(text) for name, text in words["patterns"].items()},

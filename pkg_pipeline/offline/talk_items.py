@@ -15,24 +15,10 @@ from pkg_pipeline.offline.found import FoundAction, FoundDecision
 from pkg_pipeline.offline.linking import SURE, Linked, link
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import decided, described
-from pkg_pipeline.prompts.conversation_reading import Answer, AnswerChange, AnswerEnd, AnswerFact, AnswerItem, FactType
+from pkg_pipeline.prompts.conversation_reading import Answer, AnswerChange, AnswerEnd, AnswerFact, AnswerItem
 from pkg_pipeline.stages.ports import LlmRejected
 
 QUOTE_CHARS = 300
-FACT_TYPES: dict[str, FactType] = {
-    "phone": "phone",
-    "email": "email",
-    "address": "address",
-    "city": "address",
-    "birthday": "birthday",
-    "position": "position",
-    "workplace": "organization",
-    "family": "family",
-    "preference": "preference",
-    "handle": "account",
-    "wechat": "account",
-}
-"""The type of a fact by the rule that found it; others are ``other``."""
 
 
 def read_talks(source: ReadingInput) -> Answer:
@@ -141,9 +127,11 @@ def _decision(reading: Reading, found: FoundDecision, replaces: str | None) -> A
 
 def _fact(reading: Reading, found: FoundFact) -> AnswerFact:
     return AnswerFact(
-        type=FACT_TYPES.get(found.kind, "other"),
+        type="account" if found.kind == "handle" else found.kind,  # type: ignore[arg-type]
         value=found.value[:200],
-        about=found.about.name if found.about else None,
+        about=found.whose,
         sure=round(found.confidence, 2),
-        **_evidence(reading, found.sentence, (found.sentence.line,)),
+        ended=found.is_ended,
+        renewed=found.replaces,
+        **_evidence(reading, found.sentence, found.lines),
     )

@@ -46,6 +46,9 @@ Text = Annotated[str, Field(max_length=1000)]
 Sure = Annotated[SkipJsonSchema[float | None], Field(default=None, ge=0, le=1)]
 """How probable a reader without a model holds what it says; models are not asked for it, and the schema is silent."""
 
+Told = Annotated[SkipJsonSchema[bool], Field(default=False)]
+"""Whether a fact is told to hold no longer, or to take the place of an earlier one; as ``Sure``."""
+
 
 class AnswerEnd(Strict):
     state: Literal["done", "perhaps_done", "cancelled"]
@@ -88,6 +91,8 @@ class AnswerFact(Strict):
     quote: Quote
     messages: Numbers
     sure: Sure = None
+    ended: Told = False
+    renewed: Told = False
 
 
 class Answer(Strict):
@@ -158,6 +163,8 @@ def to_candidate(answer: Answer) -> CandidateReading:
                 quote=fact.quote[:LONGEST_QUOTE],
                 numbers=tuple(fact.messages),
                 about=fact.about,
+                is_ended=fact.ended,
+                replaces=fact.renewed,
             )
             for fact in answer.facts
         ),

@@ -25,10 +25,10 @@ GONE = {"summary_items"}
 
 WRITERS: dict[str, set[str]] = {
     "installation": {"work"},
-    "organizations": set(),
-    "entities": {"erasing", "ingest"},
+    "organizations": {"facts"},
+    "entities": {"erasing", "facts", "ingest"},
     "entity_identities": {"erasing", "ingest"},
-    "entity_facts": {"erasing", "ingest", "interactions", "readings"},
+    "entity_facts": {"erasing", "facts", "ingest", "interactions"},
     "chats": {"erasing", "ingest", "interactions"},
     "chat_members": {"erasing", "ingest"},
     "import_batches": {"erasing", "ingest"},

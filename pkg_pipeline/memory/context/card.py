@@ -71,7 +71,9 @@ def card_of(rows: ContextRows, rules: BlockRules) -> Card | None:
 
 
 def place_of(fact: KnownFact) -> int | None:
-    """Where on the card a fact stands; None: elsewhere."""
+    """Where on the card a fact stands; None: elsewhere, as of somebody whom this person only tells of."""
+    if fact.about is not None:
+        return None
     return KINDS.get(fact.fact_type.casefold().replace("-", "_").replace(" ", "_").rsplit("_", 1)[-1])
 
 

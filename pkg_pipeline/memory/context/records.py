@@ -61,13 +61,14 @@ class HeardMessage:
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A confirmed fact in force (P4, B2)."""
+    """A confirmed fact in force (P4, B2). ``about``: of somebody known by this name only."""
 
     id: UUID
     fact_type: str
     value: str
     at: datetime
     message_ids: tuple[str, ...]
+    about: str | None = None
 
 
 class Former(NamedTuple):

@@ -180,7 +180,8 @@ class LineRenderer:
         name = named(self.words.fact_name(fact.fact_type))
         value = one_line(fact.value)
         value = self._birthday(value) if fact.fact_type.casefold().endswith("birthday") else value
-        text = f"{name}{self.words.colon}{value}"
+        whose = self.bracket(one_line(fact.about)) if fact.about else ""
+        text = f"{name}{whose}{self.words.colon}{value}"
         on_card = place_of(fact)
         section: Section = "permanent" if on_card is None else "card"
         headings = self.under("permanent", self.words.permanent) if on_card is None else ()

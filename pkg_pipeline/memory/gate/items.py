@@ -10,6 +10,7 @@ from datetime import date
 
 from pkg_pipeline.memory.gate.amounts import COMPARED_DIGITS
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
+from pkg_pipeline.memory.gate.fact_values import day_of, is_of_type, is_wished
 from pkg_pipeline.memory.gate.foreign import digits, foreign, is_credential
 from pkg_pipeline.memory.gate.instructions import gives_orders
 from pkg_pipeline.memory.gate.number_words import folded
@@ -26,7 +27,6 @@ MAX_TYPE_WORDS = 5
 """Of a fact's type: "home delivery address"."""
 
 _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
-_MONTH_DAY = re.compile(r"(?:(\d{4})-|--)?(\d{2})-(\d{2})")
 _PART = re.compile(r"\w+")
 _PHONE_DIGITS = 5
 
@@ -62,8 +62,12 @@ def check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -
     if not 0.0 <= item.confidence <= 1.0 or not item.fact_type.strip():
         return log.note(part, "its confidence or type is out of range")
     value = _value_in(item.value, evidence, checker)
+    if value is None and item.fact_type == "birthday" and is_wished(item.value, evidence, checker):
+        value = item.value.strip()
     if value is None:
         return log.note(part, "its value is not in the cited messages")
+    if not is_of_type(item.fact_type, value):
+        return log.note(part, "its value has not the form of its type")
     if is_credential(item.fact_type, value) or is_credential(item.fact_type, evidence.quote):
         return log.note(part, "is a password, key or code")
     if (reason := _type_reason(item.fact_type, evidence, checker)) is not None:
@@ -144,9 +148,9 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
 
 def _is_day_in(value: str, evidence: Evidence, checker: Checker) -> bool:
     """Whether a value is a day (``04-24`` or with its year) that the messages name in their words."""
-    match = _MONTH_DAY.fullmatch(value.strip())
-    if match is None:
+    found = day_of(value)
+    if found is None:
         return False
     days = checker.testimony(evidence.messages, ()).days.days
-    year, month, day = (int(part or 0) for part in match.groups())
+    year, month, day = found
     return any((one.month, one.day) == (month, day) and year in (0, one.year) for one in days)

@@ -24,7 +24,10 @@ class CandidateDecision:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFact:
-    """A fact as answered; ``about`` should be a participant's name."""
+    """A fact as answered; ``about`` should be a participant's name.
+
+    ``is_ended``: it holds no longer; ``replaces``: it takes the place of the earlier ones of its type.
+    """
 
     fact_type: str
     value: str
@@ -32,6 +35,8 @@ class CandidateFact:
     quote: str
     numbers: tuple[int, ...]
     about: str | None = None
+    is_ended: bool = False
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,8 +131,13 @@ def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:
     return None if known and words else "names somebody whom its messages do not"
 
 
-def is_about(person: Person | None, name: str, evidence: Evidence, checker: Checker) -> bool:
-    """Whether the quoted words may tell of this one: by whose they are, and who is named there."""
+def is_about(
+    person: Person | None, name: str, evidence: Evidence, checker: Checker, *, relatives: str = ""
+) -> bool:
+    """Whether the quoted words may tell of this one: by whose they are, and who is named there.
+
+    ``relatives``: words whose names are of others.
+    """
     message = next((m for m in evidence.messages if comparable(evidence.quote) in comparable(m.text)), None)
     if message is None:
         return True
@@ -142,10 +147,11 @@ def is_about(person: Person | None, name: str, evidence: Evidence, checker: Chec
     unit = Unit(message, message.text, _sentences_of(evidence.quote, message.text))
     text, one = unit.text, Named(0, len(name), name, person)
     named = [other for other in scene.names(text) if not scene.is_called(other, text, unit) and is_known(other)]
+    named = [other for other in named if other.word not in relatives]
     is_sender = person == message.sender
     if any(one.is_same(other) for other in named):
         return True
-    if shows("mine", text) and not shows("theirs", text):
+    if shows("mine", text) and (relatives or not shows("theirs", text)):
         return is_sender
     if named:
         return is_sender and any(not is_nominative(other) for other in named)

@@ -16,12 +16,12 @@ from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import says_cancelled, says_done, settles, was_put_off
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
-from pkg_pipeline.memory.gate.items import check_fact, due_of
-from pkg_pipeline.memory.gate.people import find_person
+from pkg_pipeline.memory.gate.items import due_of
 from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
 from pkg_pipeline.memory.gate.wording import content
-from pkg_pipeline.memory.items.bearers import Bearers, is_about, unnamed
+from pkg_pipeline.memory.items.bearers import Bearers
+from pkg_pipeline.memory.items.fact_gate import read_fact
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -204,28 +204,11 @@ class _Gate:
         found = self._evidence(fact.numbers, fact.quote, part)
         if found is None:
             return None
-        evidence, quoted = found
-        name = " ".join((fact.about or "").split())
-        about = find_person(name, self.checker.source.participants) if name else None
-        if name and about is None and (reason := unnamed(name, evidence, self.checker)) is not None:
-            return self.log.note(part, reason, name)
-        if name and not is_about(about, name, evidence, self.checker):
-            return self.log.note(part, "is about somebody else by its messages", name)
-        checked = check_fact(replace(fact, about=None), part, self.checker, self.log)
-        if checked is None:
-            return None
-        talk = self.talk_of[quoted.number]
-        made = ReadFact(
-            id=hashing.item_id(talk.interaction_id, "fact", quoted.external_id, checked.fact_type, checked.value),
-            fact_type=checked.fact_type,
-            value=checked.value,
-            confidence=checked.confidence,
-            quote=checked.quote,
-            message_ids=self._ids(evidence, talk),
-            entity_id=None if about is None else about.entity_id,
-            about_name=name or None if about is None else None,
-        )
-        self.kept[talk.interaction_id].facts.setdefault(made.id, made)
+        talk = self.talk_of[found[1].number]
+        ids = self._ids(found[0], talk)
+        made = read_fact(fact, part, *found, talk, ids, self.checker, self.log)
+        if made is not None:
+            self.kept[talk.interaction_id].facts.setdefault(made.id, made)
         return None
 
     def _evidence(self, numbers: Iterable[int], quote: str, part: str) -> tuple[Evidence, SourceMessage] | None:

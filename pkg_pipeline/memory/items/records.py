@@ -166,7 +166,10 @@ class ItemChange:
 
 @dataclass(frozen=True, slots=True)
 class ReadFact:
-    """A fact that passed the gate. ``about_name``: somebody named who takes no part; then ``entity_id`` is None."""
+    """A fact that passed the gate. ``about_name``: somebody named who takes no part; then ``entity_id`` is None.
+
+    ``told_by``: who said it, or to whom alone the owner of the memory did; ``said_at``: when; ``is_ended``, ``replaces``: as of ``CandidateFact``.
+    """
 
     id: UUID
     fact_type: str
@@ -176,6 +179,10 @@ class ReadFact:
     message_ids: tuple[str, ...]
     entity_id: UUID | None = None
     about_name: str | None = None
+    told_by: UUID | None = None
+    said_at: datetime | None = None
+    is_ended: bool = False
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

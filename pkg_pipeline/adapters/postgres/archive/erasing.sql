@@ -18,7 +18,7 @@ UNION SELECT interaction_id FROM archived_messages WHERE chat_id = %(chat)s
 -- its present and past members
 SELECT entity_id FROM chat_members WHERE chat_id = %(chat)s
 UNION SELECT p.entity_id FROM interaction_participants p WHERE p.interaction_id = ANY(%(interactions)s)
-UNION SELECT f.entity_id FROM entity_facts f WHERE f.interaction_id = ANY(%(interactions)s)
+UNION SELECT f.entity_id FROM entity_facts f WHERE f.interaction_id = ANY(%(interactions)s) AND f.entity_id IS NOT NULL
 
 -- name: forget_calls
 -- Prompts and answers about it; costs stay in the ledger without text.

@@ -90,15 +90,11 @@ SELECT EXISTS (
     WHERE i.chat_id = %(chat)s AND i.ended_at BETWEEN %(from_at)s AND %(to_at)s AND i.id <> ALL (%(ids)s::uuid[]))
 
 -- name: save
--- Returns the items that the reading named until now. A conversation that vanished meanwhile gets none. Facts that it states
--- no more go; those that a person rejected keep their row.
+-- Returns the items that the reading named until now. A conversation that vanished meanwhile gets none.
 WITH before AS (
     SELECT item_ids FROM interaction_readings WHERE interaction_id = %(interaction)s
 ), attempts AS (
     DELETE FROM reading_attempts WHERE interaction_id = %(interaction)s
-), facts AS (
-    DELETE FROM entity_facts
-    WHERE interaction_id = %(interaction)s AND status <> 'rejected' AND id <> ALL (%(stated)s::uuid[])
 ), saved AS (
     INSERT INTO interaction_readings AS r (interaction_id, ended_at, input_hash, shown_hash, prompt_version, model_version,
         schema_version, content, item_ids, quarantined, cost_usd)
@@ -173,21 +169,3 @@ ON CONFLICT (interaction_id) DO UPDATE SET
 -- name: revive
 -- What was given up under another prompt or model is tried again.
 DELETE FROM reading_attempts WHERE state = 'failed' AND (prompt_version, model_version) <> (%(prompt_version)s, %(model)s)
-
--- name: insert_facts
--- At or above the threshold facts are confirmed by rule (B2); those that rest on a deleted message are skipped. Compared as
--- real, like the column.
-INSERT INTO entity_facts AS f (id, entity_id, fact_type, value, confidence, status, valid_from, interaction_id, quote, message_ids)
-SELECT g.id, g.entity_id, g.fact_type, g.value, g.confidence,
-       CASE WHEN g.confidence >= %(fact_confidence)s::real THEN 'confirmed' ELSE 'candidate' END, i.ended_at, i.id, g.quote, g.message_ids
-FROM jsonb_to_recordset(%(facts)s) AS g (id uuid, entity_id uuid, fact_type text, value text, confidence real, quote text, message_ids text[])
-JOIN interactions i ON i.id = %(interaction)s
-JOIN entities e ON e.id = g.entity_id
-WHERE NOT EXISTS (SELECT FROM messages m
-                  WHERE m.chat_id = i.chat_id AND m.external_id = ANY(g.message_ids) AND m.deleted_at IS NOT NULL)
-ON CONFLICT (id) DO UPDATE SET
-    interaction_id = excluded.interaction_id, confidence = excluded.confidence, valid_from = excluded.valid_from,
-    quote = excluded.quote, message_ids = excluded.message_ids,
-    status = CASE WHEN f.status = 'candidate' THEN excluded.status ELSE f.status END
-WHERE (f.interaction_id, f.confidence, f.valid_from, f.quote, f.message_ids) IS DISTINCT FROM
-      (excluded.interaction_id, excluded.confidence, excluded.valid_from, excluded.quote, excluded.message_ids)

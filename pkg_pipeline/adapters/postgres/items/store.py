@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
+from pkg_pipeline.adapters.postgres.items.fact_rows import save_facts
 from pkg_pipeline.adapters.postgres.items.folding import Folded, refold
 from pkg_pipeline.adapters.postgres.json_rows import rows_of
 from pkg_pipeline.adapters.postgres.llm.leases import Leasing
@@ -137,12 +138,9 @@ class ItemWork:
 
     def save(self, row: ReadingRow, due: Due) -> Saved:
         """A reading, and what follows from it for items and facts."""
-        facts = [fact for fact in row.reading.facts if fact.entity_id is not None]
-        given = {**_row(row, due), "stated": [fact.id for fact in facts]}
-        before = SQL.value(self._connection, "save", **given) or ()
-        if facts:
-            given = {"facts": Jsonb(rows_of(facts)), "fact_confidence": self._fact_confidence}
-            SQL.run(self._connection, "insert_facts", interaction=row.talk.id, **given)
+        before = SQL.value(self._connection, "save", **_row(row, due)) or ()
+        given = {"interaction": row.talk.id, "chat": row.talk.chat_id, "confidence": self._fact_confidence}
+        self._touched |= save_facts(self._connection, row.reading.facts, **given)
         return self.settled(refold(self._connection, row.reading.item_ids.union(before)), after=row.talk.key)
 
     def catch_up(self) -> Saved:

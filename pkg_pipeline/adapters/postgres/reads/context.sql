@@ -228,11 +228,17 @@ texts AS (
     ) AS past ON true
 ),
 facts AS (
-    SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at
+    SELECT f.id, f.fact_type, f.value, f.message_ids, i.chat_id, coalesce(f.valid_from, i.ended_at, f.known_from) AS at,
+           CASE WHEN f.entity_id IS NULL THEN f.about_name END AS about
     FROM (
-        SELECT * FROM entity_facts
-        WHERE entity_id = %(entity)s AND status = 'confirmed' AND valid_to IS NULL
-        ORDER BY fact_type LIMIT 60
+        (SELECT * FROM entity_facts
+         WHERE entity_id = %(entity)s AND status = 'confirmed' AND valid_to IS NULL
+         ORDER BY fact_type LIMIT 60)
+        UNION ALL
+        -- of people known by name only, as this person tells of them
+        (SELECT * FROM entity_facts
+         WHERE told_by = %(entity)s AND entity_id IS NULL AND status = 'confirmed' AND valid_to IS NULL
+         ORDER BY valid_from DESC LIMIT 20)
     ) AS f
     LEFT JOIN interactions i ON i.id = f.interaction_id
     WHERE coalesce(f.valid_from, i.ended_at, '-infinity') <= %(as_of)s
@@ -357,7 +363,7 @@ SELECT json_build_object(
                (SELECT json_agg(given -> 'id') FROM jsonb_array_elements(open_action_items) AS one (given)
                 WHERE given -> 'is_doubted' = 'true') AS doubted
         FROM profile) AS x),
-    'facts', (SELECT json_agg(facts ORDER BY fact_type, at DESC, id) FROM facts)
+    'facts', (SELECT json_agg(facts ORDER BY about IS NOT NULL, about, fact_type, at DESC, id) FROM facts)
 )::text
 
 -- name: archived_texts

@@ -172,6 +172,7 @@ def _fact(given: Mapping[str, Any], chats: Mapping[str, ContextChat]) -> KnownFa
         value=given["value"],
         at=datetime.fromisoformat(given["at"]),
         message_ids=_keys(given, chats),
+        about=given["about"],
     )
 
 

@@ -27,8 +27,9 @@ CROSS JOIN LATERAL (
         (SELECT bit_xor(hashtextextended(ROW(t.id, t.is_withheld, t.status, t.text, t.due_date, t.importance, t.message_ids,
                     ARRAY(SELECT w.entity_id FROM item_people w WHERE w.item_id = t.id ORDER BY 1))::text, 3))
          FROM items t WHERE t.interaction_id = i.id),
-        (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.message_ids, e.name)::text, 4))
-         FROM entity_facts f JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
+        (SELECT bit_xor(hashtextextended(ROW(f.id, f.entity_id, f.status, f.value, f.valid_from, f.valid_to, f.message_ids,
+                    coalesce(e.name, f.about_name))::text, 4))
+         FROM entity_facts f LEFT JOIN entities e ON e.id = f.entity_id WHERE f.interaction_id = i.id)
     )::text || coalesce((
         SELECT bit_xor(hashtextextended(ROW(l.id, l.dirty_reason = 'deleted')::text, 5)) FROM standing_folds l
         WHERE l.session_id = i.chat_id AND l.to_at BETWEEN i.started_at AND i.ended_at)::text, '')
@@ -130,11 +131,11 @@ SELECT g.id, t.kind, t.id, t.first_at, t.text || coalesce(' (' || t.due_date || 
        (CASE t.importance WHEN 'high' THEN 1 WHEN 'medium' THEN 0.6 ELSE 0.3 END)::real, t.is_withheld, '', NULL
 FROM g JOIN items t ON t.interaction_id = g.id AND t.status IN ('open', 'perhaps_done')
 UNION ALL
-SELECT g.id, 'fact', f.id, coalesce(f.valid_from, g.ended_at), e.name || ': ' || f.fact_type || ' ' || f.value,
+SELECT g.id, 'fact', f.id, coalesce(f.valid_from, g.ended_at), coalesce(e.name, f.about_name) || ': ' || f.fact_type || ' ' || f.value,
        ARRAY(SELECT m.id FROM messages m WHERE m.chat_id = g.chat_id AND m.external_id = ANY(f.message_ids) ORDER BY m.sent_at, m.id),
-       ARRAY[f.entity_id], 0.6, false, '', NULL
+       array_remove(ARRAY[coalesce(f.entity_id, f.told_by)], NULL), 0.6, false, '', NULL
 FROM g JOIN entity_facts f ON f.interaction_id = g.id AND f.status = 'confirmed' AND f.valid_to IS NULL
-JOIN entities e ON e.id = f.entity_id
+LEFT JOIN entities e ON e.id = f.entity_id
 UNION ALL
 SELECT f.interaction, 'session_fold', f.id, f.to_at, f.summary,
        ARRAY(SELECT n FROM unnest(f.message_ids) WITH ORDINALITY AS u (n, place) WHERE n <> ALL(f.noise_ids) ORDER BY place),

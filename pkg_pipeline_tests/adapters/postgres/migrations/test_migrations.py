@@ -303,6 +303,19 @@ def test_revision_0014_knows_more_words_and_goes_down_to_the_nearest(database_ur
             connection.execute("UPDATE entity_relationship_profiles SET frequency = 'hourly'")
 
 
+def test_revision_0015_goes_down_without_the_facts_that_have_no_place_there(database_url: str) -> None:
+    with engine.connect(database_url) as connection:
+        connection.execute(
+            "INSERT INTO entity_facts (id, about_name, fact_type, value, confidence, status, quote, message_ids)"
+            " VALUES (gen_random_uuid(), 'Olga', 'phone', '+491512345678', 1, 'confirmed', 'q', '{1}')"
+        )
+    migrate.downgrade(database_url, "0014")
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM entity_facts").fetchone() == (0,)
+    migrate.upgrade(database_url)
+    assert migrate.current(database_url) == migrate.head()
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -1,0 +1,197 @@
+"""How many facts of the labelled accounts are found, and how many found ones are right: reading, gate and periods.
+
+    python benchmarks/facts_truth.py [-v] [FOLDER]
+
+Each account is read talk after talk as a memory does; what passes the gate and the threshold of confirmation counts as
+found. Half of the accounts (by their names) were looked at while rules were written, half were not: both are printed
+apart. ``-v`` shows what is wrong, of the first half alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+from zlib import crc32
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from pkg_pipeline.memory.items.batches import reading_input  # noqa: E402
+from pkg_pipeline.memory.items.fact_periods import StatedFact, held_until  # noqa: E402
+from pkg_pipeline.memory.items.gate import check_reading  # noqa: E402
+from pkg_pipeline.memory.items.records import ReadFact  # noqa: E402
+from pkg_pipeline.memory.text.normalise import comparable  # noqa: E402
+from pkg_pipeline.offline.talk_items import read_talks  # noqa: E402
+from pkg_pipeline.prompts.conversation_reading import to_candidate  # noqa: E402
+from training import worlds  # noqa: E402
+from training.worlds import FactLabel, World  # noqa: E402
+
+ACCOUNTS = ROOT / "training" / "accounts"
+CONFIRMED = 0.9
+TYPES = {"organisation": "organization", "handle": "account"}
+FREE = {"family", "preference", "address", "position", "organization"}
+"""Types whose values are words: half of the label's words must be there."""
+SHARED = 0.5
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fact that a memory would show. ``message``: the first that it rests on; ``who``: a name."""
+
+    who: str
+    fact: ReadFact
+
+    def line(self) -> str:
+        return f"{self.who} {self.fact.fact_type}={self.fact.value} ({self.fact.confidence:.2f}) | {self.fact.quote}"
+
+
+def found_in(world: World, *, least: float = CONFIRMED) -> list[Found]:
+    """Every confirmed fact of an account in the order said."""
+    names = {person.entity_id: person.name for talk in world.talks for person in talk.participants}
+    found: list[Found] = []
+    for talk in world.talks:
+        source = reading_input([talk], ())
+        for reading in check_reading(to_candidate(read_talks(source)), source).readings:
+            for fact in reading.facts:
+                who = names.get(fact.entity_id, "") if fact.entity_id else fact.about_name or ""
+                if fact.confidence >= least and who:
+                    found.append(Found(who, fact))
+    return found
+
+
+def _is_same(found: Found, label: FactLabel) -> bool:
+    if found.fact.fact_type != TYPES.get(label.type, label.type):
+        return False
+    if not _is_who(found.who, label.who):
+        return False
+    if found.fact.is_ended or label.is_ended:
+        return found.fact.is_ended == label.is_ended
+    return is_value(found.fact.fact_type, found.fact.value, label.value)
+
+
+def _is_who(one: str, other: str) -> bool:
+    mine, theirs = set(comparable(one).split()), set(comparable(other).split())
+    return bool(mine & theirs) or comparable(one) in comparable(other) or comparable(other) in comparable(one)
+
+
+def is_value(kind: str, found: str, label: str) -> bool:
+    """Whether a value is the labelled one: the same digits and letters; of words at least half of the label's stems."""
+    if kind == "birthday":
+        return found[-5:] == label[-5:] and (len(found) < 10 or len(label) < 10 or found == label)
+    if kind in FREE:
+        mine, theirs = _stems(found), _stems(label)
+        return bool(theirs) and len(mine & theirs) >= SHARED * min(len(mine), len(theirs)) and bool(mine & theirs)
+    plain = [re.sub(r"[\W_]", "", one).casefold() for one in (found, label)]
+    return plain[0] in plain[1] or plain[1] in plain[0]
+
+
+def _stems(text: str) -> set[str]:
+    words = re.findall(r"[\u4e00-\u9fff]|[^\W_]+", text.casefold())
+    return {word[: max(3, len(word) - 2)] for word in words if word not in {"the", "a", "an", "to", "of", "is", "не", "в", "на"}}
+
+
+def score(world: World) -> tuple[Counter[str], list[str]]:
+    """Found, right, labelled and matched facts, each value of somebody once, and the lines of what is wrong."""
+    found = _once(found_in(world))
+    labels = list({(one.who, one.type, comparable(one.value), one.is_ended): one for one in world.facts}.values())
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for one in found:
+        right = any(_is_same(one, label) for label in labels)
+        counts["found"] += 1
+        counts["right"] += right
+        counts[f"{one.fact.fact_type} found"] += 1
+        counts[f"{one.fact.fact_type} right"] += right
+        if not right:
+            wrong.append(f"+ {one.line()}")
+    for label in labels:
+        matched = any(_is_same(one, label) for one in found)
+        kind = TYPES.get(label.type, label.type)
+        counts["labelled"] += 1
+        counts["matched"] += matched
+        counts[f"{kind} labelled"] += 1
+        counts[f"{kind} matched"] += matched
+        if not matched:
+            wrong.append(f"- {label.who} {label.type}={label.value}{' ENDED' * label.is_ended} | {world.text_of[label.message]}")
+    counts["two current"] += _doubled(found_in(world))
+    return counts, wrong
+
+
+def _once(found: Iterable[Found]) -> list[Found]:
+    kept: dict[tuple[str, str, str, bool], Found] = {}
+    for one in found:
+        kept.setdefault((one.who, one.fact.fact_type, comparable(one.fact.value), one.fact.is_ended), one)
+    return list(kept.values())
+
+
+def _doubled(found: Iterable[Found]) -> int:
+    """How many single-valued types show two current values."""
+    of: dict[tuple[str, str], dict[UUID, StatedFact]] = {}
+    for one in found:
+        fact = one.fact
+        assert fact.said_at is not None
+        stated = StatedFact(fact.id, fact.fact_type, fact.value, fact.said_at, fact.is_ended, fact.replaces)
+        of.setdefault((one.who, fact.fact_type), {})[fact.id] = stated
+    doubled = 0
+    for (_, kind), facts in of.items():
+        current = {comparable(facts[key].value) for key, end in held_until(facts.values()).items() if end is None}
+        doubled += kind in {"address", "birthday", "position", "organization"} and len(current) > 1
+    return doubled
+
+
+def is_unseen(world: World) -> bool:
+    return crc32(world.name.encode()) % 2 == 1
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f}" if whole else "–"
+
+
+def table(totals: dict[str, Counter[str]]) -> str:
+    rows = ["| accounts | labelled | found | precision | recall | two current |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, one in totals.items():
+        right, recalled = percent(one["right"], one["found"]), percent(one["matched"], one["labelled"])
+        rows.append(f"| {name} | {one['labelled']} | {one['found']} | {right} | {recalled} | {one['two current']} |")
+    return "\n".join(rows)
+
+
+def measure(told: Iterable[World]) -> tuple[dict[str, Counter[str]], list[str]]:
+    totals: dict[str, Counter[str]] = {}
+    wrong: list[str] = []
+    for world in told:
+        counts, lines = score(world)
+        half = "unseen" if is_unseen(world) else "seen"
+        for name in (f"{half}, {world.language}", half):
+            totals.setdefault(name, Counter()).update(counts)
+        if half == "seen":
+            wrong += [f"{world.name}: {line}" for line in lines]
+    return dict(sorted(totals.items())), wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=ACCOUNTS)
+    parser.add_argument("-v", action="store_true")
+    parser.add_argument("--language")
+    given = parser.parse_args()
+    told = [world for world in worlds.load(given.folder) if given.language in (None, world.language)]
+    totals, wrong = measure(told)
+    if given.v:
+        print("\n".join(wrong))
+    print(table(totals))
+    for half in ("seen", "unseen"):
+        one = totals.get(half, Counter())
+        kinds = sorted({key.split()[0] for key in one if key.endswith((" found", " labelled"))})
+        print(f"\n{half}: " + "; ".join(
+            f"{kind} {percent(one[kind + ' right'], one[kind + ' found'])}/{percent(one[kind + ' matched'], one[kind + ' labelled'])}"
+            f" ({one[kind + ' labelled']})" for kind in kinds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Until when each fact about one person holds (B2): a newer value of the same type ends the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from pkg_pipeline.memory.gate.fact_values import SINGLE
+from pkg_pipeline.memory.text.normalise import comparable
+
+
+@dataclass(frozen=True, slots=True)
+class StatedFact:
+    """A confirmed fact of one person. ``is_ended``: it says that the value holds no longer; ``replaces``: that it takes
+    the place of earlier ones of its type.
+    """
+
+    id: UUID
+    fact_type: str
+    value: str
+    valid_from: datetime
+    is_ended: bool
+    replaces: bool
+
+
+def held_until(facts: Iterable[StatedFact]) -> dict[UUID, datetime | None]:
+    """Each fact with when it ceased to hold; None: it holds. Of a single-valued type at most one value holds.
+
+    What says an end holds from and until then. What only repeats a part of a value that holds ("Bristol" of "12 Oak
+    Street, Bristol") adds nothing and ends at once.
+    """
+    until: dict[UUID, datetime | None] = {}
+    by_type: dict[str, list[StatedFact]] = {}
+    for fact in facts:
+        by_type.setdefault(fact.fact_type, []).append(fact)
+    for fact_type, stated in by_type.items():
+        until |= _of_type(sorted(stated, key=lambda one: (one.valid_from, one.id)), is_single=fact_type in SINGLE)
+    return until
+
+
+def _of_type(stated: Sequence[StatedFact], *, is_single: bool) -> dict[UUID, datetime | None]:
+    until: dict[UUID, datetime | None] = {}
+    current: list[StatedFact] = []
+    for fact in stated:
+        if fact.is_ended:
+            ended = [one for one in current if _is_same(one, fact)] or (current if is_single else [])
+            until[fact.id] = fact.valid_from
+        elif any(_is_part(fact, one) for one in current if is_single):
+            until[fact.id] = fact.valid_from
+            continue
+        else:
+            is_new = is_single or fact.replaces
+            ended = [one for one in current if is_new and not _is_same(one, fact)]
+            until[fact.id] = None
+        for one in ended:
+            until[one.id] = fact.valid_from
+        current = [one for one in current if one not in ended] + ([] if fact.is_ended else [fact])
+    return until
+
+
+def _is_same(one: StatedFact, other: StatedFact) -> bool:
+    return comparable(one.value) == comparable(other.value)
+
+
+def _is_part(fact: StatedFact, whole: StatedFact) -> bool:
+    said, known = comparable(fact.value), comparable(whole.value)
+    return said != known and f" {said} " in f" {known} ".replace(",", " ")

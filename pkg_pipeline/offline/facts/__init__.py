@@ -1,0 +1,33 @@
+"""Facts of people in a talk and of others told of there: contacts, birthdays, jobs, family, tastes (P13).
+
+Confirmation is elsewhere (B2).
+"""
+
+from __future__ import annotations
+
+from pkg_pipeline.offline.facts.birthdays import birthdays_in
+from pkg_pipeline.offline.facts.contact_facts import contact_facts
+from pkg_pipeline.offline.facts.contacts import countries_of
+from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
+from pkg_pipeline.offline.facts.told import answers_in, told_in
+from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Reading
+
+MOST_FACTS = 40
+
+
+def find_facts(reading: Reading) -> list[FoundFact]:
+    """The first ``MOST_FACTS`` in order, each value of somebody once."""
+    countries = countries_of([line.message.text[:MAX_MESSAGE_CHARS] for line in reading.lines if not line.is_data])
+    kept: dict[tuple[str, str, object], FoundFact] = {}
+    for line in reading.lines:
+        if line.is_data:
+            continue
+        found = [*contact_facts(line, reading, countries), *birthdays_in(line, reading)]
+        found += [*told_in(line, reading), *answers_in(line, reading)]
+        for fact in found:
+            key = (fact.kind, fact.value.casefold(), fact.about or fact.name)
+            if key not in kept or (fact.confidence > kept[key].confidence and not fact.is_ended):
+                kept[key] = fact
+        if len(kept) >= MOST_FACTS:
+            break
+    return list(kept.values())[:MOST_FACTS]

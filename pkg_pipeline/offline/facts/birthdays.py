@@ -1,0 +1,107 @@
+"""Birthdays: a word for them beside one day, whose by who is named there; wishes on the day itself (P13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Final
+
+from pkg_pipeline.offline.dates import FoundDate, find_dates
+from pkg_pipeline.offline.facts.found import FoundFact
+from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, marked
+from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.offline.reading import Line, Reading, Sentence
+from pkg_pipeline.offline.weighing import is_question
+
+TOLD: Final = 0.93
+WISHED: Final = 0.91
+ANSWERED: Final = 0.93
+BARE_WORDS: Final = 9
+_YEAR: Final = re.compile(r"\W{0,3}(?:of |в )?(?P<year>(?:19|20)\d\d)\b")
+_YEAR_BEFORE: Final = re.compile(r"(?P<year>(?:19|20)\d\d)\W?年?$")
+
+
+def birthdays_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
+    for sentence in line.sentences:
+        if is_question(sentence.text):
+            continue
+        found = _told(sentence, line, reading) or _wished(sentence, line, reading) or _answered(sentence, line, reading)
+        if found is not None:
+            yield found
+
+
+def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
+    text = sentence.text
+    said = cue(line.language, "birthday").search(text)
+    if said is None or cue(line.language, "wished").match(text):
+        return None
+    day = _only_day(sentence, line)
+    if day is None or cue(line.language, "unreal").search(text[: said.start()]):
+        return None
+    whose = _nearest(text, said.span(), line, reading)
+    if whose.person is None and whose.name is None:
+        return None
+    return _fact(_value(day, text), whose, TOLD, sentence, line)
+
+
+def _only_day(sentence: Sentence, line: Line) -> FoundDate | None:
+    """The only day that a sentence names exactly."""
+    found = find_dates(sentence.text, line.language, line.day)
+    vague = cue(line.language, "vague_day")
+    around = [sentence.text[max(0, one.start - 8) : one.end] for one in found]
+    exact = [one for one, near in zip(found, around, strict=True) if not vague.search(near) and not one.is_deadline]
+    return exact[0] if len({one.day for one in exact}) == 1 and len(exact) == len(found) else None
+
+
+def _nearest(text: str, said: tuple[int, int], line: Line, reading: Reading) -> Whose:
+    """Who is named last before the word for a birthday, else first after it, else who speaks."""
+    marks = marked(text, line, reading)
+    before = [mark for mark in marks if mark.place <= said[1]]
+    after = [mark for mark in marks if mark.place > said[1]]
+    chosen = before[-1].whose if before else after[0].whose if after else Whose("own", line.speaker)
+    if chosen.way == "theirs":
+        named = [mark.whose for mark in before if mark.whose.way == "named"]
+        return named[-1] if named else antecedent(line, "", reading)
+    return chosen
+
+
+def _wished(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
+    """A wish is said on the day, to whom it is said."""
+    text = sentence.text
+    said = any_cue("wished").match(text)
+    if said is None or cue(line.language, "wished_other").search(line.message.text):
+        return None
+    named = [mark.whose for mark in marked(text, line, reading) if mark.whose.way == "named"]
+    if any(who.person is None for who in named):
+        return None
+    others = reading.others_than(line.speaker)
+    person = named[0].person if named else others[0] if len(others) == 1 else None
+    if person is None or person == line.speaker:
+        return None
+    return _fact(f"{line.day:%m-%d}", Whose("yours", person), WISHED, sentence, line)
+
+
+def _answered(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
+    if len(line.sentences) > 2 or sentence.words > BARE_WORDS:
+        return None
+    day = _only_day(sentence, line)
+    whose = asked_before("birthday", line, reading) if day is not None else UNSAID
+    if day is None or (whose.person is None and whose.name is None):
+        return None
+    return _fact(_value(day, sentence.text), whose, ANSWERED, sentence, line, back=3)
+
+
+def _value(found: FoundDate, text: str) -> str:
+    """The day, with the year of birth where one is said."""
+    after, before = _YEAR.match(text[found.end :]), _YEAR_BEFORE.search(text[: found.start])
+    inside = re.search(r"(?:19|20)\d\d", text[found.start : found.end])
+    year = after["year"] if after else before["year"] if before else inside.group() if inside else None
+    told: date = found.day
+    return f"{told:%m-%d}" if year is None else f"{year}-{told:%m-%d}"
+
+
+def _fact(value: str, whose: Whose, sure: float, sentence: Sentence, line: Line, *, back: int = 0) -> FoundFact:
+    back = 3 if whose.way == "theirs" else back
+    lines = tuple(range(max(0, line.index - back), line.index + 1))
+    return FoundFact("birthday", value, whose.person, sure, sentence, lines, whose.name)

@@ -1,0 +1,141 @@
+"""Facts told in words: addresses, jobs, employers, family, tastes (P13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from pkg_pipeline.memory.gate.naming import names_in
+from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.text.name_forms import inflections
+from pkg_pipeline.offline.facts.contact_facts import own_words
+from pkg_pipeline.offline.facts.found import FoundFact
+from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked
+from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, tellings
+from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
+from pkg_pipeline.offline.weighing import is_question
+
+ANSWERED: Final[dict[str, float]] = {"address": 0.92, "organization": 0.86, "position": 0.86}
+ANSWER_WORDS: Final[dict[str, int]] = {"address": 16, "organization": 6, "position": 6}
+LONGEST: Final = 90
+"""Characters of a value."""
+_CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*")
+_EDGES: Final = " ,.;:!—–-，。；！、«»\"“”()（）"
+
+
+def told_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
+    """What the sentences of a message tell, questions and what is only imagined left out."""
+    own = own_words(line.message.text[:MAX_MESSAGE_CHARS])
+    for sentence in line.sentences:
+        if is_question(sentence.text) or sentence.text not in own or any_cue("code").search(sentence.text):
+            continue
+        for telling in tellings(sentence.language):
+            for m in telling.pattern.finditer(sentence.text):
+                if (fact := _fact(telling, m, sentence, line, reading)) is not None:
+                    yield fact
+
+
+def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
+    text = sentence.text
+    begins = max((cut.end() for cut in _CLAUSE.finditer(text, 0, m.start() + 1) if cut.end() <= m.start()), default=0)
+    if not telling.is_ended and cue(sentence.language, "unreal").search(text[begins : m.end()]):
+        return None
+    value = _value(telling, m)
+    if value is None or (telling.kind == "organization" and _is_place(value)):
+        return None
+    whose = _whose(telling, m, text[begins : m.start()], sentence, line, reading)
+    if whose.person is None and whose.name is None:
+        return None
+    lines = range(max(0, line.index - 3), line.index + 1) if whose.way == "theirs" else (line.index,)
+    return FoundFact(
+        telling.kind,
+        value,
+        whose.person,
+        telling.confidence,
+        sentence,
+        tuple(i for i in lines if not reading.lines[i].is_data),
+        whose.name,
+        telling.is_ended,
+    )
+
+
+def _value(telling: Telling, m: re.Match[str]) -> str | None:
+    groups = m.groupdict()
+    value = (groups.get("value") or groups.get("value2") or "").strip(_EDGES)
+    kin = (groups.get("relation") or groups.get("relation2") or "").lower()
+    if not value or len(value) > LONGEST:
+        return None
+    told = telling.form.format(kin=kin, value=value)
+    age = re.search(r"\d{1,2}", groups.get("age") or "")
+    return f"{told}, {age.group()}" if age else told
+
+
+def _whose(
+    telling: Telling, m: re.Match[str], lead: str, sentence: Sentence, line: Line, reading: Reading
+) -> Whose:
+    groups = m.groupdict()
+    if telling.is_introduction and groups.get("me"):
+        found = by_name(groups["me"], reading, line.language)
+        return Whose("own", line.speaker) if found.person in (None, line.speaker) else UNSAID
+    if kin := groups.get("kin"):
+        return Whose("named", None, kin.lower())
+    if groups.get("who"):
+        return _named(groups["who"], m.start("who"), sentence, line, reading)
+    if groups.get("he"):
+        return antecedent(line, sentence.text[: m.start("he")], reading)
+    if groups.get("you"):
+        person = reading.addressee(line)
+        return UNSAID if person is None else Whose("yours", person)
+    if cue(sentence.language, "third_verb").search(m.group()):
+        found = last_marked(lead, line, reading)
+        return found if found.way == "named" else antecedent(line, lead, reading)
+    if not any_cue("mine").search(m.group()):
+        found = last_marked(lead, line, reading)
+        if found.way in ("named", "theirs"):
+            return found
+    return Whose("own", line.speaker)
+
+
+def _named(word: str, start: int, sentence: Sentence, line: Line, reading: Reading) -> Whose:
+    """Somebody named, if the word is a name there."""
+    language = sentence.language
+    if cue(language, "no_name").match(word):
+        return UNSAID
+    kin = re.fullmatch(cue(language, "kin_alone").pattern, word, re.IGNORECASE)
+    if kin:
+        return Whose("named", None, word.lower())
+    people = reading.source.participants
+    end = start + len(word)
+    if language == "zh" or any(one.start < end and start < one.end for one in names_in(sentence.text, people)):
+        return by_name(word, reading, language)
+    return UNSAID
+
+
+def answers_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
+    """Short answers to a question for an address, an employer, a job."""
+    if len(line.sentences) != 1 or is_question(line.sentences[0].text):
+        return
+    [sentence] = line.sentences
+    for kind, sure in ANSWERED.items():
+        if sentence.words > ANSWER_WORDS[kind] or any_cue("no_answer").match(sentence.text):
+            continue
+        whose = asked_before(kind, line, reading)
+        is_address = kind != "address" or re.search(r"\d", sentence.text) is not None
+        if not is_address or (whose.person is None and whose.name is None):
+            continue
+        value = cue(sentence.language, "lead_of_answer").sub("", sentence.text).strip(_EDGES)
+        if value:
+            lines = tuple(range(max(0, line.index - 3), line.index + 1))
+            yield FoundFact(kind, value[:LONGEST], whose.person, sure, sentence, lines, whose.name)
+
+
+def _is_place(value: str) -> bool:
+    return value.casefold().replace("ё", "е") in _places()
+
+
+@cache
+def _places() -> frozenset[str]:
+    names = {word for _, rows in entries("people", "places") for row in rows for word in row.split()}
+    return frozenset(form for name in names for form in inflections(name))

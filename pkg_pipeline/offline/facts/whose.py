@@ -1,0 +1,222 @@
+"""Whose a fact is: by who speaks, about whom, and what was asked before (P13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, Literal, NamedTuple
+
+from pkg_pipeline.memory.gate.naming import names_in
+from pkg_pipeline.memory.gate.people import find_person
+from pkg_pipeline.memory.languages import entries
+from pkg_pipeline.memory.records import Language, Person
+from pkg_pipeline.memory.text.name_forms import inflections
+from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.offline.reading import Line, Reading
+
+Way = Literal["own", "named", "theirs", "yours", "asked", "signed", "spelt", "labelled", "told before", "unsaid"]
+"""By what somebody is known to be meant."""
+
+ASKED_BEFORE: Final = 3
+"""Messages within which a question for a value is answered."""
+TOLD_BEFORE: Final = 2
+BARE_WORDS: Final = 6
+"""Words beside a value that is sent alone."""
+SIGNED_LINES: Final = 6
+"""Lines at the end of a letter in which contacts are the sender's."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+class Whose(NamedTuple):
+    """``person``: somebody who takes part; ``name``: somebody who does not; neither: unknown."""
+
+    way: Way
+    person: Person | None = None
+    name: str | None = None
+
+
+UNSAID: Final = Whose("unsaid")
+
+
+class _Mark(NamedTuple):
+    place: int
+    whose: Whose
+
+
+def marked(text: str, line: Line, reading: Reading) -> list[_Mark]:
+    """Everybody whom a piece of text speaks of, in its order."""
+    found: list[_Mark] = []
+    language, people = line.language, reading.source.participants
+    for m in cue(language, "kin").finditer(text):
+        kin = next(one for one in m.groups() if one)
+        found.append(_Mark(m.end(), Whose("named", None, kin.lower())))
+    found += [_Mark(m.start(), Whose("named", None, m["role"].lower())) for m in cue(language, "role").finditer(text)]
+    for one in names_in(text, people):
+        if one.person == line.speaker and not text[one.end :].startswith(("'s", "’s")):
+            found.append(_Mark(one.start, Whose("own", one.person)))
+        elif not (one.person is not None and _is_called(text, one.start, one.end)):
+            found.append(_Mark(one.end, _named(one.word, one.person, language)))
+    found += [_Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
+    found += [_Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
+    found += [_Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
+    return sorted(found, key=lambda mark: mark.place)
+
+
+def _is_called(text: str, start: int, end: int) -> bool:
+    """Whether a name addresses: at the beginning before a comma, or at the end after one."""
+    return (not text[:start].strip() and text[end:].lstrip()[:1] in (",", "，", "!", "！")) or (
+        text[:start].rstrip().endswith((",", "，")) and not text[end:].strip(" ?!.,")
+    )
+
+
+def _addressed(line: Line, reading: Reading) -> Whose:
+    person = reading.addressee(line)
+    return Whose("yours", person) if person is not None else UNSAID
+
+
+def _named(word: str, person: Person | None, language: Language) -> Whose:
+    return Whose("named", person, None if person else nominative(word, language))
+
+
+def by_name(name: str, reading: Reading, language: Language) -> Whose:
+    """Somebody whom a text calls so."""
+    name = re.sub(r"['’]s$", "", " ".join(name.split()))
+    return _named(name, find_person(name, reading.source.participants), language)
+
+
+def nominative(word: str, language: Language) -> str:
+    """A usual Russian name in any case as it is listed; others as they are written."""
+    if language != "ru":
+        return word
+    first, *more = word.split()
+    plain = _plain().get(first.casefold().replace("ё", "е"))
+    return word if plain is None or more else plain.capitalize()
+
+
+@cache
+def _plain() -> dict[str, str]:
+    """Each form that only one listed name has, to that name."""
+    found: dict[str, str] = {}
+    double: set[str] = set()
+    names = {word for _, rows in entries("people", "same") for row in rows for word in row.split()}
+    for name in sorted(names):
+        for form in inflections(name):
+            if found.setdefault(form, name) != name:
+                double.add(form)
+    return {form: name for form, name in found.items() if form not in double or form in names} | {n: n for n in names}
+
+
+def antecedent(line: Line, before: str, reading: Reading) -> Whose:
+    """Whom "he" or "her" means: who was named last, here or in the few messages before."""
+    texts: list[tuple[Line, str]] = [(line, before)]
+    texts += [(one, one.message.text) for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index])]
+    for one, text in texts:
+        named = [mark.whose for mark in marked(text, one, reading) if mark.whose.way == "named"]
+        others = [who for who in named if who.person not in (line.speaker, reading.addressee(line)) or who.name]
+        if others:
+            return Whose("theirs", others[-1].person, others[-1].name)
+    return UNSAID
+
+
+def last_marked(text: str, line: Line, reading: Reading) -> Whose:
+    """The last one of whom a piece of text speaks."""
+    marks = marked(text, line, reading)
+    if not marks:
+        return UNSAID
+    last = marks[-1].whose
+    named = [mark.whose for mark in marks if mark.whose.way == "named"]
+    if last.way == "theirs":
+        return named[-1] if named else antecedent(line, "", reading)
+    return last
+
+
+def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Line, reading: Reading) -> Whose:
+    """Whose a phone, a mail or an account is. ``span``: end of the value before, start, end, start of the one after."""
+    text = line.message.text
+    before, start, end, after = span
+    lead, tail = text[before:start], text[end:after]
+    head = text.rfind("\n", 0, start) + 1
+    if (found := _labelled(text[max(before, head) : end], line, reading)) is not None:
+        return found
+    if is_signed(line, start):
+        return Whose("signed", line.speaker)
+    found = last_marked(lead, line, reading)
+    if found.way == "unsaid":
+        found = last_marked(tail.split("\n")[0], line, reading)
+    if found.way != "unsaid" and (found.person or found.name):
+        return found
+    if found.way == "unsaid" and len(_WORD.findall(lead + tail)) <= BARE_WORDS:
+        for way in (asked_before(kind, line, reading), _told_before(line, reading)):
+            if way.way != "unsaid":
+                return way
+    if kind == "email" and (spelt := _spelt(value, reading)) is not None:
+        return Whose("spelt", spelt)
+    if found.way == "unsaid" and (way := asked_before(kind, line, reading)).way != "unsaid":
+        return way
+    if any_cue("told_me").search(lead):
+        return Whose("own", line.speaker)
+    return UNSAID
+
+
+def _labelled(text: str, line: Line, reading: Reading) -> Whose | None:
+    """The name before a value: ``Olga from accounts: +49 …``, a contact card."""
+    card = re.match(r"^\W*(?:contact|контакт|名片)\W+(?P<who>[^,\d:]{2,40})[,:：]\s*(?=[+\d])", text, re.IGNORECASE)
+    m = card or cue(line.language, "label").match(text)
+    if m is None or cue(line.language, "no_name").match(m["who"]):
+        return None
+    found = by_name(m["who"], reading, line.language)
+    return Whose("labelled", found.person, found.name)
+
+
+def is_signed(line: Line, start: int) -> bool:
+    """Whether a place is in the signature of a letter: after its closing words, or under the sender's name."""
+    rows = line.message.text[:start].split("\n")
+    if len(rows) < 3:
+        return False
+    for row in rows[-SIGNED_LINES:]:
+        if any_cue("signature").match(row) or (
+            row.strip() and len(row.split()) <= 4 and find_person(row.strip(" ,.—-"), (line.speaker,)) is not None
+        ):
+            return True
+    return False
+
+
+def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
+    """Of a value that answers a question: the answerer's, or whose the question asked for."""
+    asks = any_cue(f"asks_{kind}")
+    for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]):
+        if one.speaker == line.speaker or not (m := asks.search(one.message.text)):
+            continue
+        sentence = next((s.text for s in one.sentences if asks.search(s.text)), one.message.text)
+        about = [mark.whose for mark in marked(sentence, one, reading) if mark.whose.way in ("named", "theirs")]
+        about = [who for who in about if who.person not in (line.speaker, one.speaker) or who.name]
+        if about:
+            last = about[-1]
+            return last if last.person or last.name else antecedent(one, "", reading)
+        return Whose("asked", line.speaker)
+    return UNSAID
+
+
+def _told_before(line: Line, reading: Reading) -> Whose:
+    """Whom the same speaker's messages just before speak of: "this is Olga's number" and then the number."""
+    for one in _own_before(line, reading):
+        found = last_marked(one.message.text, one, reading)
+        if found.way != "unsaid" and any_cue("told_of").search(one.message.text):
+            return found._replace(way="told before") if found.person or found.name else UNSAID
+    return UNSAID
+
+
+def _own_before(line: Line, reading: Reading) -> Iterator[Line]:
+    for one in reversed(reading.lines[max(0, line.index - TOLD_BEFORE) : line.index]):
+        if one.speaker != line.speaker:
+            return
+        yield one
+
+
+def _spelt(address: str, reading: Reading) -> Person | None:
+    """The only participant whose name is written in an address."""
+    parts = [one for one in re.split(r"[^a-z]+", address.partition("@")[0].lower()) if len(one) > 2]
+    people = reading.source.participants
+    found = {person for part in parts if (person := find_person(part, people)) is not None}
+    return found.pop() if len(found) == 1 else None
