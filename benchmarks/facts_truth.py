@@ -93,7 +93,11 @@ def is_value(kind: str, found: str, label: str) -> bool:
 
 def _stems(text: str) -> set[str]:
     words = re.findall(r"[\u4e00-\u9fff]|[^\W_]+", text.casefold())
-    return {word[: max(3, len(word) - 2)] for word in words if word not in {"the", "a", "an", "to", "of", "is", "не", "в", "на"}}
+    return {
+        word[: max(3, len(word) - 2)]
+        for word in words
+        if word not in {"the", "a", "an", "to", "of", "is", "не", "в", "на"}
+    }
 
 
 def score(world: World) -> tuple[Counter[str], list[str]]:
@@ -118,7 +122,9 @@ def score(world: World) -> tuple[Counter[str], list[str]]:
         counts[f"{kind} labelled"] += 1
         counts[f"{kind} matched"] += matched
         if not matched:
-            wrong.append(f"- {label.who} {label.type}={label.value}{' ENDED' * label.is_ended} | {world.text_of[label.message]}")
+            wrong.append(
+                f"- {label.who} {label.type}={label.value}{' ENDED' * label.is_ended} | {world.text_of[label.message]}"
+            )
     counts["two current"] += _doubled(found_in(world))
     return counts, wrong
 
@@ -154,7 +160,10 @@ def percent(part: int, whole: int) -> str:
 
 
 def table(totals: dict[str, Counter[str]]) -> str:
-    rows = ["| accounts | labelled | found | precision | recall | two current |", "| --- | --- | --- | --- | --- | --- |"]
+    rows = [
+        "| accounts | labelled | found | precision | recall | two current |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for name, one in totals.items():
         right, recalled = percent(one["right"], one["found"]), percent(one["matched"], one["labelled"])
         rows.append(f"| {name} | {one['labelled']} | {one['found']} | {right} | {recalled} | {one['two current']} |")
@@ -188,9 +197,12 @@ def main() -> None:
     for half in ("seen", "unseen"):
         one = totals.get(half, Counter())
         kinds = sorted({key.split()[0] for key in one if key.endswith((" found", " labelled"))})
-        print(f"\n{half}: " + "; ".join(
-            f"{kind} {percent(one[kind + ' right'], one[kind + ' found'])}/{percent(one[kind + ' matched'], one[kind + ' labelled'])}"
-            f" ({one[kind + ' labelled']})" for kind in kinds))
+        print(f"\n{half}: " + "; ".join(_of_kind(one, kind) for kind in kinds))
+
+
+def _of_kind(one: Counter[str], kind: str) -> str:
+    right, recalled = (one[f"{kind} right"], one[f"{kind} found"]), (one[f"{kind} matched"], one[f"{kind} labelled"])
+    return f"{kind} {percent(*right)}/{percent(*recalled)} ({one[f'{kind} labelled']})"
 
 
 if __name__ == "__main__":

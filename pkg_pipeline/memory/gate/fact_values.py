@@ -33,7 +33,7 @@ def day_of(value: str) -> tuple[int, int, int] | None:
 
 
 def is_of_type(fact_type: str, value: str) -> bool:
-    """Whether a value has the form of its type: a birthday is a day, a mail has its @; types without a form take any."""
+    """Whether a value has the form of its type: a birthday is a day, a mail has its @; others may take any."""
     if fact_type == "birthday":
         return day_of(value) is not None
     if fact_type == "email":

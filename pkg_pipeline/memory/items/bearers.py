@@ -131,9 +131,7 @@ def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:
     return None if known and words else "names somebody whom its messages do not"
 
 
-def is_about(
-    person: Person | None, name: str, evidence: Evidence, checker: Checker, *, relatives: str = ""
-) -> bool:
+def is_about(person: Person | None, name: str, evidence: Evidence, checker: Checker, *, relatives: str = "") -> bool:
     """Whether the quoted words may tell of this one: by whose they are, and who is named there.
 
     ``relatives``: words whose names are of others.

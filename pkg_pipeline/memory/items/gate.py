@@ -203,13 +203,13 @@ class _Gate:
         """P13, P17: about a participant or somebody named."""
         found = self._evidence(fact.numbers, fact.quote, part)
         if found is None:
-            return None
+            return
         talk = self.talk_of[found[1].number]
         ids = self._ids(found[0], talk)
         made = read_fact(fact, part, *found, talk, ids, self.checker, self.log)
         if made is not None:
             self.kept[talk.interaction_id].facts.setdefault(made.id, made)
-        return None
+        return
 
     def _evidence(self, numbers: Iterable[int], quote: str, part: str) -> tuple[Evidence, SourceMessage] | None:
         """The cited messages with the quoted one of them."""

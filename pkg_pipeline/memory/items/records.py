@@ -168,7 +168,8 @@ class ItemChange:
 class ReadFact:
     """A fact that passed the gate. ``about_name``: somebody named who takes no part; then ``entity_id`` is None.
 
-    ``told_by``: who said it, or to whom alone the owner of the memory did; ``said_at``: when; ``is_ended``, ``replaces``: as of ``CandidateFact``.
+    ``told_by``: who said it, or to whom alone the owner of the memory did; ``said_at``: when; ``is_ended``,
+    ``replaces``: as of ``CandidateFact``.
     """
 
     id: UUID

@@ -31,7 +31,9 @@ UNMARKED: Final = 0.75
 ASKED_ABOUT: Final = 0.8
 """Factor where a question names a value ("is it still …?")."""
 
-_ORIGINAL: Final = re.compile(r"^-{2,}.{0,20}(?:forwarded|original|пересл|исходн|原始|转发).*", re.IGNORECASE | re.MULTILINE)
+_ORIGINAL: Final = re.compile(
+    r"^-{2,}.{0,20}(?:forwarded|original|пересл|исходн|原始|转发).*", re.IGNORECASE | re.MULTILINE
+)
 
 
 def own_words(text: str) -> str:
@@ -64,7 +66,9 @@ def _fact(one: Contact, before: int, after: int, line: Line, reading: Reading) -
         sure *= UNMARKED if one.kind != "phone" else 0.97
     if is_question(sentence.text) and whose.way in ("yours", "unsaid", "theirs"):
         sure *= ASKED_ABOUT
-    is_far = whose.way in ("asked", "told before", "theirs") or (whose.name is not None and whose.name not in sentence.text)
+    is_far = whose.way in ("asked", "told before", "theirs") or (
+        whose.name is not None and whose.name not in sentence.text
+    )
     lines = range(max(0, line.index - 3), line.index + 1) if is_far else (line.index,)
     is_ended = any_cue("cue_old").search(sentence.text) is not None and not any_cue("cue_new").search(sentence.text)
     return FoundFact(

@@ -8,15 +8,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from pkg_pipeline.memory.records import Language
+from pkg_pipeline.offline.facts.found import FactKind
 from pkg_pipeline.offline.facts.words import any_cue, regions
 
-_EMAIL: Final = re.compile(r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[a-zA-Z]{2,24}(?![A-Za-z0-9_@])")
+_EMAIL: Final = re.compile(
+    r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[a-zA-Z]{2,24}(?![A-Za-z0-9_@])"
+)
 _DIGITS: Final = re.compile(r"\d[\d\s().-]{5,}\d")
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
 _LONG: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){11,19}(?!\d)")
 _ACCOUNT: Final = re.compile(r"(?<![\d+-])\d{2}-\d{2}-\d{2}\b|(?<![\d+.,-])\d(?:[ -]?\d){6,11}(?!\d)")
 _AT: Final = re.compile(r"(?<![\w@.])@[A-Za-z][\w.]{2,31}(?<!\.)")
-_LINK: Final = re.compile(r"\b(?:t\.me|instagram\.com|github\.com|wa\.me|linkedin\.com/in|vk\.com)/(?P<value>[A-Za-z][\w.-]{2,38})\b")
+_LINK: Final = re.compile(
+    r"\b(?:t\.me|instagram\.com|github\.com|wa\.me|linkedin\.com/in|vk\.com)/(?P<value>[A-Za-z][\w.-]{2,38})\b"
+)
 NEAR: Final = 40
 """Characters before a number in which its word stands."""
 CARD_DIGITS: Final = range(16, 20)
@@ -28,7 +33,7 @@ CHECKED_IBAN: Final = 97
 class Contact:
     """A value in a text from ``start`` to ``end``; ``is_marked``: a word beside it says what it is."""
 
-    kind: str
+    kind: FactKind
     value: str
     start: int
     end: int
@@ -56,11 +61,21 @@ def _handles(text: str) -> Iterator[Contact]:
     for m in _LINK.finditer(text):
         yield Contact("handle", m["value"], *m.span(), is_marked=True)
     named = any_cue("messenger").pattern
-    for m in re.finditer(rf"(?<![A-Za-z])(?:{named})[^\n@]{{0,20}}?(?P<value>@[A-Za-z][\w.]{{2,31}}(?<!\.))", text, re.IGNORECASE):
+    for m in re.finditer(
+        rf"(?<![A-Za-z])(?:{named})[^\n@]{{0,20}}?(?P<value>@[A-Za-z][\w.]{{2,31}}(?<!\.))", text, re.IGNORECASE
+    ):
         yield Contact("handle", m["value"], *m.span("value"), is_marked=True)
     shape = r"(?P<value>(?!https?\b|www\b)[A-Za-z][\w.-]{4,30}(?<!\.)(?=[\s,，。!！)）;]|$))"
-    for m in re.finditer(rf"(?<![A-Za-z])(?:{named})(?:\s*(?:is|id|ID|号|是|：|:|—|-)\s*)+{shape}", text, re.IGNORECASE):
-        if re.search(r"[\d_.]", m["value"]) or "id" in m.group().lower() or not m["value"].islower() or ":" in m.group() or "号" in m.group():
+    for m in re.finditer(
+        rf"(?<![A-Za-z])(?:{named})(?:\s*(?:is|id|ID|号|是|：|:|—|-)\s*)+{shape}", text, re.IGNORECASE
+    ):
+        if (
+            re.search(r"[\d_.]", m["value"])
+            or "id" in m.group().lower()
+            or not m["value"].islower()
+            or ":" in m.group()
+            or "号" in m.group()
+        ):
             yield Contact("handle", m["value"], *m.span("value"), is_marked=True)
     for m in _AT.finditer(text):
         yield Contact("handle", m.group(), *m.span())
@@ -83,7 +98,11 @@ def _accounts(text: str) -> Iterator[Contact]:
         before = text[max(0, m.start() - NEAR) : m.start()]
         if re.search(r"\b(?:sort code|acc(?:oun)?t(?: number| no\.?)?)\W{0,4}(?:is )?$", before, re.IGNORECASE):
             yield Contact("account", m.group(), *m.span(), is_marked=True)
-    for m in re.finditer(rf"(?:{any_cue('money_by').pattern})\W{{0,3}}(?:is |me at |id )?(?P<value>@[\w.-]{{3,30}}|1\d{{10}})", text, re.IGNORECASE):
+    for m in re.finditer(
+        rf"(?:{any_cue('money_by').pattern})\W{{0,3}}(?:is |me at |id )?(?P<value>@[\w.-]{{3,30}}|1\d{{10}})",
+        text,
+        re.IGNORECASE,
+    ):
         yield Contact("account", m["value"], *m.span("value"), is_marked=True)
 
 

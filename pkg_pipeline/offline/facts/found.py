@@ -8,7 +8,6 @@ from typing import Literal
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.reading import Line, Sentence
 
-
 FactKind = Literal[
     "phone", "email", "address", "birthday", "position", "organization", "family", "preference", "account", "handle"
 ]

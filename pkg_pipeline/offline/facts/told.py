@@ -11,18 +11,18 @@ from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.text.name_forms import inflections
 from pkg_pipeline.offline.facts.contact_facts import own_words
-from pkg_pipeline.offline.facts.found import FoundFact
+from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked
 from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, tellings
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
 
-ANSWERED: Final[dict[str, float]] = {"address": 0.92, "organization": 0.86, "position": 0.86}
-ANSWER_WORDS: Final[dict[str, int]] = {"address": 16, "organization": 6, "position": 6}
+ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.86, "position": 0.86}
+ANSWER_WORDS: Final[dict[FactKind, int]] = {"address": 16, "organization": 6, "position": 6}
 LONGEST: Final = 90
 """Characters of a value."""
 _CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*")
-_EDGES: Final = " ,.;:!—–-，。；！、«»\"“”()（）"
+_EDGES: Final = ' ,.;:!—–-，。；！、«»"“”()（）'
 
 
 def told_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
@@ -72,9 +72,7 @@ def _value(telling: Telling, m: re.Match[str]) -> str | None:
     return f"{told}, {age.group()}" if age else told
 
 
-def _whose(
-    telling: Telling, m: re.Match[str], lead: str, sentence: Sentence, line: Line, reading: Reading
-) -> Whose:
+def _whose(telling: Telling, m: re.Match[str], lead: str, sentence: Sentence, line: Line, reading: Reading) -> Whose:
     groups = m.groupdict()
     if telling.is_introduction and groups.get("me"):
         found = by_name(groups["me"], reading, line.language)
@@ -82,7 +80,7 @@ def _whose(
     if kin := groups.get("kin"):
         return Whose("named", None, kin.lower())
     if groups.get("who"):
-        return _named(groups["who"], m.start("who"), sentence, line, reading)
+        return _named(groups["who"], m.start("who"), sentence, reading)
     if groups.get("he"):
         return antecedent(line, sentence.text[: m.start("he")], reading)
     if groups.get("you"):
@@ -98,7 +96,7 @@ def _whose(
     return Whose("own", line.speaker)
 
 
-def _named(word: str, start: int, sentence: Sentence, line: Line, reading: Reading) -> Whose:
+def _named(word: str, start: int, sentence: Sentence, reading: Reading) -> Whose:
     """Somebody named, if the word is a name there."""
     language = sentence.language
     if cue(language, "no_name").match(word):

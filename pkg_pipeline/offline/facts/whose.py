@@ -110,7 +110,9 @@ def _plain() -> dict[str, str]:
 def antecedent(line: Line, before: str, reading: Reading) -> Whose:
     """Whom "he" or "her" means: who was named last, here or in the few messages before."""
     texts: list[tuple[Line, str]] = [(line, before)]
-    texts += [(one, one.message.text) for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index])]
+    texts += [
+        (one, one.message.text) for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index])
+    ]
     for one, text in texts:
         named = [mark.whose for mark in marked(text, one, reading) if mark.whose.way == "named"]
         others = [who for who in named if who.person not in (line.speaker, reading.addressee(line)) or who.name]
@@ -186,7 +188,7 @@ def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
     """Of a value that answers a question: the answerer's, or whose the question asked for."""
     asks = any_cue(f"asks_{kind}")
     for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]):
-        if one.speaker == line.speaker or not (m := asks.search(one.message.text)):
+        if one.speaker == line.speaker or not asks.search(one.message.text):
             continue
         sentence = next((s.text for s in one.sentences if asks.search(s.text)), one.message.text)
         about = [mark.whose for mark in marked(sentence, one, reading) if mark.whose.way in ("named", "theirs")]

@@ -8,16 +8,18 @@ from functools import cache
 
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import in_any, pattern, table
+from pkg_pipeline.offline.facts.found import FactKind
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """A way to tell a fact. ``form``: of the value, from ``{kin}`` and ``{value}``; ``confidence``: how often it is true.
+    """A way to tell a fact. ``form``: of the value, from ``{kin}`` and ``{value}``.
 
-    ``is_ended``: it tells that the fact holds no longer; ``is_introduction``: the group ``me`` names who speaks.
+    ``confidence``: how often it is true; ``is_ended``: it tells that the fact holds no longer; ``is_introduction``: the
+    group ``me`` names who speaks.
     """
 
-    kind: str
+    kind: FactKind
     pattern: re.Pattern[str]
     confidence: float
     form: str
