@@ -87,6 +87,9 @@ def is_value(kind: str, found: str, label: str) -> bool:
     if kind in FREE:
         mine, theirs = _stems(found), _stems(label)
         return bool(theirs) and len(mine & theirs) >= SHARED * min(len(mine), len(theirs)) and bool(mine & theirs)
+    if kind == "phone":  # without its code a number is of a country that nobody said
+        one, other = re.sub(r"\D", "", found).lstrip("0"), re.sub(r"\D", "", label)
+        return bool(one) and (other.endswith(one) or one.endswith(other.lstrip("0")))
     plain = [re.sub(r"[\W_]", "", one).casefold() for one in (found, label)]
     return plain[0] in plain[1] or plain[1] in plain[0]
 

@@ -24,7 +24,7 @@ CLDR = {"en": "en", "ru": "ru", "zh": "zh_Hans"}
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_that_is_told_apart_has_every_file(language: Language) -> None:
     named = {path.stem for path in FOLDER.glob("en/*.toml")}
-    checked = {"agents", "calendar", "meanings", "people", "polarity", "quantities"}
+    checked = {"agents", "calendar", "facts", "meanings", "people", "polarity", "quantities"}
     assert named == {"importance", "orders", "periods", "phrases", "words"} | checked
     assert all(language in folders(name) for name in named)
 

@@ -149,6 +149,8 @@ def is_about(person: Person | None, name: str, evidence: Evidence, checker: Chec
     is_sender = person == message.sender
     if any(one.is_same(other) for other in named):
         return True
+    if person is None and not named and comparable(name) in comparable(text):
+        return True
     if shows("mine", text) and (relatives or not shows("theirs", text)):
         return is_sender
     if named:

@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from pkg_pipeline.memory.gate.fact_values import SINGLE
+from pkg_pipeline.memory.languages.scripts import is_han
 from pkg_pipeline.memory.text.normalise import comparable
 
 
@@ -47,12 +48,12 @@ def _of_type(stated: Sequence[StatedFact], *, is_single: bool) -> dict[UUID, dat
         if fact.is_ended:
             ended = [one for one in current if _is_same(one, fact)] or (current if is_single else [])
             until[fact.id] = fact.valid_from
-        elif any(_is_part(fact, one) for one in current if is_single):
+        elif any(_is_part(fact.value, one.value) for one in current):
             until[fact.id] = fact.valid_from
             continue
         else:
             is_new = is_single or fact.replaces
-            ended = [one for one in current if is_new and not _is_same(one, fact)]
+            ended = [one for one in current if not _is_same(one, fact) and (is_new or _is_part(one.value, fact.value))]
             until[fact.id] = None
         for one in ended:
             until[one.id] = fact.valid_from
@@ -64,6 +65,9 @@ def _is_same(one: StatedFact, other: StatedFact) -> bool:
     return comparable(one.value) == comparable(other.value)
 
 
-def _is_part(fact: StatedFact, whole: StatedFact) -> bool:
-    said, known = comparable(fact.value), comparable(whole.value)
-    return said != known and f" {said} " in f" {known} ".replace(",", " ")
+def _is_part(value: str, whole: str) -> bool:
+    """Whether a value says only what another one says, and less."""
+    said, known = comparable(value), comparable(whole)
+    if said == known or not said:
+        return False
+    return f" {said} " in f" {known} ".replace(",", " ") or (is_han(said[-1]) and said in known)

@@ -8,7 +8,7 @@ from typing import Final
 
 from pkg_pipeline.offline.facts.contacts import Contact, contacts_in
 from pkg_pipeline.offline.facts.found import FoundFact, sentence_at
-from pkg_pipeline.offline.facts.whose import TOLD_BEFORE, Way, of_contact
+from pkg_pipeline.offline.facts.whose import TOLD_BEFORE, UNSAID, Way, Whose, of_contact
 from pkg_pipeline.offline.facts.words import any_cue
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 from pkg_pipeline.offline.weighing import is_question
@@ -26,6 +26,8 @@ SURE: Final[dict[Way, float]] = {
     "unsaid": 0.5,
 }
 """How often a value is of whom these ways name."""
+CLOSE: Final = 40
+"""Characters between two contacts of one person."""
 UNMARKED: Final = 0.75
 """Factor for a number or @name without a word that says what it is."""
 ASKED_ABOUT: Final = 0.8
@@ -47,20 +49,24 @@ def own_words(text: str) -> str:
 def contact_facts(line: Line, reading: Reading, countries: Sequence[str]) -> Iterator[FoundFact]:
     text = own_words(line.message.text[:MAX_MESSAGE_CHARS])
     found = contacts_in(text, line.language, countries)
+    last: Whose = UNSAID
     for place, one in enumerate(found):
         before = found[place - 1].end if place else 0
         after = found[place + 1].start if place + 1 < len(found) else len(text)
-        if (fact := _fact(one, before, after, line, reading)) is not None:
+        whose = of_contact(one.kind, one.value, (before, one.start, one.end, after), line, reading)
+        # what follows a contact without a word of somebody else is of the same
+        whose = last if whose.way == "unsaid" and len(text[before : one.start]) <= CLOSE else whose
+        last = whose
+        if (fact := _fact(one, whose, line, reading)) is not None:
             yield fact
 
 
-def _fact(one: Contact, before: int, after: int, line: Line, reading: Reading) -> FoundFact | None:
+def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact | None:
     sentence = sentence_at(line, one.start)
     if sentence is None:
         return None
     if one.kind == "handle" and not one.is_marked and not _is_told_as_handle(line, reading):
         return None
-    whose = of_contact(one.kind, one.value, (before, one.start, one.end, after), line, reading)
     sure = SURE[whose.way]
     if not one.is_marked and whose.way in ("own", "named", "yours", "theirs", "told before"):
         sure *= UNMARKED if one.kind != "phone" else 0.97

@@ -9,12 +9,16 @@ from typing import Final
 
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.offline.facts.found import FactKind
-from pkg_pipeline.offline.facts.words import any_cue, regions
+from pkg_pipeline.offline.facts.words import any_cue, cue, regions
 
 _EMAIL: Final = re.compile(
     r"(?<![A-Za-z0-9_.+-])[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.)+[a-zA-Z]{2,24}(?![A-Za-z0-9_@])"
 )
 _DIGITS: Final = re.compile(r"\d[\d\s().-]{5,}\d")
+_NATIONAL: Final = re.compile(
+    r"(?<![\d+.,/-])(?:0\d{1,4}[ -]?\d{3,4}[ -]?\d{3,4}|\(?\d{3}\)?[ -]\d{3}[ -]\d{4}|\d{5} \d{5})(?![\d/-])"
+)
+"""A number as it is written within a country that is not known."""
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
 _LONG: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){11,19}(?!\d)")
 _ACCOUNT: Final = re.compile(r"(?<![\d+-])\d{2}-\d{2}-\d{2}\b|(?<![\d+.,-])\d(?:[ -]?\d){6,11}(?!\d)")
@@ -45,10 +49,16 @@ def contacts_in(text: str, language: Language, countries: Sequence[str] = ()) ->
     if any_cue("code").search(text):
         return []
     found: list[Contact] = []
-    for one in (*_accounts(text), *_mails(text), *_handles(text), *_phones(text, language, countries)):
+    shaped = (*_accounts(text), *_mails(text), *_handles(text), *_addresses(text, language))
+    for one in (*shaped, *_phones(text, language, countries)):
         if all(one.end <= other.start or other.end <= one.start for other in found):
             found.append(one)
     return sorted(found, key=lambda one: one.start)
+
+
+def _addresses(text: str, language: Language) -> Iterator[Contact]:
+    for m in cue(language, "address_shape").finditer(text):
+        yield Contact("address", m.group().strip(" ,.，。"), *m.span(), is_marked=True)
 
 
 def _mails(text: str) -> Iterator[Contact]:
@@ -122,30 +132,43 @@ def _phones(text: str, language: Language, countries: Sequence[str]) -> Iterator
     import phonenumbers  # loaded for the first number that may be one
 
     seen: list[tuple[int, int]] = []
-    for region in dict.fromkeys((*countries, *regions(language), "RU", "US", "GB", "CN")):
+    for region in dict.fromkeys((*countries, *regions(language))):
         for m in phonenumbers.PhoneNumberMatcher(text, region, leniency=phonenumbers.Leniency.POSSIBLE):
-            if any(m.start < end and start < m.end for start, end in seen) or not _is_phone(m, text):
+            is_known = m.raw_string.startswith("+") or _is_written_so(m, region)
+            if not is_known or any(m.start < end and start < m.end for start, end in seen):
                 continue
-            seen.append((m.start, m.end))
-            value = phonenumbers.format_number(m.number, phonenumbers.PhoneNumberFormat.E164)
-            yield Contact("phone", value, m.start, m.end, _is_called_phone(text, m.start, m.end))
+            if _is_to_call(m.raw_string, text, m.start, m.end):
+                seen.append((m.start, m.end))
+                value = phonenumbers.format_number(m.number, phonenumbers.PhoneNumberFormat.E164)
+                yield Contact("phone", value, m.start, m.end, _is_called_phone(text, m.start, m.end))
+    for m in _NATIONAL.finditer(text):
+        is_free = all(m.end() <= start or end <= m.start() for start, end in seen)
+        if is_free and _is_to_call(m.group(), text, *m.span()):
+            yield Contact("phone", re.sub(r"\D", "", m.group()), *m.span(), _is_called_phone(text, *m.span()))
 
 
-def _is_phone(m: object, text: str) -> bool:
-    """Whether a number is one to call: valid in its country, or written with its code; no order, price or date."""
+def _is_written_so(m: object, region: str) -> bool:
+    """Whether a number without a code is one of the country, written as it is there."""
     import phonenumbers
 
     assert isinstance(m, phonenumbers.PhoneNumberMatch)
-    start, end = m.start, m.end
-    if any_cue("not_phone").search(text[max(0, start - NEAR) : start]) or any_cue("sum_after").match(text[end:]):
+    if not phonenumbers.is_valid_number(m.number):
         return False
-    if re.fullmatch(r"\d{4}[-./ ]\d{1,2}[-./ ]\d{1,2}(?: \d{1,2})?|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}", m.raw_string):
+    if region == "US":
+        return re.fullmatch(r"\(?\d{3}\)?[ .-]?\d{3}[ .-]\d{4}", m.raw_string) is not None
+    return region in ("RU", "CN") or m.raw_string.lstrip("(").startswith("0")
+
+
+def _is_to_call(number: str, text: str, start: int, end: int) -> bool:
+    """Whether digits may be a phone: no order, price, account or date."""
+    before = text[max(0, start - NEAR) : start]
+    if any_cue("not_phone").search(before) or any_cue("sum_after").match(text[end:]):
         return False
-    if text[max(0, start - 1) : start] in ("/", "=", "_", "€", "$", "£", "#") or text[end : end + 1] in ("/", "_"):
+    if any_cue("cue_bank").search(before) and not any_cue("cue_phone").search(before):
         return False
-    if phonenumbers.is_valid_number(m.number):
-        return True
-    return m.raw_string.startswith("+") or ("555" in m.raw_string and _is_called_phone(text, start, end))
+    if re.fullmatch(r"\d{4}[-./ ]\d{1,2}[-./ ]\d{1,2}(?: \d{1,2})?|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}", number):
+        return False
+    return text[max(0, start - 1) : start] not in tuple("/=_€$£#") and text[end : end + 1] not in ("/", "_")
 
 
 def _is_called_phone(text: str, start: int, end: int) -> bool:

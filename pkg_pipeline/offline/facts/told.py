@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -12,7 +13,7 @@ from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.text.name_forms import inflections
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
-from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked
+from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked, with_names
 from pkg_pipeline.offline.facts.words import Telling, any_cue, cue, tellings
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
@@ -31,10 +32,11 @@ def told_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     for sentence in line.sentences:
         if is_question(sentence.text) or sentence.text not in own or any_cue("code").search(sentence.text):
             continue
+        named = replace(sentence, text=with_names(sentence.text, reading))
         for telling in tellings(sentence.language):
-            for m in telling.pattern.finditer(sentence.text):
-                if (fact := _fact(telling, m, sentence, line, reading)) is not None:
-                    yield fact
+            for m in telling.pattern.finditer(named.text):
+                if (fact := _fact(telling, m, named, line, reading)) is not None:
+                    yield replace(fact, sentence=sentence)
 
 
 def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:

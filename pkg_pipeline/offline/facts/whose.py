@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
-from pkg_pipeline.memory.gate.naming import names_in
+from pkg_pipeline.memory.gate.naming import is_known, names_in
 from pkg_pipeline.memory.gate.people import find_person
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.records import Language, Person
-from pkg_pipeline.memory.text.name_forms import inflections
+from pkg_pipeline.memory.text.name_forms import inflections, is_also_a_word
 from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.reading import Line, Reading
 
@@ -25,6 +25,13 @@ BARE_WORDS: Final = 6
 """Words beside a value that is sent alone."""
 SIGNED_LINES: Final = 6
 """Lines at the end of a letter in which contacts are the sender's."""
+SHORTEST_NAME: Final = 3
+"""Letters of a name that is known without its capital."""
+_CALLED: Final = re.compile(
+    r"(?: is called| called|,| зовут|叫)? ?"
+    r"(?P<name>[A-ZА-ЯЁ][a-zа-яё]+(?: [A-ZА-ЯЁ][\w-]+){0,2}|(?<=叫)[\u4e00-\u9fff]{2,3})"
+)
+"""The name right behind the word for a relative."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -44,15 +51,23 @@ class _Mark(NamedTuple):
     whose: Whose
 
 
-def marked(text: str, line: Line, reading: Reading) -> list[_Mark]:
-    """Everybody whom a piece of text speaks of, in its order."""
+def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mark]:
+    """Everybody whom a piece of text speaks of, in its order. ``kind``: of the value in question; a bank has no account,
+    and whoever moves to their son's lives there.
+    """
     found: list[_Mark] = []
     language, people = line.language, reading.source.participants
-    for m in cue(language, "kin").finditer(text):
+    for m in cue(language, "kin").finditer(text) if kind != "address" else ():
         kin = next(one for one in m.groups() if one)
-        found.append(_Mark(m.end(), Whose("named", None, kin.lower())))
-    found += [_Mark(m.start(), Whose("named", None, m["role"].lower())) for m in cue(language, "role").finditer(text)]
+        called = _CALLED.match(text[m.end() :])
+        found.append(_Mark(m.end(), Whose("named", None, called["name"] if called else kin.lower())))
+    if kind != "account":
+        found += [
+            _Mark(m.start(), Whose("named", None, m["role"].lower())) for m in cue(language, "role").finditer(text)
+        ]
     for one in names_in(text, people):
+        if not is_known(one) and not cue(language, "title").search(text[: one.start]):
+            continue
         if one.person == line.speaker and not text[one.end :].startswith(("'s", "’s")):
             found.append(_Mark(one.start, Whose("own", one.person)))
         elif not (one.person is not None and _is_called(text, one.start, one.end)):
@@ -61,6 +76,19 @@ def marked(text: str, line: Line, reading: Reading) -> list[_Mark]:
     found += [_Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
     found += [_Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
     return sorted(found, key=lambda mark: mark.place)
+
+
+def with_names(text: str, reading: Reading) -> str:
+    """A text in which the names of those who take part begin with a capital."""
+    names = _capitalised(tuple(person.name for person in reading.source.participants))
+    return text if names is None else names.sub(lambda m: m.group().capitalize(), text)
+
+
+@lru_cache(maxsize=256)
+def _capitalised(people: tuple[str, ...]) -> re.Pattern[str] | None:
+    words = {part.lower() for name in people for part in _WORD.findall(name) if len(part) >= SHORTEST_NAME}
+    words = {word for word in words if not is_also_a_word(word)}
+    return re.compile(rf"\b(?:{'|'.join(sorted(words))})\b") if words else None
 
 
 def _is_called(text: str, start: int, end: int) -> bool:
@@ -121,9 +149,9 @@ def antecedent(line: Line, before: str, reading: Reading) -> Whose:
     return UNSAID
 
 
-def last_marked(text: str, line: Line, reading: Reading) -> Whose:
+def last_marked(text: str, line: Line, reading: Reading, kind: str = "") -> Whose:
     """The last one of whom a piece of text speaks."""
-    marks = marked(text, line, reading)
+    marks = marked(text, line, reading, kind)
     if not marks:
         return UNSAID
     last = marks[-1].whose
@@ -143,9 +171,9 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
         return found
     if is_signed(line, start):
         return Whose("signed", line.speaker)
-    found = last_marked(lead, line, reading)
+    found = last_marked(lead, line, reading, kind)
     if found.way == "unsaid":
-        found = last_marked(tail.split("\n")[0], line, reading)
+        found = last_marked(tail.split("\n")[0], line, reading, kind)
     if found.way != "unsaid" and (found.person or found.name):
         return found
     if found.way == "unsaid" and len(_WORD.findall(lead + tail)) <= BARE_WORDS:
