@@ -52,8 +52,9 @@ class _Mark(NamedTuple):
 
 
 def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mark]:
-    """Everybody whom a piece of text speaks of, in its order. ``kind``: of the value in question; a bank has no account,
-    and whoever moves to their son's lives there.
+    """Everybody whom a piece of text speaks of, in its order.
+
+    ``kind``: of the value in question; a bank has no account, and whoever moves to their son's lives there.
     """
     found: list[_Mark] = []
     language, people = line.language, reading.source.participants
