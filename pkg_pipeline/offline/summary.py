@@ -23,10 +23,13 @@ MOST_CHARACTERS = 270
 """For Chinese: the gate takes one and a half characters for a word."""
 MOST_SENTENCES = 4
 WORDS_AT_LEAST = 16
+LEAST_LEFT = 6
 WORDS_PER_ROOT = 1.85
 CHINESE_FACTOR = 3.2
 """Chinese characters count as words; the same content takes more of them."""
 MOST_PIECES = 7
+MOST_OF_TALK = 0.4
+"""Of the words of a talk at most this share."""
 MEETING_PIECE_WORDS = 7
 UNIT_WORDS = 45
 UNIT_CHARACTERS = 80
@@ -145,13 +148,13 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
     units = units_of(reading)
     if not units:
         return phrases(reading.language).templates["empty"].format(who=_names(reading))
-    budget = budget_words(reading)
+    budget = min(budget_words(reading), round(MOST_OF_TALK * reading.words))
     parts: list[str] = []
     at_most = MOST_SENTENCES
     if reading.is_meeting and topics:
         parts.append(overview(reading, topics))
         at_most -= 1
-    left = max(WORDS_AT_LEAST, budget - count_words(" ".join(parts)))
+    left = max(LEAST_LEFT, budget - count_words(" ".join(parts)))
     limit = _piece_limit(reading, left)
     told = [retell(u.text, u.sentence, reading, budget=limit) for u in units]
     held = known(reading.source)
@@ -184,7 +187,7 @@ def _power(reading: Reading) -> float:
 def _piece_limit(reading: Reading, left: int) -> int:
     if reading.language == "zh":
         return UNIT_CHARACTERS
-    return UNIT_WORDS if reading.is_meeting else max(WORDS_AT_LEAST, round(left * 0.8))
+    return UNIT_WORDS if reading.is_meeting else max(LEAST_LEFT, round(left * 0.8))
 
 
 def fits(text: str, sentences_at_most: int = MOST_SENTENCES) -> bool:

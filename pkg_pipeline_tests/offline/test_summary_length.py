@@ -1,0 +1,26 @@
+"""Summaries without a model are at most about half as long as the talks that they sum up (P13)."""
+
+from __future__ import annotations
+
+import pytest
+
+from pkg_pipeline.adapters.text.tokens import TiktokenCounter
+from pkg_pipeline.offline.llm import answer
+from training import accounts
+from training.worlds import World, load
+
+MOST = 0.52
+"""Tokens of summaries over tokens of talks."""
+
+
+@pytest.mark.parametrize("language", ["ru", "en", "zh"])
+def test_a_summary_is_about_half_of_its_talk_at_most(language: str) -> None:
+    own = [world for world in (*accounts.load(), *load()) if world.language == language][:4]
+    assert ratio(own) <= MOST
+
+
+def ratio(worlds: list[World]) -> float:
+    talks = [talk for world in worlds for talk in world.talks if len(talk.messages) >= 3]
+    count = TiktokenCounter().count_many
+    told = sum(count([answer(talk).summary for talk in talks]))
+    return told / sum(count([message.text for talk in talks for message in talk.messages]))
