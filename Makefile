@@ -74,6 +74,7 @@ docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from wh
 train: env ## fit the weights of the offline reader on our own labelled conversations
 	@$(BIN)/python -m training.fit
 	@$(BIN)/python -m training.closing
+	@$(BIN)/python -m training.relationships
 
 bench: env ## the figures of docs/figures.md
 	@$(BIN)/python -m benchmarks

@@ -21,12 +21,12 @@ from pkg_pipeline.memory.profile.gate import (
     MAX_SUMMARY_WORDS,
     publishable,
 )
-from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
+from pkg_pipeline.memory.profile.relationship import UNKNOWN, guess
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.normalise import comparable, script_share, sentences, word_count
 from pkg_pipeline.memory.text.phrases import phrases as printed
 from pkg_pipeline.offline.phrases import phrases
-from pkg_pipeline.offline.profile_type import relationship_type
 from pkg_pipeline.offline.reading import count_words
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
@@ -53,11 +53,15 @@ def profile_answer(source: ProfileInput) -> Answer:
     """The worded part of one profile. Pure; passes the gate."""
     told = _Telling(source)
     return Answer(
-        relationship_type=relationship_type(source),
+        relationship_type=_relationship(source),
         summary=told.summary(),
         timeline=told.timeline(),
         milestones=told.milestones(),
     )
+
+
+def _relationship(source: ProfileInput) -> RelationshipType:
+    return UNKNOWN if source.signals is None else guess(source.signals, ZoneInfo(source.timezone)).type
 
 
 class _Telling:

@@ -6,14 +6,13 @@ What is not known is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final, get_args
 
-from pkg_pipeline.memory.context.records import BlockRules, ContextEntity, ContextRows, KnownFact
+from pkg_pipeline.memory.context.records import BlockRules, Card, ContextEntity, ContextRows, KnownFact
 from pkg_pipeline.memory.profile.frequency import frequency_of
-from pkg_pipeline.memory.profile.records import Frequency, RelationshipType
-from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.profile.records import RelationshipType
+from pkg_pipeline.memory.profile.relationship import UNKNOWN, guess
 from pkg_pipeline.memory.text.lines import one_line
 from pkg_pipeline.memory.text.marks import named
 from pkg_pipeline.memory.text.normalise import comparable
@@ -38,20 +37,6 @@ SAID_BY_A_PERSON: Final = "relationship"
 """A confirmed fact of this type names the relationship: nothing that was guessed holds against it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """``frequency`` None: too few days of contact; ``languages`` of the newest talks, the commonest first."""
-
-    relationship: RelationshipType
-    frequency: Frequency | None
-    organization: str | None
-    languages: tuple[Language, ...]
-    facts: tuple[KnownFact, ...]
-    messages: int
-    first_contact: datetime | None
-    last_contact: datetime | None
-
-
 def card_of(rows: ContextRows, rules: BlockRules) -> Card | None:
     """The card as of the context's moment; None for who is no other person: me, an organisation, a channel or bot."""
     entity = rows.entity
@@ -59,7 +44,7 @@ def card_of(rows: ContextRows, rules: BlockRules) -> Card | None:
         return None
     facts = sorted((fact for fact in rows.facts if place_of(fact) is not None), key=lambda fact: place_of(fact) or 0)
     return Card(
-        relationship=_relationship(rows),
+        relationship=_relationship(rows, rules),
         frequency=frequency_of(_days(entity, rules), rules.today),
         organization=entity.organization,
         languages=entity.languages,
@@ -79,7 +64,7 @@ def place_of(fact: KnownFact) -> int | None:
 
 def head(rows: ContextRows, rules: BlockRules, words: Phrases) -> list[str]:
     """The block's first two lines: the name; who it is, how often and since when we talk, the last contact."""
-    entity, card = rows.entity, card_of(rows, rules)
+    entity, card = rows.entity, rows.card
     moment = rules.as_of.astimezone(rules.zone)
     parts = [] if card is None else _about(card, words)
     if entity.organization and not (card and _names(card.facts, entity.organization)):
@@ -123,13 +108,15 @@ def _days(entity: ContextEntity, rules: BlockRules) -> list[date]:
     return sorted(days)
 
 
-def _relationship(rows: ContextRows) -> RelationshipType:
-    """A person's own word, else the profile's, else unknown."""
+def _relationship(rows: ContextRows, rules: BlockRules) -> RelationshipType:
+    """A person's own word, else the profile's, else what the newest words tell."""
     said = [fact.value.strip().casefold() for fact in rows.facts if fact.fact_type == SAID_BY_A_PERSON]
     known = [kind for kind in get_args(RelationshipType) if kind in said]
     if known:
         return known[0]
-    return "unknown" if rows.profile is None else rows.profile.relationship_type
+    if rows.profile is not None and rows.profile.relationship_type != UNKNOWN:
+        return rows.profile.relationship_type
+    return UNKNOWN if rows.signals is None else guess(rows.signals, rules.zone).type
 
 
 def _names(facts: tuple[KnownFact, ...], organization: str) -> bool:

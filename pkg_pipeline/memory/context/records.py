@@ -10,7 +10,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.items.records import Importance, ItemOwner, ItemStatus
-from pkg_pipeline.memory.profile.records import RelationshipType
+from pkg_pipeline.memory.profile.records import Frequency, RelationshipType, Signals
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Tier
 
@@ -177,6 +177,7 @@ class ContextRows:
 
     ``summaries``: also beyond the warm tier, as ``whole``, by interaction, as far as the budget may hold them.
     ``relevant``: recalled for a task hint, best first (P5). ``left_out``: rows withheld or beyond a limit.
+    ``signals``: of who they are to me; ``card`` is made of them (B19).
     """
 
     entity: ContextEntity
@@ -190,6 +191,24 @@ class ContextRows:
     profile: KnownProfile | None = None
     relevant: tuple[Ranked, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    signals: Signals | None = None
+    card: Card | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Who somebody is (B19). ``frequency`` None: too few days of contact; ``languages`` of the newest talks, the
+    commonest first.
+    """
+
+    relationship: RelationshipType
+    frequency: Frequency | None
+    organization: str | None
+    languages: tuple[Language, ...]
+    facts: tuple[KnownFact, ...]
+    messages: int
+    first_contact: datetime | None
+    last_contact: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
@@ -29,6 +30,26 @@ RelationshipType = Literal[
 ]
 Frequency = Literal["daily", "several_weekly", "weekly", "biweekly", "monthly", "quarterly", "rare", "ceased"]
 """``ceased``: they were in touch once, and are no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    text: str
+    is_self: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What tells who somebody is to me. ``said``: the newest messages of both in dialogs, in any order; ``groups``:
+    titles of groups in common; ``facts``: values of what is known of them; ``organizations``: theirs and mine.
+    """
+
+    name: str
+    said: Sequence[Utterance] = ()
+    groups: Sequence[str] = ()
+    facts: Sequence[str] = ()
+    organizations: tuple[str | None, str | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +123,7 @@ class DatedSummary:
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
     """One person in one week. ``summaries``: oldest first, older ones shortened; ``omitted_summaries``: how many are
-    not there. ``facts``: confirmed ones, "type: value".
+    not there. ``facts``: confirmed ones, "type: value". ``signals``: of who they are to me.
     """
 
     profile_id: UUID
@@ -116,6 +137,7 @@ class ProfileInput:
     language: Language
     timezone: str
     input_hash: str
+    signals: Signals | None = None
 
     @property
     def open_items(self) -> dict[str, OpenItem]:

@@ -160,9 +160,9 @@ def shortened(aggregate: ProfileAggregate) -> ProfileAggregate:
 def words_hash(source: ProfileInput) -> str:
     """sha256 over everything a profile's words depend on; equal hashes allow reuse of the words (P23).
 
-    ``source`` must be as of its newest summary, not of its week. Prompt version, model and schema version are compared
-    separately.
+    ``source`` must be as of its newest summary, not of its week; its signals are of the same messages as the summaries.
+    Prompt version, model and schema version are compared separately.
     """
     parts = asdict(source)
-    del parts["profile_id"], parts["input_hash"]
+    del parts["profile_id"], parts["input_hash"], parts["signals"]
     return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

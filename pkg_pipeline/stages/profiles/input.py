@@ -13,7 +13,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile import rules as rules
-from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput, Topic
+from pkg_pipeline.memory.profile.records import DatedSummary, ProfileAggregate, ProfileInput, Signals, Topic
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.profile.topics import merge_topics
 from pkg_pipeline.memory.records import Language, Person
@@ -73,6 +73,13 @@ def prepared_from(
         language=rules.language_of(list(zip(covered["language"], covered["messages"], strict=True))),
         timezone=zone.key,
         input_hash="",
+        signals=Signals(
+            name=entity.name,
+            said=material.said,
+            groups=material.groups,
+            facts=material.facts,
+            organizations=(entity.organization, material.self_person and material.self_person.organization),
+        ),
     )
     return Prepared(
         aggregate=_aggregate(material, material.at_end, topics),

@@ -7,7 +7,14 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
-from pkg_pipeline.memory.profile.records import Frequency, KeyDecision, OpenItem, ProfileAggregate, ProfileContent
+from pkg_pipeline.memory.profile.records import (
+    Frequency,
+    KeyDecision,
+    OpenItem,
+    ProfileAggregate,
+    ProfileContent,
+    Utterance,
+)
 from pkg_pipeline.memory.profile.rules import Week
 from pkg_pipeline.memory.records import Language, Person, Quarantined
 
@@ -69,7 +76,7 @@ class MadeDecision:
 class Material:
     """Input of one profile, in one snapshot. ``at_end``: up to the week's end; ``at_newest``: up to the newest covered
     interaction. ``covered``: a row per summary (``aggregation.TALKS``), newest first, as decisions; open items by due
-    date.
+    date. ``said``, ``groups``: what tells who they are to me.
     """
 
     self_person: Person | None
@@ -79,6 +86,8 @@ class Material:
     decisions: tuple[MadeDecision, ...]
     open_items: tuple[OpenItem, ...]
     facts: tuple[str, ...]
+    said: tuple[Utterance, ...]
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.context.assembly import assemble
-from pkg_pipeline.memory.context.card import Card, card_of
-from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, ContextRows, LeftOut
+from pkg_pipeline.memory.context.card import card_of
+from pkg_pipeline.memory.context.records import Block, BlockItem, BlockRules, Card, ContextRows, LeftOut
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import Tier
 from pkg_pipeline.memory.text.cleaning import clean_name
@@ -133,6 +133,7 @@ def entity_context(
         raise EntityUnknown(str(request.entity_id))
     if request.hint is not None and relevant is not None:
         rows = replace(rows, relevant=relevant(request))
+    rows = replace(rows, card=card_of(rows, rules))
     answer = EntityContext(
         receipt_id=None if receipts is None else uuid4(),
         entity_id=rows.entity.id,
@@ -141,7 +142,7 @@ def entity_context(
         as_of=rules.as_of,
         max_tokens=max_tokens,
         hypothetical_tokens=rows.entity.hypothetical_tokens,
-        card=card_of(rows, rules),
+        card=rows.card,
         block=within_budget(rows, replace(rules, max_tokens=_allowed(rows, max_tokens)), counter),
     )
     if receipts is not None:

@@ -45,6 +45,20 @@ LEFT JOIN live_summaries s ON s.interaction_id = p.interaction_id AND s.dirty_re
 WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)s
 ORDER BY p.ended_at DESC, p.interaction_id
 
+-- name: said
+-- B19: the newest words of both in dialogs, wherever they are kept.
+SELECT left(m.content, %(chars)s) AS text, m.is_outgoing AS is_self, m.sent_at AS at
+FROM (SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
+      WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 20) AS d
+JOIN live_texts m ON m.chat_id = d.id AND m.sent_at <= %(until)s
+ORDER BY m.sent_at DESC, m.id DESC LIMIT %(limit)s
+
+-- name: groups
+-- B19: titles of groups in common.
+SELECT t.title FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind <> 'direct'
+JOIN chats t ON t.id = c.id AND t.title IS NOT NULL
+WHERE w.entity_id = %(entity)s ORDER BY t.title LIMIT 10
+
 -- name: last_meaningful
 -- P22: the last interaction by then with a decision or a still open item of the person, or enough messages of both sides; scanned
 -- from the newest. Where nobody is me, everybody else is the other side.

@@ -14,7 +14,8 @@ from psycopg_pool import ConnectionPool
 from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import record_of
 from pkg_pipeline.adapters.postgres.statements import Statements
-from pkg_pipeline.memory.profile.records import Milestone, OpenItem, ProfileContent
+from pkg_pipeline.memory.profile.records import Milestone, OpenItem, ProfileContent, Utterance
+from pkg_pipeline.memory.profile.relationship import MOST_CHARS, MOST_MESSAGES
 from pkg_pipeline.memory.profile.rules import ITEMS_IN_PROMPT, MEANINGFUL_MESSAGES, Week
 from pkg_pipeline.memory.records import Person, Quarantined
 from pkg_pipeline.stages.profiles import aggregation
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SQL = Statements("profiles")
+HEARD = {"chars": MOST_CHARS, "limit": MOST_MESSAGES}
 
 
 class PostgresProfileReads:
@@ -71,6 +73,8 @@ class PostgresProfileReads:
                 decisions=tuple(SQL.rows(connection, "decisions", MadeDecision, **given)),
                 open_items=tuple(SQL.rows(connection, "open_items", OpenItem, **given)),
                 facts=tuple(SQL.values(connection, "facts", **given, limit=ITEMS_IN_PROMPT)),
+                said=tuple(SQL.rows(connection, "said", Utterance, **given, until=newest, **HEARD)),
+                groups=tuple(SQL.values(connection, "groups", **given)),
             )
 
     def texts(self, summary_ids: Sequence[UUID]) -> Mapping[UUID, tuple[str, str | None]]:

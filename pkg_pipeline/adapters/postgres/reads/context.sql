@@ -299,6 +299,19 @@ memberships AS (
     SELECT EXISTS (SELECT FROM eligible_chats c WHERE c.id = m.chat_id) AS is_eligible
     FROM (SELECT chat_id FROM chat_members WHERE entity_id = %(entity)s ORDER BY chat_id LIMIT 100) AS m
 ),
+-- B19: who they are to me is heard from the newest words in dialogs
+said AS (
+    SELECT m.text, m.is_outgoing, m.sent_at FROM (
+        SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
+        WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 20
+    ) AS d CROSS JOIN LATERAL (
+        SELECT left(content, %(heard_chars)s) AS text, is_outgoing, sent_at FROM messages
+        WHERE chat_id = d.id AND sent_at <= %(as_of)s AND deleted_at IS NULL AND kind = 'message' AND NOT is_archived
+          AND (edited_at IS NULL OR edited_at <= %(as_of)s)
+        ORDER BY sent_at DESC, id DESC LIMIT %(heard_messages)s
+    ) AS m
+    ORDER BY m.sent_at DESC LIMIT %(heard_messages)s
+),
 -- last contact and language, of the newest interactions
 latest AS (
     SELECT p.ended_at, p.message_count, i.language FROM (
@@ -339,6 +352,12 @@ SELECT json_build_object(
                         (SELECT max(sent_at) FROM hot)) AS last_contact
         FROM entities e LEFT JOIN organizations o ON o.id = e.organization_id
         WHERE e.id = %(entity)s) AS x),
+    'said', (SELECT json_agg(json_build_array(text, is_outgoing, sent_at)) FROM said),
+    'groups', (SELECT json_agg(title ORDER BY title) FROM (
+        SELECT c.title FROM chat_members w JOIN chats c ON c.id = w.chat_id AND c.kind <> 'direct' AND c.title IS NOT NULL
+        WHERE w.entity_id = %(entity)s AND c.category IS DISTINCT FROM 'mass' ORDER BY c.id LIMIT 10) AS own),
+    'my_organization', (SELECT o.name FROM entities e JOIN organizations o ON o.id = e.organization_id
+                        WHERE e.is_self ORDER BY e.id LIMIT 1),
     'chats', (SELECT json_object_agg(id, json_build_array(source, external_id, kind, title)) FROM chats_seen),
     'texts', (SELECT json_object_agg(id, row_to_json(texts)) FROM texts),
     'hot', (SELECT json_agg(id ORDER BY sent_at DESC, id DESC) FROM hot),

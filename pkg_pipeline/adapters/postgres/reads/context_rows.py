@@ -24,6 +24,7 @@ from pkg_pipeline.memory.context.records import (
     WholeTalk,
 )
 from pkg_pipeline.memory.hashing import message_key
+from pkg_pipeline.memory.profile.records import Signals, Utterance
 from pkg_pipeline.memory.records import ContextChat
 from pkg_pipeline.memory.text.lines import in_full
 
@@ -54,6 +55,17 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
         open_items=tuple(_doubted(item, doubted, profile) for band, item in items if band == "open"),
         profile=profile,
         left_out=tuple(_withheld(found)),
+        signals=_signals(found),
+    )
+
+
+def _signals(found: Mapping[str, Any]) -> Signals:
+    return Signals(
+        name=found["entity"]["name"],
+        said=[Utterance(text, mine, datetime.fromisoformat(at)) for text, mine, at in found["said"] or ()],
+        groups=found["groups"] or (),
+        facts=[fact["value"] for fact in found["facts"] or ()],
+        organizations=(found["entity"]["organization"], found["my_organization"]),
     )
 
 

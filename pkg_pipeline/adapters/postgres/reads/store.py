@@ -13,6 +13,7 @@ import psycopg
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.reading import Reads
+from pkg_pipeline.memory.profile.relationship import MOST_CHARS, MOST_MESSAGES
 from pkg_pipeline.stages.reads.stores import (
     ChatKey,
     ContextQuery,
@@ -189,6 +190,8 @@ def context_parameters(query: ContextQuery) -> dict[str, Any]:
         "summary_limit": query.summary_limit,
         "max_tokens": query.max_tokens,
         "text_chars": query.text_chars,
+        "heard_chars": MOST_CHARS,
+        "heard_messages": MOST_MESSAGES,
     }
 
 

@@ -1,0 +1,91 @@
+"""Who somebody is to me: figures over labelled accounts, each left out of the weights that name its people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pkg_pipeline.memory.profile.records import RelationshipType, Signals, Utterance
+from pkg_pipeline.memory.profile.relationship import TYPES, guess
+from pkg_pipeline.memory.profile.role_words import NAME, heard
+from training import relationships
+
+START = datetime(2026, 3, 2, 19, 0, tzinfo=UTC)
+UTC_ZONE = ZoneInfo("UTC")
+
+LEAST_RIGHT, MOST_WRONG = 0.35, 0.11
+LEAST_RIGHT_EARLY, MOST_WRONG_EARLY = 0.18, 0.06
+
+
+@cache
+def left_out() -> tuple[tuple[relationships.Labelled, str, float], ...]:
+    return tuple(relationships.left_out(relationships.people()))
+
+
+@pytest.mark.parametrize(
+    ("is_early", "least", "most"),
+    [(False, LEAST_RIGHT, MOST_WRONG), (True, LEAST_RIGHT_EARLY, MOST_WRONG_EARLY)],
+)
+def test_people_of_worlds_left_out_are_called_rightly_or_not_at_all(is_early: bool, least: float, most: float) -> None:
+    some = [one for one in left_out() if one[0].is_early is is_early]
+    found = relationships.score(some)
+    assert found.asked >= 60
+    assert found.accuracy >= least, found
+    assert found.error <= most, found
+
+
+def test_the_weights_are_those_that_training_fits() -> None:
+    fitted = relationships.fit(relationships.people(), relationships.priors())
+    stored = relationships.stored()
+    assert stored.weights.keys() == fitted.weights.keys()
+    for name, value in fitted.weights.items():
+        assert stored.weights[name] == pytest.approx(value, abs=0.01), name
+
+
+def talk(*lines: str) -> list[Utterance]:
+    """``>`` before what I say."""
+    return [
+        Utterance(line.removeprefix("> "), line.startswith("> "), START + timedelta(hours=place))
+        for place, line in enumerate(lines)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "kind"),
+    [
+        ("Мама", ["Ты поел?", "> Да, мам", "Приезжай домой в воскресенье"], "family"),
+        ("妈妈", ["吃了没", "> 妈，吃了", "多穿点，早点睡"], "family"),
+        ("Mum", ["love you", "> love you mum, home for dinner on Sunday"], "family"),
+        ("Dr Hale", ["Take one tablet twice a day after meals", "> Thank you doctor, the pain is better"], "doctor"),
+        ("王老师", ["作业明天交，孩子上课很认真", "> 老师，孩子今天请假"], "teacher"),
+        ("Ирина хозяйка", ["Пришлите показания счётчиков", "> За квартиру перевёл", "> Кран течёт"], "landlord"),
+        ("Sam", ["ok", "> ok"], "unknown"),
+    ],
+)
+def test_plain_cases(name: str, lines: list[str], kind: RelationshipType) -> None:
+    assert guess(Signals(name, talk(*lines)), UTC_ZONE).type == kind
+
+
+def test_whom_somebody_talks_about_is_not_whom_they_talk_to() -> None:
+    assert "kin" in {role for role, _ in heard("Thanks, Mum")}
+    assert not [phrase for _, phrase in heard("it is what my mum and her sister would have said") if phrase == "@mum"]
+    assert {role for role, _ in heard("老王（同事）", NAME)} >= {"coworker"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=30), st.lists(st.tuples(st.text(max_size=80), st.booleans()), max_size=8))
+def test_whatever_is_said_there_is_one_answer(name: str, said: list[tuple[str, bool]]) -> None:
+    signals = Signals(name, [Utterance(text, mine, START) for text, mine in said])
+    found = guess(signals, UTC_ZONE)
+    assert found.type in TYPES
+    assert 0 <= found.probability <= 1
+    assert guess(signals, UTC_ZONE) == found
+
+
+def test_nothing_said_is_unknown() -> None:
+    assert guess(Signals("Dr Hale"), UTC_ZONE).type == "unknown"
