@@ -44,6 +44,7 @@ FIRST_WEEKS = timedelta(days=28)
 EARLY_SHARE = 0.5
 """How much a person after the first weeks counts beside one at the end."""
 STEPS = 30
+FOLDS = 8
 HEAD_LINES = "# Weights of what somebody is to me, in log-odds, fitted by `make train` from labelled accounts.\n"
 
 TRUST, USUAL = 3.0, 0.5
@@ -215,10 +216,12 @@ def called(one: Labelled, by: Fitted) -> tuple[str, float]:
 
 def left_out(examples: Sequence[Labelled]) -> list[tuple[Labelled, str, float]]:
     """Everybody called by weights fitted without their world."""
+    worlds = sorted({one.world for one in examples})
     told: list[tuple[Labelled, str, float]] = []
-    for world in sorted({one.world for one in examples}):
-        fitted = fit([one for one in examples if one.world != world], priors())
-        told += [(one, *called(one, fitted)) for one in examples if one.world == world]
+    for fold in range(FOLDS):
+        of_fold = set(worlds[fold::FOLDS])
+        fitted = fit([one for one in examples if one.world not in of_fold], priors())
+        told += [(one, *called(one, fitted)) for one in examples if one.world in of_fold]
     return told
 
 
@@ -228,19 +231,19 @@ def score(told: Sequence[tuple[Labelled, str, float]], sure: float = SURE) -> Sc
     return Score(len(said), right, sum(kind not in (label, "unknown") for label, kind in said))
 
 
-def write(fitted: Fitted) -> None:
-    """Phrases whose weight is that of any are left out."""
+def write(fitted: Fitted, worlds: Sequence[str]) -> None:
+    """Phrases whose weight is that of any are left out; ``worlds`` it was fitted to."""
     telling = {key: value for key, value in sorted(fitted.phrases.items()) if value != 2 * USUAL}
-    lines = [HEAD_LINES, "[weights]"]
+    lines = [HEAD_LINES, f"worlds = {json.dumps(sorted(worlds))}", "", "[weights]"]
     lines += [f"{json.dumps(name)} = {value}" for name, value in fitted.weights.items()]
     lines += ["", "[phrases]", *(f"{json.dumps(key, ensure_ascii=False)} = {value}" for key, value in telling.items())]
     WEIGHTS.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def stored() -> Fitted:
-    """What is written."""
+def stored() -> tuple[Fitted, list[str]]:
+    """What is written, and the worlds it was fitted to."""
     told = tomllib.loads(WEIGHTS.read_text("utf-8"))
-    return Fitted(told["weights"], told["phrases"])
+    return Fitted(told["weights"], told["phrases"]), told["worlds"]
 
 
 def main() -> None:
@@ -260,7 +263,7 @@ def main() -> None:
         if kind != one.type and not one.is_early:
             print(f"  {one.world} {one.name}: {one.type}, called {kind} ({chance})")
     if not given.score:
-        write(fit(examples, priors()))
+        write(fit(examples, priors()), list({one.world for one in examples}))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final, get_args
+from typing import Any, Final, get_args
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.profile.records import RelationshipType, Signals
@@ -99,7 +99,7 @@ def probabilities(given: Mapping[RelationshipType, Features], of: Weights) -> di
 
 
 @cache
-def weights() -> Mapping[str, Weights]:
+def weights() -> Mapping[str, Any]:
     """``weights`` in log-odds by the name of the feature; ``phrases``: how much each tells, 1 if unknown."""
     text = files("pkg_pipeline.memory.profile").joinpath("relationship_weights.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
