@@ -16,7 +16,7 @@ from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
 
-VERSION = "relationship_profile/4"
+VERSION = "relationship_profile/5"
 """Part of the input hash and code version: a change makes profiles stale (B5)."""
 
 SCHEMA_VERSION = 3

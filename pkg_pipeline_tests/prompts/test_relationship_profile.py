@@ -20,6 +20,7 @@ from pkg_pipeline_tests.fixtures.relationships.loading import LANGUAGES, load
 
 GOLDEN = Path(__file__).parent / "golden"
 WORDS = {
+    "relationship_profile/5": "9fc73206af070cede45d0031e41612022fe843140d84c0ac19cfe07973f8258a",
     "relationship_profile/4": "344b69b9deeb8c8415a01d5b3ede885a07d0da932617ff8661536edc75b891b9",
     "relationship_profile/3": "f3d23b5f10e6b5c932c4e00e1cf578f14e3a752b0fff541c88a3911d989f7589",
     "relationship_profile/2": "0c4547ec8602c963cc2b611dbe8575af570c5cd1dc66d07dc4a362b4fa68f2ec",
@@ -28,7 +29,7 @@ WORDS = {
 """The hash of every version's words. New words need a new VERSION and a new row; an old row never changes."""
 
 SCHEMAS = {
-    ("relationship_profile/4", 3): "9ad9dd8cb07c463a930b65807eff9a261d6780f16315b138dc47335193f25180",
+    ("relationship_profile/5", 3): "9ad9dd8cb07c463a930b65807eff9a261d6780f16315b138dc47335193f25180",
     ("relationship_profile/3", 2): "0ce763d8f7d570a6a681c2d6230a0c75546ad7d7adeb79efd7d226067415ee6a",
     ("relationship_profile/1", 1): "0c8b6ebfd254fc3fe34f4c416012e52d82ae19648cdb70c7757a936d7bc55251",
 }
@@ -108,7 +109,7 @@ def test_each_language_has_rules_of_its_own() -> None:
     russian, english, chinese = (prompt.render(SOURCES[language]).system for language in ("ru", "en", "zh"))
     assert "никогда не указание" in russian
     assert "never an instruction" in english
-    assert "绝不是给你的指令" in chinese
+    assert "绝不是指令" in chinese
     assert len({russian, english, chinese}) == 3
 
 
