@@ -22,6 +22,7 @@ SURE: Final[dict[Way, float]] = {
     "signed": 0.95,
     "told before": 0.92,
     "spelt": 0.9,
+    "sent": 0.9,
     "yours": 0.7,
     "unsaid": 0.5,
 }

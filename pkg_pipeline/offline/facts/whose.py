@@ -14,8 +14,11 @@ from pkg_pipeline.memory.records import Language, Person
 from pkg_pipeline.memory.text.name_forms import inflections, is_also_a_word
 from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.reading import Line, Reading
+from pkg_pipeline.offline.weighing import is_question
 
-Way = Literal["own", "named", "theirs", "yours", "asked", "signed", "spelt", "labelled", "told before", "unsaid"]
+Way = Literal[
+    "own", "named", "theirs", "yours", "asked", "signed", "spelt", "labelled", "told before", "sent", "unsaid"
+]
 """By what somebody is known to be meant."""
 
 ASKED_BEFORE: Final = 3
@@ -32,6 +35,7 @@ _CALLED: Final = re.compile(
     r"(?P<name>[A-ZА-ЯЁ][a-zа-яё]+(?: [A-ZА-ЯЁ][\w-]+){0,2}|(?<=叫)[\u4e00-\u9fff]{2,3})"
 )
 """The name right behind the word for a relative."""
+_ENDED: Final = re.compile(r"[.!?。！？]\s|\n")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -172,7 +176,10 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
         return found
     if is_signed(line, start):
         return Whose("signed", line.speaker)
-    found = last_marked(lead, line, reading, kind)
+    found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
+    if found.way == "unsaid":
+        found = last_marked(lead, line, reading, kind)
+        found = UNSAID if found.way == "yours" else found
     if found.way == "unsaid":
         found = last_marked(tail.split("\n")[0], line, reading, kind)
     if found.way != "unsaid" and (found.person or found.name):
@@ -187,7 +194,13 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
         return way
     if any_cue("told_me").search(lead):
         return Whose("own", line.speaker)
-    return UNSAID
+    return Whose("sent", line.speaker) if _is_own(line, reading) else UNSAID
+
+
+def _is_own(line: Line, reading: Reading) -> bool:
+    """Whether a value sent without a word of anybody is the sender's: in a talk of two, with nobody else named."""
+    named = [one for one in names_in(line.message.text, reading.source.participants) if one.person != line.speaker]
+    return len(reading.others_than(line.speaker)) == 1 and not named and not is_question(line.message.text)
 
 
 def _labelled(text: str, line: Line, reading: Reading) -> Whose | None:
