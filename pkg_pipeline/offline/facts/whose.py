@@ -35,6 +35,12 @@ _CALLED: Final = re.compile(
     r"(?P<name>[A-ZА-ЯЁ][a-zа-яё]+(?: [A-ZА-ЯЁ][\w-]+){0,2}|(?<=叫)[\u4e00-\u9fff]{2,3})"
 )
 """The name right behind the word for a relative."""
+_BESIDE: Final = re.compile(r"(?<=\w )(?P<who>[A-ZА-ЯЁ][\w-]+(?: [A-ZА-ЯЁ][\w-]+)?)(?:,|:)? ?\(?$")
+"""A name within a sentence right before a value."""
+_BEHIND: Final = re.compile(
+    r",? \(?(?:[a-zа-яё]{3,20} )?(?P<who>[A-ZА-ЯЁ][a-zа-яё]+ [A-ZА-ЯЁ][a-zа-яё]+)(?=[.,;!?)]|$)"
+)
+"""A full name right behind a value, with or without what somebody does."""
 _ENDED: Final = re.compile(r"[.!?。！？]\s|\n")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
@@ -172,43 +178,58 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
     before, start, end, after = span
     lead, tail = text[before:start], text[end:after]
     head = text.rfind("\n", 0, start) + 1
-    if (found := _labelled(text[max(before, head) : end], line, reading)) is not None:
-        return found
-    if is_signed(line, start):
+    found = _labelled(text[max(before, head) : end], line, reading)
+    if found.way == "unsaid" and is_signed(line, start):
         return Whose("signed", line.speaker)
-    found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
     if found.way == "unsaid":
-        found = last_marked(lead, line, reading, kind)
-        found = UNSAID if found.way == "yours" else found
-    if found.way == "unsaid":
-        found = last_marked(tail.split("\n")[0], line, reading, kind)
-    if found.way != "unsaid" and (found.person or found.name):
-        return found
-    if found.way == "unsaid" and len(_WORD.findall(lead + tail)) <= BARE_WORDS:
-        for way in (asked_before(kind, line, reading), _told_before(line, reading)):
-            if way.way != "unsaid":
-                return way
-    if kind == "email" and (spelt := _spelt(value, reading)) is not None:
-        return Whose("spelt", spelt)
-    if found.way == "unsaid" and (way := asked_before(kind, line, reading)).way != "unsaid":
-        return way
-    if any_cue("told_me").search(lead):
+        found = _beside(kind, lead, tail, line, reading)
+    if found.way != "unsaid":
+        return found if found.person or found.name else UNSAID
+    is_bare = len(_WORD.findall(lead + tail)) <= BARE_WORDS
+    asked = asked_before(kind, line, reading)
+    ways = [*((asked, _told_before(line, reading)) if is_bare else ()), _spelt(kind, value, reading), asked]
+    found = next((way for way in ways if way.way != "unsaid"), UNSAID)
+    if found.way == "unsaid" and any_cue("told_me").search(lead):
         return Whose("own", line.speaker)
-    return Whose("sent", line.speaker) if _is_own(line, reading) else UNSAID
+    is_sent = found.way == "unsaid" and _is_own(line, reading)
+    return Whose("sent", line.speaker) if is_sent else found
+
+
+def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Whose:
+    """Who is named or meant right before a value, earlier in its message, or behind it."""
+    if (near := _BESIDE.search(lead)) and not cue(line.language, "no_name").match(near["who"]):
+        named = by_name(near["who"], reading, line.language)
+        if named.person != line.speaker:
+            return named
+    found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
+    if found.way != "unsaid":
+        return found
+    found = last_marked(lead, line, reading, kind)
+    if found.way not in ("unsaid", "yours"):
+        return found
+    if behind := _BEHIND.match(tail):
+        return by_name(behind["who"], reading, line.language)
+    return last_marked(tail.split("\n")[0], line, reading, kind)
 
 
 def _is_own(line: Line, reading: Reading) -> bool:
     """Whether a value sent without a word of anybody is the sender's: in a talk of two, with nobody else named."""
-    named = [one for one in names_in(line.message.text, reading.source.participants) if one.person != line.speaker]
-    return len(reading.others_than(line.speaker)) == 1 and not named and not is_question(line.message.text)
+    text = line.message.text
+    named = any(one.person != line.speaker for one in names_in(text, reading.source.participants))
+    is_alone = not named and not is_question(text) and not cue(line.language, "role").search(text)
+    return is_alone and len(reading.others_than(line.speaker)) == 1
 
 
-def _labelled(text: str, line: Line, reading: Reading) -> Whose | None:
+def _labelled(text: str, line: Line, reading: Reading) -> Whose:
     """The name before a value: ``Olga from accounts: +49 …``, a contact card."""
-    card = re.match(r"^\W*(?:contact|контакт|名片)\W+(?P<who>[^,\d:]{2,40})[,:：]\s*(?=[+\d])", text, re.IGNORECASE)
+    card = re.match(
+        r"^\W*(?:contact|контакт|名片)\W+(?P<who>[^,:(（]{2,40}?) ?(?:[(（][^)）]*[)）])?[,:：]\s*(?=[+\d])",
+        text,
+        re.IGNORECASE,
+    )
     m = card or cue(line.language, "label").match(text)
     if m is None or cue(line.language, "no_name").match(m["who"]):
-        return None
+        return UNSAID
     found = by_name(m["who"], reading, line.language)
     return Whose("labelled", found.person, found.name)
 
@@ -258,9 +279,9 @@ def _own_before(line: Line, reading: Reading) -> Iterator[Line]:
         yield one
 
 
-def _spelt(address: str, reading: Reading) -> Person | None:
-    """The only participant whose name is written in an address."""
-    parts = [one for one in re.split(r"[^a-z]+", address.partition("@")[0].lower()) if len(one) > 2]
+def _spelt(kind: str, address: str, reading: Reading) -> Whose:
+    """The only participant whose name is written in a mail address."""
+    parts = [one for one in re.split(r"[^a-z]+", address.partition("@")[0].lower()) if len(one) > SHORTEST_NAME - 1]
     people = reading.source.participants
     found = {person for part in parts if (person := find_person(part, people)) is not None}
-    return found.pop() if len(found) == 1 else None
+    return Whose("spelt", found.pop()) if kind == "email" and len(found) == 1 else UNSAID

@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg_pool import ConnectionPool
 
 from pkg_pipeline.adapters.postgres.engine import transaction
+from pkg_pipeline.adapters.postgres.items.fact_rows import Known, settle_facts
 from pkg_pipeline.adapters.postgres.items.store import ALL_TALKS, refolded
 from pkg_pipeline.adapters.postgres.recall.vectors import delete_in
 from pkg_pipeline.adapters.postgres.statements import Statements
@@ -56,6 +57,7 @@ class PostgresErasure:
             given["items"] = SQL.values(connection, "items", **given)
             summaries = SQL.run(connection, "delete_summaries", **given)
             facts = SQL.run(connection, "delete_facts", **given)
+            settle_facts(connection, [Known.of(person, None, None) for person in given["people"]])
             interactions = SQL.value(connection, "count", **given)
             for step in _MADE:
                 SQL.run(connection, step, **given)
