@@ -138,6 +138,10 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
     is_number = len(wanted) >= _PHONE_DIGITS and not any(character.isalpha() for character in value)
     if is_number and any(wanted[-COMPARED_DIGITS:] in digits(message.text) for message in evidence.messages):
         return value.strip()
+    plain = "".join(value.split()).casefold()
+    is_code = len(plain) > COMPARED_DIGITS and any(map(str.isdigit, plain))
+    if is_code and any(plain in "".join(message.text.split()).casefold() for message in evidence.messages):
+        return value.strip()
     if _is_day_in(value, evidence, checker):
         return value.strip()
     parts = set(_PART.findall(folded(value)))

@@ -30,4 +30,6 @@ def find_facts(reading: Reading) -> list[FoundFact]:
                 kept[key] = fact
         if len(kept) >= MOST_FACTS:
             break
-    return list(kept.values())[:MOST_FACTS]
+    known = {(kind, value) for kind, value, whose in kept if whose is not None}
+    found = [fact for (kind, value, whose), fact in kept.items() if whose is not None or (kind, value) not in known]
+    return found[:MOST_FACTS]

@@ -1,0 +1,119 @@
+"""Facts in short talks of three languages: what is found, about whom, and what is none (P13)."""
+
+from __future__ import annotations
+
+import pytest
+
+from pkg_pipeline.memory.items.batches import reading_input
+from pkg_pipeline.memory.items.gate import check_reading
+from pkg_pipeline.memory.records import Language
+from pkg_pipeline.offline.talk_items import read_talks
+from pkg_pipeline.prompts.conversation_reading import to_candidate
+from pkg_pipeline_tests.offline.chats import chat
+
+ME: dict[Language, str] = {"en": "Me", "ru": "Я", "zh": "我"}
+SURE = 0.9
+Said = tuple[tuple[str, str], ...]
+
+
+def shown(language: Language, said: Said) -> set[tuple[str, str, str]]:
+    """(type, value, whose) of the facts that a memory would show."""
+    source = chat(*said, me=ME[language], language=language)
+    given = reading_input([source], ())
+    names = {person.entity_id: person.name for person in source.participants}
+    return {
+        (fact.fact_type, fact.value, names[fact.entity_id] if fact.entity_id else fact.about_name or "")
+        for reading in check_reading(to_candidate(read_talks(given)), given).readings
+        for fact in reading.facts
+        if fact.confidence >= SURE and not fact.is_ended
+    }
+
+
+FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
+    ("en", (("Me", "what's your number?"), ("Tess", "+44 7700 900123")), {("phone", "+447700900123", "Tess")}),
+    ("en", (("Tess", "Olga from accounts: +49 151 23456789"),), {("phone", "+4915123456789", "Olga")}),
+    (
+        "en",
+        (("Tess", "my birthday is on 14 March"), ("Me", "mine is 3 May 1990 lol")),
+        {("birthday", "03-14", "Tess")},
+    ),
+    ("en", (("Me", "happy birthday Tess 🎂"), ("Tess", "thanks!")), {("birthday", "03-11", "Tess")}),
+    ("en", (("Tess", "I moved to Leeds last month"),), {("address", "Leeds", "Tess")}),
+    ("en", (("Tess", "we live at 12 Oak Street now"),), {("address", "12 Oak Street", "Tess")}),
+    ("en", (("Tess", "I work at Bosch"),), {("organization", "Bosch", "Tess")}),
+    (
+        "en",
+        (("Me", "my wife Anna works for Siemens"), ("Tess", "cool")),
+        {("organization", "Siemens", "Anna"), ("family", "wife Anna", "Me"), ("family", "wife", "Me")},
+    ),
+    ("en", (("Tess", "I am allergic to nuts"),), {("preference", "allergic to nuts", "Tess")}),
+    (
+        "en",
+        (("Me", "Lisa turns 5 on Saturday"), ("Me", "her number is +49 151 23456780"), ("Tess", "ok")),
+        {("birthday", "03-16", "Lisa"), ("phone", "+4915123456780", "Lisa")},
+    ),
+    (
+        "en",
+        (("Tess", "Hi,\nplease see the offer.\n\nBest regards\nTess Miller\n+44 20 7946 0958\ntess@acme.com"),),
+        {("phone", "+442079460958", "Tess"), ("email", "tess@acme.com", "Tess")},
+    ),
+    (
+        "en",
+        (("Tess", "[contact: Juris Ozols (foreman), +371 20 123 456]"),),
+        {("phone", "+37120123456", "Juris Ozols")},
+    ),
+    ("en", (("Tess", "Write to Juris, juris@glass.example, he knows"),), {("email", "juris@glass.example", "Juris")}),
+    ("en", (("Tess", "my IBAN is DE89 3704 0044 0532 0130 00"),), {("account", "DE89370400440532013000", "Tess")}),
+    ("en", (("Tess", "I'm on telegram @tess_m"),), {("account", "@tess_m", "Tess")}),
+    ("ru", (("Катя", "мой новый номер 8 916 123-45-67"),), {("phone", "+79161234567", "Катя")}),
+    ("ru", (("Катя", "номер Ольги: +7 916 123-45-60"),), {("phone", "+79161234560", "Ольга")}),
+    ("ru", (("Катя", "у меня аллергия на орехи"),), {("preference", "аллергия на орехи", "Катя")}),
+    ("ru", (("Катя", "живу на Ленина, 5"),), {("address", "на Ленина, 5", "Катя")}),
+    ("ru", (("Катя", "у меня день рождения 14 марта"),), {("birthday", "03-14", "Катя")}),
+    ("ru", (("Я", "когда у тебя др?"), ("Катя", "5 мая")), {("birthday", "05-05", "Катя")}),
+    (
+        "ru",
+        (("Я", "моя жена Аня, она бухгалтер"), ("Катя", "ого")),
+        {("family", "жена Аня", "Я"), ("family", "жена", "Я"), ("position", "бухгалтер", "Аня")},
+    ),
+    ("ru", (("Я", "какая у тебя почта?"), ("Катя", "katya@mail.ru")), {("email", "katya@mail.ru", "Катя")}),
+    ("zh", (("小雨", "我的新号13812345678"),), {("phone", "+8613812345678", "小雨")}),
+    ("zh", (("我", "你电话多少？"), ("小雨", "13912345678")), {("phone", "+8613912345678", "小雨")}),
+    ("zh", (("小雨", "我生日是3月14日"),), {("birthday", "03-14", "小雨")}),
+    ("zh", (("小雨", "王姐电话：13812345679"),), {("phone", "+8613812345679", "王姐")}),
+    ("zh", (("我", "我在腾讯上班"), ("小雨", "好")), {("organization", "腾讯", "我")}),
+    ("zh", (("小雨", "我对花生过敏"),), {("preference", "对花生过敏", "小雨")}),
+    ("zh", (("小雨", "我搬到朝阳区建国路88号了"),), {("address", "朝阳区建国路88号", "小雨")}),
+]
+
+
+@pytest.mark.parametrize(("language", "said", "facts"), FOUND)
+def test_what_is_told_is_found_about_whom_it_is(
+    language: Language, said: Said, facts: set[tuple[str, str, str]]
+) -> None:
+    assert shown(language, said) == facts
+
+
+NONE: list[tuple[Language, str]] = [
+    ("en", "order number 4915123456789"),
+    ("en", "track 00340434161094042557"),
+    ("en", "it costs 07700 900 123 euros"),
+    ("en", 'curl -d \'{"phone": "+44 7700 900123"}\' localhost'),
+    ("en", "> my number is +44 7700 900123"),
+    ("en", "if I moved to Leeds I would miss the sea"),
+    ("en", "I'm a terrible cook"),
+    ("en", "is your number still +44 7700 900123?"),
+    ("en", "let's meet on 2024-03-14"),
+    ("en", "my birthday party is on 16 March"),
+    ("ru", "заказ № 89161234567 в пути"),
+    ("ru", "хочу переехать в Казань"),
+    ("ru", "если бы я работал в Яндексе"),
+    ("zh", "快递单号13812345678901"),
+    ("zh", "订单号13812345678"),
+    ("zh", "如果我在腾讯上班就好了"),
+]
+
+
+@pytest.mark.parametrize(("language", "text"), NONE)
+def test_what_only_looks_like_a_fact_is_none(language: Language, text: str) -> None:
+    assert shown(language, (("Tess", text), ("Me", "ok"))) == set()
