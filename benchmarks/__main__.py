@@ -31,6 +31,7 @@ QUICK: dict[str, list[str]] = {
     "monitoring": ["--interactions", "50000"],
     "extraction_quality": [],
     "gate_truth": [],
+    "facts_truth": [],
     "demo_truth": [],
     "prompts": [],
     "embedding": ["--texts", "1000"],

@@ -27,6 +27,10 @@ SURE: Final[dict[Way, float]] = {
     "unsaid": 0.5,
 }
 """How often a value is of whom these ways name."""
+SENT_PLACE: Final = 0.85
+"""An address without a word of whose it is may be of a place to meet; beside somebody's name it may be where they are
+found, and an account whom they pay.
+"""
 CLOSE: Final = 40
 """Characters between two contacts of one person."""
 UNMARKED: Final = 0.75
@@ -68,7 +72,9 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
         return None
     if one.kind == "handle" and not one.is_marked and not _is_told_as_handle(line, reading):
         return None
-    sure = SURE[whose.way]
+    is_near = whose.way == "named" and whose.name is not None and one.kind in ("address", "account")
+    is_placed = whose.way == "sent" and one.kind == "address"
+    sure = SENT_PLACE if is_near or is_placed else SURE[whose.way]
     if not one.is_marked and whose.way in ("own", "named", "yours", "theirs", "told before"):
         sure *= UNMARKED if one.kind != "phone" else 0.97
     if is_question(sentence.text) and whose.way in ("yours", "unsaid", "theirs"):

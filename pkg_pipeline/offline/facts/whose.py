@@ -74,7 +74,8 @@ def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mar
         found.append(_Mark(m.end(), Whose("named", None, called["name"] if called else kin.lower())))
     if kind != "account":
         found += [
-            _Mark(m.start(), Whose("named", None, m["role"].lower())) for m in cue(language, "role").finditer(text)
+            _Mark(m.start(), Whose("named", None, _role(m["role"], language)))
+            for m in cue(language, "role").finditer(text)
         ]
     for one in names_in(text, people):
         if not is_known(one) and not cue(language, "title").search(text[: one.start]):
@@ -87,6 +88,12 @@ def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mar
     found += [_Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
     found += [_Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
     return sorted(found, key=lambda mark: mark.place)
+
+
+def _role(word: str, language: Language) -> str:
+    """What somebody is, without its case."""
+    stem = cue(language, "role_stem").match(word)
+    return (stem.group() if stem else word).lower()
 
 
 def with_names(text: str, reading: Reading) -> str:
@@ -130,7 +137,19 @@ def nominative(word: str, language: Language) -> str:
         return word
     first, *more = word.split()
     plain = _plain().get(first.casefold().replace("ё", "е"))
-    return word if plain is None or more else plain.capitalize()
+    if plain is None:
+        return word
+    is_hers = plain.endswith(("а", "я"))
+    return " ".join((plain.capitalize(), *(_surname(one, is_hers=is_hers) for one in more)))
+
+
+def _surname(word: str, *, is_hers: bool) -> str:
+    """A Russian surname without its case."""
+    if is_hers:
+        word = re.sub(r"(ов|ев|ёв|ин|ын)(?:ой|у)$", r"\1а", word)
+        return re.sub(r"(ск|цк)(?:ой|ую)$", r"\1ая", word)
+    word = re.sub(r"(ов|ев|ёв|ин|ын)(?:а|у|ым|ом|е)$", r"\1", word)
+    return re.sub(r"(ск|цк)(?:ого|ому|им|ом)$", r"\1ий", word)
 
 
 @cache
