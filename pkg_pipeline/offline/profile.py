@@ -31,8 +31,9 @@ from pkg_pipeline.offline.reading import count_words
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.prompts.relationship_profile import Answer, AnswerMilestone
 
-TOPICS_NAMED = 4
-DECISION_WORDS = 22
+TOPICS_NAMED = 6
+FEW_TALKS = 6
+"""In so many, what one talk mentions is no topic of the relationship."""
 PHASE_WORDS = 14
 TITLE_WORDS = 12
 CHINESE_FACTOR = 1.5
@@ -79,10 +80,8 @@ class _Telling:
         self.may_stand: Callable[[str], bool] = allowed.whole
 
     def summary(self) -> str:
-        """Person and topics, last decision, how much is open; since when and how often is counted beside it."""
-        parts = [self._about(), self._decided(), self._open()]
-        kept = [part for part in parts if part and self.may_say(part)]
-        text = self._joined(kept)
+        """What is talked about; since when, how often, what was decided and is open stands beside it."""
+        text = self._about() or ""
         is_fit = len(sentences(text)) <= MAX_SUMMARY_SENTENCES and MIN_WORDS <= word_count(text) <= MAX_SUMMARY_WORDS
         return text if is_fit and self.may_stand(text) else self._least()
 
@@ -115,23 +114,12 @@ class _Telling:
         for topic in counted.top_topics:
             shown = self._plain(topic.name)
             text = self.words["about"].format(name=name, topics=self.words["and"].join([*named, shown]))
-            if len(named) < TOPICS_NAMED and shown and self.may_say(shown) and self.may_say(text):
+            if len(named) == TOPICS_NAMED or (topic.mentions == 1 and counted.total_interactions >= FEW_TALKS):
+                break
+            if shown and self.may_say(shown) and self.may_say(text):
                 said = text
                 named.append(shown)
         return said
-
-    def _decided(self) -> str | None:
-        made = sorted(self.source.aggregate.key_decisions, key=lambda one: (one.decided_on, str(one.id)), reverse=True)
-        for one in made:
-            what = self._told(one.description, DECISION_WORDS)
-            if what is not None:
-                return self.words["decided"].format(day=self._said(one.decided_on), what=what)
-        return None
-
-    def _open(self) -> str:
-        """How many things are open; which ones stands beside the profile, nearest due first."""
-        count = len(self.source.aggregate.open_action_items)
-        return self.words["open"].format(count=count) if count else self.words["nothing"]
 
     def _least(self) -> str:
         counted = self.source.aggregate
@@ -174,11 +162,13 @@ class _Telling:
         return next((what for text in texts if (what := self._told(text, PHASE_WORDS)) is not None), None)
 
     def _first(self) -> AnswerMilestone | None:
-        """Only if the first conversation is in the input."""
+        """Only if the first conversation is in the input, and tells of them: in a group it may be anybody's."""
         first = next(iter(self.source.summaries), None)
         if first is None or self._said(first.day) != self._day(self.source.aggregate.first_interaction_at):
             return None
-        return self._milestone(first, first.text, "first")
+        found = self._milestone(first, first.text, "first")
+        is_theirs = found is not None and any(name in found.title for name in self.source.entity.name.split())
+        return found if is_theirs else None
 
     def _return(self) -> AnswerMilestone | None:
         """The longest silence, only if every conversation is in the input."""

@@ -77,7 +77,7 @@ def elements_of(text: str, excluded: frozenset[str]) -> list[Element]:
             continue
         word = _folded(match.group())
         root = stem(word)
-        if word in word_set("words", "no_topic") or root in excluded or len(word) < 2 or _is_small_number(word):
+        if _is_idle(word) or root in excluded or len(word) < 2 or _is_small_number(word):
             run += 1
         else:
             shown = match.group()
@@ -88,6 +88,11 @@ def elements_of(text: str, excluded: frozenset[str]) -> list[Element]:
         if len(found) >= MOST_ELEMENTS:
             break
     return found
+
+
+def _is_idle(word: str) -> bool:
+    """Stop words, and times and courtesies, which bear content but name no topic."""
+    return word in word_set("words", "no_topic") or word in word_set("words", "names_no_topic")
 
 
 def _is_small_number(word: str) -> bool:

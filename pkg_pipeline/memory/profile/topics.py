@@ -99,6 +99,8 @@ def _phrases(read: dict[str, list[Element]], moments: dict[str, set[datetime]]) 
         if not elements:
             continue
         runs = _runs(elements)
+        if not runs:
+            continue
         candidates[text] = [tuple(elements)] if _is_short(elements, text) else runs
         weight = len(moments[text])
         for key in {_key(run) for run in runs}:
@@ -115,7 +117,7 @@ def _is_short(elements: Sequence[Element], text: str) -> bool:
 
 
 def _runs(elements: Sequence[Element]) -> list[tuple[Element, ...]]:
-    """Single words and neighbours; segments of long Chinese runs."""
+    """Single words and neighbours; segments of long Chinese runs. None where all are verbs."""
     found: list[tuple[Element, ...]] = []
     for index, element in enumerate(elements):
         if len(element.word) > MOST_HAN_CHARACTERS and is_han(element.word):
@@ -125,7 +127,7 @@ def _runs(elements: Sequence[Element]) -> list[tuple[Element, ...]]:
             found.append((element,))
         if index and elements[index - 1].run == element.run and not (element.is_verb or elements[index - 1].is_verb):
             found.append((elements[index - 1], element))
-    return found or [(element,) for element in elements]
+    return found
 
 
 def _pieces(element: Element, size: int) -> list[Element]:
