@@ -42,6 +42,7 @@ class Phrases:
     obligation: re.Pattern[str]
     filler: re.Pattern[str]
     opener: re.Pattern[str]
+    prelude: re.Pattern[str]
     promise: re.Pattern[str]
     consent: re.Pattern[str]
     ahead: re.Pattern[str]

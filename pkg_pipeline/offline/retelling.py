@@ -33,60 +33,118 @@ def _titles() -> frozenset[str]:
 
 
 def conjugate(verb: str) -> str:
-    """The third person of an English verb after "I" (``go`` → ``goes``); past forms and modals stay."""
+    """The third person of an English verb after "I" (``go`` → ``goes``). ``Unsafe``: not a known verb."""
     low = verb.lower()
     if low in _words("fixed"):
         return _words("fixed")[low]
-    if low.endswith("ed") or any(low in _words(kind) for kind in ("modal", "past", "adverbs")):
+    if low in _words("present"):
+        if re.search(r"(?:s|x|z|ch|sh|o)$", low):
+            return verb + "es"
+        return verb[:-1] + "ies" if re.search(r"[^aeiou]y$", low) else verb + "s"
+    if low in _words("modal") or low in _words("past") or low.endswith("ed"):
         return verb
-    if re.search(r"(?:s|x|z|ch|sh|o)$", low):
-        return verb + "es"
-    return verb[:-1] + "ies" if re.search(r"[^aeiou]y$", low) else verb + "s"
+    raise Unsafe
+
+
+class Unsafe(ValueError):
+    """The words cannot be turned surely; they are quoted as said."""
 
 
 def third_person(text: str, speaker: str, hearer: str | None) -> str:
-    """``text`` in the third person: "I'll call you" → "Ann will call Tom"; "you" stays without a hearer."""
+    """``text`` in the third person: "I'll call you" → "Ann will call Tom". ``Unsafe`` where that may change it."""
 
-    def subject(m: re.Match[str]) -> str:
-        is_you = m["subject"].lower() == "you"
-        if is_you and hearer is None:
-            return m.group()
-        name = (hearer or "you") if is_you else speaker
-        if is_you and m["verb"] is None and m["short"] is None:
-            return name
-        adverbs, verb, short = m["adverbs"] or "", m["verb"] or "", (m["short"] or "").lower()
-        if is_you and not short and _words("governs").search(text[: m.start()].rstrip().lower()):
-            return name + m.group()[3:]
-        if short:
-            return f"{name}{_words('fixed')[short]}{adverbs}{' ' + verb if verb else ''}"
-        return f"{name}{adverbs}{' ' + conjugate(verb) if verb else ''}"
+    def told(m: re.Match[str]) -> str:
+        if m["other"]:
+            raise Unsafe
+        if m["pronoun"]:
+            return _possessed(m["pronoun"].lower(), text, speaker, hearer)
+        if m["subject"].lower() == "i":
+            if _words("inverted").search(text[: m.start()].rstrip(" ,").lower()):
+                raise Unsafe
+            return _acting(speaker, m, text[m.end() :])
+        return _addressed(m, text, hearer)
 
-    told = _words("subject").sub(subject, text.replace("’", "'"))
-    pronouns = {"my": "their", "me": speaker, "mine": "theirs", "myself": "themselves"}
-    pronouns |= {"your": f"{hearer}'s" if hearer else "your", "yourself": "themselves" if hearer else "yourself"}
-    for pronoun, said in pronouns.items():
-        told = re.sub(rf"\b{pronoun}\b", lambda _, said=said: said, told, flags=re.IGNORECASE)
-    return told
+    text = text.replace("’", "'")
+    return _words("persons_told").sub(told, text)
+
+
+def _possessed(pronoun: str, text: str, speaker: str, hearer: str | None) -> str:
+    """What "me", "my" and "your" become; "their" would be another's where others are told of."""
+    if pronoun == "me":
+        return speaker
+    if pronoun == "your":
+        if hearer is None:
+            raise Unsafe
+        return f"{hearer}'s"
+    if _words("they").search(text):
+        raise Unsafe
+    return "their"
+
+
+def _addressed(m: re.Match[str], text: str, hearer: str | None) -> str:
+    """What "you" becomes: an object as it stands, a subject with its verb. "I know you like it" is no "I know Tom"."""
+    before = text[: m.start()].rstrip().lower()
+    follows = (m["verb"] or "").lower()
+    if hearer is None or _words("inverted").search(before):
+        raise Unsafe
+    if m["short"] is None and not m["adverbs"] and (not follows or follows in _words("after_object")):
+        return hearer + m.group()[len("you") :]
+    if _words("governs").search(before):
+        raise Unsafe
+    return _acting(hearer, m, text[m.end() :])
+
+
+def _acting(name: str, m: re.Match[str], rest: str) -> str:
+    """A subject by name with its verb in the third person."""
+    adverbs, verb, short = m["adverbs"] or "", m["verb"] or "", (m["short"] or "").lower()
+    low = verb.lower()
+    if short:
+        if short == "'d" and low not in _words("present"):  # "I'd better", "I'd been"
+            raise Unsafe
+        return f"{name}{_words('fixed')[short]}{adverbs}{' ' + verb if verb else ''}"
+    turned = conjugate(low)
+    if turned != low and low not in ("am", "are", "were"):
+        follows = [more["verb"].lower() for more in _words("also").finditer(rest)]
+        first = rest.split()[:1] if low in _words("also_runs") else []
+        if any(word.lower() in _words("present") for word in (*follows, *first)):  # "I go home and cook", "I go tell"
+            raise Unsafe
+    return f"{name}{adverbs} {turned}"
 
 
 def _english(text: str, speaker: str, hearer: str | None) -> str | None:
-    bare = text.strip()
+    """``text`` told of ``speaker``, or None: it is quoted."""
+    try:
+        return _turned(text.strip(), speaker, hearer)
+    except Unsafe:
+        return None
+
+
+def _turned(bare: str, speaker: str, hearer: str | None) -> str | None:
     if m := _words("request").match(bare):
-        if m["ing"]:
-            return f"{speaker} asks about {third_person(m['ing'], speaker, hearer)}"
         whom = f"{hearer} " if hearer else ""
-        what = m["what"] or m["order"]
-        if _words("prohibition").match(what):  # "to don't forget" is no English
-            return None
-        return f"{speaker} asks {whom}to {third_person(what, speaker, hearer)}"
+        return f"{speaker} asks {whom}to {third_person(_deed(m['what'] or m['order']), speaker, hearer)}"
     if m := _words("proposal").match(bare):
-        return f"{speaker} suggests to {third_person(m['what'], speaker, hearer)}"
+        return f"{speaker} suggests to {third_person(_deed(m['what']), speaker, hearer)}"
     if hearer and (m := _words("yes_no").match(bare)):
         aux = conjugate(m["aux"].lower())
-        return f"{speaker} asks if {hearer} {aux} {third_person(m['rest'], speaker, None)}"
+        return f"{speaker} asks if {hearer} {aux} {third_person(_one_sentence(m['rest']), speaker, None)}"
     if is_question(bare) or not _words("first_person").match(bare):
         return None
-    return third_person(bare.rstrip(".!"), speaker, hearer)
+    return third_person(_one_sentence(bare.rstrip(".!")), speaker, hearer)
+
+
+def _deed(words: str) -> str:
+    """What follows "to": it begins with the verb of a deed, unlike "not then", "don't forget", "like a tea"."""
+    first = re.split(r"[\s,]", words.lower(), maxsplit=1)[0]
+    if first not in _words("present") or first in _words("no_deed"):
+        raise Unsafe
+    return _one_sentence(words)
+
+
+def _one_sentence(words: str) -> str:
+    if re.search(r"[?!]|\.{2}|[.…]\s", words):
+        raise Unsafe
+    return words
 
 
 def ended(text: str, language: Language) -> str:
@@ -95,7 +153,8 @@ def ended(text: str, language: Language) -> str:
     if not text:
         return text
     text = text[0].upper() + text[1:]
-    return text if re.search(r"[.!?。！？…]$", text) else text + phrases(language).templates["stop"]
+    open_end = r"[.!?。！？]$" if language == "zh" else r"[.!?。！？…]$"  # after "…" no Chinese sentence begins
+    return text if re.search(open_end, text) else text + phrases(language).templates["stop"]
 
 
 def first_name(person: Person, reading: Reading) -> str:
@@ -118,15 +177,15 @@ class Told:
     is_told: bool
 
 
-def retell(text: str, sentence: Sentence, reading: Reading, *, budget: int = 60) -> Told:
-    """One piece of speech without fillers, in at most about ``budget`` words."""
+def retell(text: str, sentence: Sentence, reading: Reading, *, budget: int = 60, as_said: bool = False) -> Told:
+    """One piece of speech, in at most about ``budget`` words. ``as_said``: not in the third person."""
     line = reading.lines[sentence.line]
     speaker = first_name(line.speaker, reading)
     hearer = None
     if len(reading.speakers) == 2:
         hearer = next((first_name(p, reading) for p in reading.speakers if p.entity_id != line.speaker.entity_id), None)
-    shown = clipped(plain(text, sentence.language) or text.strip(), budget)
-    if sentence.language == "en" and not reading.is_meeting and not _QUOTING.search(shown):
+    shown = clipped(text, budget)
+    if sentence.language == "en" and not as_said and not reading.is_meeting and not _QUOTING.search(shown):
         told = _english(shown, speaker, hearer)
         if told is not None:
             return Told(speaker, ended(told, "en"), is_told=True)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from pkg_pipeline.memory.gate.checker import Checker
 from pkg_pipeline.memory.gate.foreign import foreign, known
+from pkg_pipeline.memory.gate.instructions import ordering_numbers
+from pkg_pipeline.memory.gate.telling import untrue_point
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import sentences, word_count
+from pkg_pipeline.memory.text.speech import fluent
 from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
 from pkg_pipeline.offline.phrases import phrases
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words, terms_of
 from pkg_pipeline.offline.retelling import Told, clipped, first_name, retell, runs_of, sentence_of
-from pkg_pipeline.offline.weighing import has_money, is_question, plain
+from pkg_pipeline.offline.weighing import has_money, is_question
 
 MOST_WORDS = 190
 """Below the limit of 200: the gate may count hyphens differently."""
@@ -66,32 +70,23 @@ def budget_words(reading: Reading) -> int:
     return min(most_words(reading.language), round(WORDS_AT_LEAST + factor * WORDS_PER_ROOT * math.sqrt(reading.words)))
 
 
-def _cleaned(text: str, language: Language) -> str:
-    """Without fillers, opening words, repeated and broken-off words."""
-    text = re.sub(r"\s+", " ", plain(text, language))
-    text = re.sub(r"\b(\w+(?:'\w+)?)(?:[ ,]+\1\b)+", r"\1", text, flags=re.IGNORECASE)
-    stop = phrases(language).stopwords
-
-    def broken_off(m: re.Match[str]) -> str:
-        return m.group() if m[1].lower() in stop else ""
-
-    return re.sub(r"\b([^\W\d_]{1,4})[ ,]+(?=\1[^\W\d_]+)", broken_off, text, flags=re.IGNORECASE)
-
-
-def _unit(sentence: Sentence, text: str) -> Unit:
-    return Unit(sentence, text, terms_of(text, sentence.language), count_words(text))
+def _cleaned(sentence: Sentence, reading: Reading) -> str:
+    """The words as said without greetings and answers before them; of a transcript without its hesitations."""
+    is_transcript = reading.is_meeting or reading.is_fragmentary
+    text = fluent(sentence.text) if is_transcript else " ".join(sentence.text.split())
+    return phrases(sentence.language).prelude.sub("", text)
 
 
 def units_of(reading: Reading) -> list[Unit]:
     """Sentences, or runs of one speaker's fragments of up to ``UNIT_WORDS`` words."""
     pieces: list[tuple[Sentence, str]] = []
     for _, sentence in reading.heard:
-        text = _cleaned(sentence.text, sentence.language)
+        text = _cleaned(sentence, reading)
         if pieces and reading.is_fragmentary:
             head, said = pieces[-1]
             same = reading.lines[head.line].speaker == reading.lines[sentence.line].speaker
             if same and not re.search(r"[.!?]$", said) and count_words(said + text) <= UNIT_WORDS:
-                pieces[-1] = (head, f"{said}{'' if said.endswith((',', ';', ':')) else ','} {text}")
+                pieces[-1] = (head, f"{said.rstrip(',;:')}; {text}")
                 continue
         pieces.append((sentence, text))
     return _telling([Unit(s, text, terms_of(text, s.language), count_words(text)) for s, text in pieces], reading)
@@ -133,8 +128,7 @@ def _names(reading: Reading) -> str:
     templates, names = phrases(reading.language).templates, [first_name(p, reading) for p in reading.speakers]
     if len(names) <= 4:
         return _listed(names, templates) or "?"
-    n = len(names) if reading.language == "zh" else len(names) - 3
-    return templates["others"].format(who=templates["comma"].join(names[:3]), n=n)
+    return templates["others"].format(who=templates["comma"].join(names[:3]))
 
 
 def overview(reading: Reading, topics: Sequence[str]) -> str:
@@ -151,8 +145,9 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
     budget = min(budget_words(reading), round(MOST_OF_TALK * reading.words))
     parts: list[str] = []
     at_most = MOST_SENTENCES
-    if reading.is_meeting and topics:
-        parts.append(overview(reading, topics))
+    is_true = _truth(reading)
+    if reading.is_meeting and topics and is_true(opening := overview(reading, topics)):
+        parts.append(opening)
         at_most -= 1
     left = max(LEAST_LEFT, budget - count_words(" ".join(parts)))
     limit = _piece_limit(reading, left)
@@ -174,8 +169,24 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
     )
     if not order:
         order = [min(range(len(units)), key=lambda i: pieces[i].cost)]
-    parts += [sentence_of(run, reading) for run in runs_of([told[i] for i in sorted(order)])]
+    for i in order:
+        if told[i].is_told and not is_true(told[i].text):
+            told[i] = retell(units[i].text, units[i].sentence, reading, budget=limit, as_said=True)
+    chosen = [told[i] for i in sorted(order)]
+    parts += [sentence_of(run, reading) for run in runs_of(chosen)]
     return _joined(parts, reading)
+
+
+def _truth(reading: Reading) -> Callable[[str], bool]:
+    """Whether a sentence about the talk would be published as it stands."""
+    source = reading.source
+    checker = Checker(source, held=known(source), ordering=ordering_numbers(source.messages))
+    whole = checker.whole(())
+
+    def is_true(sentence: str) -> bool:
+        return untrue_point(sentence, checker, whole) is None and whole.doubt(sentence) is None
+
+    return is_true
 
 
 def _power(reading: Reading) -> float:

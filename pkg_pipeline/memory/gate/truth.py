@@ -25,6 +25,7 @@ from pkg_pipeline.memory.languages.scripts import HAN
 from pkg_pipeline.memory.records import Person, SourceMessage
 from pkg_pipeline.memory.text.name_forms import inflections
 from pkg_pipeline.memory.text.normalise import comparable, sentences
+from pkg_pipeline.memory.text.speech import fluent
 
 _ALIKE = str.maketrans("авекмнорстух", "abekmhopctyx")
 
@@ -35,6 +36,8 @@ FREE_WORDS = 8
 
 SHORTEST_RETOLD = 8
 AS_SAID = ", so it is told as said"
+_NUMBERED = re.compile(r"(?=.*[^\W\d_]).*\d|\d{3}.*\d{4}$")
+"""A name with digits beside its letters, or a telephone's: never a mere number."""
 _MARKS = " .!?…。！？\"'"
 _LABEL = re.compile(r"^[^:：]{0,80}[:：]\s*")
 
@@ -89,18 +92,18 @@ class Testimony:
         return said_days(((self.without_names(text), base) for text, base in texts), around=around.mentions)
 
     @cached_property
-    def _like_days(self) -> re.Pattern[str] | None:
-        """Names of people here that are words of days too: Марта, April, May."""
+    def _like_figures(self) -> re.Pattern[str] | None:
+        """Names of people here that are words of days too (Марта, April, May), or hold digits (Sender 4)."""
         names = {part for person in self.people for part in person.name.split()}
         alike = [one for one in names if self.bases and mentions(one, self.bases[-1])]
         forms = {form for one in alike for form in inflections(folded(one))}
-        if not forms:
-            return None
-        return re.compile("|".join(rf"(?<!\w){form[:1].upper()}{re.escape(form[1:])}(?!\w)" for form in sorted(forms)))
+        either = [rf"{form[:1].upper()}{re.escape(form[1:])}" for form in sorted(forms)]
+        either += sorted({re.escape(person.name) for person in self.everyone if _NUMBERED.search(person.name)}, key=len)
+        return re.compile(rf"(?<![^\W{HAN}])(?:{'|'.join(reversed(either))})(?!\d)(?![^\W{HAN}])") if either else None
 
     def without_names(self, text: str) -> str:
-        """The text without names that would be read as days."""
-        return text if self._like_days is None else self._like_days.sub("…", text)
+        """The text without names that would be read as days or numbers."""
+        return text if self._like_figures is None else self._like_figures.sub("…", text)
 
     @cached_property
     def said(self) -> Said:
@@ -157,8 +160,8 @@ class Testimony:
         return None if word is None else Fault("says more of a number or day than its messages", word)
 
     def is_retold(self, sentence: str) -> bool:
-        """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word."""
-        core = comparable(_LABEL.sub("", sentence))
+        """Whether a sentence, behind its label ("Anna: …"), stands in a message word for word but for hesitations."""
+        core = fluent(comparable(_LABEL.sub("", sentence)))
         parts = [part.strip(_MARKS) for part in re.split("[;；]", core) if part.strip(_MARKS)]
         shortest = SHORTEST_RETOLD // CHARACTERS_A_WORD if re.search(f"[{HAN}]", core) else SHORTEST_RETOLD
         is_long = len(core.strip(_MARKS)) >= shortest
@@ -166,7 +169,7 @@ class Testimony:
 
     @cached_property
     def _comparable(self) -> tuple[str, ...]:
-        return tuple(comparable(text) for text in self.texts)
+        return tuple(fluent(comparable(text)) for text in self.texts)
 
     def figures(self, text: str) -> Fault | None:
         """A day, number, unit, label or name that was not said."""
