@@ -98,6 +98,8 @@ def _acting(name: str, m: re.Match[str], rest: str) -> str:
     """A subject by name with its verb in the third person."""
     adverbs, verb, short = m["adverbs"] or "", m["verb"] or "", (m["short"] or "").lower()
     low = verb.lower()
+    if _words("persons").fullmatch(low):
+        raise Unsafe
     if short:
         if short == "'d" and low not in _words("present"):  # "I'd better", "I'd been"
             raise Unsafe

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pkg_pipeline.memory.gate.records import CandidateSummary
+from pkg_pipeline.memory.summary.gate import check
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.memory.text.speech import fluent
@@ -129,16 +132,13 @@ def _stands_in(made: str, said: str) -> bool:
     return comparable(made).rstrip(" .。…") in comparable(" ".join(said.split()))
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            "i you i'll i'd i'm you're your my me we they don't can't not will do have need pay send take come try go "
-            "and or then by about to if know like friday please let's can could would home it the them u".split()
-        ),
-        min_size=1,
-        max_size=9,
-    )
+_SAID = (
+    "i you i'll i'd i'm you're your my me we they don't can't not will do have need pay send take come try go "
+    "and or then by about to if know like friday please let's can could would home it the them u"
 )
+
+
+@given(st.lists(st.sampled_from(_SAID.split()), min_size=1, max_size=9))
 def test_whatever_is_said_its_third_person_holds_its_words_alone(words: list[str]) -> None:
     said = " ".join(words)
     try:
@@ -162,3 +162,19 @@ def test_whatever_is_said_its_third_person_holds_its_words_alone(words: list[str
 )
 def test_a_transcript_loses_its_hesitations_alone(said: str, shown: str) -> None:
     assert fluent(said) == shown
+
+
+@pytest.mark.parametrize("name", ["Sender 4", "说话人6", "+44 7700 900123"])
+def test_a_number_in_a_name_is_no_figure(name: str) -> None:
+    source = _talks("en")[0].source
+    sender = replace(source.messages[0].sender, name=name)
+    messages = tuple(
+        replace(message, sender=sender, text="I will plan the trip to London in 3 weeks.")
+        for message in source.messages
+    )
+    talk = replace(source, messages=messages, participants=(sender, *source.participants))
+    told = CandidateSummary(f"{name} will plan the trip to London in 3 weeks.", ["trip"], "neutral", [])
+    result = check(told, talk)
+    assert result.content is not None
+    assert result.content.summary.startswith(name)
+    assert check(replace(told, summary="4 people will plan the trip to London in 6 weeks."), talk).content is None
