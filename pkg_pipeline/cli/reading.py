@@ -24,6 +24,7 @@ from pkg_pipeline.cli.terminal import (
     without_controls,
 )
 from pkg_pipeline.memory.hashing import key_spellings
+from pkg_pipeline.memory.text.timestamps import parse_moment
 from pkg_pipeline.stages.reads.chats import find_chat
 from pkg_pipeline.stages.reads.entities import EntityAmbiguous, find_entity, list_entities
 from pkg_pipeline.stages.reads.paging import DEFAULT_ROWS, MOST_ROWS
@@ -93,7 +94,9 @@ def context(
     entity: Annotated[str, typer.Argument(help="Name that fits exactly one, or id, or key (source:external-id).")],
     hint: Annotated[str | None, typer.Option(help="The task at hand: what bears on it comes in.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="At most this many tokens.", show_default=False)] = None,
-    as_of: Annotated[str | None, typer.Option(help="The context of that moment, ISO time.", show_default=False)] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="The context of that moment, ISO time; a day means its end.", show_default=False)
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Everything that matters about somebody, within a token budget."""
@@ -203,9 +206,8 @@ def day_of(given: str | None, option: str) -> date | None:
 
 
 def moment_of(given: str, settings: Settings) -> datetime:
-    """An ISO time of the command line; local without an offset."""
+    """``--as-of``: an ISO time, local without an offset, or a day, which means its end (P9)."""
     try:
-        moment = datetime.fromisoformat(given)
+        return parse_moment(given, settings.zone)
     except ValueError as error:
-        raise typer.BadParameter(f"{given!r} is no ISO time, such as 2026-03-15", param_hint="--as-of") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)
+        raise typer.BadParameter(str(error), param_hint="--as-of") from error

@@ -33,7 +33,9 @@ def recall(
         int | None, typer.Option(min=1, max=MOST_TOP_K, help="At most this many pieces.", show_default=False)
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="At most this many tokens.", show_default=False)] = None,
-    as_of: Annotated[str | None, typer.Option(help="As it was at that moment, ISO time.", show_default=False)] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="As it was at that moment, ISO time; a day means its end.", show_default=False)
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """The messages, decisions and facts that answer a question, by meaning and by words."""

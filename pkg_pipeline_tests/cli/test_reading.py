@@ -119,6 +119,9 @@ def test_context_of_another_moment(told: Program) -> None:
     assert datetime.fromisoformat(during["as_of"]) == datetime(2025, 1, 1, 10, 3, 30, tzinfo=UTC)
     assert "contract by Friday" in during["text"]
     assert "deposit" not in during["text"]
+    whole_day = told.ok("context", "Olga Petrova", "--as-of", "2025-01-01", "--json").json
+    assert datetime.fromisoformat(whole_day["as_of"]) == datetime(2025, 1, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+    assert "contract by Friday" in whole_day["text"], "a day means its end, as over HTTP"
     told("context", "Olga Petrova", "--as-of", "soon").refused("--as-of")
 
 
