@@ -62,10 +62,10 @@ def _said(name: str, message: str) -> dict[str, Any]:
     return {"type": "unknown_parameter", "loc": ("query", name[:_SHOWN]), "msg": message, "input": None}
 
 
-def as_of_moment(text: str | None, zone: ZoneInfo) -> datetime | None:
+def as_of_moment(text: str | None, zone: ZoneInfo, now: datetime) -> datetime | None:
     """An ISO time, or a day, which means its end."""
     try:
-        return None if text is None else parse_moment(text, zone)
+        return None if text is None else parse_moment(text, zone, now=now)
     except ValueError as error:
         raise BadRequest("as_of", str(error)) from None
 

@@ -76,17 +76,18 @@ def recall_routes(parts: RecallParts, *, entities: PostgresReadStore, clock: Clo
         """
         if session is not None and chat is not None:
             raise BadRequest("session", "a session is a chat: give one of them")
+        now = clock.now()
         answer = recall(
             parts,
             RecallRequest(
                 query=query.replace("\0", " "),
-                now=clock.now(),
+                now=now,
                 entity_id=None if entity is None else entity_id(entities, entity),
                 chat_id=chat_named(session, "session") if session else chat_named(chat, "chat"),
                 topics=tuple(one.replace("\0", "") for one in topic or ()),
                 top_k=top_k,
                 max_tokens=max_tokens,
-                as_of=as_of_moment(as_of, parts.settings.zone),
+                as_of=as_of_moment(as_of, parts.settings.zone, now),
             ),
         )
         return Response(orjson.dumps(answer.to_json()), media_type="application/json")

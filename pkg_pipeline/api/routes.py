@@ -102,10 +102,11 @@ def reading_routes(deps: ApiDependencies) -> APIRouter:
         ] = None,
     ) -> Response:
         """Recent messages, summaries, decisions and open items, facts: `text` is ready for a model's prompt."""
+        now = deps.clock.now()
         request = ContextRequest(
             entity_id=entity_id(deps.reads, entity),
-            now=deps.clock.now(),
-            as_of=as_of_moment(as_of, deps.settings.zone),
+            now=now,
+            as_of=as_of_moment(as_of, deps.settings.zone, now),
             max_tokens=max_tokens,
             hint=_clean(hint),
         )

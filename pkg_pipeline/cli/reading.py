@@ -101,8 +101,8 @@ def context(
 ) -> None:
     """Everything that matters about somebody, within a token budget."""
     settings = settings_in_force()
-    moment = None if as_of is None else moment_of(as_of, settings)
     with memory_in_force(settings) as memory:
+        moment = moment_of(as_of, settings, memory)
         found = found_entity(memory, entity)
         answer = memory.context(
             found.id, max_tokens=max_tokens, as_of=moment, hint=None if hint is None else as_text(hint)
@@ -205,9 +205,9 @@ def day_of(given: str | None, option: str) -> date | None:
         raise typer.BadParameter(f"{given!r} is no day, such as 2026-03-15", param_hint=option) from error
 
 
-def moment_of(given: str, settings: Settings) -> datetime:
+def moment_of(given: str | None, settings: Settings, memory: Memory) -> datetime | None:
     """``--as-of``: an ISO time, local without an offset, or a day, which means its end (P9)."""
     try:
-        return parse_moment(given, settings.zone)
+        return None if given is None else parse_moment(given, settings.zone, now=memory.clock.now())
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--as-of") from error

@@ -40,11 +40,11 @@ def recall(
 ) -> None:
     """The messages, decisions and facts that answer a question, by meaning and by words."""
     settings = settings_in_force()
-    moment = None if as_of is None else moment_of(as_of, settings)
     where = None if (given := session or chat) is None else as_text(given)
     if session is not None and chat is not None:
         raise typer.BadParameter("a session is a chat: give one of them", param_hint="--session")
     with memory_in_force(settings) as memory:
+        moment = moment_of(as_of, settings, memory)
         answer = memory.recall.search(
             as_text(query),
             entity_id=None if entity is None else found_entity(memory, entity).id,

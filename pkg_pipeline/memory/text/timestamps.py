@@ -81,14 +81,15 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LOST_PLUS = re.compile(r"(?<=:\d\d) (\d\d:?\d\d)$")
 
 
-def parse_moment(text: str, zone: ZoneInfo) -> datetime:
-    """An ``as_of``: local without offset, a date means its end. ``ValueError`` with a sentence."""
+def parse_moment(text: str, zone: ZoneInfo, *, now: datetime) -> datetime:
+    """An ``as_of``: local without offset, a date means its end, today ``now``. ``ValueError`` with a sentence."""
     # an unescaped + of an offset arrives as a blank
     given = _LOST_PLUS.sub(r"+\1", text.strip())
     try:
         if _DAY.fullmatch(given):
             following = datetime.combine(date.fromisoformat(given) + timedelta(days=1), time.min, zone)
             found = following.astimezone(UTC) - timedelta(microseconds=1)
+            found = now.astimezone(UTC) if now < found <= now + timedelta(days=1) else found
         else:
             found = datetime.fromisoformat(given)
             found = (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(UTC)

@@ -108,13 +108,18 @@ def test_a_moment_to_come_is_refused(memory: Remembered) -> None:
     ],
 )
 def test_moments_are_read_as_people_and_programs_write_them(text: str, zone: str, expected: datetime) -> None:
-    assert parse_moment(text, ZoneInfo(zone)) == expected
+    assert parse_moment(text, ZoneInfo(zone), now=NOW) == expected
+
+
+def test_of_a_day_that_is_not_over_the_end_is_now() -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    assert parse_moment(NOW.astimezone(zone).date().isoformat(), zone, now=NOW) == NOW
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-02-30", "0001-01-01", "9999-12-31", "2026-13-01T00:00", "1e9"])
 def test_what_is_no_moment_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"ISO time|lies before"):
-        parse_moment(text, ZoneInfo("Pacific/Kiritimati"))
+        parse_moment(text, ZoneInfo("Pacific/Kiritimati"), now=NOW)
 
 
 # ── budget (P6) ──────────────────────────────────────────────────────────────────────────────
