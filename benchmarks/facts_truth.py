@@ -76,8 +76,8 @@ def _is_same(found: Found, label: FactLabel) -> bool:
 
 
 def _is_who(one: str, other: str) -> bool:
-    mine, theirs = set(comparable(one).split()), set(comparable(other).split())
-    return bool(mine & theirs) or comparable(one) in comparable(other) or comparable(other) in comparable(one)
+    one, other = (comparable(name).replace("ё", "е") for name in (one, other))
+    return bool(set(one.split()) & set(other.split())) or one in other or other in one
 
 
 def is_value(kind: str, found: str, label: str) -> bool:

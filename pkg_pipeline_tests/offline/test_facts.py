@@ -30,6 +30,35 @@ def shown(language: Language, said: Said) -> set[tuple[str, str, str]]:
 
 
 FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
+    (
+        "en",
+        (("Tess", "when is your birthday?"), ("Me", "9 May, yours?"), ("Tess", "30 June")),
+        {("birthday", "06-30", "Tess")},
+    ),
+    (
+        "en",
+        (("Tess", "HR wants your new address"), ("Me", "2210 Larch St apt 9, Spokane 99207")),
+        {("address", "2210 Larch St apt 9, Spokane 99207", "Me")},
+    ),
+    ("en", (("Tess", "Dr Lowry covers, number is +353 87 555 0116"),), {("phone", "+353875550116", "Dr Lowry")}),
+    (
+        "en",
+        (("Tess", "If in trouble, Maureen Platt, +44 1632 960225."),),
+        {("phone", "+441632960225", "Maureen Platt")},
+    ),
+    ("en", (("Tess", "How is your wife?"), ("Me", "fine")), {("family", "wife", "Me")}),
+    ("en", (("Tess", "Hello, this is Zoe's mum"),), {("family", "Zoe's mum", "Tess")}),
+    ("en", (("Tess", "he's vegetarian"), ("Me", "I'm off meat since May")), {("preference", "off meat", "Me")}),
+    ("ru", (("Оля", "с сегодняшнего дня я коммерческий директор 🥳"),), {("position", "коммерческий директор", "Оля")}),
+    (
+        "ru",
+        (("Оля", "куплю дочке самокат"), ("Я", "как твой муж?")),
+        {("family", "дочке", "Оля"), ("family", "муж", "Оля")},
+    ),
+    ("ru", (("Оля", "попроси Лёню, он фотограф"),), {("position", "фотограф", "Леня")}),
+    ("ru", (("Оля", "визитка: Сергей Дроздов, +7 931 555-16-61"),), {("phone", "+79315551661", "Сергей Дроздов")}),
+    ("zh", (("小红", "帶太太去醫院了，我不吃香菜"),), {("family", "太太", "小红"), ("preference", "不吃香菜", "小红")}),
+    ("zh", (("小红", "您好，我是刘浩然的妈妈"),), {("family", "刘浩然的妈妈", "小红")}),
     ("en", (("Me", "what's your number?"), ("Tess", "+44 7700 900123")), {("phone", "+447700900123", "Tess")}),
     ("en", (("Tess", "Olga from accounts: +49 151 23456789"),), {("phone", "+4915123456789", "Olga")}),
     (
@@ -60,7 +89,7 @@ FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
     (
         "en",
         (("Tess", "[contact: Juris Ozols (foreman), +371 20 123 456]"),),
-        {("phone", "+37120123456", "Juris Ozols")},
+        {("phone", "+37120123456", "Juris Ozols"), ("position", "foreman", "Juris Ozols")},
     ),
     ("en", (("Tess", "Write to Juris, juris@glass.example, he knows"),), {("email", "juris@glass.example", "Juris")}),
     ("en", (("Tess", "my IBAN is DE89 3704 0044 0532 0130 00"),), {("account", "DE89370400440532013000", "Tess")}),

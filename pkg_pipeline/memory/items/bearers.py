@@ -10,6 +10,7 @@ from uuid import UUID
 from pkg_pipeline.memory.gate.agents import DIRECT, Scene, shows
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
 from pkg_pipeline.memory.gate.duty import agrees
+from pkg_pipeline.memory.gate.foreign import digits
 from pkg_pipeline.memory.gate.naming import Named, is_known, is_nominative, others_named
 from pkg_pipeline.memory.gate.nearest import Unit, clauses_of, meant
 from pkg_pipeline.memory.gate.people import Known, find_person
@@ -19,6 +20,11 @@ from pkg_pipeline.memory.items.records import CandidateItem, ItemOwner
 from pkg_pipeline.memory.records import Person, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
+_CLAUSES = re.compile(r"[,;.!?](?=\s)|[，。；！？\n]")
+COMPARED_DIGITS = 6
+"""Digits at the end of a number by which it is known in a text."""
+NEAR = (20, 45, 200)
+"""Characters before a value in which a word says whose it is, the nearest first."""
 THIRD = ("third", "theirs", "him")
 """Signs of somebody told of without a name."""
 
@@ -131,10 +137,12 @@ def unnamed(name: str, evidence: Evidence, checker: Checker) -> str | None:
     return None if known and words else "names somebody whom its messages do not"
 
 
-def is_about(person: Person | None, name: str, evidence: Evidence, checker: Checker, *, relatives: str = "") -> bool:
+def is_about(
+    person: Person | None, name: str, evidence: Evidence, checker: Checker, *, value: str = "", relatives: str = ""
+) -> bool:
     """Whether the quoted words may tell of this one: by whose they are, and who is named there.
 
-    ``relatives``: words whose names are of others.
+    ``value``: what they tell; ``relatives``: words whose names are of others.
     """
     message = next((m for m in evidence.messages if comparable(evidence.quote) in comparable(m.text)), None)
     if message is None:
@@ -144,23 +152,51 @@ def is_about(person: Person | None, name: str, evidence: Evidence, checker: Chec
     scene = Scene(spoken, people, (*others_named(spoken.texts, people), *([] if person else [name])))
     unit = Unit(message, message.text, _sentences_of(evidence.quote, message.text))
     text, one = unit.text, Named(0, len(name), name, person)
-    named = [other for other in scene.names(text) if not scene.is_called(other, text, unit) and is_known(other)]
-    named = [other for other in named if other.word not in relatives]
+    there = [other for other in scene.names(text) if not scene.is_called(other, text, unit)]
+    there = [other for other in there if other.word not in relatives]
+    named = [other for other in there if is_known(other)]
     is_sender = person == message.sender
-    if any(one.is_same(other) for other in named):
+    if any(one.is_same(other) for other in there):
         return True
     if person is None and not named and comparable(name) in comparable(text):
         return True
-    if shows("mine", text) and (relatives or not shows("theirs", text)):
+    nearest = _sign_before(value, text)
+    text = text.replace(relatives, " ") if relatives else text
+    if nearest == "mine" or (shows("mine", text) and (relatives or not shows("theirs", text))):
         return is_sender
     if named:
         return is_sender and any(not is_nominative(other) for other in named)
     if shows("theirs", text) or shows("him", text):
         return not is_sender and (person is None or len(people) > DIRECT)
     if shows("yours", text):
-        return not is_sender and person is not None
+        is_thanked = is_sender and nearest == "none" and not named
+        return is_thanked or (not is_sender and person is not None)
     cited = [other for m in evidence.messages for other in scene.names(m.text)]
     return is_sender or person is None or any(map(one.is_same, cited))
+
+
+def _sign_before(value: str, text: str) -> str:
+    """Whose a value is by the nearest words before it in its clause; ``none``: nobody's; empty: unclear."""
+    lead = next((lead for clause in _CLAUSES.split(text) if (lead := _before(value, clause)) is not None), None)
+    if lead is None:
+        return ""
+    for size in NEAR:
+        near = lead[-size:]
+        shown = [sign for sign in ("yours", "theirs") if shows(sign, near)]
+        if shows("mine", near) or shows("first", near):
+            shown.append("mine")
+        if shown:
+            return shown[0] if len(shown) == 1 else ""
+    return "none"
+
+
+def _before(value: str, clause: str) -> str | None:
+    """What a clause says before a value, or None where it does not say the value."""
+    number = digits(value)[-COMPARED_DIGITS:]
+    if len(number) == COMPARED_DIGITS and number in digits(clause):
+        return re.split(r"\d", clause, maxsplit=1)[0]
+    place = clause.casefold().find(value.casefold())
+    return clause[:place] if value and place >= 0 else None
 
 
 def _sentences_of(quote: str, text: str) -> str:

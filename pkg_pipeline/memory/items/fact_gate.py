@@ -58,7 +58,7 @@ def _is_whose(fact: CandidateFact, about: Person | None, name: str, evidence: Ev
         return True
     # whom a family fact names beside whom it is about
     relatives = fact.value if fact.fact_type == "family" else ""
-    return is_about(about, name, evidence, checker, relatives=relatives)
+    return is_about(about, name, evidence, checker, value=fact.value, relatives=relatives)
 
 
 def _teller(message: SourceMessage, talk: SummaryInput) -> UUID | None:

@@ -9,6 +9,7 @@ from pkg_pipeline.offline.facts.birthdays import birthdays_in
 from pkg_pipeline.offline.facts.contact_facts import contact_facts
 from pkg_pipeline.offline.facts.contacts import countries_of
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
+from pkg_pipeline.offline.facts.plain_characters import as_written, plain_reading
 from pkg_pipeline.offline.facts.told import answers_in, told_in
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Reading
 
@@ -17,6 +18,12 @@ MOST_FACTS = 40
 
 def find_facts(reading: Reading) -> list[FoundFact]:
     """The first ``MOST_FACTS`` in order, each value of somebody once."""
+    plain = plain_reading(reading)
+    found = _found_in(plain)
+    return found if plain is reading else [as_written(fact, reading) for fact in found]
+
+
+def _found_in(reading: Reading) -> list[FoundFact]:
     countries = countries_of([line.message.text[:MAX_MESSAGE_CHARS] for line in reading.lines if not line.is_data])
     kept: dict[tuple[str, str, object], FoundFact] = {}
     for line in reading.lines:

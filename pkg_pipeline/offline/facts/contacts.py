@@ -21,7 +21,7 @@ _NATIONAL: Final = re.compile(
 """A number as it is written within a country that is not known."""
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b")
 _LONG: Final = re.compile(r"(?<![\d+])\d(?:[ -]?\d){11,19}(?!\d)")
-_ACCOUNT: Final = re.compile(r"(?<![\d+-])\d{2}-\d{2}-\d{2}\b|(?<![\d+.,-])\d(?:[ -]?\d){6,11}(?!\d)")
+_ACCOUNT: Final = re.compile(r"(?<![\d+-])\d{2}-\d{2}-\d{2}\b|(?<![\d+.,-])\d(?:[ -]?\d){6,15}(?!\d)")
 _AT: Final = re.compile(r"(?<![\w@.])@[A-Za-z][\w.]{2,31}(?<!\.)")
 _LINK: Final = re.compile(
     r"\b(?:t\.me|instagram\.com|github\.com|wa\.me|linkedin\.com/in|vk\.com)/(?P<value>[A-Za-z][\w.-]{2,38})\b"
@@ -106,7 +106,7 @@ def _accounts(text: str) -> Iterator[Contact]:
             yield Contact("account", plain, *m.span(), is_marked=bool(any_cue("cue_bank").search(text)))
     for m in _ACCOUNT.finditer(text):
         before = text[max(0, m.start() - NEAR) : m.start()]
-        if re.search(r"\b(?:sort code|acc(?:oun)?t(?: number| no\.?)?)\W{0,4}(?:is )?$", before, re.IGNORECASE):
+        if any_cue("account_before").search(before):
             yield Contact("account", m.group(), *m.span(), is_marked=True)
     for m in re.finditer(
         rf"(?:{any_cue('money_by').pattern})\W{{0,3}}(?:is |me at |id )?(?P<value>@[\w.-]{{3,30}}|1\d{{10}})",

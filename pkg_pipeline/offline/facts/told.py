@@ -22,7 +22,7 @@ ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.86,
 ANSWER_WORDS: Final[dict[FactKind, int]] = {"address": 16, "organization": 6, "position": 6}
 LONGEST: Final = 90
 """Characters of a value."""
-_CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*")
+_CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 _EDGES: Final = ' ,.;:!—–-，。；！、«»"“”()（）'
 
 
@@ -30,10 +30,13 @@ def told_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
     """What the sentences of a message tell, questions and what is only imagined left out."""
     own = own_words(line.message.text[:MAX_MESSAGE_CHARS])
     for sentence in line.sentences:
-        if is_question(sentence.text) or sentence.text not in own or any_cue("code").search(sentence.text):
+        if sentence.text not in own or any_cue("code").search(sentence.text):
             continue
+        is_asked = is_question(sentence.text)
         named = replace(sentence, text=with_names(sentence.text, reading))
         for telling in tellings(sentence.language):
+            if is_asked and not telling.is_given:
+                continue
             for m in telling.pattern.finditer(named.text):
                 if (fact := _fact(telling, m, named, line, reading)) is not None:
                     yield replace(fact, sentence=sentence)
@@ -42,7 +45,7 @@ def told_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
 def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     text = sentence.text
     begins = max((cut.end() for cut in _CLAUSE.finditer(text, 0, m.start() + 1) if cut.end() <= m.start()), default=0)
-    if not telling.is_ended and cue(sentence.language, "unreal").search(text[begins : m.end()]):
+    if not (telling.is_ended or telling.is_given) and cue(sentence.language, "unreal").search(text[begins : m.end()]):
         return None
     value = _value(telling, m)
     if value is None or (telling.kind == "organization" and _is_place(value)):
@@ -79,23 +82,31 @@ def _whose(telling: Telling, m: re.Match[str], lead: str, sentence: Sentence, li
     if telling.is_introduction and groups.get("me"):
         found = by_name(groups["me"], reading, line.language)
         return Whose("own", line.speaker) if found.person in (None, line.speaker) else UNSAID
+    if telling.kind == "address" and (received := cue(line.language, "recipient").search(line.message.text)):
+        return by_name(received["who"], reading, line.language)
     if kin := groups.get("kin"):
         return Whose("named", None, kin.lower())
     if groups.get("who"):
         return _named(groups["who"], m.start("who"), sentence, reading)
     if groups.get("he"):
-        return antecedent(line, sentence.text[: m.start("he")], reading)
+        return antecedent(line, _said_before(sentence, m.start("he"), line), reading, groups["he"])
     if groups.get("you"):
         person = reading.addressee(line)
         return UNSAID if person is None else Whose("yours", person)
     if cue(sentence.language, "third_verb").search(m.group()):
         found = last_marked(lead, line, reading)
         return found if found.way == "named" else antecedent(line, lead, reading)
-    if not any_cue("mine").search(m.group()):
+    if telling.kind != "family" and not any_cue("mine").search(m.group()):
         found = last_marked(lead, line, reading)
         if found.way in ("named", "theirs"):
             return found
     return Whose("own", line.speaker)
+
+
+def _said_before(sentence: Sentence, place: int, line: Line) -> str:
+    """What a message says before a place of one of its sentences."""
+    text = line.message.text
+    return text[: max(0, text.casefold().find(sentence.text.casefold()))] + sentence.text[:place]
 
 
 def _named(word: str, start: int, sentence: Sentence, reading: Reading) -> Whose:

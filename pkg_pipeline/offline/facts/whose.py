@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from pkg_pipeline.memory.gate.naming import is_known, names_in
+from pkg_pipeline.memory.gate.naming import is_known, name_keys, names_in
 from pkg_pipeline.memory.gate.people import find_person
-from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.records import Language, Person
-from pkg_pipeline.memory.text.name_forms import inflections, is_also_a_word
-from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.memory.text.name_forms import is_also_a_word
+from pkg_pipeline.offline.facts.cases import nominative
+from pkg_pipeline.offline.facts.gender import may_be
+from pkg_pipeline.offline.facts.words import any_cue, cue, is_trade
 from pkg_pipeline.offline.reading import Line, Reading
 from pkg_pipeline.offline.weighing import is_question
 
@@ -35,7 +36,7 @@ _CALLED: Final = re.compile(
     r"(?P<name>[A-ZА-ЯЁ][a-zа-яё]+(?: [A-ZА-ЯЁ][\w-]+){0,2}|(?<=叫)[\u4e00-\u9fff]{2,3})"
 )
 """The name right behind the word for a relative."""
-_BESIDE: Final = re.compile(r"(?<=\w )(?P<who>[A-ZА-ЯЁ][\w-]+(?: [A-ZА-ЯЁ][\w-]+)?)(?:,|:)? ?\(?$")
+_BESIDE: Final = re.compile(r"(?<=[\w,;:] )(?P<who>[A-ZА-ЯЁ][\w-]+(?:\.? [A-ZА-ЯЁ][\w-]+){0,2})(?:,|:)? ?\(?$")
 """A name within a sentence right before a value."""
 _BEHIND: Final = re.compile(
     r",? \(?(?:[a-zа-яё]{3,20} )?(?P<who>[A-ZА-ЯЁ][a-zа-яё]+ [A-ZА-ЯЁ][a-zа-яё]+)(?=[.,;!?)]|$)"
@@ -78,12 +79,14 @@ def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mar
             for m in cue(language, "role").finditer(text)
         ]
     for one in names_in(text, people):
-        if not is_known(one) and not cue(language, "title").search(text[: one.start]):
+        title = cue(language, "title").search(text[: one.start])
+        if not is_known(one) and title is None:
             continue
         if one.person == line.speaker and not text[one.end :].startswith(("'s", "’s")):
             found.append(_Mark(one.start, Whose("own", one.person)))
         elif not (one.person is not None and _is_called(text, one.start, one.end)):
-            found.append(_Mark(one.end, _named(one.word, one.person, language)))
+            word = f"{title.group()}{one.word}" if title is not None and not is_known(one) else one.word
+            found.append(_Mark(one.end, _named(word, one.person, language)))
     found += [_Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
     found += [_Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
     found += [_Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
@@ -128,54 +131,38 @@ def _named(word: str, person: Person | None, language: Language) -> Whose:
 def by_name(name: str, reading: Reading, language: Language) -> Whose:
     """Somebody whom a text calls so."""
     name = re.sub(r"['’]s$", "", " ".join(name.split()))
-    return _named(name, find_person(name, reading.source.participants), language)
+    people = reading.source.participants
+    return _named(name, find_person(name, people) or _called_by_trade(name, people), language)
 
 
-def nominative(word: str, language: Language) -> str:
-    """A usual Russian name in any case as it is listed; others as they are written."""
-    if language != "ru":
-        return word
-    first, *more = word.split()
-    plain = _plain().get(first.casefold().replace("ё", "е"))
-    if plain is None:
-        return word
-    is_hers = plain.endswith(("а", "я"))
-    return " ".join((plain.capitalize(), *(_surname(one, is_hers=is_hers) for one in more)))
+def _called_by_trade(name: str, people: tuple[Person, ...]) -> Person | None:
+    """The participant who is listed by a first name and a trade or a mark ("Sveta HR", "Tom (plumber)")."""
+    first, *more = name.split()
+    found = [
+        person
+        for person in people
+        if more
+        and len(listed := person.name.split()) == 2
+        and (listed[1].isupper() or listed[1][0] in "(（" or listed[1].islower() or is_trade(listed[1]))
+        and name_keys(first) & name_keys(listed[0])
+    ]
+    return found[0] if len(found) == 1 else None
 
 
-def _surname(word: str, *, is_hers: bool) -> str:
-    """A Russian surname without its case."""
-    if is_hers:
-        word = re.sub(r"(ов|ев|ёв|ин|ын)(?:ой|у)$", r"\1а", word)
-        return re.sub(r"(ск|цк)(?:ой|ую)$", r"\1ая", word)
-    word = re.sub(r"(ов|ев|ёв|ин|ын)(?:а|у|ым|ом|е)$", r"\1", word)
-    return re.sub(r"(ск|цк)(?:ого|ому|им|ом)$", r"\1ий", word)
-
-
-@cache
-def _plain() -> dict[str, str]:
-    """Each form that only one listed name has, to that name."""
-    found: dict[str, str] = {}
-    double: set[str] = set()
-    names = {word for _, rows in entries("people", "same") for row in rows for word in row.split()}
-    for name in sorted(names):
-        for form in inflections(name):
-            if found.setdefault(form, name) != name:
-                double.add(form)
-    return {form: name for form, name in found.items() if form not in double or form in names} | {n: n for n in names}
-
-
-def antecedent(line: Line, before: str, reading: Reading) -> Whose:
+def antecedent(line: Line, before: str, reading: Reading, pronoun: str = "") -> Whose:
     """Whom "he" or "her" means: who was named last, here or in the few messages before."""
     texts: list[tuple[Line, str]] = [(line, before)]
     texts += [
         (one, one.message.text) for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index])
     ]
     for one, text in texts:
-        named = [mark.whose for mark in marked(text, one, reading) if mark.whose.way == "named"]
-        others = [who for who in named if who.person not in (line.speaker, reading.addressee(line)) or who.name]
-        if others:
-            return Whose("theirs", others[-1].person, others[-1].name)
+        for kind in ("account", ""):  # somebody named before somebody's trade
+            named = [mark.whose for mark in marked(text, one, reading, kind) if mark.whose.way == "named"]
+            others = [who for who in named if who.person not in (line.speaker, reading.addressee(line)) or who.name]
+            if others and not may_be(pronoun, others[-1].name or (others[-1].person or line.speaker).name):
+                return UNSAID
+            if others:
+                return Whose("theirs", others[-1].person, others[-1].name)
     return UNSAID
 
 
@@ -210,7 +197,7 @@ def of_contact(kind: str, value: str, span: tuple[int, int, int, int], line: Lin
     found = next((way for way in ways if way.way != "unsaid"), UNSAID)
     if found.way == "unsaid" and any_cue("told_me").search(lead):
         return Whose("own", line.speaker)
-    is_sent = found.way == "unsaid" and _is_own(line, reading)
+    is_sent = found.way == "unsaid" and _is_own(kind, line, reading)
     return Whose("sent", line.speaker) if is_sent else found
 
 
@@ -218,8 +205,11 @@ def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Wh
     """Who is named or meant right before a value, earlier in its message, or behind it."""
     if (near := _BESIDE.search(lead)) and not cue(line.language, "no_name").match(near["who"]):
         named = by_name(near["who"], reading, line.language)
-        if named.person != line.speaker:
+        is_called = lead[: near.start()].rstrip().endswith(",") and named.person == reading.addressee(line)
+        if named.person != line.speaker and not (is_called and named.person is not None):
             return named
+    if received := cue(line.language, "recipient").search(lead):
+        return by_name(received["who"], reading, line.language)
     found = last_marked(_ENDED.split(lead)[-1], line, reading, kind)
     if found.way != "unsaid":
         return found
@@ -231,10 +221,14 @@ def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Wh
     return last_marked(tail.split("\n")[0], line, reading, kind)
 
 
-def _is_own(line: Line, reading: Reading) -> bool:
-    """Whether a value sent without a word of anybody is the sender's: in a talk of two, with nobody else named."""
+def _is_own(kind: str, line: Line, reading: Reading) -> bool:
+    """Whether a value sent without a word of anybody is the sender's: in a talk of two, with nobody else named.
+
+    Beside an account names are of its bank and of whom it is kept for.
+    """
     text = line.message.text
-    named = any(one.person != line.speaker for one in names_in(text, reading.source.participants))
+    known = [one for one in names_in(text, reading.source.participants) if is_known(one)]
+    named = kind != "account" and any(one.person not in (line.speaker, reading.addressee(line)) for one in known)
     is_alone = not named and not is_question(text) and not cue(line.language, "role").search(text)
     return is_alone and len(reading.others_than(line.speaker)) == 1
 
@@ -242,7 +236,8 @@ def _is_own(line: Line, reading: Reading) -> bool:
 def _labelled(text: str, line: Line, reading: Reading) -> Whose:
     """The name before a value: ``Olga from accounts: +49 …``, a contact card."""
     card = re.match(
-        r"^\W*(?:contact|контакт|名片)\W+(?P<who>[^,:(（]{2,40}?) ?(?:[(（][^)）]*[)）])?[,:：]\s*(?=[+\d])",
+        r"^\W*(?:(?:business |visiting )?card|v-?card|contact(?: card)?|контакт|визитка|名片|联系人)\W+"
+        r"(?P<who>[^,:(（]{2,40}?) ?(?:[(（][^)）]*[)）])?[,:：]\s*(?=[+\d])",
         text,
         re.IGNORECASE,
     )
@@ -270,7 +265,11 @@ def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
     """Of a value that answers a question: the answerer's, or whose the question asked for."""
     asks = any_cue(f"asks_{kind}")
     for one in reversed(reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]):
-        if one.speaker == line.speaker or not asks.search(one.message.text):
+        if one.speaker == line.speaker:
+            continue
+        if any_cue("asks_back").search(one.message.text) and _asked_itself(asks, one, line, reading):
+            return Whose("asked", line.speaker)
+        if not asks.search(one.message.text):
             continue
         sentence = next((s.text for s in one.sentences if asks.search(s.text)), one.message.text)
         about = [mark.whose for mark in marked(sentence, one, reading) if mark.whose.way in ("named", "theirs")]
@@ -280,6 +279,12 @@ def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
             return last if last.person or last.name else antecedent(one, "", reading)
         return Whose("asked", line.speaker)
     return UNSAID
+
+
+def _asked_itself(asks: re.Pattern[str], back: Line, line: Line, reading: Reading) -> bool:
+    """Whether somebody had asked for a value before they are asked back."""
+    before = reading.lines[max(0, back.index - ASKED_BEFORE) : back.index]
+    return any(one.speaker == line.speaker and asks.search(one.message.text) for one in before)
 
 
 def _told_before(line: Line, reading: Reading) -> Whose:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import get_args
 
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.language_data import in_any, pattern, table
@@ -16,7 +17,7 @@ class Telling:
     """A way to tell a fact. ``form``: of the value, from ``{kin}`` and ``{value}``.
 
     ``confidence``: how often it is true; ``is_ended``: it tells that the fact holds no longer; ``is_introduction``: the
-    group ``me`` names who speaks.
+    group ``me`` names who speaks; ``is_given``: it holds also where the sentence asks or imagines something else.
     """
 
     kind: FactKind
@@ -25,6 +26,7 @@ class Telling:
     form: str
     is_ended: bool
     is_introduction: bool
+    is_given: bool
 
 
 @cache
@@ -37,6 +39,7 @@ def tellings(language: Language) -> tuple[Telling, ...]:
             row.get("form", "{value}"),
             row.get("is_ended", False),
             row.get("is_introduction", False),
+            row.get("is_given", False),
         )
         for row in table("offline", language, "facts")["facts"]
     )
@@ -59,3 +62,10 @@ def any_cue(name: str) -> re.Pattern[str]:
 def regions(language: Language) -> tuple[str, ...]:
     """Countries whose numbers are written without their code."""
     return tuple(table("offline", language, "facts")["words"]["phone_regions"])
+
+
+@cache
+def is_trade(word: str) -> bool:
+    """Whether a word of any language says what somebody does."""
+    found = (cue(language, "trade").fullmatch(word) for language in get_args(Language))
+    return any(one is not None for one in found)
