@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -57,8 +57,9 @@ def _prefixes() -> str:
 def names_in(text: str, people: tuple[Person, ...], also: tuple[str, ...] = ()) -> tuple[Named, ...]:
     """The names in a text, in order; parts of one name are one. ``also``: names of others, however they are written."""
     found: list[Named] = []
+    bearers, others = _bearers(people), _forms(also)
     for match in _WORD.finditer(text):
-        named = _named(match, text, people, also)
+        named = _named(match, text, bearers, others)
         if named is None:
             continue
         last = found[-1] if found else None
@@ -76,21 +77,36 @@ def _is_part(last: Named, named: Named) -> bool:
     return last.person == named.person
 
 
-def _named(match: re.Match[str], text: str, people: Sequence[Person], also: Sequence[str]) -> Named | None:
+@lru_cache(maxsize=64)
+def _bearers(people: tuple[Person, ...]) -> Mapping[str, tuple[Person, ...]]:
+    """Who bears a name with a key."""
+    found: dict[str, tuple[Person, ...]] = {}
+    for person in people:
+        for key in _forms((person.name,)):
+            found[key] = (*found.get(key, ()), person)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _forms(names: tuple[str, ...]) -> frozenset[str]:
+    """The keys of all parts of names, without Chinese ones."""
+    return frozenset(key for name in names for part in name.split() if not is_han(part) for key in keys(part))
+
+
+def _named(
+    match: re.Match[str], text: str, bearers: Mapping[str, tuple[Person, ...]], others: frozenset[str]
+) -> Named | None:
     word = match.group()
     is_capital = word[0].isupper()
     low = folded(word)
     if len(word) < _SHORTEST - is_capital or (not is_capital and is_also_a_word(low)):
         return None
-    mine = keys(word)
-    borne = [
-        person
-        for person in people
-        if any(_is_form(mine, part, is_capital=is_capital) for part in person.name.split() if not is_han(part))
-    ]
+    # without a capital the sound alone does not say so
+    mine = [key for key in keys(word) if is_capital or key[0] != "~"]
+    borne = {person for key in mine for person in bearers.get(key, ())}
     if len(borne) == 1:
-        return Named(*match.span(), word, borne[0])
-    if any(_is_form(mine, part, is_capital=is_capital) for name in also for part in name.split() if not is_han(part)):
+        return Named(*match.span(), word, borne.pop())
+    if not others.isdisjoint(mine):
         return Named(*match.span(), word, None)
     if not is_capital or borne or {low, low.rstrip("s")} & word_set("people", "no_names"):
         return None
@@ -99,12 +115,6 @@ def _named(match: re.Match[str], text: str, people: Sequence[Person], also: Sequ
     if is_first_name(word) or (not is_first and len(word) >= _SHORTEST) or (is_first and _PATRONYMIC.search(low)):
         return Named(*match.span(), word, None)
     return None
-
-
-def _is_form(mine: frozenset[str], part: str, *, is_capital: bool) -> bool:
-    """Whether a word is a form of a name's part; one without a capital not by its sound alone."""
-    shared = mine & keys(part)
-    return bool(shared if is_capital else {key for key in shared if key[0] != "~"})
 
 
 def _han_names(text: str, people: Sequence[Person], also: Sequence[str]) -> list[Named]:
