@@ -22,7 +22,7 @@ from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
 from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
 from pkg_pipeline.offline.profile import profile_answer
-from pkg_pipeline.offline.reading import count_words, read
+from pkg_pipeline.offline.reading import Reading, count_words, read
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.offline.summary import overview, summarise
 from pkg_pipeline.offline.talk_items import read_talks
@@ -41,11 +41,8 @@ def answer(source: SummaryInput) -> AnswerTalk:
     if not source.messages:
         raise LlmRejected("the interaction has no messages")
     reading = read(source)
-    decisions, facts = find_decisions(reading), find_facts(reading)
-    actions = find_actions(reading, settled=[d.sentence for d in decisions])
-    topics = key_phrases(reading)
-    cited = {line: found.score for found in (*decisions, *actions) for line in found.lines}
-    held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
+    facts, topics = find_facts(reading), key_phrases(reading)
+    cited, held_to = _evidence(reading)
     important = important_lines(reading, cited, held_to | {f.sentence.line for f in facts})
     return AnswerTalk(
         talk=1,
@@ -54,6 +51,18 @@ def answer(source: SummaryInput) -> AnswerTalk:
         tone=tone_of(reading),
         important=[reading.lines[i].message.number for i in important],
     )
+
+
+def _evidence(reading: Reading) -> tuple[dict[int, float], set[int]]:
+    """The lines of decisions and tasks with their scores, and those that are important for it: in a meeting none, since
+    too few of those found there are right.
+    """
+    if reading.is_meeting:
+        return {}, set()
+    decisions = find_decisions(reading)
+    actions = find_actions(reading, settled=[d.sentence for d in decisions])
+    cited = {line: found.score for found in (*decisions, *actions) for line in found.lines}
+    return cited, {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
 
 
 _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {

@@ -10,7 +10,6 @@ from functools import cache
 
 from pkg_pipeline.memory.gate.checker import Checker
 from pkg_pipeline.memory.gate.foreign import foreign, known
-from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.telling import untrue_point
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import sentences, word_count
@@ -115,7 +114,7 @@ def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited:
         gain *= IDLE_GAIN if _idles(unit) else 1.0
         gain *= TOLD_GAIN if told[i].is_told else 1.0
         gain *= MONEY_GAIN if has_money(unit.text) else 1.0
-        gain *= CITED_GAIN if unit.sentence.line in cited and not reading.is_meeting else 1.0
+        gain *= CITED_GAIN if unit.sentence.line in cited else 1.0
         gains.append(gain)
     return gains
 
@@ -180,7 +179,8 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
 def _truth(reading: Reading) -> Callable[[str], bool]:
     """Whether a sentence about the talk would be published as it stands."""
     source = reading.source
-    checker = Checker(source, held=known(source), ordering=ordering_numbers(source.messages))
+    ordering = frozenset(line.message.number for line in reading.lines if line.is_data)
+    checker = Checker(source, held=known(source), ordering=ordering)
     whole = checker.whole(())
 
     def is_true(sentence: str) -> bool:
