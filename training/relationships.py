@@ -12,37 +12,24 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pkg_pipeline.memory.profile import relationship
-from pkg_pipeline.memory.profile.records import RelationshipType, Signals, Utterance
-from pkg_pipeline.memory.profile.relationship import (
-    MOST_MESSAGES,
-    ROLES,
-    SURE,
-    TYPES,
-    Features,
-    Hearing,
-)
-from training import accounts
-from training.told_worlds import Row, worlds_of
+from pkg_pipeline.memory.profile import relationship, relationship_vectors
+from pkg_pipeline.memory.profile.records import RelationshipType
+from pkg_pipeline.memory.profile.relationship import ROLES, SURE, Features
+from pkg_pipeline.memory.profile.relationship_vectors import TYPES, Floats, centred
+from training import relationship_head
+from training.labelled_people import Labelled, people
+from training.relationship_head import fit_head, softmax
 
 PRIORS = Path(__file__).with_name("relationship_priors.toml")
 WEIGHTS = Path(relationship.__file__).with_name("relationship_weights.toml")
-ZONE = ZoneInfo("UTC")
-"""Accounts are told in local time."""
 SPREAD = 0.5
 """Standard deviation of a weight around its prior, in log-odds."""
-FIRST_WEEKS = timedelta(days=28)
-EARLY_SHARE = 0.5
-"""How much a person after the first weeks counts beside one at the end."""
 STEPS = 30
 FOLDS = 8
 HEAD_LINES = "# Weights of what somebody is to me, in log-odds, fitted by `make train` from labelled accounts.\n"
@@ -50,63 +37,17 @@ HEAD_LINES = "# Weights of what somebody is to me, in log-odds, fitted by `make 
 TRUST, USUAL = 3.0, 0.5
 """Of what a phrase tells before it was heard: so many people, this share of them rightly."""
 MANNERS = frozenset({"formal", "informal"})
-
-Floats = NDArray[np.float64]
+VECTORS = "vectors"
+"""The feature of what the head over vectors tells."""
 
 
 class Fitted(NamedTuple):
+    """Of words alone; with vectors; how much each phrase tells; the head over vectors."""
+
     weights: dict[str, float]
+    with_vectors: dict[str, float]
     phrases: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """A person of a world, at its end or ``is_early``."""
-
-    name: str
-    world: str
-    language: str
-    type: str
-    heard: Hearing
-    is_early: bool
-
-
-def people() -> list[Labelled]:
-    """Of every account, in the order of names."""
-    rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt"))}
-    return [one for path in rows for world, row in rows[path].items() for one in _of_world(world, row)]
-
-
-def _of_world(world: str, row: Row) -> Iterator[Labelled]:
-    for name, kind in row["types"].items():
-        whole = signals_of(row, name)
-        if not whole.said:
-            continue
-        first = min(one.at for one in whole.said)
-        early = tuple(one for one in whole.said if one.at <= first + FIRST_WEEKS)
-        yield Labelled(name, world, row["language"], kind, relationship.hearing(whole, ZONE), is_early=False)
-        if len(early) < len(whole.said):
-            given = Signals(name, early, whole.groups)
-            yield Labelled(name, world, row["language"], kind, relationship.hearing(given, ZONE), is_early=True)
-
-
-def signals_of(row: Row, name: str) -> Signals:
-    """What the memory would know of a person: the dialogs, the groups in common, their facts."""
-    me = next(one["id"] for one in row["people"] if one["is_self"])
-    said: list[Utterance] = []
-    groups: list[str] = []
-    for chat in row["chats"]:
-        if chat["kind"] == "direct" and chat["title"] == name:
-            said += [
-                Utterance(one["text"], one["from"] == me, datetime.fromisoformat(one["at"])) for one in chat["messages"]
-            ]
-        elif chat["kind"] == "group" and name in {one["from"] for one in chat["messages"]}:
-            groups.append(chat["title"].lstrip("#"))
-    said.sort(key=lambda one: one.at)
-    known = {(one["who"], one["type"]): one["value"] for one in row["facts"] if not one["is_ended"]}
-    facts = [known[name, kind] for kind in ("position", "organisation") if (name, kind) in known]
-    organizations = (known.get((name, "organisation")), known.get((me, "organisation")))
-    return Signals(name, tuple(said[-MOST_MESSAGES:]), tuple(groups), tuple(facts), organizations)
+    head: Floats
 
 
 def phrase_counts(examples: Sequence[Labelled]) -> dict[str, tuple[float, float]]:
@@ -139,31 +80,58 @@ def phrase_weights(counts: Mapping[str, tuple[float, float]], but: Labelled | No
 
 
 def fit(examples: Sequence[Labelled], priors: Mapping[str, float]) -> Fitted:
-    """Weights that make the labels likely, near the priors."""
+    """Weights that make the labels likely, near the priors; vectors are heard by a head fitted without each person."""
+    heard = [replace(one.heard, vectors=told) for one, told in zip(examples, _left_out_odds(examples), strict=True)]
     counts = phrase_counts(examples)
-    told = [relationship.features(one.heard, phrase_weights(counts, but=one)) for one in examples]
+    told = [
+        relationship.features(one, phrase_weights(counts, but=who)) for one, who in zip(heard, examples, strict=True)
+    ]
+    return Fitted(
+        weights=_weights(examples, told, {name: value for name, value in priors.items() if name != VECTORS}),
+        with_vectors=_weights(examples, told, priors),
+        phrases=phrase_weights(counts),
+        head=fit_head(examples),
+    )
+
+
+def _left_out_odds(examples: Sequence[Labelled]) -> list[Mapping[RelationshipType, float]]:
+    fold = _folds(examples)
+    found: list[Mapping[RelationshipType, float]] = [{}] * len(examples)
+    for number in range(FOLDS):
+        head = fit_head([one for one, of in zip(examples, fold, strict=True) if of != number])
+        for place, one in enumerate(examples):
+            if fold[place] == number:
+                found[place] = centred(one.vector @ head)
+    return found
+
+
+def _folds(examples: Sequence[Labelled]) -> list[int]:
+    """By world, in turn."""
+    worlds = {world: place % FOLDS for place, world in enumerate(dict.fromkeys(one.world for one in examples))}
+    return [worlds[one.world] for one in examples]
+
+
+def _weights(
+    examples: Sequence[Labelled], told: Sequence[Mapping[RelationshipType, Features]], priors: Mapping[str, float]
+) -> dict[str, float]:
     names = sorted(priors)
     index = {name: place for place, name in enumerate(names)}
     start = np.array([priors[name] for name in names])
-    tables = [_table(one, index) for one in told]
-    right = [TYPES.index(one.type) for one in examples]  # type: ignore[arg-type]
-    weight = [EARLY_SHARE if one.is_early else 1.0 for one in examples]
+    tables = np.array([_table(one, index) for one in told])
+    right = tables[np.arange(len(examples)), [TYPES.index(one.type) for one in examples]]
+    share = np.array([one.share for one in examples])
     found = start.copy()
     for _ in range(STEPS):
-        slope = (start - found) / SPREAD**2
-        bend = np.eye(len(names)) / SPREAD**2
-        for given, place, count in zip(tables, right, weight, strict=True):
-            chance = _softmax(given @ found)
-            mean = chance @ given
-            slope += count * (given[place] - mean)
-            spread = given - mean
-            bend += count * (spread.T * chance) @ spread
-        step = np.linalg.solve(bend, slope)
+        chance = softmax(tables @ found)
+        mean = np.einsum("pk,pkf->pf", chance, tables)
+        slope = (start - found) / SPREAD**2 + share @ (right - mean)
+        around = (tables - mean[:, None]) * np.sqrt(share[:, None] * chance)[:, :, None]
+        flat = around.reshape(-1, len(names))
+        step = np.linalg.solve(np.eye(len(names)) / SPREAD**2 + flat.T @ flat, slope)
         found += step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-9))
         if float(np.abs(step).max()) < 1e-7:
             break
-    weights = {name: round(float(value), 3) for name, value in zip(names, found, strict=True)}
-    return Fitted(weights, phrase_weights(counts))
+    return {name: round(float(value), 3) for name, value in zip(names, found, strict=True)}
 
 
 def _table(told: Mapping[RelationshipType, Features], index: Mapping[str, int]) -> Floats:
@@ -173,11 +141,6 @@ def _table(told: Mapping[RelationshipType, Features], index: Mapping[str, int]) 
             if name in index:
                 table[place, index[name]] = value
     return table
-
-
-def _softmax(logits: Floats) -> Floats:
-    powers = np.exp(logits - logits.max())
-    return powers / powers.sum()
 
 
 def priors() -> dict[str, float]:
@@ -207,63 +170,92 @@ class Score:
         return self.wrong / self.asked
 
 
-def called(one: Labelled, by: Fitted) -> tuple[str, float]:
+def called(one: Labelled, by: Fitted, *, by_vectors: bool) -> tuple[str, float]:
     """The likeliest type and its probability."""
-    chances = relationship.probabilities(relationship.features(one.heard, by.phrases), by.weights)
+    heard = replace(one.heard, vectors=centred(one.vector @ by.head)) if by_vectors else one.heard
+    weights = by.with_vectors if by_vectors else by.weights
+    chances = relationship.probabilities(relationship.features(heard, by.phrases), weights)
     best = max(TYPES, key=lambda kind: chances[kind])
     return best, chances[best]
 
 
-def left_out(examples: Sequence[Labelled]) -> list[tuple[Labelled, str, float]]:
-    """Everybody called by weights fitted without their world."""
-    worlds = sorted({one.world for one in examples})
-    told: list[tuple[Labelled, str, float]] = []
-    for fold in range(FOLDS):
-        of_fold = set(worlds[fold::FOLDS])
-        fitted = fit([one for one in examples if one.world not in of_fold], priors())
-        told += [(one, *called(one, fitted)) for one in examples if one.world in of_fold]
+class Call(NamedTuple):
+    """Somebody, the likeliest type and its probability, with vectors and by words alone."""
+
+    one: Labelled
+    kind: str
+    chance: float
+    word_kind: str
+    word_chance: float
+
+
+def left_out(examples: Sequence[Labelled]) -> list[Call]:
+    """Everybody of the accounts called by weights fitted without their world."""
+    told: list[Call] = []
+    fold = _folds(examples)
+    for number in range(FOLDS):
+        fitted = fit([one for one, of in zip(examples, fold, strict=True) if of != number], priors())
+        asked = [one for one, of in zip(examples, fold, strict=True) if of == number and one.is_asked]
+        told += [
+            Call(one, *called(one, fitted, by_vectors=True), *called(one, fitted, by_vectors=False)) for one in asked
+        ]
     return told
 
 
-def score(told: Sequence[tuple[Labelled, str, float]], sure: float = SURE) -> Score:
-    said = [(one.type, kind if chance >= sure else "unknown") for one, kind, chance in told]
+def score(told: Sequence[Call], sure: float = SURE, *, by_words: bool = False) -> Score:
+    """Of those said from a probability of ``sure`` on."""
+    pairs = [(one.one.type, (one.word_kind, one.word_chance) if by_words else (one.kind, one.chance)) for one in told]
+    said = [(label, kind if chance >= sure else "unknown") for label, (kind, chance) in pairs]
     right = sum(label == kind for label, kind in said)
     return Score(len(said), right, sum(kind not in (label, "unknown") for label, kind in said))
 
 
 def write(fitted: Fitted, worlds: Sequence[str]) -> None:
-    """Phrases whose weight is that of any are left out; ``worlds`` it was fitted to."""
+    """Phrases whose weight is that of any are left out; ``worlds``: the accounts it was fitted to."""
     telling = {key: value for key, value in sorted(fitted.phrases.items()) if value != 2 * USUAL}
-    lines = [HEAD_LINES, f"worlds = {json.dumps(sorted(worlds))}", "", "[weights]"]
-    lines += [f"{json.dumps(name)} = {value}" for name, value in fitted.weights.items()]
-    lines += ["", "[phrases]", *(f"{json.dumps(key, ensure_ascii=False)} = {value}" for key, value in telling.items())]
+    lines = [HEAD_LINES, f"worlds = {json.dumps(sorted(worlds))}"]
+    for name, table in (("weights", fitted.weights), ("with_vectors", fitted.with_vectors), ("phrases", telling)):
+        lines += ["", f"[{name}]", *(f"{json.dumps(key, ensure_ascii=False)} = {one}" for key, one in table.items())]
     WEIGHTS.write_text("\n".join(lines) + "\n", "utf-8")
+    relationship_head.write(fitted.head)
 
 
 def stored() -> tuple[Fitted, list[str]]:
-    """What is written, and the worlds it was fitted to."""
+    """What is written, and the accounts it was fitted to."""
     told = tomllib.loads(WEIGHTS.read_text("utf-8"))
-    return Fitted(told["weights"], told["phrases"]), told["worlds"]
+    return Fitted(told["weights"], told["with_vectors"], told["phrases"], relationship_vectors.head()), told["worlds"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--score", action="store_true", help="only print the figures of people left out")
+    parser.add_argument("--misses", action="store_true", help="name those called wrongly, but in the judging half")
     given = parser.parse_args()
     examples = people()
     told = left_out(examples)
     for is_early in (False, True):
-        some = [one for one in told if one[0].is_early is is_early]
-        print("early" if is_early else "whole", score(some), dict(Counter(one[0].type for one in some)))
-        for language in sorted({one[0].language for one in some}):
-            print(" ", language, score([one for one in some if one[0].language == language]))
-    for sure in (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7):
-        print(sure, score([one for one in told if not one[0].is_early], sure))
-    for one, kind, chance in told:
-        if kind != one.type and not one.is_early:
-            print(f"  {one.world} {one.name}: {one.type}, called {kind} ({chance})")
+        some = [one for one in told if one.one.is_early is is_early]
+        print("early" if is_early else "whole", dict(Counter(one.one.type for one in some)))
+        for name, part in _parts(some).items():
+            print(f"  {name}:", score(part), "by words", score(part, by_words=True))
+    for sure in (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8):
+        some = [one for one in told if not one.one.is_early]
+        print(sure, score(some, sure), "by words", score(some, sure, by_words=True))
+    for one in told if given.misses else ():
+        if one.kind != one.one.type and not one.one.is_early and not one.one.is_for_judging:
+            print(f"  {one.one.world} {one.one.name}: {one.one.type}, called {one.kind} ({one.chance})")
     if not given.score:
-        write(fit(examples, priors()), list({one.world for one in examples}))
+        write(fit(examples, priors()), list({one.world for one in examples if one.is_asked}))
+
+
+def _parts(told: Sequence[Call]) -> dict[str, list[Call]]:
+    languages = sorted({one.one.language for one in told})
+    return {
+        "all": list(told),
+        **{language: [one for one in told if one.one.language == language] for language in languages},
+        "words developed on": [one for one in told if not one.one.is_for_judging],
+        "judging": [one for one in told if one.one.is_for_judging],
+    }
 
 
 if __name__ == "__main__":

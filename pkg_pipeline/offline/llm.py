@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.memory.profile.records import ProfileInput
+from pkg_pipeline.memory.profile.relationship_vectors import Embed
 from pkg_pipeline.memory.records import SummaryInput, Usage
 from pkg_pipeline.memory.session.records import CompressInput, FoldInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
@@ -70,7 +71,6 @@ _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
     ReadingInput: read_talks,
     UpdateInput: lambda update: answer_update(update, answer),
     MergeInput: answer_merge,
-    ProfileInput: profile_answer,
     FoldInput: lambda source: fold_answer(source, answer),
     CompressInput: compress_answer,
 }
@@ -78,10 +78,12 @@ _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
 
 
 class OfflineLlm:
-    """Implements ``stages.ports.Llm``; without ``counter`` usage is estimated."""
+    """Implements ``stages.ports.Llm``; without ``counter`` usage is estimated. ``embed``: vectors of the offline
+    embedder, whose space the heads were fitted to.
+    """
 
-    def __init__(self, counter: TokenCounter | None = None) -> None:
-        self._counter = counter
+    def __init__(self, counter: TokenCounter | None = None, embed: Embed | None = None) -> None:
+        self._counter, self._embed = counter, embed
 
     @property
     def model(self) -> str:
@@ -102,12 +104,8 @@ class OfflineLlm:
     def complete(self, request: LlmRequest) -> LlmReply:
         """Answers ``request.payload``; ``LlmRejected`` for other types or no text."""
         source = request.payload
-        made = _ANSWERS.get(type(source))
-        if made is None:
-            known = ", ".join(kind.__name__ for kind in _ANSWERS)
-            raise LlmRejected(f"the offline model reads {known}, not {type(source).__name__}")
         begun = time.perf_counter()
-        text = json.dumps(made(source).model_dump(mode="json"), ensure_ascii=False)
+        text = json.dumps(self._answer(source).model_dump(mode="json"), ensure_ascii=False)
         return LlmReply(
             text=text,
             model=MODEL,
@@ -115,6 +113,15 @@ class OfflineLlm:
             stop_reason="end_turn",
             duration_seconds=time.perf_counter() - begun,
         )
+
+    def _answer(self, source: object) -> BaseModel:
+        if isinstance(source, ProfileInput):
+            return profile_answer(source, self._embed)
+        made = _ANSWERS.get(type(source))
+        if made is None:
+            known = ", ".join(kind.__name__ for kind in (*_ANSWERS, ProfileInput))
+            raise LlmRejected(f"the offline model reads {known}, not {type(source).__name__}")
+        return made(source)
 
     def _usage(self, request: LlmRequest, text: str) -> Usage:
         prompt = f"{request.system}\n{request.user}"

@@ -23,6 +23,7 @@ from pkg_pipeline.memory.profile.gate import (
 )
 from pkg_pipeline.memory.profile.records import DatedSummary, ProfileInput, RelationshipType
 from pkg_pipeline.memory.profile.relationship import UNKNOWN, guess
+from pkg_pipeline.memory.profile.relationship_vectors import Embed
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.normalise import comparable, script_share, sentences, word_count
 from pkg_pipeline.memory.text.phrases import phrases as printed
@@ -50,19 +51,19 @@ SILENCE_TIMES_MEAN = 3.0
 _INNER_END = re.compile(r"[.!?…。！？]+[\"'»”」』)]*(?=\s|$)|[。！？]+")
 
 
-def profile_answer(source: ProfileInput) -> Answer:
-    """The worded part of one profile. Pure; passes the gate."""
+def profile_answer(source: ProfileInput, embed: Embed | None = None) -> Answer:
+    """The worded part of one profile. Pure; passes the gate. ``embed``: the type is told from vectors too."""
     told = _Telling(source)
     return Answer(
-        relationship_type=_relationship(source),
+        relationship_type=_relationship(source, embed),
         summary=told.summary(),
         timeline=told.timeline(),
         milestones=told.milestones(),
     )
 
 
-def _relationship(source: ProfileInput) -> RelationshipType:
-    return UNKNOWN if source.signals is None else guess(source.signals, ZoneInfo(source.timezone)).type
+def _relationship(source: ProfileInput, embed: Embed | None) -> RelationshipType:
+    return UNKNOWN if source.signals is None else guess(source.signals, ZoneInfo(source.timezone), embed).type
 
 
 class _Telling:

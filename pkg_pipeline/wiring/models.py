@@ -70,8 +70,8 @@ def _anthropic(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt,
 def _offline(settings: Settings, counter: TokenCounter, on_attempt: OnAttempt, patience: Patience) -> Llm:
     from pkg_pipeline.offline.llm import OfflineLlm
 
-    del settings, on_attempt, patience
-    return OfflineLlm(counter)
+    del on_attempt, patience
+    return OfflineLlm(counter, embedder_named(OFFLINE_MODEL, settings).embed)
 
 
 PROVIDERS = {

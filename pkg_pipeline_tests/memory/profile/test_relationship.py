@@ -10,37 +10,44 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.memory.profile.records import RelationshipType, Signals, Utterance
 from pkg_pipeline.memory.profile.relationship import TYPES, guess
 from pkg_pipeline.memory.profile.role_words import NAME, heard
 from training import relationships
+from training.labelled_people import Labelled, people
 
 START = datetime(2026, 3, 2, 19, 0, tzinfo=UTC)
 UTC_ZONE = ZoneInfo("UTC")
 
-LEAST_RIGHT, MOST_WRONG = 0.35, 0.11
-LEAST_RIGHT_EARLY, MOST_WRONG_EARLY = 0.18, 0.06
+Figure = tuple[bool, bool, float, float]
+FIGURES: list[Figure] = [
+    # is_early, by_words, least right, most wrong
+    (False, False, 0.47, 0.10),
+    (True, False, 0.40, 0.16),
+    (False, True, 0.40, 0.11),
+    (True, True, 0.24, 0.08),
+]
 
 
 @cache
-def labelled() -> list[relationships.Labelled]:
-    """Of the accounts that the weights were fitted to."""
+def labelled() -> list[Labelled]:
+    """Of the accounts that the weights were fitted to, and who is only fitted to."""
     _, worlds = relationships.stored()
-    return [one for one in relationships.people() if one.world in worlds]
+    return [one for one in people() if one.world in worlds or not one.is_asked]
 
 
 @cache
-def left_out() -> tuple[tuple[relationships.Labelled, str, float], ...]:
+def left_out() -> tuple[relationships.Call, ...]:
     return tuple(relationships.left_out(labelled()))
 
 
-@pytest.mark.parametrize(
-    ("is_early", "least", "most"),
-    [(False, LEAST_RIGHT, MOST_WRONG), (True, LEAST_RIGHT_EARLY, MOST_WRONG_EARLY)],
-)
-def test_people_of_worlds_left_out_are_called_rightly_or_not_at_all(is_early: bool, least: float, most: float) -> None:
-    some = [one for one in left_out() if one[0].is_early is is_early]
-    found = relationships.score(some)
+@pytest.mark.parametrize(("is_early", "by_words", "least", "most"), FIGURES)
+def test_people_of_worlds_left_out_are_called_rightly_or_not_at_all(
+    is_early: bool, by_words: bool, least: float, most: float
+) -> None:
+    some = [one for one in left_out() if one.one.is_early is is_early]
+    found = relationships.score(some, by_words=by_words)
     assert found.asked >= 60
     assert found.accuracy >= least, found
     assert found.error <= most, found
@@ -49,9 +56,9 @@ def test_people_of_worlds_left_out_are_called_rightly_or_not_at_all(is_early: bo
 def test_the_weights_are_those_that_training_fits() -> None:
     fitted = relationships.fit(labelled(), relationships.priors())
     stored, _ = relationships.stored()
-    assert stored.weights.keys() == fitted.weights.keys()
-    for name, value in fitted.weights.items():
-        assert stored.weights[name] == pytest.approx(value, abs=0.01), name
+    assert stored.weights == pytest.approx(fitted.weights, abs=0.02)
+    assert stored.with_vectors == pytest.approx(fitted.with_vectors, abs=0.05)
+    assert stored.head == pytest.approx(fitted.head, abs=0.02)
 
 
 def talk(*lines: str) -> list[Utterance]:
@@ -92,6 +99,12 @@ def test_whatever_is_said_there_is_one_answer(name: str, said: list[tuple[str, b
     assert found.type in TYPES
     assert 0 <= found.probability <= 1
     assert guess(signals, UTC_ZONE) == found
+
+
+def test_vectors_make_a_landlord_of_whoever_rents_out() -> None:
+    lines = ["Your rent is due on Friday", "> Sending it tonight. The tap in the kitchen drips", "I'll send a plumber"]
+    found = guess(Signals("Mrs Fenwick", talk(*lines)), UTC_ZONE, OfflineEmbedder().embed)
+    assert found.type == "landlord"
 
 
 def test_nothing_said_is_unknown() -> None:

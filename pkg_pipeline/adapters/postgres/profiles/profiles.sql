@@ -46,12 +46,17 @@ WHERE p.entity_id = %(entity)s AND p.role = 'other' AND p.ended_at <= %(ends_at)
 ORDER BY p.ended_at DESC, p.interaction_id
 
 -- name: said
--- B19: the newest words of both in dialogs, wherever they are kept.
-SELECT left(m.content, %(chars)s) AS text, m.is_outgoing AS is_self, m.sent_at AS at
-FROM (SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
-      WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 20) AS d
-JOIN live_texts m ON m.chat_id = d.id AND m.sent_at <= %(until)s
-ORDER BY m.sent_at DESC, m.id DESC LIMIT %(limit)s
+-- B19: the newest words of both in dialogs, and how they began, wherever they are kept.
+WITH told AS (
+    SELECT m.id, m.content, m.is_outgoing, m.sent_at
+    FROM (SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
+          WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 20) AS d
+    JOIN live_texts m ON m.chat_id = d.id AND m.sent_at <= %(until)s
+), heard AS (
+    (SELECT * FROM told ORDER BY sent_at DESC, id DESC LIMIT %(limit)s) UNION
+    (SELECT * FROM told ORDER BY sent_at, id LIMIT %(beginning)s)
+)
+SELECT left(content, %(chars)s) AS text, is_outgoing AS is_self, sent_at AS at FROM heard ORDER BY sent_at DESC, id DESC
 
 -- name: groups
 -- B19: titles of groups in common.

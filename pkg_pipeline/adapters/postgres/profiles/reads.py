@@ -16,6 +16,7 @@ from pkg_pipeline.adapters.postgres.json_rows import record_of
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.profile.records import Milestone, OpenItem, ProfileContent, Utterance
 from pkg_pipeline.memory.profile.relationship import MOST_CHARS, MOST_MESSAGES
+from pkg_pipeline.memory.profile.relationship_vectors import BEGINNING
 from pkg_pipeline.memory.profile.rules import ITEMS_IN_PROMPT, MEANINGFUL_MESSAGES, Week
 from pkg_pipeline.memory.records import Person, Quarantined
 from pkg_pipeline.stages.profiles import aggregation
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SQL = Statements("profiles")
-HEARD = {"chars": MOST_CHARS, "limit": MOST_MESSAGES}
+HEARD = {"chars": MOST_CHARS, "limit": MOST_MESSAGES, "beginning": BEGINNING}
 
 
 class PostgresProfileReads:
