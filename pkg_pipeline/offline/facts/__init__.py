@@ -6,6 +6,7 @@ Confirmation is elsewhere (B2).
 from __future__ import annotations
 
 from pkg_pipeline.offline.facts.birthdays import birthdays_in
+from pkg_pipeline.offline.facts.cards import card_facts
 from pkg_pipeline.offline.facts.contact_facts import contact_facts
 from pkg_pipeline.offline.facts.contacts import countries_of
 from pkg_pipeline.offline.facts.found import FoundFact as FoundFact
@@ -29,7 +30,8 @@ def _found_in(reading: Reading) -> list[FoundFact]:
     for line in reading.lines:
         if line.is_data:
             continue
-        found = [*contact_facts(line, reading, countries), *birthdays_in(line, reading)]
+        contacts = list(contact_facts(line, reading, countries))
+        found = [*contacts, *card_facts(line, contacts), *birthdays_in(line, reading)]
         found += [*told_in(line, reading), *answers_in(line, reading)]
         for fact in found:
             key = (fact.kind, fact.value.casefold(), fact.about or fact.name)

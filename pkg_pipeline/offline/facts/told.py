@@ -20,6 +20,8 @@ from pkg_pipeline.offline.weighing import is_question
 
 ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.86, "position": 0.86}
 ANSWER_WORDS: Final[dict[FactKind, int]] = {"address": 16, "organization": 6, "position": 6}
+UNSURE: Final = 0.05
+"""Off for a taste of somebody who is not named there."""
 LONGEST: Final = 90
 """Characters of a value."""
 _CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
@@ -58,7 +60,7 @@ def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, re
         telling.kind,
         value,
         whose.person,
-        telling.confidence,
+        telling.confidence - (UNSURE if whose.way == "theirs" and telling.kind == "preference" else 0.0),
         sentence,
         tuple(i for i in lines if not reading.lines[i].is_data),
         whose.name,

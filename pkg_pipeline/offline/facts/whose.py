@@ -206,7 +206,8 @@ def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Wh
     if (near := _BESIDE.search(lead)) and not cue(line.language, "no_name").match(near["who"]):
         named = by_name(near["who"], reading, line.language)
         is_called = lead[: near.start()].rstrip().endswith(",") and named.person == reading.addressee(line)
-        if named.person != line.speaker and not (is_called and named.person is not None):
+        is_payee = kind == "account" and named.person is None
+        if named.person != line.speaker and not is_payee and not (is_called and named.person is not None):
             return named
     if received := cue(line.language, "recipient").search(lead):
         return by_name(received["who"], reading, line.language)
@@ -216,7 +217,7 @@ def _beside(kind: str, lead: str, tail: str, line: Line, reading: Reading) -> Wh
     found = last_marked(lead, line, reading, kind)
     if found.way not in ("unsaid", "yours"):
         return found
-    if behind := _BEHIND.match(tail):
+    if kind != "account" and (behind := _BEHIND.match(tail)):
         return by_name(behind["who"], reading, line.language)
     return last_marked(tail.split("\n")[0], line, reading, kind)
 

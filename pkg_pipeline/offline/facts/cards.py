@@ -1,0 +1,72 @@
+"""What somebody is and for whom they work, by contact cards and signatures (P13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pkg_pipeline.offline.facts.contact_facts import own_words
+from pkg_pipeline.offline.facts.found import FactKind, FoundFact, sentence_at
+from pkg_pipeline.offline.facts.whose import SIGNED_LINES
+from pkg_pipeline.offline.facts.words import any_cue, cue
+from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line
+from pkg_pipeline.offline.weighing import is_question
+
+SURE: Final = 0.92
+LEAST: Final = 0.9
+"""How sure a contact is that says whose the card is."""
+LONGEST_ROW: Final = 140
+LONGEST_PIECE: Final = 60
+_PIECES: Final = re.compile(r"[^,，;；|·•()（）\n]+")
+_ENDS: Final = re.compile(r" [—–-] |\.(?= |$)")
+
+
+def card_facts(line: Line, contacts: Sequence[FoundFact]) -> Iterator[FoundFact]:
+    """Position and organisation beside a contact that is surely somebody's, or below the closing words of a letter."""
+    text = own_words(line.message.text[:MAX_MESSAGE_CHARS])
+    signed = _signed_from(text)
+    start = 0
+    for row in text.split("\n"):
+        owner = _owner(row, contacts)
+        if len(row) <= LONGEST_ROW and not is_question(row) and (owner is not None or start >= signed):
+            yield from _of_row(row, start, owner, line)
+        start += len(row) + 1
+
+
+def _signed_from(text: str) -> int:
+    """Where the rows below the closing words of a letter begin; past its end: nowhere."""
+    rows = text.split("\n")
+    for back in range(2, min(len(rows), SIGNED_LINES) + 1):
+        if any_cue("signature").match(rows[-back]):
+            return len("\n".join(rows[: -back + 1])) + 1
+    return len(text) + 1
+
+
+def _owner(row: str, contacts: Sequence[FoundFact]) -> FoundFact | None:
+    sure = (one for one in contacts if one.confidence >= LEAST and not one.is_ended and one.kind != "address")
+    return next((one for one in sure if _is_in(one.value, row)), None)
+
+
+def _is_in(value: str, row: str) -> bool:
+    number = re.sub(r"\D", "", value)[-6:]
+    return value.casefold() in row.casefold() or (len(number) > 5 and number in re.sub(r"\D", "", row))
+
+
+def _of_row(row: str, start: int, owner: FoundFact | None, line: Line) -> Iterator[FoundFact]:
+    for m in _PIECES.finditer(row):
+        for piece in _ENDS.split(m.group()):
+            kind = _kind_of(piece.strip(), line)
+            sentence = sentence_at(line, start + m.start() + m.group().find(piece))
+            if kind is None or sentence is None:
+                continue
+            about, name = (line.speaker, None) if owner is None else (owner.about, owner.name)
+            yield FoundFact(kind, piece.strip(), about, SURE, sentence, (line.index,), name)
+
+
+def _kind_of(piece: str, line: Line) -> FactKind | None:
+    if not piece or len(piece) > LONGEST_PIECE or any_cue("cue_bank").search(piece):
+        return None
+    if cue(line.language, "job_piece").fullmatch(piece):
+        return "position"
+    return "organization" if cue(line.language, "firm_piece").fullmatch(piece) else None
