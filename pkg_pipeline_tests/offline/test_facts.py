@@ -48,12 +48,41 @@ FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
     ),
     ("en", (("Tess", "How is your wife?"), ("Me", "fine")), {("family", "wife", "Me")}),
     ("en", (("Tess", "Hello, this is Zoe's mum"),), {("family", "Zoe's mum", "Tess")}),
+    (
+        "ru",
+        (("Оля", "С уважением,\nОльга Зимина\nглавный бухгалтер\nООО «Север»\n+7 916 123-45-67"),),
+        {
+            ("position", "главный бухгалтер", "Оля"),
+            ("organization", "ООО «Север»", "Оля"),
+            ("phone", "+79161234567", "Оля"),
+        },
+    ),
+    (
+        "en",
+        (("Tess", "Regards\nTess Miller\nSenior Buyer\nNorthlight Interiors Ltd\ntess@northlight.example"),),
+        {
+            ("position", "Senior Buyer", "Tess"),
+            ("organization", "Northlight Interiors Ltd", "Tess"),
+            ("email", "tess@northlight.example", "Tess"),
+        },
+    ),
+    (
+        "ru",
+        (("Я", "поставили концерт на 11 ноября"), ("Оля", "11-го у сестры Кати день рождения")),
+        {("birthday", "11-11", "Катя"), ("family", "сестра Катя", "Оля")},
+    ),
+    (
+        "ru",
+        (("Оля", "на объекте спросите Рустама, прораб, +7 900 000-31-88"),),
+        {("phone", "+79000003188", "Рустам"), ("position", "прораб", "Рустам")},
+    ),
+    ("en", (("Me", "what's the number of that restaurant?"), ("Tess", "+44 20 7946 0958")), set()),
     ("en", (("Tess", "he's vegetarian"), ("Me", "I'm off meat since May")), {("preference", "off meat", "Me")}),
     ("ru", (("Оля", "с сегодняшнего дня я коммерческий директор 🥳"),), {("position", "коммерческий директор", "Оля")}),
     (
         "ru",
         (("Оля", "куплю дочке самокат"), ("Я", "как твой муж?")),
-        {("family", "дочке", "Оля"), ("family", "муж", "Оля")},
+        {("family", "дочка", "Оля"), ("family", "муж", "Оля")},
     ),
     ("ru", (("Оля", "попроси Лёню, он фотограф"),), {("position", "фотограф", "Леня")}),
     ("ru", (("Оля", "визитка: Сергей Дроздов, +7 931 555-16-61"),), {("phone", "+79315551661", "Сергей Дроздов")}),

@@ -28,6 +28,9 @@ MAX_TYPE_WORDS = 5
 
 _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _PART = re.compile(r"\w+")
+_CYRILLIC = re.compile(r"[а-яё]+", re.IGNORECASE)
+_STEM = 3
+"""Letters by which two forms of a word are one, and by which their lengths may differ."""
 _PHONE_DIGITS = 5
 
 
@@ -62,6 +65,8 @@ def check_fact(item: CandidateFact, part: str, checker: Checker, log: DropLog) -
     if not 0.0 <= item.confidence <= 1.0 or not item.fact_type.strip():
         return log.note(part, "its confidence or type is out of range")
     value = _value_in(item.value, evidence, checker)
+    if value is None and item.fact_type == "family" and _is_declined_in(item.value, evidence):
+        value = item.value.strip()
     if value is None and item.fact_type == "birthday" and is_wished(item.value, evidence, checker):
         value = item.value.strip()
     if value is None:
@@ -148,6 +153,19 @@ def _value_in(value: str, evidence: Evidence, checker: Checker) -> str | None:
     if len(parts) > 1 and any(parts <= set(_PART.findall(folded(message.text))) for message in evidence.messages):
         return value.strip()
     return None
+
+
+def _is_declined_in(value: str, evidence: Evidence) -> bool:
+    """Whether a cited message says the Russian words of a value in any case ("сестра Катя": "у сестры Кати")."""
+    wanted = _CYRILLIC.findall(folded(value))
+    said = [_CYRILLIC.findall(folded(message.text)) for message in evidence.messages]
+    if not wanted or len(wanted) != len(value.split()):
+        return False
+    return any(all(any(_is_form(one, word) for word in words) for one in wanted) for words in said)
+
+
+def _is_form(one: str, word: str) -> bool:
+    return word.startswith(one[: max(_STEM, len(one) - 2)]) and abs(len(one) - len(word)) <= _STEM
 
 
 def _is_day_in(value: str, evidence: Evidence, checker: Checker) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from typing import Final
 
@@ -11,13 +12,18 @@ from pkg_pipeline.offline.dates import FoundDate, find_dates
 from pkg_pipeline.offline.facts.found import FoundFact
 from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, marked
 from pkg_pipeline.offline.facts.words import any_cue, cue
-from pkg_pipeline.offline.reading import Line, Reading, Sentence
+from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading, Sentence
 from pkg_pipeline.offline.weighing import is_question
 
 TOLD: Final = 0.93
 WISHED: Final = 0.91
 ANSWERED: Final = 0.93
 BARE_WORDS: Final = 9
+SPOKEN_OF: Final = 6
+"""Messages within which a day without its month is of the same month."""
+LOOSE: Final = ("in_days", "weekday")
+_CLOCK: Final = re.compile(r"\d ?(?:am|pm)\b|\d[:.]\d\d|\bat \d|\bв \d|[\d一二三四五六七八九十]点", re.IGNORECASE)
+"""A time of day: what is told is a party."""
 _YEAR: Final = re.compile(r"\W{0,3}(?:of |в )?(?P<year>(?:19|20)\d\d)\b")
 _YEAR_BEFORE: Final = re.compile(r"(?P<year>(?:19|20)\d\d)\W?年?$")
 
@@ -36,7 +42,7 @@ def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     said = cue(line.language, "birthday").search(text)
     if said is None or cue(line.language, "wished").match(text):
         return None
-    day = _only_day(sentence, line)
+    day = _only_day(sentence, line, reading)
     if day is None or cue(line.language, "unreal").search(text[: said.start()]):
         return None
     whose = _nearest(text, said.span(), line, reading)
@@ -45,13 +51,25 @@ def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     return _fact(_value(day, text), whose, TOLD, sentence, line)
 
 
-def _only_day(sentence: Sentence, line: Line) -> FoundDate | None:
-    """The only day that a sentence names exactly."""
-    found = find_dates(sentence.text, line.language, line.day)
+def _only_day(sentence: Sentence, line: Line, reading: Reading) -> FoundDate | None:
+    """The only day that a sentence names exactly; without its month it is of the month spoken of just before."""
+    found = [_in_its_month(one, line, reading) for one in find_dates(sentence.text, line.language, line.day)]
     vague = cue(line.language, "vague_day")
     around = [sentence.text[max(0, one.start - 8) : one.end] for one in found]
     exact = [one for one, near in zip(found, around, strict=True) if not vague.search(near) and not one.is_deadline]
+    if any(one.kind in LOOSE for one in exact) and _CLOCK.search(sentence.text):
+        return None
     return exact[0] if len({one.day for one in exact}) == 1 and len(exact) == len(found) else None
+
+
+def _in_its_month(found: FoundDate, line: Line, reading: Reading) -> FoundDate:
+    if found.kind != "day_of_month":
+        return found
+    for before in reversed(reading.lines[max(0, line.index - SPOKEN_OF) : line.index]):
+        for one in find_dates(before.message.text[:MAX_MESSAGE_CHARS], before.language, before.day):
+            if one.kind == "day_and_month" and one.day.day == found.day.day:
+                return replace(found, day=one.day)
+    return found
 
 
 def _nearest(text: str, said: tuple[int, int], line: Line, reading: Reading) -> Whose:
@@ -85,7 +103,7 @@ def _wished(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | Non
 def _answered(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     if len(line.sentences) > 2 or sentence.words > BARE_WORDS:
         return None
-    day = _only_day(sentence, line)
+    day = _only_day(sentence, line, reading)
     whose = asked_before("birthday", line, reading) if day is not None else UNSAID
     if day is None or (whose.person is None and whose.name is None):
         return None

@@ -61,6 +61,8 @@ def _of_row(row: str, start: int, owner: FoundFact | None, line: Line) -> Iterat
             if kind is None or sentence is None:
                 continue
             about, name = (line.speaker, None) if owner is None else (owner.about, owner.name)
+            if name is not None and name.casefold() in piece.casefold():
+                continue
             yield FoundFact(kind, piece.strip(), about, SURE, sentence, (line.index,), name)
 
 

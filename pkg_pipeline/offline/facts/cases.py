@@ -7,6 +7,7 @@ from functools import cache
 
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.records import Language
+from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.name_forms import inflections
 
 
@@ -48,3 +49,28 @@ def _plain() -> dict[str, str]:
             if found.setdefault(form, name) != name:
                 double.add(form)
     return {form: name for form, name in found.items() if form not in double or form in names} | {n: n for n in names}
+
+
+def plain_kin(text: str) -> str:
+    """A relative as they are listed, with their adjective and name: "младшей сестре Кате" is "младшая сестра Катя"."""
+    words = text.split()
+    plain = [_kin().get(word.casefold().replace("ё", "е")) for word in words]
+    if not any(plain):
+        return text
+    is_hers = any(one.endswith(("а", "я", "чь", "вь")) for one in plain if one)
+    return " ".join(one or _of_kin(word, is_hers=is_hers) for word, one in zip(words, plain, strict=True))
+
+
+def _of_kin(word: str, *, is_hers: bool) -> str:
+    adjective = re.fullmatch(r"(младш|старш|средн|родн|двоюродн|бывш|маленьк)\w{2,3}", word)
+    if adjective is None:
+        return nominative(word, "ru")
+    theirs = {"родн": "ой", "двоюродн": "ый"}.get(adjective[1], "ий")
+    return adjective[1] + (("яя" if adjective[1] == "средн" else "ая") if is_hers else theirs)
+
+
+@cache
+def _kin() -> dict[str, str]:
+    """Each form of a word for a relative to its plain form."""
+    rows = table("offline", "ru", "facts")["words"]["kin_forms"]
+    return {form: row.split()[0] for row in rows for form in row.replace("ё", "е").split()}

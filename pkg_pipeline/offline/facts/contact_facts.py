@@ -28,8 +28,8 @@ SURE: Final[dict[Way, float]] = {
 }
 """How often a value is of whom these ways name."""
 MAY_BE: Final = 0.85
-"""An address where a place to meet is spoken of; beside somebody's name it may be where they are found, and an account
-whom they pay.
+"""An address without a word of whose it is may be of a place to meet; beside somebody's name it may be where they are
+found, and an account whom they pay.
 """
 CLOSE: Final = 40
 """Characters between two contacts of one person."""
@@ -73,7 +73,7 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
     if one.kind == "handle" and not one.is_marked and not _is_told_as_handle(line, reading):
         return None
     is_near = whose.way == "named" and whose.name is not None and one.kind in ("address", "account")
-    is_placed = whose.way == "sent" and one.kind == "address" and _is_place_to_go(line, reading)
+    is_placed = whose.way == "sent" and one.kind == "address"
     sure = MAY_BE if is_near or is_placed else SURE[whose.way]
     if not one.is_marked and whose.way in ("own", "named", "yours", "theirs", "told before"):
         sure *= UNMARKED if one.kind != "phone" else 0.97
@@ -95,12 +95,6 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
         is_ended,
         _is_new(sentence.text, line, reading),
     )
-
-
-def _is_place_to_go(line: Line, reading: Reading) -> bool:
-    """Whether the messages speak of a meeting, a shop, something to look at."""
-    near = reading.lines[max(0, line.index - TOLD_BEFORE) : line.index + 1]
-    return any(any_cue("place_to_go").search(one.message.text) for one in near)
 
 
 def _is_told_as_handle(line: Line, reading: Reading) -> bool:

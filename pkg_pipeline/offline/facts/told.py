@@ -11,6 +11,7 @@ from typing import Final
 from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.text.name_forms import inflections
+from pkg_pipeline.offline.facts.cases import plain_kin
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked, with_names
@@ -25,6 +26,7 @@ UNSURE: Final = 0.05
 LONGEST: Final = 90
 """Characters of a value."""
 _CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
+_SUM: Final = re.compile(r"\d ?(?:元|块|€|₽|руб|p\b|£|%)|[$£€] ?\d")
 _EDGES: Final = ' ,.;:!—–-，。；！、«»"“”()（）'
 
 
@@ -72,9 +74,11 @@ def _value(telling: Telling, m: re.Match[str]) -> str | None:
     groups = m.groupdict()
     value = (groups.get("value") or groups.get("value2") or "").strip(_EDGES)
     kin = (groups.get("relation") or groups.get("relation2") or "").lower()
+    value = value if re.search(r"[)）]", value) else re.split(r"[(（]", value)[0].strip(_EDGES)
     if not value or len(value) > LONGEST:
         return None
     told = telling.form.format(kin=kin, value=value)
+    told = plain_kin(told) if telling.kind == "family" and not telling.is_introduction else told
     age = re.search(r"\d{1,2}", groups.get("age") or "")
     return f"{told}, {age.group()}" if age else told
 
@@ -139,7 +143,7 @@ def answers_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
         if not is_address or (whose.person is None and whose.name is None):
             continue
         value = cue(sentence.language, "lead_of_answer").sub("", sentence.text).strip(_EDGES)
-        if value:
+        if value and not _SUM.search(value):
             lines = tuple(range(max(0, line.index - 3), line.index + 1))
             yield FoundFact(kind, value[:LONGEST], whose.person, sure, sentence, lines, whose.name)
 

@@ -73,11 +73,8 @@ def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mar
         kin = next(one for one in m.groups() if one)
         called = _CALLED.match(text[m.end() :])
         found.append(_Mark(m.end(), Whose("named", None, called["name"] if called else kin.lower())))
-    if kind != "account":
-        found += [
-            _Mark(m.start(), Whose("named", None, _role(m["role"], language)))
-            for m in cue(language, "role").finditer(text)
-        ]
+    trades = [m for m in cue(language, "role").finditer(text) if kind != "account"]
+    found += [_Mark(m.start("role"), Whose("named", None, _role(m["role"], language))) for m in trades]
     for one in names_in(text, people):
         title = cue(language, "title").search(text[: one.start])
         if not is_known(one) and title is None:
@@ -90,7 +87,19 @@ def marked(text: str, line: Line, reading: Reading, kind: str = "") -> list[_Mar
     found += [_Mark(m.start(), Whose("own", line.speaker)) for m in any_cue("mine").finditer(text)]
     found += [_Mark(m.start(), _addressed(line, reading)) for m in any_cue("yours").finditer(text)]
     found += [_Mark(m.start(), Whose("theirs")) for m in any_cue("theirs").finditer(text)]
-    return sorted(found, key=lambda mark: mark.place)
+    return _without_appositions(sorted(found, key=lambda mark: mark.place), trades, text)
+
+
+def _without_appositions(marks: list[_Mark], trades: list[re.Match[str]], text: str) -> list[_Mark]:
+    """Marks without the trades of who is named right before them."""
+    places = {m.start("role") for m in trades}
+    kept: list[_Mark] = []
+    for mark in marks:
+        is_beside = bool(kept) and kept[-1].whose.way == "named" and kept[-1].place not in places
+        if mark.place in places and is_beside and not text[kept[-1].place : mark.place].strip(" ,(（，—–-"):
+            continue
+        kept.append(mark)
+    return kept
 
 
 def _role(word: str, language: Language) -> str:
@@ -228,6 +237,9 @@ def _is_own(kind: str, line: Line, reading: Reading) -> bool:
     Beside an account names are of its bank and of whom it is kept for.
     """
     text = line.message.text
+    before = reading.lines[max(0, line.index - ASKED_BEFORE) : line.index]
+    if any(any_cue("asks_other").search(one.message.text) for one in before if one.speaker != line.speaker):
+        return False
     known = [one for one in names_in(text, reading.source.participants) if is_known(one)]
     named = kind != "account" and any(one.person not in (line.speaker, reading.addressee(line)) for one in known)
     is_alone = not named and not is_question(text) and not cue(line.language, "role").search(text)
@@ -278,7 +290,7 @@ def asked_before(kind: str, line: Line, reading: Reading) -> Whose:
         if about:
             last = about[-1]
             return last if last.person or last.name else antecedent(one, "", reading)
-        return Whose("asked", line.speaker)
+        return UNSAID if any_cue("asks_other").search(sentence) else Whose("asked", line.speaker)
     return UNSAID
 
 
