@@ -60,6 +60,7 @@ class Settings(SessionSettings):
     gap_hours: float = Field(default=6, gt=0)
     summary_min_age_days: float = Field(default=7, ge=0)
     summary_min_messages: int = Field(default=3, ge=1)
+    summary_min_tokens: int = Field(default=40, ge=0, description="P11, B21: shorter conversations stand as they are")
     mass_senders: int = Field(default=50, ge=1, description="P34: groups with more senders are mass")
 
     # attempts (P19)

@@ -22,6 +22,8 @@ FOLDER_VARIABLE = "PKG_TEST_FOLDER"
 # Dagster and dbt must not phone home from tests either
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
+# most tests write talks of a few words, and want their summaries
+os.environ["PKG_SUMMARY_MIN_TOKENS"] = "0"
 
 
 def pytest_configure(config: pytest.Config) -> None:

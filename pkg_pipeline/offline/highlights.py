@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from pkg_pipeline.memory.text.language_data import LANGUAGES
@@ -19,6 +19,9 @@ from pkg_pipeline.offline.reading import Line, Reading, Sentence, terms_of, word
 from pkg_pipeline.offline.weighing import has_money
 
 MOST_PHRASES = 7
+WORDS_A_PHRASE = 24
+CHARACTERS_A_PHRASE = 40
+"""A short talk has fewer phrases: one for so many words, in Chinese characters."""
 MOST_RANKED = 200
 LONGEST_RUN = 3
 RUN_BONUS = (1.0, 1.25, 1.3)
@@ -80,21 +83,24 @@ def ranked_phrases(reading: Reading) -> list[tuple[str, float]]:
     return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
 
 
-def key_phrases(reading: Reading) -> list[str]:
-    """Up to ``MOST_PHRASES`` without near duplicates; empty without content."""
+def key_phrases(reading: Reading, is_true: Callable[[str], bool] = lambda _: True) -> list[str]:
+    """Up to ``MOST_PHRASES`` that are true, without near duplicates; empty without content."""
     from rapidfuzz import fuzz
 
+    each = CHARACTERS_A_PHRASE if reading.language == "zh" else WORDS_A_PHRASE
+    most = min(MOST_PHRASES, max(1, reading.words // each))
     kept: list[str] = []
     for phrase, _ in ranked_phrases(reading)[:MOST_RANKED]:
         if not any(phrase in other or other in phrase or fuzz.ratio(phrase, other) >= ALIKE for other in kept):
-            kept.append(phrase)
-            if len(kept) == MOST_PHRASES:
+            kept += [phrase] if is_true(phrase) else []
+            if len(kept) == most:
                 break
             continue
         place = next((i for i, other in enumerate(kept) if other in phrase), None)
         if place is not None and phrase.count(" ") <= 2:
             rest = [other for other in kept if other != kept[place]]
-            if not any(phrase in other or other in phrase for other in rest) and phrase not in kept[place]:
+            is_new = phrase not in kept[place] and not any(phrase in other or other in phrase for other in rest)
+            if is_new and is_true(phrase):
                 kept[place] = phrase
     return kept
 

@@ -23,6 +23,7 @@ from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
 from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
 from pkg_pipeline.offline.profile import profile_answer
+from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, count_words, read
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.offline.summary import overview, summarise
@@ -42,12 +43,13 @@ def answer(source: SummaryInput) -> AnswerTalk:
     if not source.messages:
         raise LlmRejected("the interaction has no messages")
     reading = read(source)
-    facts, topics = find_facts(reading), key_phrases(reading)
+    publishing = Publishing(reading)
+    facts, topics = find_facts(reading), key_phrases(reading, publishing.is_true)
     cited, held_to = _evidence(reading)
     important = important_lines(reading, cited, held_to | {f.sentence.line for f in facts})
     return AnswerTalk(
         talk=1,
-        summary=summarise(reading, topics, cited),
+        summary=summarise(reading, topics, cited, publishing),
         points=topics or [clipped(overview(reading, []).rstrip(" .:：。"), 12)],
         tone=tone_of(reading),
         important=[reading.lines[i].message.number for i in important],

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from pkg_pipeline.memory.gate.checker import Checker
-from pkg_pipeline.memory.gate.foreign import foreign, known
-from pkg_pipeline.memory.gate.telling import untrue_point
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import sentences, word_count
 from pkg_pipeline.memory.text.speech import fluent
 from pkg_pipeline.offline.centrality import Piece, coverage_order, lexrank
 from pkg_pipeline.offline.phrases import phrases
+from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, Sentence, count_words, terms_of
 from pkg_pipeline.offline.retelling import Told, clipped, first_name, retell, runs_of, sentence_of
 from pkg_pipeline.offline.weighing import has_money, is_question
@@ -136,7 +134,7 @@ def overview(reading: Reading, topics: Sequence[str]) -> str:
     return text[0].upper() + text[1:]
 
 
-def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float]) -> str:
+def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float], publishing: Publishing) -> str:
     """The summary, never empty; ``cited``: line indices of evidence with scores."""
     units = units_of(reading)
     if not units:
@@ -144,18 +142,19 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
     budget = min(budget_words(reading), round(MOST_OF_TALK * reading.words))
     parts: list[str] = []
     at_most = MOST_SENTENCES
-    is_true = _truth(reading)
-    if reading.is_meeting and topics and is_true(opening := overview(reading, topics)):
+    if reading.is_meeting and topics and publishing.is_true(opening := overview(reading, topics)):
         parts.append(opening)
         at_most -= 1
     left = max(LEAST_LEFT, budget - count_words(" ".join(parts)))
     limit = _piece_limit(reading, left)
     told = [retell(u.text, u.sentence, reading, budget=limit) for u in units]
-    held = known(reading.source)
 
     @cache
     def sound(i: int) -> bool:
-        return foreign(sentence_of([told[i]], reading), held) is None
+        """Whether the gate would publish a piece; what is untrue in the third person is quoted."""
+        if told[i].is_told and not publishing.is_true(told[i].text):
+            told[i] = retell(units[i].text, units[i].sentence, reading, budget=limit, as_said=True)
+        return publishing.may_quote(sentence_of([told[i]], reading))
 
     gains = _gains(reading, units, told, cited)
     pieces = [Piece(u.terms, min(u.words, limit) + 1, gain) for u, gain in zip(units, gains, strict=True)]
@@ -167,26 +166,9 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
         fits=lambda chosen: len(runs_of([told[i] for i in chosen])) <= at_most and all(map(sound, chosen)),
     )
     if not order:
-        order = [min(range(len(units)), key=lambda i: pieces[i].cost)]
-    for i in order:
-        if told[i].is_told and not is_true(told[i].text):
-            told[i] = retell(units[i].text, units[i].sentence, reading, budget=limit, as_said=True)
-    chosen = [told[i] for i in sorted(order)]
-    parts += [sentence_of(run, reading) for run in runs_of(chosen)]
+        order = [min(range(len(units)), key=lambda i: (not sound(i), pieces[i].cost))]
+    parts += [sentence_of(run, reading) for run in runs_of([told[i] for i in sorted(order)])]
     return _joined(parts, reading)
-
-
-def _truth(reading: Reading) -> Callable[[str], bool]:
-    """Whether a sentence about the talk would be published as it stands."""
-    source = reading.source
-    ordering = frozenset(line.message.number for line in reading.lines if line.is_data)
-    checker = Checker(source, held=known(source), ordering=ordering)
-    whole = checker.whole(())
-
-    def is_true(sentence: str) -> bool:
-        return untrue_point(sentence, checker, whole) is None and whole.doubt(sentence) is None
-
-    return is_true
 
 
 def _power(reading: Reading) -> float:

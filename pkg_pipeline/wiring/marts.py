@@ -88,6 +88,7 @@ def variables(settings: Settings, *, first: str | None = None, last: str | None 
         **span,
         "now": settings.now.isoformat() if settings.now is not None else None,
         "minimum_messages": settings.summary_min_messages,
+        "minimum_tokens": settings.summary_min_tokens,
         "due_after_seconds": max(settings.summary_min_age_days * 86_400, settings.gap_hours * 3_600),
         "live_cap_usd": settings.live_usd_per_day,
         "backfill_cap_usd": settings.backfill_usd_per_day,

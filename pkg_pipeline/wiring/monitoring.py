@@ -72,6 +72,10 @@ class MonitoringWork:
         """Recount days changed since the last recount; returns how many. Only speeds up readers."""
         return self._keeper.recount(minimum_messages=self.params.minimum_messages)
 
+    def set_least_summarised(self, tokens: int) -> None:
+        """Conversations of fewer ``tokens`` stand as they are from now on."""
+        self._keeper.set_least_summarised(tokens)
+
 
 def leave_unreported(process: Process, report: ImportReport, made: InteractionsReport) -> None:
     """Store one import's numbers for the next run of the assets, by the names of their metadata."""

@@ -82,10 +82,12 @@ def open_memory(
 
 
 def migrate(url: str, settings: Settings) -> migrations.Installed:
-    """Migrate to the newest revision; stores the time zone of a new memory."""
+    """Migrate to the newest revision; stores a new memory's time zone and what is too short for a summary."""
     migrations.upgrade(url)
     with engine.connect(url, autocommit=True) as connection:
-        connection.execute(query("work", "keep_setting"), {"key": "timezone", "value": settings.timezone})
+        kept = {"timezone": settings.timezone, "summary_min_tokens": str(settings.summary_min_tokens)}
+        for key, value in kept.items():
+            connection.execute(query("work", "keep_setting"), {"key": key, "value": value})
     found = _installed(url)
     assert found is not None, "the tables were just made"
     return found
@@ -93,7 +95,8 @@ def migrate(url: str, settings: Settings) -> migrations.Installed:
 
 def reconcile(memory: Memory) -> None:
     """Apply changed settings, program versions and time: revive what failed under another prompt or model, mark the
-    index if its rules changed, end finished backfills, blank deleted messages. Idempotent; for workers, not readers.
+    index if its rules changed, end finished backfills, blank deleted messages, keep what is too short for a summary.
+    Idempotent; for workers, not readers.
     """
     from pkg_pipeline.adapters.postgres.monitoring.work import PostgresWorkStore
 
@@ -103,6 +106,7 @@ def reconcile(memory: Memory) -> None:
     memory.archive.blank_deleted()
     for backfill_id, _ in memory.backfills.open():
         memory.backfills.settle(backfill_id)
+    memory.monitoring.set_least_summarised(memory.settings.summary_min_tokens)
     PostgresWorkStore(memory.connections).keep_first_month()
 
 

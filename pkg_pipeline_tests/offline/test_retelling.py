@@ -16,6 +16,7 @@ from pkg_pipeline.memory.summary.gate import check
 from pkg_pipeline.memory.text.language_data import table
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.memory.text.speech import fluent
+from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import Told, Unsafe, conjugate, described, retell, third_person
 from pkg_pipeline.offline.summary import summarise, units_of
@@ -117,7 +118,7 @@ def test_items_and_summaries_hold_no_other_words(language: str) -> None:
             assert _is_from(text, said, reading) or language == "zh", text
         labels = " ".join(table("offline", language, "phrases")["templates"].values())
         if language != "zh" and not reading.is_meeting:
-            summary = summarise(reading, [], {})
+            summary = summarise(reading, [], {}, Publishing(reading))
             assert _is_from(summary, f"{said} {labels}", reading), summary
 
 
@@ -173,7 +174,7 @@ def test_a_number_in_a_name_is_no_figure(name: str) -> None:
         for message in source.messages
     )
     talk = replace(source, messages=messages, participants=(sender, *source.participants))
-    told = CandidateSummary(f"{name} will plan the trip to London in 3 weeks.", ["trip"], "neutral", [])
+    told = CandidateSummary(f"{name} will plan the trip to London in 3 weeks.", ("trip",), "neutral")
     result = check(told, talk)
     assert result.content is not None
     assert result.content.summary.startswith(name)

@@ -9,8 +9,8 @@ from pkg_pipeline.offline.llm import answer
 from training import accounts
 from training.worlds import World, load
 
-MOST = 0.52
-"""Tokens of summaries over tokens of talks."""
+MOST = 0.57
+"""Tokens of summaries with their points over tokens of talks, with those too short to be summed up."""
 
 
 @pytest.mark.parametrize("language", ["ru", "en", "zh"])
@@ -22,5 +22,6 @@ def test_a_summary_is_about_half_of_its_talk_at_most(language: str) -> None:
 def ratio(worlds: list[World]) -> float:
     talks = [talk for world in worlds for talk in world.talks if len(talk.messages) >= 3]
     count = TiktokenCounter().count_many
-    told = sum(count([answer(talk).summary for talk in talks]))
+    answers = [answer(talk) for talk in talks]
+    told = sum(count([text for one in answers for text in (one.summary, *one.points)]))
     return told / sum(count([message.text for talk in talks for message in talk.messages]))

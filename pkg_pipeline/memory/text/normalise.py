@@ -28,7 +28,7 @@ _HAN_RUN = re.compile(f"[{HAN}]+")
 _WORD = re.compile(rf"[^\W\d_{HAN}]+(?:[-'’][^\W\d_{HAN}]+)*|\d+", re.UNICODE)
 _LETTERS = re.compile(rf"[^\W\d_{HAN}]{{3,}}", re.UNICODE)
 _SENTENCE_END = re.compile(
-    r"(?P<before>\S*?)[.!?…]+[\"'»”)\]]*(?:\s+(?=[\"'«“(\[]?[^\W\da-zа-яё_])|\s*$)|[。！？]+[\"”」』]*"
+    r"(?P<before>\S{0,24}?)[.!?…]+[\"'»”)\]]*(?:\s+(?=[\"'«“(\[]?[^\W\da-zа-яё_])|\s*$)|[。！？]+[\"”」』]*"
 )
 _CLAUSE_END = re.compile(r"[.!?…;:。！？；：\n\"«»“”()]+")
 _ABBREVIATION = re.compile(

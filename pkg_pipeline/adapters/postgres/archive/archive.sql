@@ -125,7 +125,7 @@ FROM (
     LEFT JOIN LATERAL (
         SELECT id FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, 0) LIMIT 1
     ) d ON true
-    WHERE i.message_count >= %(minimum)s
+    WHERE i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised())
 ) w WHERE w.reason IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
 
 -- name: waiting

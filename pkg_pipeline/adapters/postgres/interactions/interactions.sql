@@ -114,7 +114,7 @@ WITH given AS (
        IS DISTINCT FROM
           (excluded.day, excluded.started_at, excluded.ended_at, excluded.status, excluded.message_count,
            excluded.token_count, excluded.important_count, excluded.language, excluded.input_hash)
-    RETURNING id, day, ended_at, message_count
+    RETURNING id, day, ended_at, message_count, token_count
 ), eligible AS (
     SELECT saved.* FROM saved JOIN given USING (id) WHERE given.is_eligible
 ), marked AS (
@@ -122,7 +122,7 @@ WITH given AS (
     SELECT 'interaction_summaries', day_key(day), 'interactions changed', min(due_at)
     FROM (
         SELECT day, ended_at + make_interval(secs => %(due_after)s) AS due_at FROM eligible
-        WHERE message_count >= %(minimum)s
+        WHERE message_count >= %(minimum)s AND token_count >= (SELECT least_summarised())
         UNION ALL
         SELECT before.day, '-infinity' FROM before
     ) days GROUP BY day

@@ -7,7 +7,7 @@ SELECT count(*) AS due, count(s.id) AS summarized,
 FROM interactions i
 JOIN eligible_chats c ON c.id = i.chat_id
 LEFT JOIN live_summaries s ON s.interaction_id = i.id
-WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.status = 'completed' AND i.message_count >= %(minimum)s
+WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.status = 'completed' AND i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised())
   AND i.ended_at <= %(now)s::timestamptz - make_interval(secs => %(due_after)s)
 
 -- name: grounding

@@ -13,6 +13,12 @@ UNION
 SELECT day FROM day_statistics WHERE minimum_messages <> %(minimum)s
 ORDER BY day
 
+-- name: count_all_anew
+-- Where what is summarised changed.
+INSERT INTO day_statistics_marks (day, transaction, marked_at)
+SELECT day, pg_current_xact_id()::text::bigint, transaction_timestamp() FROM day_statistics
+ON CONFLICT DO NOTHING
+
 -- name: drop_day_marks
 DELETE FROM day_statistics_marks WHERE day = ANY (%(days)s)
 

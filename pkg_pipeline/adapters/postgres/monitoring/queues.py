@@ -29,7 +29,12 @@ eligible = conversations.ELIGIBLE_CHATS.alias("c")
 
 WAITS = sa.func.is_unsummarised(made.c.status, made.c.input_hash, interactions.c.input_hash)
 IS_LIVE = made.c.interaction_id == interactions.c.id
-IS_WHOLE = sa.and_(interactions.c.status == "completed", interactions.c.message_count >= p("minimum"))
+LEAST = sa.select(sa.func.least_summarised()).scalar_subquery()
+IS_WHOLE = sa.and_(
+    interactions.c.status == "completed",
+    interactions.c.message_count >= p("minimum"),
+    interactions.c.token_count >= LEAST,
+)
 IS_TRIED = sa.and_(attempts.c.interaction_id == interactions.c.id, attempts.c.input_hash == interactions.c.input_hash)
 TRIED = sa.func.coalesce(attempts.c.attempts, 0).label("attempts")
 WHEN = pick(interactions, "started_at ended_at message_count=messages")

@@ -129,6 +129,13 @@ class PostgresStatisticsKeeper:
                 _count_hours(connection, chunk, self._timezone)
             return len(days)
 
+    def set_least_summarised(self, tokens: int) -> None:
+        """From now on conversations of fewer ``tokens`` are not summarised (P11); all days are then counted anew."""
+        kept = {"key": "summary_min_tokens", "value": str(tokens)}
+        with self._connections.connection() as connection:
+            if connection.execute(query("work", "carry_setting"), kept).rowcount:
+                connection.execute(query("monitoring", "count_all_anew"))
+
 
 def _values(connection: Connection, name: str, **parameters: Any) -> list[Any]:
     with connection.cursor(row_factory=scalar_row) as cursor:

@@ -18,7 +18,7 @@ LEFT JOIN live_summaries s ON s.interaction_id = i.id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s AND a.state = 'failed'
 WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
-  AND i.message_count >= %(minimum)s
+  AND i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised())
   AND is_of_age(i.ended_at, %(now)s, %(due_after)s, %(gap)s)
   AND CASE WHEN %(redo_stale)s
       THEN is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s)
@@ -70,7 +70,7 @@ WHERE f.id = %(backfill)s AND b.backfill_id = f.id AND b.done_at IS NULL AND b.d
       LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
           AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s AND a.state = 'failed'
           AND NOT (%(retry_failed)s AND a.updated_at <= f.requested_at)
-      WHERE i.id = b.interaction_id AND i.message_count >= %(minimum)s
+      WHERE i.id = b.interaction_id AND i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised())
         AND i.ended_at <= (f.request ->> 'ended_before')::timestamptz
         AND (is_unsummarised(s.status, s.input_hash, i.input_hash)
              OR (%(redo_stale)s AND is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s)))
@@ -145,6 +145,6 @@ SELECT count(*)
 FROM made m
 JOIN live_summaries s ON s.prompt_version = m.prompt_version
     AND s.model_version = m.model_version AND s.schema_version = m.schema_version
-JOIN interactions i ON i.id = s.interaction_id AND i.message_count >= %(minimum)s
+JOIN interactions i ON i.id = s.interaction_id AND i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised())
 JOIN eligible_chats c ON c.id = i.chat_id
 WHERE is_stale(m.prompt_version, m.model_version, m.schema_version, %(current)s, %(model)s, %(schema)s)

@@ -10,7 +10,7 @@ WITH due AS (
     LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
         AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
     WHERE i.day BETWEEN %(first_day)s AND %(last_day)s
-      AND i.message_count >= %(minimum)s
+      AND i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised())
       AND is_of_age(i.ended_at, %(now)s, %(due_after)s, %(gap)s)
       AND (is_unsummarised(s.status, s.input_hash, i.input_hash)
            OR (%(redo_stale)s AND is_stale(s.prompt_version, s.model_version, s.schema_version, %(current)s, %(model)s, %(schema)s)))
@@ -112,7 +112,7 @@ ON CONFLICT (id) DO UPDATE SET
 WITH gone AS (
     UPDATE live_summaries s SET status = 'superseded', updated_at = clock_timestamp()
     FROM interactions i
-    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.id = s.interaction_id AND i.message_count < %(minimum)s
+    WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.id = s.interaction_id AND (i.message_count < %(minimum)s OR i.token_count < (SELECT least_summarised()))
       AND (s.status = 'dirty' OR s.input_hash <> i.input_hash)
       AND NOT EXISTS (SELECT FROM dirty_partitions d WHERE is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s))
     RETURNING s.interaction_id
@@ -192,7 +192,7 @@ LEFT JOIN LATERAL (
     WHERE w.waits AND is_near(d, i.chat_id, i.started_at, i.ended_at, %(gap)s)
     LIMIT 1
 ) d ON true
-WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(minimum)s
+WHERE i.day BETWEEN %(first_day)s AND %(last_day)s AND i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised())
   AND (%(backfill)s::uuid IS NULL OR EXISTS (
       SELECT FROM backfill_interactions b
       WHERE b.backfill_id = %(backfill)s::uuid AND b.interaction_id = i.id AND b.done_at IS NULL))
@@ -216,6 +216,6 @@ FROM interactions i JOIN eligible_chats c ON c.id = i.chat_id
 LEFT JOIN live_summaries s ON s.interaction_id = i.id
 LEFT JOIN summary_attempts a ON a.interaction_id = i.id AND a.input_hash = i.input_hash
     AND a.prompt_version = %(prompt_version)s AND a.model_version = %(model)s
-WHERE i.message_count >= %(minimum)s AND (is_unsummarised(s.status, s.input_hash, i.input_hash))
+WHERE i.message_count >= %(minimum)s AND i.token_count >= (SELECT least_summarised()) AND (is_unsummarised(s.status, s.input_hash, i.input_hash))
   AND a.state IS DISTINCT FROM 'failed'
 ) w

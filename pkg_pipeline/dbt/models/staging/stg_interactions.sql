@@ -7,6 +7,7 @@ select
     coalesce(summaries.status = 'dirty' or summaries.input_hash <> interactions.input_hash, false) as is_outdated,
     coalesce(attempts.state = 'failed', false) as is_failed,
     interactions.message_count >= {{ var('minimum_messages') }}
+    and interactions.token_count >= {{ var('minimum_tokens') }}
     and chats.category is distinct from 'mass'
     and (chats.category is not null or chats.kind <> 'channel') as is_eligible,
     interactions.ended_at <= {{ memory_now() }} - make_interval(secs => {{ var('due_after_seconds') }}) as is_of_age

@@ -316,6 +316,18 @@ def test_revision_0015_goes_down_without_the_facts_that_have_no_place_there(data
     assert migrate.current(database_url) == migrate.head()
 
 
+def test_revision_0016_goes_down_to_where_all_with_enough_messages_are_summarised(database_url: str) -> None:
+    with engine.connect(database_url) as connection:
+        connection.execute("INSERT INTO installation (key, value) VALUES ('summary_min_tokens', '40')")
+        assert connection.execute("SELECT least_summarised()").fetchone() == (40,)
+    migrate.downgrade(database_url, "0015")
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT * FROM count_days('{2026-01-01}', 3)").fetchall() == []
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute("SELECT least_summarised()").fetchone() == (0,)
+
+
 def test_every_revision_has_a_test_that_names_it() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for revision in (migrate.FOLDER / "versions").glob("[0-9]*.py"):

@@ -1,0 +1,25 @@
+"""The fewest tokens of a conversation that is summarised. Going back, all with enough messages are."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0016"
+down_revision = "0015"
+branch_labels = None
+depends_on = None
+
+HERE = Path(__file__)
+
+
+def _run(path: Path) -> None:
+    # several statements at once are possible only without parameters
+    op.get_bind().exec_driver_sql(path.read_text(encoding="utf-8"))
+
+
+def upgrade() -> None:
+    _run(HERE.with_suffix(".sql"))
+
+
+def downgrade() -> None:
+    _run(HERE.with_name("0016_back.sql"))
