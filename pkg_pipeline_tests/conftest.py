@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from pkg_pipeline.adapters.postgres import engine
+from pkg_pipeline.settings import Settings
 from pkg_pipeline_tests import databases
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -24,6 +25,8 @@ os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
 # most tests write talks of a few words, and want their summaries
 os.environ["PKG_SUMMARY_MIN_TOKENS"] = "0"
+Settings.model_fields["summary_min_tokens"].default = 0
+Settings.model_rebuild(force=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:

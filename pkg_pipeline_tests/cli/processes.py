@@ -153,7 +153,8 @@ class Program:
     def environment(self, **more: str) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         # dbt takes seconds: whoever looks at marts asks for them
-        return {**inherited, "PKG_HOME": str(self.home), "PKG_MARTS": "false", **self.variables, **more}
+        ours = {"PKG_HOME": str(self.home), "PKG_MARTS": "false", "PKG_SUMMARY_MIN_TOKENS": "0"}
+        return {**inherited, **ours, **self.variables, **more}
 
     def __call__(self, *arguments: object, **more: str) -> Said:
         said = self.launcher.run([str(one) for one in arguments], self.environment(**more))

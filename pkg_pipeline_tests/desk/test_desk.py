@@ -83,7 +83,6 @@ def read(who: Person, url: str, desk_url: str, folder: Path) -> Read:
     settings = {
         "home": folder / "home", "database_url": url, "now": NOW, "timezone": KEPT["timezone"], "embedder": "none",
         "llm": "anthropic", "anthropic_api_key": "any", "anthropic_base_url": desk_url,
-        "summary_min_tokens": 0,  # short ones have answers too
     }  # fmt: skip
     with open_memory(Settings.model_validate(settings)) as memory:
         for path in exports_of(who.chats, folder / "exports"):
