@@ -17,7 +17,7 @@ from uuid import UUID
 
 import numpy as np
 
-from pkg_pipeline.memory.gate.duty import says_done
+from pkg_pipeline.memory.gate.progress import says_done
 from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline import linking
 from pkg_pipeline.offline.evidence import Heard, heard

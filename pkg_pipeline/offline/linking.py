@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pkg_pipeline.memory.gate.duty import says_done
+from pkg_pipeline.memory.gate.progress import says_done
 from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ShownItem
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.decisions import FoundDecision

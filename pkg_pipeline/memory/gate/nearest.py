@@ -79,13 +79,13 @@ class Sentences:
     """The sentences of ``messages``; answers are looked for in the whole ``talk``."""
 
     def __init__(self, messages: Sequence[SourceMessage], talk: Sequence[SourceMessage]) -> None:
-        self._messages = tuple(messages)
+        self.messages = tuple(messages)
         self._talk = tuple(talk)
 
     @cached_property
     def _spoken(self) -> tuple[tuple[Spoken, frozenset[str]], ...]:
         return tuple(
-            (Spoken(message, sentence), meant(sentence)) for message in self._messages for sentence in _parts(message)
+            (Spoken(message, sentence), meant(sentence)) for message in self.messages for sentence in _parts(message)
         )
 
     @property
@@ -138,7 +138,7 @@ class Sentences:
     @cached_property
     def _units(self) -> tuple[tuple[Unit, tuple[frozenset[str], ...]], ...]:
         found: list[tuple[Unit, tuple[frozenset[str], ...]]] = []
-        for message in self._messages:
+        for message in self.messages:
             before = self._before(message)
             for sentence in _parts(message):
                 for part in (one for piece in _STOP.split(sentence) for one in _CLAUSE.split(piece)):
@@ -159,6 +159,25 @@ class Sentences:
         if place is None:
             return (unit.message,)
         return (*self._talk[max(0, place - most) : place + 1][::-1], *self._talk[place + 1 : place + 1 + most])
+
+    def on_matter(self, clause: str, without: Iterable[str] = ()) -> tuple[Spoken, ...]:
+        """The sentences that share at least half as much as the nearest; those with most of its numbers, if any."""
+        wanted = meant(clause) - frozenset(without)
+        numbers = {one for one in wanted if one.startswith("#")}
+        most = max((len(numbers & meanings) for _, meanings in self._spoken), default=0)
+        spoken = [(one, meanings) for one, meanings in self._spoken if len(numbers & meanings) == most]
+        shared = [(_weight(wanted & meanings), one) for one, meanings in spoken]
+        best = max((count for count, _ in shared), default=0)
+        return tuple(one for count, one in shared if best and count * 2 >= best)
+
+    def said_before(self, message: SourceMessage) -> Sequence[SourceMessage]:
+        """The messages before one."""
+        return self._talk[: self._place.get(message.number, 0)]
+
+    def following(self, spoken: Spoken) -> tuple[SourceMessage, ...]:
+        """The next messages of anybody after a sentence."""
+        place = self._place.get(spoken.message.number)
+        return () if place is None else self._talk[place + 1 : place + 1 + ANSWERS]
 
     def answers(self, spoken: Spoken | Unit) -> tuple[SourceMessage, ...]:
         """The next messages of others after a sentence."""

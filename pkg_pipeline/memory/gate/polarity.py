@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
+from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.wording import tokens
 from pkg_pipeline.memory.languages import folders, table
@@ -96,6 +97,13 @@ def polarity(text: str) -> Polarity:
     return Polarity(frozenset(denied), frozenset(said), denies, refuses, signs.waits.search(plain) is not None, bare)
 
 
+def after_denial(text: str) -> str:
+    """The words behind the first denial of a text; empty without one."""
+    plain = _signs().spared.sub(" , ", folded(text).replace("’", "'"))
+    found = _signs().denies.search(plain)
+    return plain[found.end() :] if found else ""
+
+
 @cache
 def _modal() -> frozenset[str]:
     """Meanings of verbs that say nothing without another (can, will, хочу)."""
@@ -118,7 +126,9 @@ def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
     """A word of ``text`` that denies what was said plainly, or says plainly what was denied; None if there is none."""
     mine = polarity(text)
     theirs = [polarity(one) for one in said]
-    denied = frozenset(one for other in theirs for one in other.denied)
+    denied = frozenset(
+        one for text_said, other in zip(said, theirs, strict=True) for one in _denied_in(text_said, other)
+    )
     plain = frozenset(one for other in theirs for one in other.plain)
     if mine.denied or mine.denies:
         if not any(one.denies or one.refuses or one.waits for one in theirs):
@@ -139,6 +149,11 @@ def turned_round(text: str, said: Sequence[str], quote: str) -> str | None:
         if turned:
             return _word(text, turned)
     return opposite(text, said)
+
+
+def _denied_in(text: str, said: Polarity) -> frozenset[str]:
+    """What a text denies; a question denies nothing."""
+    return frozenset() if is_question(text) else said.denied
 
 
 def opposite(text: str, said: Iterable[str]) -> str | None:

@@ -12,11 +12,13 @@ from zoneinfo import ZoneInfo
 from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.binding import misbound, outdated, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
+from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
 from pkg_pipeline.memory.gate.duty import has, refuses
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
 from pkg_pipeline.memory.gate.polarity import polarity, turned_round
+from pkg_pipeline.memory.gate.progress import is_weighed_answer
 from pkg_pipeline.memory.gate.roles import misplaced, subject_of
 from pkg_pipeline.memory.gate.said_amounts import Said, said_in, unsaid, unsaid_rate
 from pkg_pipeline.memory.gate.wording import CHARACTERS_A_WORD, UNSUPPORTED_WORDS, content, unsupported
@@ -196,6 +198,12 @@ class Testimony:
         """
         word = None if whole else turned_round(text, self.texts, quote)
         for clause in clauses_of(text) if word is None else ():
+            claim = claim_of(clause) if whole else None
+            if claim is not None and not is_borne_out(claim, clause, self.spoken, self.names):
+                word = clause[:20]
+                break
+            if claim == "undone" or (whole and has("again", clause)):
+                continue
             near = self.spoken.nearest(clause, self.names)
             answers = [
                 next(iter(sentences(one.text)), "")
@@ -204,12 +212,20 @@ class Testimony:
                 for one in self.spoken.answers(spoken)
             ]
             said = [*(spoken.text for spoken in near), *answers] or self._words_of_refuser(clause)
-            word = turned_round(clause, said, "") if said else None
-            is_told = has("receives", text) or is_question(text)
+            is_denied = whole and polarity(clause).denies and self._is_denied(near)
+            word = turned_round(clause, said, "") if said and not is_denied else None
+            is_told = claim == "done" or has("plans", clause) or has("receives", text) or is_question(text)
             word = word or (clause[:20] if not is_told and self._was_refused(clause, near) else None)
             if word is not None:
                 break
         return None if word is None else Fault("turns round what its messages say", word)
+
+    def _is_denied(self, near: Sequence[Spoken]) -> bool:
+        """Whether sentences deny or give up anything, or got a refusal or a second thought for an answer."""
+        return any(
+            any(map(is_weighed_answer, self.spoken.answers(one))) if one.is_question else denies(one.text)
+            for one in near
+        )
 
     def _words_of_refuser(self, clause: str) -> list[str]:
         """What the one wrote of whom a clause tells only that they refused."""
@@ -223,7 +239,9 @@ class Testimony:
         if mine.denies or mine.refuses or not near:
             return False
         return all(
-            spoken.is_question and any(refuses(answer) for answer in self.spoken.answers(spoken)[:1]) for spoken in near
+            spoken.is_question
+            and any(refuses(answer) or is_weighed_answer(answer) for answer in self.spoken.answers(spoken)[:1])
+            for spoken in near
         )
 
     def misplaced(self, text: str, quote: str = "") -> Fault | None:

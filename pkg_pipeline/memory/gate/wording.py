@@ -157,7 +157,7 @@ def unsupported(
         and len(words & near) < NEAR_SHARE * len(words)
     ):
         return first or next(iter(sorted(words)))
-    if len(words) >= ELSEWHERE_WORDS and not numbers:
+    if len(words) >= ELSEWHERE_WORDS and not numbers and _DAY not in text:
         better = max((len(words & content(other)) for other in around), default=0)
         if better > len(words & said) and better >= ELSEWHERE_SHARE * len(words):
             return first or next(word for word, one in tokens(text) if one in words - said)

@@ -13,15 +13,14 @@ from uuid import UUID
 from pkg_pipeline.memory import hashing
 from pkg_pipeline.memory.gate.as_said import as_said
 from pkg_pipeline.memory.gate.checker import Checker, DropLog, Evidence
-from pkg_pipeline.memory.gate.duty import says_cancelled, says_done, settles, was_put_off
 from pkg_pipeline.memory.gate.foreign import known
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
 from pkg_pipeline.memory.gate.items import due_of
 from pkg_pipeline.memory.gate.records import CandidateFact
 from pkg_pipeline.memory.gate.truth import Fault, Testimony
-from pkg_pipeline.memory.gate.wording import content
 from pkg_pipeline.memory.items.bearers import Bearers
 from pkg_pipeline.memory.items.fact_gate import read_fact
+from pkg_pipeline.memory.items.proof import of_another, unproven, unsettled
 from pkg_pipeline.memory.items.records import (
     CandidateChange,
     CandidateEnd,
@@ -35,7 +34,6 @@ from pkg_pipeline.memory.items.records import (
     ShownItem,
     TalkReading,
 )
-from pkg_pipeline.memory.items.same_thing import ends_another
 from pkg_pipeline.memory.records import SourceMessage, SummaryInput
 from pkg_pipeline.memory.text.normalise import comparable
 
@@ -126,10 +124,8 @@ class _Gate:
         text = self._told(item.text, evidence, part)
         if text is None:
             return None
-        if item.kind == "decision" and (reason := settles(evidence.messages)) is not None:
+        if (reason := unsettled(item.kind, evidence, self.source.messages)) is not None:
             return self.log.note(part, reason)
-        if item.kind == "action_item" and was_put_off(evidence.messages):
-            return self.log.note(part, "was asked and put off")
         replaced = self._replaced(item, part)
         made = ReadItem(
             id=_NO_ID,
@@ -166,9 +162,9 @@ class _Gate:
         evidence, quoted = found
         if shown.kind == "decision" and change.to in ("done", "perhaps_done"):
             return self.log.note(part, "closes a decision; only action items are closed")
-        reason = _unproven(change.to, evidence)
-        if reason is None and change.to in ("done", "perhaps_done") and self._is_of_another(shown, evidence, quoted):
-            reason = "tells of another matter"
+        reason = unproven(change.to, evidence, f"{shown.text} {shown.quote}", self.source.messages)
+        if reason is None and change.to in ("done", "perhaps_done"):
+            reason = of_another(shown, evidence, quoted, self.source)
         if reason is not None:
             return self.log.note(part, reason)
         due = due_of(change.due_date, evidence, part, self.checker, self.log) if change.to == "renewed" else None
@@ -193,11 +189,6 @@ class _Gate:
             )
         )
         return None
-
-    def _is_of_another(self, shown: ShownItem, evidence: Evidence, quoted: SourceMessage) -> bool:
-        names = content(" ".join(person.name for person in self.checker.source.participants))
-        words = f"{shown.text} {shown.quote}"
-        return ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names)
 
     def fact(self, fact: CandidateFact, part: str) -> None:
         """P13, P17: about a participant or somebody named."""
@@ -277,7 +268,7 @@ class _Gate:
         if last.number <= quoted.number:
             return self.log.note(part, "is not said after the item")
         later = replace(evidence, messages=tuple(m for m in evidence.messages if m.number > quoted.number))
-        if (reason := _unproven(end.state, later)) is not None:
+        if (reason := unproven(end.state, later, item.text, self.source.messages)) is not None:
             return self.log.note(part, reason)
         talk = self.talk_of[last.number]
         change = ItemChange(
@@ -303,15 +294,6 @@ class _Gate:
                 change, where = passed.end
                 self.kept[where].changes.append(replace(change, item_id=item.id))
         return tuple(named)
-
-
-def _unproven(state: str, evidence: Evidence) -> str | None:
-    """Why messages do not prove that an item is done or cancelled, or None."""
-    if state == "done" and not says_done(evidence.messages, evidence.quote):
-        return "is not said to be done by the messages that it cites"
-    if state == "cancelled" and not says_cancelled(evidence.messages):
-        return "is not said to be cancelled by the messages that it cites"
-    return None
 
 
 def _as_one(source: ReadingInput) -> SummaryInput:

@@ -7,7 +7,7 @@ from typing import Final
 
 from pkg_pipeline.memory.gate.amounts import amounts
 from pkg_pipeline.memory.gate.calendar import blanked
-from pkg_pipeline.memory.gate.duty import acknowledging
+from pkg_pipeline.memory.gate.progress import acknowledging
 from pkg_pipeline.memory.gate.wording import content, is_one_matter
 
 LEAST_SUM: Final = 100

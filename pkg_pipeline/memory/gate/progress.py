@@ -1,0 +1,197 @@
+"""How far a matter has come by what was said: done, given up, settled, or only asked and weighed (B16, B18)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from pkg_pipeline.memory.gate.duty import agrees, has, parts_of, refuses
+from pkg_pipeline.memory.gate.nearest import is_question
+from pkg_pipeline.memory.gate.polarity import polarity
+from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.languages import folders, table
+from pkg_pipeline.memory.records import SourceMessage
+from pkg_pipeline.memory.text.normalise import comparable, sentences
+
+_LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
+ASKED_WITHIN = 3
+"""So many messages back stands the question that a bare yes answers."""
+
+
+@lru_cache(maxsize=16_384)
+def tells_done(text: str) -> bool:
+    """Whether a text tells that something was completed, and not that it came to nothing after all."""
+    if has("undone", text):
+        return False
+    return any(_is_completed(part) for part in _told(text)) or any(
+        _LINK_OR_NUMBER.search(one) and not has("promise", one) and not is_open(one) for one in _told(text)
+    )
+
+
+def _told(text: str) -> list[str]:
+    """The clauses of the sentences that ask nothing."""
+    return [part for one in sentences(text) if not is_question(one) for part in parts_of(one)]
+
+
+def _is_completed(clause: str) -> bool:
+    return has("completed", clause) and not is_open(clause)
+
+
+def is_open(clause: str) -> bool:
+    return has("not_done", clause) or has("unreal", clause) or has("promise", clause)
+
+
+def says_done(
+    messages: Sequence[SourceMessage], quote: str = "", talk: Sequence[SourceMessage] = (), matter: str = ""
+) -> bool:
+    """Whether messages hold evidence of completion: it is told, acknowledged, answered with yes, or the thing is there.
+
+    The quoted words themselves may neither put it off nor give it up. ``talk``: where the messages stand. ``matter``:
+    what was to be done; a plain word about it tells that it is there.
+    """
+    if any(message.attachments for message in messages):
+        return True
+    quoted = [m for m in messages if quote and shares_text(quote, m.text)]
+    is_to_end = has("cancel", matter) or polarity(matter).refuses
+    if quoted and not is_to_end and any(gives_up(one) for one in touched(quoted, quote)):
+        return False
+    if quoted and all(map(is_open, parts_of(quote))):
+        return False
+    if content(quote) & content(matter) and any(map(is_plain, touched(quoted, quote))):
+        return True
+    place = {message.number: at for at, message in enumerate(talk)}
+    return any(
+        tells_done(m.text) or acknowledges(m, talk[: place.get(m.number, 0)] or _before(m, messages)) for m in messages
+    )
+
+
+def is_plain(sentence: str) -> bool:
+    """Whether a sentence neither asks, promises, weighs, denies nor waits for anything."""
+    said = polarity(sentence)
+    is_said = said.denies or said.refuses or said.waits
+    return not (is_said or is_question(sentence) or is_weighed(sentence) or is_open(sentence)) and not any(
+        has(sign, sentence) for sign in ("ask", "undone", "together")
+    )
+
+
+def touched(messages: Sequence[SourceMessage], quote: str) -> list[str]:
+    """The sentences of messages that a quote touches."""
+    return [one for m in messages for one in sentences(m.text) if shares_text(one, quote)]
+
+
+def _before(message: SourceMessage, messages: Sequence[SourceMessage]) -> Sequence[SourceMessage]:
+    return [one for one in messages if one.number < message.number]
+
+
+def acknowledges(message: SourceMessage, before: Sequence[SourceMessage]) -> bool:
+    """Whether a message says yes to "is it done?", or thanks for what was not merely promised."""
+    first = next(iter(parts_of(message.text)), "")
+    asked = [m for m in before[-ASKED_WITHIN:] if m.sender.entity_id != message.sender.entity_id]
+    if is_question(first) or is_open(first):
+        return False
+    if has("affirms", first) and any(_asks_if_done(m.text) for m in asked):
+        return True
+    if not any(has("received", part) and not is_open(part) for part in _told(message.text)):
+        return False
+    return not asked or not (is_open(asked[-1].text) or is_question(asked[-1].text))
+
+
+def _asks_if_done(text: str) -> bool:
+    return any(is_question(one) and has("completed", one) for one in sentences(text))
+
+
+@cache
+def acknowledging() -> frozenset[str]:
+    """Meanings of words that acknowledge something without naming it."""
+    words = " ".join(table(language, "polarity")["settles"]["acknowledges"] for language in folders("polarity"))
+    return content(words)
+
+
+def says_cancelled(messages: Sequence[SourceMessage], quote: str = "", matter: str = "") -> bool:
+    """Whether messages give something up: by a word for it, or by denying of ``matter`` what was to be done.
+
+    The quoted words themselves may not tell that it was done.
+    """
+    wanted = content(matter)
+    if tells_done(quote) and not has("cancel", quote):
+        return False
+    return any(gives_up(one, wanted) for message in messages for one in sentences(message.text))
+
+
+def gives_up(sentence: str, wanted: frozenset[str] = frozenset()) -> bool:
+    """Whether a sentence gives something up, or denies one of the meanings that were ``wanted``."""
+    if is_question(sentence) or has("delayed", sentence):
+        return False
+    if has("cancel", sentence):
+        return True
+    said = polarity(sentence)
+    return not has("not_done", sentence) and (said.refuses or bool(said.denied & wanted and not tells_done(sentence)))
+
+
+def may_renew(quote: str) -> bool:
+    """Whether words may renew something: they do not only tell that it was done."""
+    return not tells_done(quote) or any(map(is_open, parts_of(quote))) or has("ask", quote)
+
+
+def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[SourceMessage] = ()) -> str | None:
+    """Why messages settle nothing (a joke; what was only asked, offered or wished; what was refused), or None."""
+    if any(has("joke", message.text) for message in messages):
+        return "rests on a joke"
+    quoted = next((m for m in messages if comparable(quote) in comparable(m.text)), messages[-1])
+    words = touched([quoted], quote) or [quoted.text]
+    later = [m for m in messages if m.number > quoted.number]
+    following = next((m for m in talk if m.number > max(one.number for one in messages)), None)
+    is_yes = _is_answer(quoted, messages) and agrees(quoted)
+    if all(map(is_weighed, words)) and not is_yes:
+        answers = [m for m in later if m.sender.entity_id != quoted.sender.entity_id]
+        if not any(map(agrees, answers)):
+            return "was only asked, offered or wished"
+    if following is not None and following.sender.entity_id != messages[-1].sender.entity_id and refuses(following):
+        return "was refused"
+    if is_put_off(messages):
+        return "was put off or refused"
+    return None
+
+
+def shares_text(one: str, other: str) -> bool:
+    """Whether one text stands in the other."""
+    a, b = comparable(one), comparable(other)
+    return a in b or b in a
+
+
+def _is_answer(message: SourceMessage, messages: Sequence[SourceMessage]) -> bool:
+    return any(m.number < message.number and m.sender.entity_id != message.sender.entity_id for m in messages)
+
+
+def is_weighed(text: str) -> bool:
+    return is_question(text) or has("condition", text) or has("refusal", text)
+
+
+def is_put_off(messages: Sequence[SourceMessage]) -> bool:
+    """Whether what one asked or wished got a condition, a second thought or a refusal for the other's last word."""
+    first, last = messages[0], messages[-1]
+    if first.sender.entity_id == last.sender.entity_id or not any(map(_proposes, messages[:-1])):
+        return False
+    return is_weighed_answer(last)
+
+
+def is_weighed_answer(message: SourceMessage) -> bool:
+    """Whether an answer neither accepts nor promises: only a condition, doubt, excuse or refusal."""
+    is_hedged = has("condition", message.text) or has("refusal", message.text)
+    return is_hedged and not agrees(message) and not has("promise", message.text)
+
+
+def _proposes(message: SourceMessage) -> bool:
+    return any(is_question(one) or has("condition", one) for one in sentences(message.text))
+
+
+def is_no_duty(quote: str, messages: Sequence[SourceMessage]) -> str | None:
+    """Why quoted words bind nobody to anything (a joke, a wish, a doubt), or None."""
+    if any(has("joke", m.text) for m in messages):
+        return "rests on a joke"
+    parts = parts_of(quote)
+    is_bound = any(has("promise", part) or has("ask", part) for part in parts)
+    if parts and not is_bound and all(has("condition", part) or has("refusal", part) for part in parts):
+        return "rests on a condition or wish"
+    return None

@@ -1,0 +1,55 @@
+"""What the cited words prove of an item: that it binds or settles, was done, given up or renewed (B16, B18)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pkg_pipeline.memory.gate.checker import Evidence
+from pkg_pipeline.memory.gate.duty import has
+from pkg_pipeline.memory.gate.nearest import meant
+from pkg_pipeline.memory.gate.progress import (
+    acknowledging,
+    is_no_duty,
+    is_put_off,
+    may_renew,
+    says_cancelled,
+    says_done,
+    settles,
+)
+from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.items.records import ReadingInput, ShownItem
+from pkg_pipeline.memory.items.same_thing import ends_another
+from pkg_pipeline.memory.records import SourceMessage
+
+
+def unsettled(kind: str, evidence: Evidence, talk: Sequence[SourceMessage]) -> str | None:
+    """Why messages settle no decision and bind nobody to an action item, or None."""
+    if kind == "decision":
+        return settles(evidence.messages, evidence.quote, talk)
+    return "was asked and put off" if is_put_off(evidence.messages) else is_no_duty(evidence.quote, evidence.messages)
+
+
+def unproven(state: str, evidence: Evidence, matter: str, talk: Sequence[SourceMessage]) -> str | None:
+    """Why messages do not prove what is said to have become of an item, or None. ``matter``: its words."""
+    if state == "done" and not says_done(evidence.messages, evidence.quote, talk, matter):
+        return "is not said to be done by the messages that it cites"
+    if state == "cancelled" and not says_cancelled(evidence.messages, evidence.quote, matter):
+        return "is not said to be cancelled by the messages that it cites"
+    if state == "renewed" and not may_renew(evidence.quote):
+        return "is said to be done by the messages that it cites"
+    return None
+
+
+def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, source: ReadingInput) -> str | None:
+    """Why the quoted words are of another matter (another shown item, or the same deed to another thing), or None."""
+    names = content(" ".join(person.name for talk in source.talks for person in talk.participants))
+    words = f"{shown.text} {shown.quote}"
+    said = meant(evidence.quote) - names - acknowledging()
+
+    def shared(item: ShownItem) -> frozenset[str]:
+        return said & meant(f"{item.text} {item.quote}")
+
+    is_other = not shared(shown) and (has("apart", evidence.quote) or any(map(shared, source.shown)))
+    if is_other or ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names):
+        return "tells of another matter"
+    return None
