@@ -49,7 +49,7 @@ def of_another(shown: ShownItem, evidence: Evidence, quoted: SourceMessage, sour
     def shared(item: ShownItem) -> frozenset[str]:
         return said & meant(f"{item.text} {item.quote}")
 
-    is_other = not shared(shown) and (has("apart", evidence.quote) or any(map(shared, source.shown)))
+    is_other = not shared(shown) and (has("apart", evidence.quote) or any(len(shared(one)) > 1 for one in source.shown))
     if is_other or ends_another(words, shown.said_at.date(), evidence.quote, quoted.sent_at.date(), names):
         return "tells of another matter"
     return None
