@@ -92,7 +92,7 @@ def _closed(ref: str, item: Open, kept: Judged | None) -> CandidateChange | None
 def _end(item: Open, kept: Judged) -> CandidateEnd | None:
     """That an item was kept, if it is sure and the quoted words say so."""
     message, quote = kept.said.line.message, quote_of(kept.said, item)
-    if kept.probability < SURE or not says_done([message], quote):
+    if kept.probability < SURE or not says_done([message], quote, matter=item.text):
         return None
     return CandidateEnd("done", quote, (message.number,), round(kept.probability, 2))
 
