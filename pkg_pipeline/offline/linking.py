@@ -62,7 +62,7 @@ def link(
     for index, shown_item in enumerate(tasks):
         of_it = [found[i] for i, at in repeated.items() if at == index]
         change = (
-            _closed(shown_item.ref, items[index], kept.get(index))
+            _closed(shown_item.ref, items[index], kept.get(index), reading)
             or cancelled_by(shown_item, items[index], given_up.get(index))
             or put_off(reading, shown_item, items[index], renewed.get(index), of_it)
         )
@@ -76,23 +76,23 @@ def link(
         ends={
             i: end
             for i in range(len(found))
-            if (at := len(tasks) + i) in kept and (end := _end(items[at], kept[at])) is not None
+            if (at := len(tasks) + i) in kept and (end := _end(items[at], kept[at], reading)) is not None
         },
         again=again,
     )
 
 
-def _closed(ref: str, item: Open, kept: Judged | None) -> CandidateChange | None:
-    end = None if kept is None else _end(item, kept)
+def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> CandidateChange | None:
+    end = None if kept is None else _end(item, kept, reading)
     if end is None:
         return None
     return CandidateChange(ref=ref, to=end.state, quote=end.quote, numbers=end.numbers, probability=end.probability)
 
 
-def _end(item: Open, kept: Judged) -> CandidateEnd | None:
+def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
     """That an item was kept, if it is sure and the quoted words say so."""
     message, quote = kept.said.line.message, quote_of(kept.said, item)
-    if kept.probability < SURE or not says_done([message], quote, matter=item.text):
+    if kept.probability < SURE or not says_done([message], quote, reading.source.messages, item.text):
         return None
     return CandidateEnd("done", quote, (message.number,), round(kept.probability, 2))
 

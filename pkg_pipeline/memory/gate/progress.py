@@ -15,6 +15,7 @@ from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import comparable, sentences
 
 _LINK_OR_NUMBER = re.compile(r"https?://|\w@\w|\d{5,}|\d{3}[- ]\d{2}|\+\d")
+_FIGURE = re.compile(r"\d")
 ASKED_WITHIN = 3
 """So many messages back stands the question that a bare yes answers."""
 
@@ -98,7 +99,8 @@ def acknowledges(message: SourceMessage, before: Sequence[SourceMessage]) -> boo
 
 
 def _asks_if_done(text: str) -> bool:
-    return any(is_question(one) and has("completed", one) for one in sentences(text))
+    asked = [one for one in sentences(text) if is_question(one)]
+    return any(has("completed", one) or has("asks_if_done", one) for one in asked)
 
 
 @cache
@@ -165,7 +167,13 @@ def _is_answer(message: SourceMessage, messages: Sequence[SourceMessage]) -> boo
 
 
 def is_weighed(text: str) -> bool:
-    return is_question(text) or has("condition", text) or has("refusal", text)
+    return is_question(text) or has("condition", text) or _only_refuses(text)
+
+
+def _only_refuses(text: str) -> bool:
+    """Whether a text refuses and puts no figure or promise in place of what it refuses ("no, 1.5k, in two weeks")."""
+    rest = [part for part in parts_of(text) if not has("refusal", part)]
+    return has("refusal", text) and not any(_FIGURE.search(part) or has("promise", part) for part in rest)
 
 
 def is_put_off(messages: Sequence[SourceMessage]) -> bool:
@@ -178,7 +186,7 @@ def is_put_off(messages: Sequence[SourceMessage]) -> bool:
 
 def is_weighed_answer(message: SourceMessage) -> bool:
     """Whether an answer neither accepts nor promises: only a condition, doubt, excuse or refusal."""
-    is_hedged = has("condition", message.text) or has("refusal", message.text)
+    is_hedged = has("condition", message.text) or _only_refuses(message.text)
     return is_hedged and not agrees(message) and not has("promise", message.text)
 
 
