@@ -40,7 +40,8 @@ def birthdays_in(line: Line, reading: Reading) -> Iterator[FoundFact]:
 def _told(sentence: Sentence, line: Line, reading: Reading) -> FoundFact | None:
     text = sentence.text
     said = cue(line.language, "birthday").search(text)
-    if said is None or cue(line.language, "wished").match(text):
+    is_feast = said is not None and cue(line.language, "feast").search(text) is not None
+    if said is None or is_feast or cue(line.language, "wished").match(text):
         return None
     day = _only_day(sentence, line, reading)
     if day is None or cue(line.language, "unreal").search(text[: said.start()]):

@@ -9,7 +9,7 @@ from typing import Final
 from pkg_pipeline.offline.facts.contacts import Contact, contacts_in
 from pkg_pipeline.offline.facts.found import FoundFact, sentence_at
 from pkg_pipeline.offline.facts.whose import TOLD_BEFORE, UNSAID, Way, Whose, of_contact
-from pkg_pipeline.offline.facts.words import any_cue
+from pkg_pipeline.offline.facts.words import any_cue, cue
 from pkg_pipeline.offline.reading import MAX_MESSAGE_CHARS, Line, Reading
 from pkg_pipeline.offline.weighing import is_question
 
@@ -38,6 +38,7 @@ UNMARKED: Final = 0.75
 ASKED_ABOUT: Final = 0.8
 """Factor where a question names a value ("is it still …?")."""
 
+_CLAUSES: Final = re.compile(r"[,;!?](?=\s)|\.\s|[，。；！？\n]")
 _ORIGINAL: Final = re.compile(
     r"^-{2,}.{0,20}(?:forwarded|original|пересл|исходн|原始|转发).*", re.IGNORECASE | re.MULTILINE
 )
@@ -74,7 +75,7 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
         return None
     is_near = whose.way == "named" and whose.name is not None and one.kind in ("address", "account")
     is_placed = whose.way == "sent" and one.kind == "address"
-    sure = MAY_BE if is_near or is_placed else SURE[whose.way]
+    sure = MAY_BE if is_near or is_placed or _is_far_trade(whose, one, line) else SURE[whose.way]
     if not one.is_marked and whose.way in ("own", "named", "yours", "theirs", "told before"):
         sure *= UNMARKED if one.kind != "phone" else 0.97
     if is_question(sentence.text) and whose.way in ("yours", "unsaid", "theirs"):
@@ -95,6 +96,15 @@ def _fact(one: Contact, whose: Whose, line: Line, reading: Reading) -> FoundFact
         is_ended,
         _is_new(sentence.text, line, reading),
     )
+
+
+def _is_far_trade(whose: Whose, one: Contact, line: Line) -> bool:
+    """Whether a value is given to a trade or a firm without a name of another clause."""
+    name = whose.name
+    if name is None or not (name.islower() or cue("zh", "role").fullmatch(name)):
+        return False
+    clause = _CLAUSES.split(line.message.text[: one.start])[-1]
+    return name[: max(2, len(name) - 2)].casefold() not in clause.casefold()
 
 
 def _is_told_as_handle(line: Line, reading: Reading) -> bool:

@@ -22,7 +22,7 @@ from pkg_pipeline.offline.weighing import is_question
 ANSWERED: Final[dict[FactKind, float]] = {"address": 0.92, "organization": 0.86, "position": 0.86}
 ANSWER_WORDS: Final[dict[FactKind, int]] = {"address": 16, "organization": 6, "position": 6}
 UNSURE: Final = 0.05
-"""Off for a taste of somebody who is not named there."""
+"""Off for what is told of somebody who is not named there."""
 LONGEST: Final = 90
 """Characters of a value."""
 _CLAUSE: Final = re.compile(r"[,;:.!—–，。；！]\s*|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
@@ -62,12 +62,19 @@ def _fact(telling: Telling, m: re.Match[str], sentence: Sentence, line: Line, re
         telling.kind,
         value,
         whose.person,
-        telling.confidence - (UNSURE if whose.way == "theirs" and telling.kind == "preference" else 0.0),
+        telling.confidence - (UNSURE if whose.way == "theirs" and not _is_named_there(whose, line, telling) else 0.0),
         sentence,
         tuple(i for i in lines if not reading.lines[i].is_data),
         whose.name,
         telling.is_ended,
     )
+
+
+def _is_named_there(whose: Whose, line: Line, telling: Telling) -> bool:
+    """Whether who "he" or "she" is stands in the same message; for a taste that is not enough."""
+    name = whose.name or (whose.person.name if whose.person else "")
+    said = line.message.text.casefold().replace("ё", "е")
+    return telling.kind != "preference" and name.split()[0].casefold().replace("ё", "е")[:3] in said
 
 
 def _value(telling: Telling, m: re.Match[str]) -> str | None:
