@@ -71,8 +71,9 @@ docs: env ## write docs/tables.md, docs/frames.md and the sources of dbt from wh
 	@$(BIN)/python -c "from pathlib import Path; from pkg_pipeline.frames.columns import with_tables; \
 		page = Path('docs/frames.md'); page.write_text(with_tables(page.read_text(encoding='utf-8')), encoding='utf-8')"
 
-train: env ## fit the weights of the offline reader on our own labelled conversations
+train: env ## fit the weights of the offline reader on labelled conversations
 	@$(BIN)/python -m training.fit
+	@$(BIN)/python -m training.genres
 	@$(BIN)/python -m training.closing
 	@$(BIN)/python -m training.relationships
 

@@ -23,6 +23,8 @@ from pkg_pipeline.offline.weighing import (
 )
 
 CHAT_THRESHOLD = 1.5
+PROBABILITY = 0.24
+"""Share of the tasks found in meetings that people named too; nothing in them tells these from the others."""
 MEETING_THRESHOLD = 2.0
 BULLETIN_THRESHOLD = 0.8
 BULLETIN_QUESTION_SCORE = 0.9
@@ -206,7 +208,11 @@ def find_actions(reading: Reading, settled: Collection[Sentence] = ()) -> list[F
         owner, person = _owner(reading, line, weighed)
         due = _due(line, sentence, taken_up)
         lines = (line.index, taken_up.index) if taken_up is not None and change > 0 else (line.index,)
-        items.append(FoundAction(sentence, score, owner, person, lines, due))
+        items.append(
+            FoundAction(
+                sentence, score, owner, person, lines, due, probability=PROBABILITY if reading.is_meeting else 1.0
+            )
+        )
     kept = sorted(_merged(reading, items), key=lambda i: (-i.score, i.lines[0]))[: most_items(reading)]
     return sorted((_closed(reading, item) for item in kept), key=lambda i: (i.lines[0], i.sentence.place))
 

@@ -21,6 +21,8 @@ from pkg_pipeline.offline.weighing import (
 )
 
 CHAT_THRESHOLD = 2.0
+PROBABILITY = 0.14
+"""Share of the decisions found in meetings that people named too; nothing in them tells these from the others."""
 MEETING_THRESHOLD = 1.5
 PROPOSAL_SCORE = 0.9
 ACCEPTED_SCORE = 1.0
@@ -164,7 +166,7 @@ def _placed(
     around = " ".join(reading.lines[i].message.text[:300] for i in lines)
     agreed = (accepter.speaker,) if accepter and accepter.speaker != source.speaker else ()
     proposer = source.speaker if agreed else None
-    return FoundDecision(said, score, lines, line.day, _importance(said, source, around), agreed, proposer)
+    return FoundDecision(said, score, lines, line.day, _importance(said, source, around), agreed, proposer, PROBABILITY)
 
 
 def find_decisions(reading: Reading) -> list[FoundDecision]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from pkg_pipeline.memory.text.language_data import LANGUAGES
+from pkg_pipeline.offline import transcripts
 from pkg_pipeline.offline.centrality import lexrank, term_weights
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.phrases import mark, phrases
@@ -130,7 +131,7 @@ def _concrete(line: Line) -> bool:
     )
 
 
-def _weights(reading: Reading) -> list[float]:
+def weights_of(reading: Reading) -> list[float]:
     bags = [[t for s in line.sentences for t in s.terms] for line in reading.lines]
     weights, central = term_weights(bags), lexrank(bags)
     out: list[float] = []
@@ -144,11 +145,13 @@ def _weights(reading: Reading) -> list[float]:
 
 def important_lines(reading: Reading, cited: Iterable[int], always: Iterable[int]) -> list[int]:
     """Indices in order (P16): ``always``, evidence and concrete lines (short talks), then the weightiest."""
-    wanted = max(1, round((FRAGMENT_SHARE if reading.is_fragmentary else WHOLE_SHARE) * len(reading.lines)))
+    weights, share = weights_of(reading), FRAGMENT_SHARE if reading.is_fragmentary else WHOLE_SHARE
+    if reading.is_transcript:
+        weights, share = transcripts.importance(reading, weights), transcripts.SHARE
+    wanted = max(1, round(share * len(reading.lines)))
     chosen = set(always)
     if reading.words < LONG_TALK_WORDS:
         chosen |= {*cited, *(line.index for line in reading.lines if not line.is_data and _concrete(line))}
-    weights = _weights(reading)
     for index in sorted(range(len(weights)), key=lambda i: (-weights[i], i)):
         if len(chosen) >= wanted:
             break

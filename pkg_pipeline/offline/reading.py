@@ -179,6 +179,11 @@ class Reading:
         lengths = [sum(s.words for s in line.sentences) for line in self.lines] or [0]
         return len(self.lines) > 100 and statistics.fmean(lengths) <= FRAGMENT_WORDS
 
+    @property
+    def is_transcript(self) -> bool:
+        """A meeting in pieces as they were spoken."""
+        return self.is_meeting and self.is_fragmentary
+
     def position(self, line: int) -> float:
         """Relative position of a line, 0 to 1."""
         return line / max(1, len(self.lines) - 1)
