@@ -109,12 +109,12 @@ def _days(entity: ContextEntity, rules: BlockRules) -> list[date]:
 
 
 def _relationship(rows: ContextRows, rules: BlockRules) -> RelationshipType:
-    """A person's own word, else the profile's, else what the newest words tell."""
+    """A person's own word, else the profile's, which heard more, else what the newest words tell."""
     said = [fact.value.strip().casefold() for fact in rows.facts if fact.fact_type == SAID_BY_A_PERSON]
     known = [kind for kind in get_args(RelationshipType) if kind in said]
     if known:
         return known[0]
-    if rows.profile is not None and rows.profile.relationship_type != UNKNOWN:
+    if rows.profile is not None:
         return rows.profile.relationship_type
     return UNKNOWN if rows.signals is None else guess(rows.signals, rules.zone).type
 

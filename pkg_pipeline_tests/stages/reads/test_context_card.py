@@ -109,6 +109,14 @@ def test_what_a_person_said_of_the_relationship_holds_against_the_profile(memory
     assert head(answer)[1].startswith("- friend · ")
 
 
+def test_a_profile_that_left_it_open_holds_against_a_guess_from_the_newest_words(memory: Remembered) -> None:
+    rent = [Said("Anna", "The rent is due, your tenancy ends in May"), Said("me", "I paid the rent, the boiler leaks")]
+    memory.build.conversation("Anna", NOW - days(1), rent * 3)
+    assert memory.ask()["card"]["relationship"] == "landlord"
+    profile(memory.build, "Anna", MARCH_8, "Talks.", relationship_type="unknown")
+    assert memory.ask()["card"]["relationship"] == "unknown"
+
+
 def test_what_is_unknown_is_left_out(memory: Remembered) -> None:
     memory.build.conversation("Anna", NOW - days(1), [Said("Anna", "hi")])
     answer = memory.ask()

@@ -47,7 +47,7 @@ ORDER BY p.ended_at DESC, p.interaction_id
 
 -- name: said
 -- B19: the newest words of both in dialogs, and how they began, wherever they are kept.
-WITH told AS (
+WITH told AS NOT MATERIALIZED (
     SELECT m.id, m.content, m.is_outgoing, m.sent_at
     FROM (SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
           WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 20) AS d

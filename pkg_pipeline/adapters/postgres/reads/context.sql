@@ -299,11 +299,11 @@ memberships AS (
     SELECT EXISTS (SELECT FROM eligible_chats c WHERE c.id = m.chat_id) AS is_eligible
     FROM (SELECT chat_id FROM chat_members WHERE entity_id = %(entity)s ORDER BY chat_id LIMIT 100) AS m
 ),
--- B19: who they are to me is heard from the newest words in dialogs
+-- B19: who they are to me is heard from the newest words in dialogs, unless a profile tells it
 said AS (
     SELECT m.text, m.is_outgoing, m.sent_at FROM (
         SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
-        WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 20
+        WHERE w.entity_id = %(entity)s AND NOT EXISTS (SELECT FROM profile) ORDER BY c.id LIMIT 20
     ) AS d CROSS JOIN LATERAL (
         SELECT left(content, %(heard_chars)s) AS text, is_outgoing, sent_at FROM messages
         WHERE chat_id = d.id AND sent_at <= %(as_of)s AND deleted_at IS NULL AND kind = 'message' AND NOT is_archived
