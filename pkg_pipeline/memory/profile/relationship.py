@@ -23,7 +23,7 @@ from pkg_pipeline.memory.profile.role_words import FACT, NAME, Heard, heard
 
 UNKNOWN: Final[RelationshipType] = "unknown"
 
-SURE: Final = 0.65
+SURE: Final = 0.7
 """From this probability on a type is said."""
 
 MOST_MESSAGES: Final = 150
