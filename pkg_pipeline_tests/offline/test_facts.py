@@ -77,6 +77,7 @@ FOUND: list[tuple[Language, Said, set[tuple[str, str, str]]]] = [
         {("phone", "+79000003188", "Рустам"), ("position", "прораб", "Рустам")},
     ),
     ("en", (("Me", "what's the number of that restaurant?"), ("Tess", "+44 20 7946 0958")), set()),
+    ("ru", (("Оля", "я Оля, сестра Лёши"),), {("family", "сестра Лёши", "Оля")}),
     ("en", (("Tess", "he's vegetarian"), ("Me", "I'm off meat since May")), {("preference", "off meat", "Me")}),
     ("ru", (("Оля", "с сегодняшнего дня я коммерческий директор 🥳"),), {("position", "коммерческий директор", "Оля")}),
     (

@@ -61,6 +61,13 @@ def plain_kin(text: str) -> str:
     return " ".join(one or _of_kin(word, is_hers=is_hers) for word, one in zip(words, plain, strict=True))
 
 
+def is_possessor(kin: str, name: str) -> bool:
+    """Whether a name behind a relative is whose they are ("сестра Лёши"), not what they are called ("сестра Катя")."""
+    low = kin.casefold().replace("ё", "е")
+    plain = nominative(name, "ru").casefold().replace("ё", "е")
+    return _kin().get(low, "").replace("ё", "е") == low and plain != name.casefold().replace("ё", "е")
+
+
 def _of_kin(word: str, *, is_hers: bool) -> str:
     adjective = re.fullmatch(r"(младш|старш|средн|родн|двоюродн|бывш|маленьк)\w{2,3}", word)
     if adjective is None:

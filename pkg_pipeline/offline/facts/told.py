@@ -11,7 +11,7 @@ from typing import Final
 from pkg_pipeline.memory.gate.naming import names_in
 from pkg_pipeline.memory.languages import entries
 from pkg_pipeline.memory.text.name_forms import inflections
-from pkg_pipeline.offline.facts.cases import plain_kin
+from pkg_pipeline.offline.facts.cases import is_possessor, plain_kin
 from pkg_pipeline.offline.facts.contact_facts import own_words
 from pkg_pipeline.offline.facts.found import FactKind, FoundFact
 from pkg_pipeline.offline.facts.whose import UNSAID, Whose, antecedent, asked_before, by_name, last_marked, with_names
@@ -83,6 +83,8 @@ def _value(telling: Telling, m: re.Match[str]) -> str | None:
     kin = (groups.get("relation") or groups.get("relation2") or "").lower()
     value = value if re.search(r"[)）]", value) else re.split(r"[(（]", value)[0].strip(_EDGES)
     if not value or len(value) > LONGEST:
+        return None
+    if kin and is_possessor(kin, value):
         return None
     told = telling.form.format(kin=kin, value=value)
     told = plain_kin(told) if telling.kind == "family" and not telling.is_introduction else told
