@@ -9,8 +9,9 @@ Blocks = dict[str, list[Any]]
 
 
 def people(blocks: Blocks) -> list[Record]:
-    """Each with ``name`` and ``is_me``."""
-    return [{**one, "is_me": one.get("me", False)} for one in blocks.get("PEOPLE", [])]
+    """Each with ``name`` and ``is_me``; in a profile's prompt they are among what is counted."""
+    told = blocks.get("PEOPLE") or [one for one in blocks.get("COUNTED", []) if isinstance(one, dict) and "name" in one]
+    return [{**one, "is_me": one.get("me", False)} for one in told]
 
 
 def messages(blocks: Blocks) -> list[Record]:
@@ -44,5 +45,9 @@ def messages(blocks: Blocks) -> list[Record]:
 
 def summaries(blocks: Blocks) -> list[Record]:
     """Of a profile's prompt: each with ``n``, ``day``, ``tone``, ``text`` and ``decisions``."""
-    names = ("n", "day", "tone", "text", "decisions")
-    return [dict(zip(names, (*line, []), strict=False)) for line in blocks["SUMMARIES"]]
+    found: list[Record] = []
+    for number, day, text, *more in blocks["SUMMARIES"]:
+        decisions = next((one for one in more if isinstance(one, list)), [])
+        tone = next((one for one in more if isinstance(one, str)), "neutral")
+        found.append({"n": number, "day": day, "tone": tone, "text": text, "decisions": decisions})
+    return found

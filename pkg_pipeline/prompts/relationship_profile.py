@@ -16,7 +16,7 @@ from pkg_pipeline.memory.text.language_data import LANGUAGES
 from pkg_pipeline.prompts import fencing
 from pkg_pipeline.prompts.answers import RenderedPrompt, Strict, candidate, digest_of, insisting, words_of
 
-VERSION = "relationship_profile/5"
+VERSION = "relationship_profile/6"
 """Part of the input hash and code version: a change makes profiles stale (B5)."""
 
 SCHEMA_VERSION = 3
@@ -71,9 +71,8 @@ def render(source: ProfileInput, *, strict: bool = False, problem: str | None = 
         return [words[name], fencing.fence(name.upper(), lines, seed=source.input_hash)]
 
     parts = [
-        words["opening"].format(week=source.week.isoformat(), timezone=source.timezone),
-        *block("people", map(_person_line, people)),
-        *block("counted", _counted_lines(source, ZoneInfo(source.timezone))),
+        words["opening"].format(week=source.week.isoformat()),
+        *block("counted", _counted_lines(source, people, ZoneInfo(source.timezone))),
         *block("summaries", map(_summary_line, source.summaries)),
         *([words["omitted"].format(count=omitted)] if omitted else []),
         words["closing"],
@@ -93,27 +92,24 @@ def to_candidate(answer: Answer) -> CandidateProfile:
     )
 
 
-def _counted_lines(source: ProfileInput, zone: ZoneInfo) -> list[str]:
+def _counted_lines(source: ProfileInput, people: Iterable[Person], zone: ZoneInfo) -> list[str]:
     counted = source.aggregate
 
     def day(moment: datetime | None) -> str | None:
         return None if moment is None else moment.astimezone(zone).date().isoformat()
 
-    gap = counted.mean_gap_days
     totals = {
         "first_conversation": day(counted.first_interaction_at),
         "last_conversation": day(counted.last_interaction_at),
         "last_meaningful_contact": day(counted.last_meaningful_contact_at),
         "conversations": counted.total_interactions,
         "messages": counted.total_messages,
-        "summarized": counted.summarized_interactions,
         "frequency": counted.frequency,
-        "mean_gap_days": None if gap is None else round(gap, 1),
     }
     told = {(summary.interaction_id, text) for summary in source.summaries for text in summary.decisions}
     elsewhere = [made for made in counted.key_decisions if (made.interaction_id, made.description) not in told]
     decisions = sorted(elsewhere, key=lambda made: (made.decided_on, str(made.id)))[-MOST_LISTED:]
-    records: list[Any] = [totals]
+    records: list[Any] = [totals, *map(_person, people)]
     topics = (topic for topic in counted.top_topics if topic.mentions >= TOPIC_MENTIONS)
     records += [["topic", topic.name, topic.mentions] for topic in topics]
     records += [["decision", made.decided_on.isoformat(), made.description] for made in decisions]
@@ -125,13 +121,12 @@ def _counted_lines(source: ProfileInput, zone: ZoneInfo) -> list[str]:
     return list(map(fencing.encode, records))
 
 
-def _person_line(person: Person) -> str:
+def _person(person: Person) -> dict[str, Any]:
     more = {"me": True} if person.is_self else {}
-    return fencing.encode(
-        {"name": person.name, **more, **({"from": person.organization} if person.organization else {})}
-    )
+    return {"name": person.name, **more, **({"from": person.organization} if person.organization else {})}
 
 
 def _summary_line(summary: DatedSummary) -> str:
     decisions = [list(summary.decisions)] if summary.decisions else []
-    return fencing.encode([summary.number, summary.day.isoformat(), summary.tone, summary.text, *decisions])
+    tone = [] if summary.tone == "neutral" else [summary.tone]
+    return fencing.encode([summary.number, summary.day.isoformat(), summary.text, *tone, *decisions])
