@@ -17,8 +17,6 @@ from pkg_pipeline.memory.session.records import CompressInput, FoldInput
 from pkg_pipeline.memory.summary.increments import UpdateInput
 from pkg_pipeline.memory.summary.merging import MergeInput
 from pkg_pipeline.offline import MODEL
-from pkg_pipeline.offline.actions import find_actions
-from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
 from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
@@ -27,7 +25,7 @@ from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, count_words, read
 from pkg_pipeline.offline.retelling import clipped
 from pkg_pipeline.offline.summary import overview, summarise
-from pkg_pipeline.offline.talk_items import read_talks
+from pkg_pipeline.offline.talk_items import found_in, read_talks
 from pkg_pipeline.offline.updating import answer_merge, answer_update
 from pkg_pipeline.prompts.summary import Answer, AnswerTalk
 from pkg_pipeline.stages.ports import LlmRejected, LlmReply, LlmRequest, TokenCounter
@@ -62,8 +60,7 @@ def _evidence(reading: Reading) -> tuple[dict[int, float], set[int]]:
     """
     if reading.is_meeting:
         return {}, set()
-    decisions = find_decisions(reading)
-    actions = find_actions(reading, settled=[d.sentence for d in decisions])
+    decisions, actions = found_in(reading)
     cited = {line: found.score for found in (*decisions, *actions) for line in found.lines}
     return cited, {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
 
