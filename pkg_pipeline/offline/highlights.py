@@ -85,8 +85,11 @@ def ranked_phrases(reading: Reading) -> list[tuple[str, float]]:
 
 
 def key_phrases(reading: Reading, is_true: Callable[[str], bool] = lambda _: True) -> list[str]:
-    """Up to ``MOST_PHRASES`` that are true, without near duplicates; empty without content."""
+    """Up to ``MOST_PHRASES``, in short talks true ones, without near duplicates; empty without content."""
     from rapidfuzz import fuzz
+
+    if reading.words >= LONG_TALK_WORDS:  # there the gate is asked once, after the answer
+        is_true = bool
 
     each = CHARACTERS_A_PHRASE if reading.language == "zh" else WORDS_A_PHRASE
     most = min(MOST_PHRASES, max(1, reading.words // each))

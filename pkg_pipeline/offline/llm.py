@@ -24,7 +24,7 @@ from pkg_pipeline.offline.profile import profile_answer
 from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, count_words, read
 from pkg_pipeline.offline.retelling import clipped
-from pkg_pipeline.offline.summary import overview, summarise
+from pkg_pipeline.offline.summary import Evidence, overview, summarise
 from pkg_pipeline.offline.talk_items import found_in, read_talks
 from pkg_pipeline.offline.updating import answer_merge, answer_update
 from pkg_pipeline.prompts.summary import Answer, AnswerTalk
@@ -43,26 +43,28 @@ def answer(source: SummaryInput) -> AnswerTalk:
     reading = read(source)
     publishing = Publishing(reading)
     facts, topics = find_facts(reading), key_phrases(reading, publishing.is_true)
-    cited, held_to = _evidence(reading)
-    important = important_lines(reading, cited, held_to | {f.sentence.line for f in facts})
+    found, held_to = _evidence(reading)
+    important = important_lines(reading, found.lines, held_to | {f.sentence.line for f in facts})
     return AnswerTalk(
         talk=1,
-        summary=summarise(reading, topics, cited, publishing),
+        summary=summarise(reading, topics, found, publishing),
         points=topics or [clipped(overview(reading, []).rstrip(" .:：。"), 12)],
         tone=tone_of(reading),
         important=[reading.lines[i].message.number for i in important],
     )
 
 
-def _evidence(reading: Reading) -> tuple[dict[int, float], set[int]]:
-    """The lines of decisions and tasks with their scores, and those that are important for it: in a meeting none, since
-    too few of those found there are right.
+def _evidence(reading: Reading) -> tuple[Evidence, set[int]]:
+    """What was settled and promised, and the lines that are important for it: in a meeting none, since too few of those
+    found there are right.
     """
     if reading.is_meeting:
-        return {}, set()
+        return Evidence(), set()
     decisions, actions = found_in(reading)
-    cited = {line: found.score for found in (*decisions, *actions) for line in found.lines}
-    return cited, {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
+    every = (*decisions, *actions)
+    lines = frozenset(line for found in every for line in found.lines)
+    held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
+    return Evidence(lines, frozenset(found.sentence for found in every)), held_to
 
 
 _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {

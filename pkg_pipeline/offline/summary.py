@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.memory.text.normalise import sentences, word_count
@@ -35,7 +36,8 @@ MEETING_PIECE_WORDS = 7
 UNIT_WORDS = 45
 UNIT_CHARACTERS = 80
 QUESTION_GAIN = 0.6
-CITED_GAIN = 3.0
+CITED_GAIN = 2.5
+OUTCOME_GAIN = 1.6
 MONEY_GAIN = 1.15
 IDLE_GAIN = 0.4
 TOLD_GAIN = 1.6
@@ -54,6 +56,13 @@ class Unit:
     text: str
     terms: tuple[str, ...]
     words: int
+
+
+class Evidence(NamedTuple):
+    """Lines of decisions and tasks, and the sentences that settle or promise."""
+
+    lines: frozenset[int] = frozenset()
+    outcomes: frozenset[Sentence] = frozenset()
 
 
 def most_words(language: Language) -> int:
@@ -102,7 +111,7 @@ def _idles(unit: Unit) -> bool:
     return phrases(unit.sentence.language).idle.search(unit.text) is not None
 
 
-def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited: Mapping[int, float]) -> list[float]:
+def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], found: Evidence) -> list[float]:
     central = lexrank([u.terms for u in units])
     gains: list[float] = []
     for i, unit in enumerate(units):
@@ -112,7 +121,8 @@ def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], cited:
         gain *= IDLE_GAIN if _idles(unit) else 1.0
         gain *= TOLD_GAIN if told[i].is_told else 1.0
         gain *= MONEY_GAIN if has_money(unit.text) else 1.0
-        gain *= CITED_GAIN if unit.sentence.line in cited else 1.0
+        gain *= CITED_GAIN if unit.sentence.line in found.lines else 1.0
+        gain *= OUTCOME_GAIN if unit.sentence in found.outcomes else 1.0
         gains.append(gain)
     return gains
 
@@ -134,8 +144,8 @@ def overview(reading: Reading, topics: Sequence[str]) -> str:
     return text[0].upper() + text[1:]
 
 
-def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float], publishing: Publishing) -> str:
-    """The summary, never empty; ``cited``: line indices of evidence with scores."""
+def summarise(reading: Reading, topics: Sequence[str], found: Evidence, publishing: Publishing) -> str:
+    """The summary, never empty: what was settled and promised (``found``), then what is said most."""
     units = units_of(reading)
     if not units:
         return phrases(reading.language).templates["empty"].format(who=_names(reading))
@@ -156,7 +166,7 @@ def summarise(reading: Reading, topics: Sequence[str], cited: Mapping[int, float
             told[i] = retell(units[i].text, units[i].sentence, reading, budget=limit, as_said=True)
         return publishing.may_quote(sentence_of([told[i]], reading))
 
-    gains = _gains(reading, units, told, cited)
+    gains = _gains(reading, units, told, found)
     pieces = [Piece(u.terms, min(u.words, limit) + 1, gain) for u, gain in zip(units, gains, strict=True)]
     order = coverage_order(
         pieces,

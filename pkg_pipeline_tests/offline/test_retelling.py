@@ -19,7 +19,7 @@ from pkg_pipeline.memory.text.speech import fluent
 from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import Told, Unsafe, conjugate, described, retell, third_person
-from pkg_pipeline.offline.summary import summarise, units_of
+from pkg_pipeline.offline.summary import Evidence, summarise, units_of
 from pkg_pipeline.offline.talk_items import found_in
 from training import accounts, worlds
 
@@ -118,7 +118,7 @@ def test_items_and_summaries_hold_no_other_words(language: str) -> None:
             assert _is_from(text, said, reading) or language == "zh", text
         labels = " ".join(table("offline", language, "phrases")["templates"].values())
         if language != "zh" and not reading.is_meeting:
-            summary = summarise(reading, [], {}, Publishing(reading))
+            summary = summarise(reading, [], Evidence(), Publishing(reading))
             assert _is_from(summary, f"{said} {labels}", reading), summary
 
 
