@@ -45,6 +45,8 @@ SHORTNESS_POWER = 0.6
 CHAT_SHORTNESS_POWER = 0.2
 CHINESE_SHORTNESS_POWER = 1.0
 """For Chinese talk from ``CHINESE_TALK_CHARACTERS`` on: 0 takes the longest pieces, 1 the densest per word."""
+LONG_TALK_WORDS = 1_000
+"""What long talks settle is told too unsurely to be put before what they speak of."""
 CHINESE_TALK_CHARACTERS = 400
 
 
@@ -113,6 +115,7 @@ def _idles(unit: Unit) -> bool:
 
 def _gains(reading: Reading, units: Sequence[Unit], told: Sequence[Told], found: Evidence) -> list[float]:
     central = lexrank([u.terms for u in units])
+    found = found if reading.words < LONG_TALK_WORDS else Evidence()
     gains: list[float] = []
     for i, unit in enumerate(units):
         message = reading.lines[unit.sentence.line].message
