@@ -6,13 +6,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from pkg_pipeline.memory.languages import LANGUAGES, table
 
 NAME, FACT = "name", "fact"
 _TOKEN = re.compile(r"[^\W_]+(?:['’][a-zа-яё]+)?")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
+KEPT_WORDS = 16_384
+"""Most of what is said is made of few words."""
 _FIRST_WORDS = 2
 """Somebody is addressed within so many words of either end."""
 
@@ -31,10 +33,11 @@ class _Phrase:
 
 
 class _Words:
-    """The phrases of one part of the tables, found by their first word; Chinese ones as substrings."""
+    """The phrases of one part of the tables, found by their first word or two; Chinese ones as substrings."""
 
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
         self.exact: dict[str, list[_Phrase]] = defaultdict(list)
+        self.pairs: dict[tuple[str, ...], list[_Phrase]] = defaultdict(list)
         self.open: dict[str, list[_Phrase]] = defaultdict(list)
         self.han: dict[str, list[tuple[Heard, bool]]] = defaultdict(list)
         for role, entry in entries:
@@ -43,8 +46,12 @@ class _Words:
                 self.han[text.casefold()].append(((role, entry), is_address))
                 continue
             words = tuple(text.split())
+            if len(words) > 1 and not words[0].endswith("*") and not words[1].endswith("*"):
+                self.pairs[words[:2]].append(_Phrase(words, (role, entry), is_address))
+                continue
             into = self.open if words[0].endswith("*") else self.exact
             into[words[0].rstrip("*")].append(_Phrase(words, (role, entry), is_address))
+        self.starting = lru_cache(KEPT_WORDS)(self._starting)
         self.shortest = min((len(one) for one in self.open), default=0)
         longest_first = sorted(self.han, key=lambda one: (-len(one), one))
         self.pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
@@ -57,7 +64,7 @@ class _Words:
             return
         tokens = _TOKEN.findall(plain)
         for place, token in enumerate(tokens):
-            for phrase in self._starting(token):
+            for phrase in (*self.starting(token), *self.pairs.get(tuple(tokens[place : place + 2]), ())):
                 if self._stands(phrase, tokens, place):
                     yield phrase.heard
 
@@ -67,10 +74,12 @@ class _Words:
             is_at_end = found.start() <= _FIRST_WORDS or found.end() >= len(text) - _FIRST_WORDS
             yield from (one for one, is_address in self.han[found[0]] if is_at_end or not is_address)
 
-    def _starting(self, token: str) -> Iterator[_Phrase]:
-        yield from self.exact.get(token, ())
+    def _starting(self, token: str) -> tuple[_Phrase, ...]:
+        """The phrases that begin with this word or a part of it."""
+        found = [*self.exact.get(token, ())]
         for length in range(self.shortest, len(token) + 1):
-            yield from self.open.get(token[:length], ())
+            found += self.open.get(token[:length], ())
+        return tuple(found)
 
     @staticmethod
     def _stands(phrase: _Phrase, tokens: Sequence[str], place: int) -> bool:
