@@ -46,7 +46,7 @@ class _Words:
                 self.han[text.casefold()].append(((role, entry), is_address))
                 continue
             words = tuple(text.split())
-            if len(words) > 1 and not words[0].endswith("*") and not words[1].endswith("*"):
+            if not any(word.endswith("*") for word in (*words, "*")[:2]):
                 self.pairs[words[:2]].append(_Phrase(words, (role, entry), is_address))
                 continue
             into = self.open if words[0].endswith("*") else self.exact
