@@ -50,6 +50,9 @@ class Unsafe(ValueError):
     """The words cannot be turned surely; they are quoted as said."""
 
 
+_LEFT = re.compile(r"\b(?:I|you|your|u|me|my|we)\b", re.IGNORECASE)
+
+
 def third_person(text: str, speaker: str, hearer: str | None) -> str:
     """``text`` in the third person: "I'll call you" → "Ann will call Tom". ``Unsafe`` where that may change it."""
 
@@ -65,7 +68,10 @@ def third_person(text: str, speaker: str, hearer: str | None) -> str:
         return _addressed(m, text, hearer)
 
     text = text.replace("’", "'")
-    return _words("persons_told").sub(told, text)
+    found = _words("persons_told").sub(told, text)
+    if _LEFT.search(found):  # what one match took with it is told of nobody
+        raise Unsafe
+    return found
 
 
 def _possessed(pronoun: str, text: str, speaker: str, hearer: str | None) -> str:
