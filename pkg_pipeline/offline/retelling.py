@@ -69,7 +69,8 @@ def third_person(text: str, speaker: str, hearer: str | None) -> str:
 
     text = text.replace("’", "'")
     found = _words("persons_told").sub(told, text)
-    if _LEFT.search(found):  # what one match took with it is told of nobody
+    bare = found.replace(speaker, "").replace(hearer or speaker, "")  # somebody may be called Me
+    if _LEFT.search(bare):  # what one match took with it is told of nobody
         raise Unsafe
     return found
 
