@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import Final, Literal, get_args
 from uuid import UUID
 
 from pkg_pipeline.memory.items.records import ItemOwner
@@ -28,6 +28,7 @@ RelationshipType = Literal[
     "neighbour",
     "unknown",
 ]
+TYPES: Final[tuple[RelationshipType, ...]] = get_args(RelationshipType)
 Frequency = Literal["daily", "several_weekly", "weekly", "biweekly", "monthly", "quarterly", "rare", "ceased"]
 """``ceased``: they were in touch once, and are no more."""
 

@@ -14,12 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from pkg_pipeline.memory.profile.records import RelationshipType, Signals
-from pkg_pipeline.memory.profile.relationship_vectors import TYPES, Embed, log_odds, pooled
+from pkg_pipeline.memory.profile.records import TYPES, RelationshipType, Signals
 from pkg_pipeline.memory.profile.role_words import FACT, NAME, Heard, heard
+
+if TYPE_CHECKING:
+    from pkg_pipeline.memory.profile.relationship_vectors import Embed
+
+BEGINNING: Final = 8
+"""So many messages are how a talk began."""
 
 UNKNOWN: Final[RelationshipType] = "unknown"
 
@@ -89,6 +94,9 @@ def guess(signals: Signals, zone: ZoneInfo, embed: Embed | None = None) -> Guess
         return Guess(UNKNOWN, 1.0)
     known, told = weights(), hearing(signals, zone)
     if embed is not None and signals.said:
+        # a context guesses by words alone: it loads no vectors
+        from pkg_pipeline.memory.profile.relationship_vectors import log_odds, pooled
+
         told = replace(told, vectors=log_odds(pooled(signals, embed)))
     found = probabilities(features(told, known["phrases"]), known["with_vectors" if told.vectors else "weights"])
     best = max(TYPES, key=lambda one: found[one])  # the first of equals

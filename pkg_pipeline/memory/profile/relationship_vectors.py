@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pkg_pipeline.memory.profile.records import RelationshipType, Signals, Utterance
-
-TYPES: Final[tuple[RelationshipType, ...]] = get_args(RelationshipType)
+from pkg_pipeline.memory.profile.records import TYPES, RelationshipType, Signals, Utterance
+from pkg_pipeline.memory.profile.relationship import BEGINNING
 
 Floats = NDArray[np.float64]
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 """Vectors of length 1 by text; of the offline embedder, whose space the head was fitted to."""
 
-BEGINNING: Final = 8
-"""So many messages are how a talk began."""
 BEGINNING_SHARE, NAME_SHARE = 0.7, 0.7
 """How much these vectors count beside those of everything said."""
 DECIMALS = 1

@@ -15,8 +15,7 @@ from pkg_pipeline.adapters.postgres.engine import Connection, transaction
 from pkg_pipeline.adapters.postgres.json_rows import record_of
 from pkg_pipeline.adapters.postgres.statements import Statements
 from pkg_pipeline.memory.profile.records import Milestone, OpenItem, ProfileContent, Utterance
-from pkg_pipeline.memory.profile.relationship import MOST_CHARS, MOST_MESSAGES
-from pkg_pipeline.memory.profile.relationship_vectors import BEGINNING
+from pkg_pipeline.memory.profile.relationship import BEGINNING, MOST_CHARS, MOST_MESSAGES
 from pkg_pipeline.memory.profile.rules import ITEMS_IN_PROMPT, MEANINGFUL_MESSAGES, Week
 from pkg_pipeline.memory.records import Person, Quarantined
 from pkg_pipeline.stages.profiles import aggregation

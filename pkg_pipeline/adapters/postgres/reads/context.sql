@@ -354,8 +354,10 @@ SELECT json_build_object(
         WHERE e.id = %(entity)s) AS x),
     'said', (SELECT json_agg(json_build_array(text, is_outgoing, sent_at)) FROM said),
     'groups', (SELECT json_agg(title ORDER BY title) FROM (
-        SELECT c.title FROM chat_members w JOIN chats c ON c.id = w.chat_id AND c.kind <> 'direct' AND c.title IS NOT NULL
-        WHERE w.entity_id = %(entity)s AND c.category IS DISTINCT FROM 'mass' ORDER BY c.id LIMIT 10) AS own),
+        SELECT c.title FROM chat_members w
+        JOIN eligible_chats e ON e.id = w.chat_id AND e.kind <> 'direct'
+        JOIN chats c ON c.id = e.id AND c.title IS NOT NULL
+        WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 10) AS own),
     'my_organization', (SELECT o.name FROM entities e JOIN organizations o ON o.id = e.organization_id
                         WHERE e.is_self ORDER BY e.id LIMIT 1),
     'chats', (SELECT json_object_agg(id, json_build_array(source, external_id, kind, title)) FROM chats_seen),
