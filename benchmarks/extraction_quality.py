@@ -30,6 +30,7 @@ from zoneinfo import ZoneInfo
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder  # noqa: E402
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter  # noqa: E402
 from pkg_pipeline.memory.gate.truth import AS_SAID  # noqa: E402
 from pkg_pipeline.memory.items.records import ReadingInput  # noqa: E402
@@ -49,6 +50,7 @@ from pkg_pipeline.stages.ports import LlmRequest  # noqa: E402
 
 Row = dict[str, Any]
 COUNTER = TiktokenCounter()
+EMBEDDER = OfflineEmbedder()
 
 
 def source_of(key: str, rows: list[Row], timezone: str = "UTC") -> SummaryInput:
@@ -215,7 +217,7 @@ def speed_of(talks: dict[str, list[Row]], seconds: list[float]) -> str:
 def items_of(source: SummaryInput) -> dict[str, list[Row]]:
     """What a reading of a talk finds, in the fields of the labels."""
     reading = ReadingInput((source,), (), source.language, source.timezone, source.input_hash)
-    answer = read_talks(reading)
+    answer = read_talks(reading, EMBEDDER.embed)
     days = {m.number: m.sent_at.astimezone(ZoneInfo(source.timezone)).date().isoformat() for m in source.messages}
     found: dict[str, list[Row]] = {"decisions": [], "action_items": []}
     for item in answer.items:

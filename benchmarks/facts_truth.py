@@ -30,6 +30,7 @@ from pkg_pipeline.memory.text.normalise import comparable  # noqa: E402
 from pkg_pipeline.offline.talk_items import read_talks  # noqa: E402
 from pkg_pipeline.prompts.conversation_reading import to_candidate  # noqa: E402
 from training import worlds  # noqa: E402
+from training.vectors import embed  # noqa: E402
 from training.worlds import FactLabel, World  # noqa: E402
 
 ACCOUNTS = ROOT / "training" / "accounts"
@@ -57,7 +58,7 @@ def found_in(world: World, *, least: float = CONFIRMED) -> list[Found]:
     found: list[Found] = []
     for talk in world.talks:
         source = reading_input([talk], ())
-        for reading in check_reading(to_candidate(read_talks(source)), source).readings:
+        for reading in check_reading(to_candidate(read_talks(source, embed)), source).readings:
             for fact in reading.facts:
                 who = names.get(fact.entity_id, "") if fact.entity_id else fact.about_name or ""
                 if fact.confidence >= least and who:

@@ -1,7 +1,8 @@
 """Fits the weights by which a later message closes an open item: ``python -m training.closing [--check] [-v]``.
 
 Logistic regression with a ridge on pairs (open item, later message) of ``worlds``, by Newton's method in numpy. The
-scores are of worlds left out of the fit; the weights written are of all. ``--check``: writes nothing.
+scores are of worlds left out of the fit, an eighth at a time; the weights written are of all. ``--check``: writes
+nothing.
 """
 
 from __future__ import annotations
@@ -9,18 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import date
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
-from uuid import UUID
 
 import numpy as np
 
 from pkg_pipeline.memory.gate.progress import says_done
-from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
-from pkg_pipeline.offline import linking
-from pkg_pipeline.offline.evidence import Heard, heard
 from pkg_pipeline.offline.judging import (
     CANCELLED,
     RENEWED,
@@ -32,14 +28,12 @@ from pkg_pipeline.offline.judging import (
     meet,
     renewals,
 )
-from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text
-from pkg_pipeline.offline.reading import Reading, read
-from pkg_pipeline.offline.retelling import described
-from pkg_pipeline.offline.same_matter import same_tasks
-from pkg_pipeline.offline.talk_items import found_in
-from training.worlds import Label, World, load, of_talks
+from training.standing import walks
+from training.worlds import World, load, of_talks
 
 T = TypeVar("T")
+PARTS = 8
+"""Of the worlds; each is scored by weights fitted to the others."""
 RIDGE = 2.0
 ROUNDS = 40
 NEAR_A_CLOSING = 4
@@ -47,32 +41,6 @@ NEAR_A_CLOSING = 4
 DIGITS = 3
 LEAST_JUDGED = 0.3
 """Closings from this probability on tell how probable an item's closing is."""
-
-
-@dataclass
-class Standing:
-    """An open item while a world is read: a labelled one, one that the reader found, or both."""
-
-    label: Label | None
-    quoted: SourceMessage
-    text: str
-    said: str
-    owner: Person | None
-    people: frozenset[UUID]
-    due: date | None
-    is_closed: bool = False
-
-    @property
-    def closed_by(self) -> frozenset[str]:
-        return frozenset() if self.label is None else self.label.closed_by
-
-    @property
-    def ended(self) -> dict[Head, frozenset[str]]:
-        """The messages that close, renew or cancel it."""
-        if self.label is None:
-            return {"kept": frozenset(), "renewed": frozenset(), "cancelled": frozenset()}
-        again = frozenset(key for ids, _ in self.label.renewed for key in ids)
-        return {"kept": self.label.closed_by, "renewed": again, "cancelled": self.label.cancelled_by}
 
 
 @dataclass
@@ -111,85 +79,9 @@ class Score:
         return f"P {100 * self.precision:.0f} R {100 * self.recall:.0f} ({size})"
 
 
-@dataclass
-class Walk:
-    """A talk with the items that stand at it. ``since``: the line after which each counts, -1 before the talk."""
-
-    talk: tuple[Heard, ...]
-    source: SummaryInput
-    standing: list[Standing]
-    items: list[Open]
-    since: list[int]
-
-
-def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
-    """Every talk in order with the items open at it: the labelled tasks, in the reader's words where it found them,
-    and what else it took for a task. The caller may close them, or the labels do.
-    """
-    standing: list[Standing] = []
-    tasks = [label for label in world.items if label.kind == "action_item"]
-    for source in world.talks:
-        reading = read(source)
-        by_id = {message.external_id: message for message in source.messages}
-        names = roots_of_names(source.participants)
-        around = frozenset(person.entity_id for person in source.participants)
-        before = [one for one in standing if one.people & around and not one.is_closed]
-        items = [_open(one, names) for one in before]
-        new = list(_new(reading, [label for label in tasks if label.messages[0] in by_id], items, names))
-        listed = [*before, *(one for one, _, _ in new)]
-        items += [item for _, item, _ in new]
-        since = [*([-1] * len(before)), *(place for _, _, place in new)]
-        yield Walk(heard(reading, names), source, listed, items, since)
-        standing += [one for one, _, _ in new]
-        for one in standing:
-            if one.label is None:
-                continue
-            for ids, day in one.label.renewed:
-                if ids & by_id.keys():
-                    one.due = day or one.due
-            ended = one.label.cancelled_by | (one.closed_by if settle_by_label else frozenset())
-            one.is_closed |= bool(ended & by_id.keys())
-        standing = [one for one in standing if not one.is_closed]
-
-
-def _open(one: Standing, names: frozenset[str]) -> Open:
-    owner = one.owner.entity_id if one.owner else None
-    text = f"{one.text}\n{one.quoted.text}"
-    around = roots_of_text(one.said) - names
-    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, one.text, around)
-
-
-def _new(
-    reading: Reading, labels: Sequence[Label], shown: Sequence[Open], names: frozenset[str]
-) -> Iterator[tuple[Standing, Open, int]]:
-    """What becomes open in a talk, with the line after which it counts."""
-    by_id = {line.message.external_id: line for line in reading.lines}
-    _, actions = found_in(reading)
-    opened = [linking.found_open(reading, one, names) for one in actions]
-    repeated = same_tasks(shown, opened, actions)
-    wanted = list(labels)
-    people = frozenset(person.entity_id for person in reading.source.others)
-    for place, (action, item) in enumerate(zip(actions, opened, strict=True)):
-        ids = {reading.lines[line].message.external_id for line in action.lines}
-        label = next((one for one in wanted if ids & set(one.messages)), None)
-        if label is None and place in repeated:
-            continue
-        if label is not None:
-            wanted.remove(label)
-        line = reading.lines[action.sentence.line]
-        owner = action.owner_person if label is None else label.owner
-        text = described(action.sentence, reading, action.before)
-        about = people | ({label.owner.entity_id} if label is not None and label.owner else frozenset())
-        said = "\n".join(reading.lines[at].message.text for at in action.lines)
-        made = Standing(label, line.message, text, said, owner, about, action.due)
-        yield made, replace(item, owner=owner.entity_id if owner else None), max(action.lines[:1] or (line.index,))
-    for label in wanted:
-        line = by_id[label.messages[0]]
-        about = people | ({label.owner.entity_id} if label.owner else frozenset())
-        said = [by_id[key].message.text for key in label.messages if key in by_id]
-        asked = [one.message.text for one in reading.lines[max(0, line.index - 1) : line.index]]
-        made = Standing(label, line.message, "", "\n".join((*asked, *said)), label.owner, about, label.due)
-        yield made, _open(made, names), line.index
+def every() -> list[World]:
+    """All that closings are fitted to: worlds and single talks. The accounts add nothing to these weights."""
+    return [*load(), *of_talks()]
 
 
 def pairs_of(world: World, head: Head = "kept") -> Pairs:
@@ -317,24 +209,26 @@ def make(worlds: Sequence[World]) -> Made:
     pairs = [pairs_of(world) for world in worlds]
     again = [pairs_of(world, "renewed") for world in worlds]
     given_up = [pairs_of(world, "cancelled") for world in worlds]
-    raw = [fit(_without(pairs, place)) for place in range(len(worlds))]
+    parts = range(min(PARTS, len(worlds)))
+    raw = [fit(_without(pairs, part)) for part in parts]
     judged: list[list[tuple[float, bool]]] = [[] for _ in worlds]
     for place, world in enumerate(worlds):
-        score(world, raw[place], LEAST_JUDGED, judged=judged[place])
-    left_out: tuple[dict[Head, dict[str, float]], ...] = tuple(
+        score(world, raw[place % PARTS], LEAST_JUDGED, judged=judged[place])
+    of_part: list[dict[Head, dict[str, float]]] = [
         {
-            "kept": calibrated(one, [pair for those in _without(judged, place) for pair in those]),
-            "renewed": fit(_without(again, place)),
-            "cancelled": fit(_without(given_up, place)),
+            "kept": calibrated(raw[part], [pair for those in _without(judged, part) for pair in those]),
+            "renewed": fit(_without(again, part)),
+            "cancelled": fit(_without(given_up, part)),
         }
-        for place, one in enumerate(raw)
-    )
+        for part in parts
+    ]
+    left_out = tuple(of_part[place % PARTS] for place in range(len(worlds)))
     kept = calibrated(fit(pairs), [pair for those in judged for pair in those])
     return Made({"kept": kept, "renewed": fit(again), "cancelled": fit(given_up)}, left_out)
 
 
-def _without(listed: Sequence[T], place: int) -> list[T]:
-    return [one for other, one in enumerate(listed) if other != place]
+def _without(listed: Sequence[T], part: int) -> list[T]:
+    return [one for place, one in enumerate(listed) if place % PARTS != part]
 
 
 def main() -> None:
@@ -342,7 +236,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
     given = parser.parse_args()
-    worlds = [*load(), *of_talks()]
+    worlds = every()
     made = make(worlds)
     measured: list[tuple[Head, float]] = [
         ("kept", SURE),

@@ -15,17 +15,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pkg_pipeline.offline import chat_decisions, chat_tasks, duties
-from pkg_pipeline.offline.reading import Reading, read
-from training.talks import LANGUAGES, Label, Talk, load
-from training.world_talks import of_worlds
+from pkg_pipeline.offline import chat_decisions, chat_tasks, duties, settlements
+from pkg_pipeline.offline.reading import Reading
+from training import conversations, lines
+from training.conversations import FOLDS
+from training.newton import chance, newton
+from training.talks import LANGUAGES, Label, Talk
 
 PRIORS = Path(__file__).with_name("priors.toml")
 WEIGHTS = Path(chat_tasks.__file__).with_name("weights.toml")
 SPREAD = 0.7
 """Standard deviation of a weight around its prior, in log-odds."""
-FOLDS = 5
-STEPS = 40
 HEAD_LINES = (
     "# Weights of the heads in log-odds, fitted by `make train` from training/priors.toml and training/talks.\n"
 )
@@ -54,7 +54,7 @@ def _tasks(reading: Reading) -> list[Candidate]:
 def _decisions(reading: Reading) -> list[Candidate]:
     return [
         (chat_decisions.features(reading, one), {reading.lines[i].message.number for i in one.lines})
-        for one in chat_decisions.settled_of(reading)
+        for one in settlements.settled_of(reading)
     ]
 
 
@@ -98,21 +98,13 @@ def fitted(examples: Sequence[Example], prior: dict[str, float]) -> dict[str, fl
             row[places[name]] = value
     y: Floats = np.array([one.is_right for one in examples], dtype=np.float64)
     start: Floats = np.array([prior.get(name, 0.0) for name in names])
-    w = start.copy()
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
-        gradient = x.T @ (chance - y) + (w - start) / SPREAD**2
-        hessian = (x * (chance * (1 - chance))[:, None]).T @ x + np.eye(len(names)) / SPREAD**2
-        step = np.linalg.solve(hessian, gradient)
-        w = w - step
-        if float(np.abs(step).max()) < 1e-9:
-            break
+    w = newton(x, y, start, np.full(len(names), SPREAD**-2))
     return {name: round(float(weight), 2) + 0.0 for name, weight in zip(names, w, strict=True)}
 
 
-def _chances(examples: Sequence[Example], weights: dict[str, float]) -> list[float]:
+def chances(examples: Sequence[Example], weights: dict[str, float]) -> list[float]:
     totals = [weights["bias"] + sum(weights.get(n, 0.0) * v for n, v in one.features.items()) for one in examples]
-    return [float(1 / (1 + np.exp(-total))) for total in totals]
+    return chance(np.array(totals)).tolist()
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ class Fit:
         for fold in range(FOLDS):
             weights = fitted([one for one in self.examples if one.fold != fold], self.prior)
             of_fold = [one for one in self.examples if one.fold == fold]
-            found += zip(of_fold, _chances(of_fold, weights), strict=True)
+            found += zip(of_fold, chances(of_fold, weights), strict=True)
         return found
 
     def shares(
@@ -151,17 +143,15 @@ def fit_of(head: str) -> Fit:
     kind, candidates = HEADS[head]
     examples: list[Example] = []
     labelled: dict[str, int] = dict.fromkeys(LANGUAGES, 0)
-    for language in LANGUAGES:
-        talks = [*load(language), *of_worlds(language)]
-        groups = list(dict.fromkeys(talk.group or talk.name for talk in talks))
-        for talk in (one for one in talks if kind in one.kinds):
-            fold = groups.index(talk.group or talk.name) % FOLDS
-            examples += examples_of(talk, kind, candidates(read(talk.source)), fold)
-            labelled[language] += sum(one.kind == kind and not one.is_optional for one in talk.labels)
+    for talk, reading in zip(conversations.labelled(), lines.left_out(), strict=True):
+        if kind in talk.kinds:
+            examples += examples_of(talk, kind, candidates(reading), conversations.fold_of(talk))
+            labelled[talk.language] += sum(one.kind == kind and not one.is_optional for one in talk.labels)
     return Fit(tuple(examples), labelled, tomllib.loads(PRIORS.read_text(encoding="utf-8"))[head])
 
 
 def main() -> None:
+    lines.main()
     text = HEAD_LINES
     for head in HEADS:
         fit = fit_of(head)

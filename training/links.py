@@ -18,6 +18,7 @@ from pkg_pipeline.offline.linking import Linked, link
 from pkg_pipeline.offline.reading import Reading, read
 from pkg_pipeline.offline.talk_items import found_in
 from training.closing import Score
+from training.vectors import embed
 from training.worlds import Label, World, load
 
 MEASURES = ("cancelled", "renewed", "day", "merged", "superseded")
@@ -57,7 +58,7 @@ def judge(worlds: Sequence[World]) -> Links:
 
 def _judge_talk(world: World, source: SummaryInput, held: list[Held], shown: list[ShownItem], links: Links) -> None:
     reading = read(source)
-    decided, found = found_in(reading)
+    decided, found = found_in(reading, embed)
     linked = link(reading, shown, found, decided)
     here = {message.external_id for message in source.messages}
     words = " / ".join(message.text for message in source.messages)[:160]

@@ -10,12 +10,14 @@ from pathlib import Path
 from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.prompts.conversation_reading import AnswerItem
+from training import accounts, worlds
 from training.talks import LANGUAGES, TALKS, Label, Talk, load
+from training.vectors import embed
 from training.world_talks import of_worlds
 
 
 def answered(talk: Talk) -> list[AnswerItem]:
-    return read_talks(ReadingInput((talk.source,), (), talk.language, talk.source.timezone, "hash")).items
+    return read_talks(ReadingInput((talk.source,), (), talk.language, talk.source.timezone, "hash"), embed).items
 
 
 def matched(found: list[AnswerItem], labels: Iterable[Label]) -> list[tuple[AnswerItem, Label]]:
@@ -83,11 +85,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=TALKS)
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
+    told = [*worlds.load(), *accounts.load()]
     for language in LANGUAGES:
         if not (args.folder / f"{language}.txt").exists():
             continue
         counts: Counter[str] = Counter()
-        talks = load(language, args.folder) + (of_worlds(language) if args.folder == TALKS else [])
+        talks = load(language, args.folder) + (of_worlds(language, told) if args.folder == TALKS else [])
         for talk in talks:
             own, wrong = count(talk)
             counts += own

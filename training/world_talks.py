@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pkg_pipeline.memory.records import Language, SummaryInput
 from training import worlds
 from training.talks import Label, Talk
 
 
-def of_worlds(language: Language) -> list[Talk]:
-    """The talks of the worlds of one language; ``group``: the world. A renewal may be found again or not."""
+def of_worlds(language: Language, told: Sequence[worlds.World]) -> list[Talk]:
+    """The talks of those worlds that are of one language; ``group``: the world. A renewal may be found again or not."""
     return [
         Talk(f"{world.name} {n}", language, talk, _labels_of(world, talk), world.name, _kinds(world))
-        for world in worlds.load()
+        for world in told
         if world.language == language
         for n, talk in enumerate(world.talks, 1)
     ]

@@ -9,7 +9,7 @@ from typing import Final
 from pkg_pipeline.memory.records import Owner, Person
 from pkg_pipeline.offline.answers import asides, burst_after
 from pkg_pipeline.offline.dates import due_date, find_dates
-from pkg_pipeline.offline.duties import BARE_TERMS, TAKEN, Cue, Duty, duties_of, lines_of
+from pkg_pipeline.offline.duties import BARE_TERMS, RICH_TERMS, TAKEN, Cue, Duty, duties_of, lines_of
 from pkg_pipeline.offline.found import FoundAction
 from pkg_pipeline.offline.heads import probability
 from pkg_pipeline.offline.phrases import mark, phrases
@@ -17,13 +17,12 @@ from pkg_pipeline.offline.reading import Line, Reading, Sentence, named_in, voca
 from pkg_pipeline.offline.weighing import has_money, is_question
 
 HEAD: Final = "chat_tasks"
-THRESHOLD = 0.5
+THRESHOLD = 0.4
 """From this probability on a task is published."""
 ON_THE_SPOT = timedelta(minutes=15)
 LONG_WORDS = 45
 ASIDES = frozenset({"wish", "playful", "care", "advice", "agenda", "if_needed", "benefit", "announces"})
 """Turns of phrase that the head weighs, beside those that it weighs together with others."""
-RICH_TERMS = 3
 
 
 def features(reading: Reading, duty: Duty) -> dict[str, float]:
@@ -71,7 +70,19 @@ def features(reading: Reading, duty: Duty) -> dict[str, float]:
     }
     found |= {name for name, holds in checks.items() if holds}
     score = max(cue.weighed.score for cue in duty.cues)
-    return dict.fromkeys(sorted(found), 1.0) | {"score": max(-2.0, min(score, 5.0))}
+    return dict.fromkeys(sorted(found), 1.0) | {"score": max(-2.0, min(score, 5.0))} | _of_lines(reading, duty)
+
+
+def _of_lines(reading: Reading, duty: Duty) -> dict[str, float]:
+    """What the head of lines says of the lines of the duty and of the answer."""
+    said = [reading.chances[cue.line.index] for cue in duty.cues]
+    answer = reading.chances[duty.answer.line.index].task if duty.request and duty.answer else 0.0
+    return {
+        "line": max(chance.task for chance in said) / 2,
+        "line told": reading.chances[duty.told.line.index].task / 2,
+        "line decides": max(chance.decision for chance in said) / 2,
+        "line answer": answer / 2,
+    }
 
 
 def _any(duty: Duty, name: str) -> bool:

@@ -8,14 +8,15 @@ from typing import Final
 
 from pkg_pipeline.offline.answers import AnswerLine, answer_to, aside, asides, burst_after
 from pkg_pipeline.offline.found import roots_of
-from pkg_pipeline.offline.phrases import Giver
-from pkg_pipeline.offline.reading import Line, Reading, Sentence, vocative
+from pkg_pipeline.offline.phrases import Giver, phrases
+from pkg_pipeline.offline.reading import Line, LineChance, Reading, Sentence, vocative
 from pkg_pipeline.offline.weighing import Weighed, asks_for_facts, is_question, weigh_action
 
 ANSWER_REACH = 6
 """Lines between a request and the promise that answers it."""
 REPEAT_REACH = 4
 BARE_TERMS = 1
+RICH_TERMS = 3
 
 _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
     "promise": (
@@ -57,6 +58,8 @@ CLASS_OF: Final = {name: kind for kind, names in _CLASSES.items() for name in na
 _FORMS = frozenset({"promise_loose", "dated_verb"})
 _OWN = frozenset({"promise", "on_me", "must_self"})
 _ASKS = frozenset({"help_me", "please", "can_you"})
+CUE_FROM = -1.0
+"""From these log-odds of the head of lines on a line is looked at though no phrase of duty stands in it."""
 TAKEN = {"promised", "consented", "accepted", "done", "file"}
 
 
@@ -102,7 +105,32 @@ class Duty:
 
 
 def cues_of(reading: Reading) -> list[Cue]:
-    """Every sentence with a phrase of duty, in order; questions for facts are none."""
+    """Every sentence with a phrase of duty, and every line without one that the head of lines takes for one, in order;
+    questions for facts are none.
+    """
+    found = _phrased(reading)
+    known = {cue.line.index for cue in found}
+    found += [
+        _unphrased(line, reading.chances[line.index])
+        for line in reading.lines
+        if line.index not in known and line.sentences and not line.is_data
+        if reading.chances[line.index].task >= CUE_FROM and not _says_done(line)
+    ]
+    return sorted(found, key=lambda cue: (cue.line.index, cue.sentence.place))
+
+
+def _says_done(line: Line) -> bool:
+    return any(phrases(one.language).done.search(one.text) for one in line.sentences)
+
+
+def _unphrased(line: Line, chance: LineChance) -> Cue:
+    sentence = max(line.sentences, key=lambda s: (min(len(s.terms), RICH_TERMS), -s.place))
+    said = frozenset(asides(sentence.text, sentence.language))
+    giver: Giver = "speaker" if chance.speaker >= 0 else "addressee"
+    return Cue(line, Weighed(sentence, 0.0, ()), frozenset({"no phrase"}), said, giver)
+
+
+def _phrased(reading: Reading) -> list[Cue]:
     found: list[Cue] = []
     for line, sentence in reading.heard:
         weighed = None if asks_for_facts(sentence) else weigh_action(sentence, line, in_chat=True)

@@ -20,6 +20,7 @@ from pkg_pipeline.offline import MODEL
 from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
 from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
+from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.profile import profile_answer
 from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, count_words, read
@@ -69,7 +70,6 @@ def _evidence(reading: Reading) -> tuple[Evidence, set[int]]:
 
 _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
     SummaryInput: lambda source: Answer(talks=[answer(source)]),
-    ReadingInput: read_talks,
     UpdateInput: lambda update: answer_update(update, answer),
     MergeInput: answer_merge,
     FoldInput: lambda source: fold_answer(source, answer),
@@ -80,7 +80,7 @@ _ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
 
 class OfflineLlm:
     """Implements ``stages.ports.Llm``; without ``counter`` usage is estimated. ``embed``: vectors of the offline
-    embedder, whose space the heads were fitted to.
+    embedder, whose space the heads were fitted to; needed for readings.
     """
 
     def __init__(self, counter: TokenCounter | None = None, embed: Embed | None = None) -> None:
@@ -116,12 +116,14 @@ class OfflineLlm:
         )
 
     def _answer(self, source: object) -> BaseModel:
+        if isinstance(source, ReadingInput) and self._embed is not None:
+            return read_talks(source, self._embed)
         if isinstance(source, ProfileInput):
             return profile_answer(source, self._embed)
         made = _ANSWERS.get(type(source))
         if made is None:
-            known = ", ".join(kind.__name__ for kind in (*_ANSWERS, ProfileInput))
-            raise LlmRejected(f"the offline model reads {known}, not {type(source).__name__}")
+            known = ", ".join(kind.__name__ for kind in (*_ANSWERS, ProfileInput, ReadingInput))
+            raise LlmRejected(f"the offline model reads {known}, the last with vectors, not {type(source).__name__}")
         return made(source)
 
     def _usage(self, request: LlmRequest, text: str) -> Usage:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date
 from functools import cache, cached_property, lru_cache
 from threading import Lock
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
@@ -135,10 +136,21 @@ def _pieces(text: str, language: Language) -> list[str]:
     return [piece for piece in found if piece]
 
 
+class LineChance(NamedTuple):
+    """Log-odds that a line says a task, that it says a decision, and that a task which it says is its speaker's."""
+
+    task: float
+    decision: float
+    speaker: float
+
+
 @dataclass(frozen=True)
 class Reading:
+    """``chances``: of each line, once the head of lines has judged it (``line_head.judged``)."""
+
     source: SummaryInput
     lines: tuple[Line, ...]
+    chances: tuple[LineChance, ...] = ()
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:

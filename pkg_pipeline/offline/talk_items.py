@@ -12,6 +12,7 @@ from pkg_pipeline.offline.chat_tasks import find_chat_tasks
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.facts import FoundFact, find_facts
 from pkg_pipeline.offline.found import FoundAction, FoundDecision
+from pkg_pipeline.offline.line_head import Embed, judged
 from pkg_pipeline.offline.linking import SURE, Linked, link
 from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import decided, described
@@ -21,15 +22,17 @@ from pkg_pipeline.stages.ports import LlmRejected
 QUOTE_CHARS = 300
 
 
-def read_talks(source: ReadingInput) -> Answer:
-    """New items and facts of each talk, and what it says of the items shown. Pure. ``LlmRejected`` without messages."""
+def read_talks(source: ReadingInput, embed: Embed) -> Answer:
+    """New items and facts of each talk, and what it says of the items shown; ``embed``: vectors of the offline model.
+    ``LlmRejected`` without messages.
+    """
     if not source.messages:
         raise LlmRejected("the talks have no messages")
     items: list[AnswerItem] = []
     changes: list[AnswerChange] = []
     facts: list[AnswerFact] = []
     for reading in map(read, source.talks):
-        decisions, actions = found_in(reading)
+        decisions, actions = found_in(reading, embed)
         linked = link(reading, source.shown, actions, decisions)
         items += _items(reading, actions, decisions, linked)
         changes += [_change(change) for change in linked.changes]
@@ -37,9 +40,10 @@ def read_talks(source: ReadingInput) -> Answer:
     return Answer(items=items, changes=changes, facts=facts)
 
 
-def found_in(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
+def found_in(reading: Reading, embed: Embed) -> tuple[list[FoundDecision], list[FoundAction]]:
     """What a talk holds: chats are read by who answers whom, meetings and newsletters by scores of sentences."""
     is_chat = not (reading.is_meeting or reading.is_bulletin)
+    reading = judged(reading, embed) if is_chat else reading
     decisions = find_chat_decisions(reading) if is_chat else find_decisions(reading)
     settled = [found.sentence for found in decisions]
     return decisions, find_chat_tasks(reading, settled) if is_chat else find_actions(reading, settled)

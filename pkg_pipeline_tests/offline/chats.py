@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_URL, uuid5
 
+from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.memory.items.batches import reading_input
 from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline.llm import OfflineLlm
@@ -13,6 +14,7 @@ from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.prompts.summary import Answer, AnswerTalk
 from pkg_pipeline.stages.ports import LlmRequest
 
+EMBED = OfflineEmbedder().embed
 MONDAY = datetime(2024, 3, 11, 9, 0, tzinfo=UTC)
 
 
@@ -56,4 +58,4 @@ def answered(source: SummaryInput) -> AnswerTalk:
 
 def read_items(source: SummaryInput) -> ItemsAnswer:
     """Items and facts of a talk to which no earlier items are shown."""
-    return read_talks(reading_input([source], ()))
+    return read_talks(reading_input([source], ()), EMBED)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pkg_pipeline.offline.judging import CANCELLED, RENEWED, SURE, Head, weights
-from training.closing import Made, Score, make, score, told
+from training.closing import Made, Score, every, make, score, told
 from training.links import Links, judge
-from training.worlds import World, load, of_talks
+from training.worlds import World, load
 
 
 @pytest.fixture(scope="module")
 def worlds() -> list[World]:
-    return [*load(), *of_talks()]
+    return every()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pkg_pipeline.memory.items.gate import check_reading
 from pkg_pipeline.memory.records import Language
 from pkg_pipeline.offline.talk_items import read_talks
 from pkg_pipeline.prompts.conversation_reading import to_candidate
-from pkg_pipeline_tests.offline.chats import chat
+from pkg_pipeline_tests.offline.chats import EMBED, chat
 
 ME: dict[Language, str] = {"en": "Me", "ru": "Я", "zh": "我"}
 SURE = 0.9
@@ -23,7 +23,7 @@ def shown(language: Language, said: Said) -> set[tuple[str, str, str]]:
     names = {person.entity_id: person.name for person in source.participants}
     return {
         (fact.fact_type, fact.value, names[fact.entity_id] if fact.entity_id else fact.about_name or "")
-        for reading in check_reading(to_candidate(read_talks(given)), given).readings
+        for reading in check_reading(to_candidate(read_talks(given, EMBED)), given).readings
         for fact in reading.facts
         if fact.confidence >= SURE and not fact.is_ended
     }

@@ -21,6 +21,7 @@ from pkg_pipeline.offline.reading import Reading, Sentence, read
 from pkg_pipeline.offline.retelling import Told, Unsafe, conjugate, described, retell, third_person
 from pkg_pipeline.offline.summary import Evidence, summarise, units_of
 from pkg_pipeline.offline.talk_items import found_in
+from pkg_pipeline_tests.offline.chats import EMBED
 from training import accounts, worlds
 
 LEAST_TOLD = 250
@@ -123,7 +124,7 @@ def test_items_and_summaries_hold_no_other_words(language: str) -> None:
 
 
 def _found(reading: Reading) -> Iterator[tuple[Sentence, Sentence | None]]:
-    decisions, actions = found_in(reading)
+    decisions, actions = found_in(reading, EMBED)
     for one in (*decisions, *actions):
         yield one.sentence, getattr(one, "before", None)
 

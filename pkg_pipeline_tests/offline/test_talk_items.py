@@ -10,12 +10,12 @@ from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
 from pkg_pipeline.offline.llm import OfflineLlm
 from pkg_pipeline.prompts.conversation_reading import Answer
-from pkg_pipeline_tests.offline.chats import chat, request
+from pkg_pipeline_tests.offline.chats import EMBED, chat, request
 
 
 def read_talk(source: SummaryInput) -> Answer:
     reading = ReadingInput((source,), (), source.language, source.timezone, "hash")
-    return Answer.read(OfflineLlm().complete(request(reading)).text)
+    return Answer.read(OfflineLlm(embed=EMBED).complete(request(reading)).text)
 
 
 def test_a_promise_and_its_end_in_the_same_talk() -> None:

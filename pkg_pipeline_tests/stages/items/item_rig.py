@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
 from pkg_pipeline.adapters.postgres.items.store import PostgresItemStore
 from pkg_pipeline.memory.items.records import ReadingInput
 from pkg_pipeline.offline.llm import OfflineLlm
@@ -33,7 +34,7 @@ class ItemRig(SummaryRig):
     def items(
         self, llm: Llm | None = None, *, usd_cap: float = 5.0, calls_cap: int | None = None, **params: Any
     ) -> Items:
-        llm = llm or OfflineLlm(LetterCounter())
+        llm = llm or OfflineLlm(LetterCounter(), OfflineEmbedder().embed)
         work: WorkRules = replace(WORK, **taken(params, WorkRules))
         return Items(
             store=PostgresItemStore(self.connections, timezone=self.timezone, fact_confidence=0.9),

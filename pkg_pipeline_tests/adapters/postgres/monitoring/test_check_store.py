@@ -175,6 +175,7 @@ def test_totals_of_a_profile_are_those_of_a_recount(rig: SummaryRig, store: Post
 
 
 def offline(rig: SummaryRig) -> Any:
+    from pkg_pipeline.adapters.embedders.offline import OfflineEmbedder
     from pkg_pipeline.offline.llm import OfflineLlm
 
-    return OfflineLlm(rig.memory.counter)
+    return OfflineLlm(rig.memory.counter, OfflineEmbedder().embed)

@@ -1,0 +1,122 @@
+"""Fits the head of lines (``lines.npz``) on our own labelled conversations: ``python -m training.lines``.
+
+Logistic regression with a normal prior around 0, by damped Newton; every language together, since the vectors are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pkg_pipeline.offline import line_head
+from pkg_pipeline.offline.line_features import Named, of_reading
+from pkg_pipeline.offline.line_head import DIMENSIONS, HEADS, Floats, Heads, matrix, vectors_around
+from pkg_pipeline.offline.reading import Reading, read
+from training.conversations import FOLDS, fold_of, labelled
+from training.newton import newton
+from training.talks import Talk
+from training.vectors import embed
+
+WEIGHTS = Path(line_head.__file__).with_name("lines.npz")
+LEAST = 12
+"""Lines in which a feature must occur to have a weight."""
+FEATURE_SPREAD = 0.45
+VECTOR_SPREAD = 1.0
+"""Standard deviations of the weights around 0, in log-odds; a vector's entries are near 0.04."""
+VECTORS = dict(zip(HEADS, (1, 3, 1), strict=True))
+"""How many of the three vectors a head weighs: of the line alone, or of those around it, too."""
+
+Labels = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Every line of the labelled talks: features, vectors, and by head what is right (nan: not said)."""
+
+    readings: tuple[Reading, ...]
+    rows: tuple[Named, ...]
+    vectors: Floats
+    right: Labels
+    folds: NDArray[np.int64]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        seen = Counter(name for row in self.rows for name in row)
+        return tuple(sorted(name for name, count in seen.items() if count >= LEAST))
+
+
+def _right(talk: Talk, reading: Reading) -> list[list[float]]:
+    """Of each line, by head, whether it is what the head looks for."""
+    found: list[list[float]] = []
+    for line in reading.lines:
+        number = line.message.number
+        row: list[float] = []
+        for kind in ("task", "decision"):
+            said = [label for label in talk.labels if label.kind == kind and number in label.numbers]
+            sure = any(not label.is_optional for label in said)
+            row.append(float("nan") if kind not in talk.kinds or (said and not sure) else float(sure))
+        owners = {label.owner for label in talk.labels if label.kind == "task" and number in label.numbers}
+        own = {"me"} if line.speaker.is_self else {"them"}
+        plain = len(owners) == 1 and len(reading.speakers) <= 2 and owners <= {"me", "them"}
+        found.append([*row, float(owners == own) if plain else float("nan")])
+    return found
+
+
+@cache
+def lines() -> Lines:
+    talks = labelled()
+    readings = tuple(read(talk.source) for talk in talks)
+    return Lines(
+        readings,
+        tuple(row for reading in readings for row in of_reading(reading)),
+        np.vstack([vectors_around(reading, embed) for reading in readings]),
+        np.array([row for talk, reading in zip(talks, readings, strict=True) for row in _right(talk, reading)]),
+        np.array([fold_of(talk) for talk, one in zip(talks, readings, strict=True) for _ in one.lines]),
+    )
+
+
+def fitted(told: Lines, places: NDArray[np.bool_], names: Sequence[str]) -> Heads:
+    """The heads of the lines at ``places``."""
+    x = np.hstack([matrix(told.rows, names), told.vectors])
+    weights = np.zeros((len(HEADS), x.shape[1]))
+    for number, vectors in enumerate(VECTORS.values()):
+        used = places & ~np.isnan(told.right[:, number])
+        size = len(names) + 1 + vectors * DIMENSIONS
+        precision = np.repeat([FEATURE_SPREAD**-2, VECTOR_SPREAD**-2], [len(names) + 1, vectors * DIMENSIONS])
+        weights[number, :size] = newton(x[used, :size], told.right[used, number], np.zeros(size), precision)
+    return Heads(tuple(names), weights)
+
+
+@cache
+def left_out() -> list[Reading]:
+    """Every talk with what heads say of its lines that did not see its fold."""
+    told = lines()
+    log_odds = np.zeros((len(told.rows), len(HEADS)))
+    for fold in range(FOLDS):
+        here = told.folds == fold
+        heads = fitted(told, ~here, told.names)
+        rows = [row for row, is_here in zip(told.rows, here, strict=True) if is_here]
+        log_odds[here] = heads.log_odds(rows, told.vectors[here])
+    said = line_head.chances(log_odds)
+    found: list[Reading] = []
+    at = 0
+    for reading in told.readings:
+        found.append(replace(reading, chances=said[at : at + len(reading.lines)]))
+        at += len(reading.lines)
+    return found
+
+
+def main() -> None:
+    told = lines()
+    heads = fitted(told, np.ones(len(told.rows), dtype=np.bool_), told.names)
+    np.savez_compressed(WEIGHTS, names=np.array(heads.names), weights=heads.weights.astype(np.float16))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Every talk of a world with the items that stand open at it: what ``closing`` weighs and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from uuid import UUID
+
+from pkg_pipeline.memory.records import Person, SourceMessage, SummaryInput
+from pkg_pipeline.offline import linking
+from pkg_pipeline.offline.evidence import Heard, heard
+from pkg_pipeline.offline.found import FoundAction
+from pkg_pipeline.offline.judging import Head
+from pkg_pipeline.offline.matters import Open, matter_of, roots_of_names, roots_of_text
+from pkg_pipeline.offline.reading import Reading, read
+from pkg_pipeline.offline.retelling import described
+from pkg_pipeline.offline.same_matter import same_tasks
+from pkg_pipeline.offline.talk_items import found_in
+from training.vectors import embed
+from training.worlds import Label, World
+
+
+@dataclass
+class Standing:
+    """An open item while a world is read: a labelled one, one that the reader found, or both."""
+
+    label: Label | None
+    quoted: SourceMessage
+    text: str
+    said: str
+    owner: Person | None
+    people: frozenset[UUID]
+    due: date | None
+    is_closed: bool = False
+
+    @property
+    def closed_by(self) -> frozenset[str]:
+        return frozenset() if self.label is None else self.label.closed_by
+
+    @property
+    def ended(self) -> dict[Head, frozenset[str]]:
+        """The messages that close, renew or cancel it."""
+        if self.label is None:
+            return {"kept": frozenset(), "renewed": frozenset(), "cancelled": frozenset()}
+        again = frozenset(key for ids, _ in self.label.renewed for key in ids)
+        return {"kept": self.label.closed_by, "renewed": again, "cancelled": self.label.cancelled_by}
+
+
+@dataclass
+class Walk:
+    """A talk with the items that stand at it. ``since``: the line after which each counts, -1 before the talk."""
+
+    talk: tuple[Heard, ...]
+    source: SummaryInput
+    standing: list[Standing]
+    items: list[Open]
+    since: list[int]
+
+
+@dataclass(frozen=True)
+class Read:
+    """A talk as the reader has it: what it takes for tasks, and every message as evidence."""
+
+    reading: Reading
+    tasks: tuple[FoundAction, ...]
+    talk: tuple[Heard, ...]
+    names: frozenset[str]
+
+
+@cache
+def read_once(source: SummaryInput) -> Read:
+    reading = read(source)
+    names = roots_of_names(source.participants)
+    return Read(reading, tuple(found_in(reading, embed)[1]), heard(reading, names), names)
+
+
+def walks(world: World, *, settle_by_label: bool) -> Iterator[Walk]:
+    """Every talk in order with the items open at it: the labelled tasks, in the reader's words where it found them,
+    and what else it took for a task. The caller may close them, or the labels do.
+    """
+    standing: list[Standing] = []
+    tasks = [label for label in world.items if label.kind == "action_item"]
+    for source in world.talks:
+        told = read_once(source)
+        names = told.names
+        by_id = {message.external_id: message for message in source.messages}
+        around = frozenset(person.entity_id for person in source.participants)
+        before = [one for one in standing if one.people & around and not one.is_closed]
+        items = [_open(one, names) for one in before]
+        new = list(_new(told, [label for label in tasks if label.messages[0] in by_id], items))
+        listed = [*before, *(one for one, _, _ in new)]
+        items += [item for _, item, _ in new]
+        since = [*([-1] * len(before)), *(place for _, _, place in new)]
+        yield Walk(told.talk, source, listed, items, since)
+        standing += [one for one, _, _ in new]
+        for one in standing:
+            if one.label is None:
+                continue
+            for ids, day in one.label.renewed:
+                if ids & by_id.keys():
+                    one.due = day or one.due
+            ended = one.label.cancelled_by | (one.closed_by if settle_by_label else frozenset())
+            one.is_closed |= bool(ended & by_id.keys())
+        standing = [one for one in standing if not one.is_closed]
+
+
+def _open(one: Standing, names: frozenset[str]) -> Open:
+    owner = one.owner.entity_id if one.owner else None
+    text = f"{one.text}\n{one.quoted.text}"
+    around = roots_of_text(one.said) - names
+    return Open(matter_of(text, names=names), owner, one.quoted.sent_at, one.due, one.text, around)
+
+
+def _new(told: Read, labels: Sequence[Label], shown: Sequence[Open]) -> Iterator[tuple[Standing, Open, int]]:
+    """What becomes open in a talk, with the line after which it counts."""
+    reading, actions, names = told.reading, told.tasks, told.names
+    by_id = {line.message.external_id: line for line in reading.lines}
+    opened = [linking.found_open(reading, one, names) for one in actions]
+    repeated = same_tasks(shown, opened, actions)
+    wanted = list(labels)
+    people = frozenset(person.entity_id for person in reading.source.others)
+    for place, (action, item) in enumerate(zip(actions, opened, strict=True)):
+        ids = {reading.lines[line].message.external_id for line in action.lines}
+        label = next((one for one in wanted if ids & set(one.messages)), None)
+        if label is None and place in repeated:
+            continue
+        if label is not None:
+            wanted.remove(label)
+        line = reading.lines[action.sentence.line]
+        owner = action.owner_person if label is None else label.owner
+        text = described(action.sentence, reading, action.before)
+        about = people | ({label.owner.entity_id} if label is not None and label.owner else frozenset())
+        said = "\n".join(reading.lines[at].message.text for at in action.lines)
+        made = Standing(label, line.message, text, said, owner, about, action.due)
+        yield made, replace(item, owner=owner.entity_id if owner else None), max(action.lines[:1] or (line.index,))
+    for label in wanted:
+        line = by_id[label.messages[0]]
+        about = people | ({label.owner.entity_id} if label.owner else frozenset())
+        said = [by_id[key].message.text for key in label.messages if key in by_id]
+        asked = [one.message.text for one in reading.lines[max(0, line.index - 1) : line.index]]
+        made = Standing(label, line.message, "", "\n".join((*asked, *said)), label.owner, about, label.due)
+        yield made, _open(made, names), line.index
