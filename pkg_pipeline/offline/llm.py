@@ -20,7 +20,6 @@ from pkg_pipeline.offline import MODEL
 from pkg_pipeline.offline.facts import find_facts
 from pkg_pipeline.offline.folding import compress_answer, fold_answer
 from pkg_pipeline.offline.highlights import important_lines, key_phrases, tone_of
-from pkg_pipeline.offline.line_head import Embed
 from pkg_pipeline.offline.profile import profile_answer
 from pkg_pipeline.offline.publishing import Publishing
 from pkg_pipeline.offline.reading import Reading, count_words, read
