@@ -120,7 +120,7 @@ def run_system(
 
     ``reader``: the weights that a talk is read with; by default those of the package.
     """
-    llm = OfflineLlm()
+    llm = OfflineLlm(embed=EMBEDDER.embed)
     rows: list[Row] = []
     problems: list[str] = []
     seconds: list[float] = []
@@ -269,7 +269,7 @@ def run_short_chats(judge: Any) -> None:
             | {"sent_at": "2024-01-01T09:00:00+00:00", "message_id": f"m{k}", "text": text}
             for k, (name, text) in enumerate(talk["lines"])
         ]
-        reply = OfflineLlm().complete(request_of(source_of(f"short-{n}", rows)))
+        reply = OfflineLlm(embed=EMBEDDER.embed).complete(request_of(source_of(f"short-{n}", rows)))
         summaries = {"offline": Answer.model_validate_json(reply.text).talks[0].summary}
         summaries |= {name: judge.BASELINES[name](rows)["summary"] for name in ("lead-3", "longest-3", "lexrank-3")}
         for name, summary in summaries.items():

@@ -25,7 +25,7 @@ from pkg_pipeline.stages.ports import Billing, Llm, LlmTask
 from pkg_pipeline.stages.sessions.records import SessionUnknown
 from pkg_pipeline.stages.window.stage import MODEL_WINDOW_TOKENS, RECALLED_PIECES, SHOWN_TOPICS, SPARE_MESSAGES
 from pkg_pipeline.wiring.folds import fold_rules
-from pkg_pipeline.wiring.models import caps, embedder_name, embedder_of, price_table
+from pkg_pipeline.wiring.models import caps, embedder_name, embedder_named, embedder_of, price_table
 
 if TYPE_CHECKING:
     from pkg_pipeline.wiring.memory import Memory
@@ -170,7 +170,7 @@ class CompareWork:
     def _offline(self) -> Llm:
         from pkg_pipeline.offline.llm import OfflineLlm
 
-        return OfflineLlm(self._memory.counter)
+        return OfflineLlm(self._memory.counter, embedder_named(OFFLINE_MODEL, self._memory.settings).embed)
 
 
 def chosen(conversations: Sequence[Conversation], name: str | None) -> Conversation | None:

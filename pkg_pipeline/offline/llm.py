@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -36,14 +37,16 @@ TOKENS_PER_WORD = 1.4
 """Estimate without a token counter."""
 
 
-def answer(source: SummaryInput) -> AnswerTalk:
-    """The words of one talk, within the schema's limits. Pure. ``LlmRejected`` without messages."""
+def answer(source: SummaryInput, embed: Embed | None = None) -> AnswerTalk:
+    """The words of one talk, within the schema's limits; without vectors it rests on no decisions or tasks. ``LlmRejected``
+    without messages.
+    """
     if not source.messages:
         raise LlmRejected("the interaction has no messages")
     reading = read(source)
     publishing = Publishing(reading)
     facts, topics = find_facts(reading), key_phrases(reading, publishing.is_true)
-    found, held_to = _evidence(reading)
+    found, held_to = _evidence(reading, embed)
     important = important_lines(reading, found.lines, held_to | {f.sentence.line for f in facts})
     return AnswerTalk(
         talk=1,
@@ -54,25 +57,26 @@ def answer(source: SummaryInput) -> AnswerTalk:
     )
 
 
-def _evidence(reading: Reading) -> tuple[Evidence, set[int]]:
+def _evidence(reading: Reading, embed: Embed | None) -> tuple[Evidence, set[int]]:
     """What was settled and promised, and the lines that are important for it: in a meeting none, since too few of those
     found there are right.
     """
-    if reading.is_meeting:
+    if reading.is_meeting or embed is None:
         return Evidence(), set()
-    decisions, actions = found_in(reading)
+    decisions, actions = found_in(reading, embed)
     every = (*decisions, *actions)
     lines = frozenset(line for found in every for line in found.lines)
     held_to = {d.lines[0] for d in decisions} | {a.lines[0] for a in actions if a.due}
     return Evidence(lines, frozenset(found.sentence for found in every)), held_to
 
 
-_ANSWERS: Mapping[type, Callable[[Any], BaseModel]] = {
-    SummaryInput: lambda source: Answer(talks=[answer(source)]),
-    UpdateInput: lambda update: answer_update(update, answer),
-    MergeInput: answer_merge,
-    FoldInput: lambda source: fold_answer(source, answer),
-    CompressInput: compress_answer,
+_ANSWERS: Mapping[type, Callable[[Any, Embed | None], BaseModel]] = {
+    SummaryInput: lambda source, embed: Answer(talks=[answer(source, embed)]),
+    UpdateInput: lambda update, embed: answer_update(update, partial(answer, embed=embed)),
+    MergeInput: lambda merge, _: answer_merge(merge),
+    FoldInput: lambda source, embed: fold_answer(source, partial(answer, embed=embed)),
+    CompressInput: lambda source, _: compress_answer(source),
+    ProfileInput: profile_answer,
 }
 """Answer functions by the type of ``LlmRequest.payload``."""
 
@@ -117,13 +121,11 @@ class OfflineLlm:
     def _answer(self, source: object) -> BaseModel:
         if isinstance(source, ReadingInput) and self._embed is not None:
             return read_talks(source, self._embed)
-        if isinstance(source, ProfileInput):
-            return profile_answer(source, self._embed)
         made = _ANSWERS.get(type(source))
         if made is None:
-            known = ", ".join(kind.__name__ for kind in (*_ANSWERS, ProfileInput, ReadingInput))
+            known = ", ".join(kind.__name__ for kind in (*_ANSWERS, ReadingInput))
             raise LlmRejected(f"the offline model reads {known}, the last with vectors, not {type(source).__name__}")
-        return made(source)
+        return made(source, self._embed)
 
     def _usage(self, request: LlmRequest, text: str) -> Usage:
         prompt = f"{request.system}\n{request.user}"

@@ -52,7 +52,7 @@ def request(source: object) -> LlmRequest:
 
 def answered(source: SummaryInput) -> AnswerTalk:
     """The words of a talk."""
-    [told] = Answer.model_validate_json(OfflineLlm().complete(request(source)).text).talks
+    [told] = Answer.model_validate_json(OfflineLlm(embed=EMBED).complete(request(source)).text).talks
     return told
 
 

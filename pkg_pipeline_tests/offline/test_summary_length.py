@@ -7,6 +7,7 @@ import pytest
 from pkg_pipeline.adapters.text.tokens import TiktokenCounter
 from pkg_pipeline.offline.llm import answer
 from training import accounts
+from training.vectors import embed
 from training.worlds import World, load
 
 MOST = 0.57
@@ -22,6 +23,6 @@ def test_a_summary_is_about_half_of_its_talk_at_most(language: str) -> None:
 def ratio(worlds: list[World]) -> float:
     talks = [talk for world in worlds for talk in world.talks if len(talk.messages) >= 3]
     count = TiktokenCounter().count_many
-    answers = [answer(talk) for talk in talks]
+    answers = [answer(talk, embed) for talk in talks]
     told = sum(count([text for one in answers for text in (one.summary, *one.points)]))
     return told / sum(count([message.text for talk in talks for message in talk.messages]))
