@@ -38,8 +38,8 @@ TOKENS_PER_WORD = 1.4
 
 
 def answer(source: SummaryInput, embed: Embed | None = None) -> AnswerTalk:
-    """The words of one talk, within the schema's limits; without vectors it rests on no decisions or tasks. ``LlmRejected``
-    without messages.
+    """The words of one talk, within the schema's limits; without vectors it rests on no decisions or tasks.
+    ``LlmRejected`` without messages.
     """
     if not source.messages:
         raise LlmRejected("the interaction has no messages")
