@@ -17,7 +17,7 @@ from pkg_pipeline.offline.reading import Line, Reading, Sentence, named_in, voca
 from pkg_pipeline.offline.weighing import has_money, is_question
 
 HEAD: Final = "chat_tasks"
-THRESHOLD = 0.4
+THRESHOLD = 0.45
 """From this probability on a task is published."""
 ON_THE_SPOT = timedelta(minutes=15)
 LONG_WORDS = 45
