@@ -16,7 +16,7 @@ from training.newton import chance
 SAME = 0.03
 """Mean difference of probabilities."""
 THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
-LEFT_OUT = {chat_tasks.HEAD: (0.69, 0.69), chat_decisions.HEAD: (0.75, 0.60)}
+LEFT_OUT = {chat_tasks.HEAD: (0.71, 0.66), chat_decisions.HEAD: (0.75, 0.60)}
 LABELLED_CHATS = {
     "action_items": {"ru": 0.75, "en": 0.71, "zh": 0.67},
     "decisions": {"ru": 0.70, "en": 0.46, "zh": 0.70},
