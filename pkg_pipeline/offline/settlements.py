@@ -22,6 +22,8 @@ LOOK_BACK = 4
 """Lines before an agreement in which the proposal is looked for."""
 LINE_FROM = -3.0
 """From these log-odds of the head of lines on a line is looked at though no words settle anything."""
+SURER = 1.0
+"""By so many log-odds what was said before decides more surely than what is said beside it."""
 SAME_REACH = 6
 BARE_TERMS = 1
 NO_SCORE = 0.0
@@ -59,6 +61,8 @@ class Settled:
     settling: Sentence | None = None
     offer: Sentence | None = None
     score: float = NO_SCORE
+    sure: float = 0.0
+    """Log-odds of the head of lines that the line of the content decides."""
 
     @property
     def said(self) -> tuple[Sentence, ...]:
@@ -87,7 +91,8 @@ def settled_of(reading: Reading) -> list[Settled]:
                 found.append(
                     Settled(scored.sentence, scored.lines, scored.proposed_by, agreed, kind, score=scored.score)
                 )
-    return _merged([*found, *_by_head(reading, {line for one in found for line in one.lines})])
+    found += _by_head(reading, {line for one in found for line in one.lines})
+    return _merged([replace(one, sure=reading.chances[one.content.line].decision) for one in found])
 
 
 def _by_head(reading: Reading, known: set[int]) -> list[Settled]:
@@ -222,10 +227,14 @@ def _same_matter(a: Settled, b: Settled) -> bool:
 
 
 def _united(earlier: Settled, later: Settled) -> Settled:
-    """Both as one: the later content unless it says less; who proposed it does not agree with oneself."""
+    """Both as one: the later content unless it says less, or decides less surely; who proposed it does not agree with
+    oneself.
+    """
     thin = len(later.content.terms) <= BARE_TERMS and len(earlier.content.terms) > len(later.content.terms)
     confirmed = _confirms(earlier, later)
-    lead, other = (earlier, later) if thin or confirmed or later.content == earlier.content else (later, earlier)
+    is_beside = later.sure < earlier.sure - SURER
+    stays = thin or confirmed or is_beside or later.content == earlier.content
+    lead, other = (earlier, later) if stays else (later, earlier)
     kept = confirmed or (lead.agreement is None and earlier.agreement is not None)
     proposer = earlier.proposed_by if kept else lead.proposed_by
     agreed = {person: line for person, line in (*earlier.agreed, *later.agreed) if person != proposer}
