@@ -28,6 +28,7 @@ from pkg_pipeline.offline.judging import (
     meet,
     renewals,
 )
+from training.newton import newton
 from training.standing import walks
 from training.worlds import World, load, of_talks
 
@@ -35,7 +36,6 @@ T = TypeVar("T")
 PARTS = 8
 """Of the worlds; each is scored by weights fitted to the others."""
 RIDGE = 2.0
-ROUNDS = 40
 NEAR_A_CLOSING = 4
 """Lines around a closing message that are no counterexamples: they speak of it too."""
 DIGITS = 3
@@ -112,28 +112,15 @@ def fit(pairs: Sequence[Pairs]) -> dict[str, float]:
     y = np.array([kept for one in pairs for kept in one.kept], dtype=float)
     penalty = np.full(len(names), RIDGE)
     penalty[names.index("one")] = 1e-6
-    w = _newton(x, y, penalty)
+    w = newton(x, y, np.zeros(len(names)), penalty)
     return {name: round(float(value), DIGITS) for name, value in zip(names, w, strict=True)}
-
-
-def _newton(x: np.ndarray, y: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    w = np.zeros(x.shape[1])
-    for _ in range(ROUNDS):
-        p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
-        gradient = x.T @ (p - y) + penalty * w
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + np.diag(penalty)
-        step = np.linalg.solve(hessian, gradient)
-        w -= step
-        if np.abs(step).max() < 1e-9:
-            break
-    return w
 
 
 def calibrated(weights: Mapping[str, float], judged: Sequence[tuple[float, bool]]) -> dict[str, float]:
     """Weights whose probability is that of the *item*: ``judged`` are logits of closings left out, right or not."""
     x = np.array([[logit, 1.0] for logit, _ in judged])
     y = np.array([right for _, right in judged], dtype=float)
-    slope, shift = _newton(x, y, np.array([1e-3, 1e-3]))
+    slope, shift = newton(x, y, np.zeros(2), np.array([1e-3, 1e-3]))
     scaled = {name: value * slope for name, value in weights.items()}
     scaled["one"] += shift
     return {name: round(value, DIGITS) for name, value in scaled.items()}

@@ -25,16 +25,16 @@ from pkg_pipeline.memory.records import SummaryInput
 from pkg_pipeline.offline import genre_heads, transcripts
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
-from pkg_pipeline.offline.genre_heads import GENRES, Floats, Genre, Head, Named, matrix
+from pkg_pipeline.offline.genre_heads import GENRES, Genre, Head, Named, matrix
 from pkg_pipeline.offline.highlights import weights_of
 from pkg_pipeline.offline.llm import answer
 from pkg_pipeline.offline.reading import Reading, read
+from training.newton import newton
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "eval" / "extraction"
 WEIGHTS = Path(genre_heads.__file__).with_name("genres.npz")
 SPREAD = 1.0
 """Standard deviation of a weight around 0, in log-odds."""
-STEPS = 30
 NEAR = 1
 """Lines between an item's and a label's evidence, at most."""
 
@@ -119,11 +119,7 @@ def fitted(told: Sequence[Examples]) -> Head:
     names = tuple(sorted(told[0].rows[0]))
     x = np.vstack([matrix(one.rows, names) for one in told])
     y = np.concatenate([one.right for one in told]).astype(np.float64)
-    w: Floats = np.zeros(x.shape[1])
-    for _ in range(STEPS):
-        p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + np.eye(len(w)) / SPREAD**2
-        w -= np.linalg.solve(hessian, x.T @ (p - y) + w / SPREAD**2)
+    w = newton(x, y, np.zeros(x.shape[1]), np.full(x.shape[1], SPREAD**-2))
     return Head(names, w)
 
 

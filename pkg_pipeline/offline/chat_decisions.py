@@ -18,8 +18,6 @@ from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question
 HEAD: Final = "chat_decisions"
 THRESHOLD = 0.45
 """From this probability on a decision is published."""
-ALONE_THRESHOLD = 0.45
-"""Where nobody agreed, more is needed."""
 CONTEST_REACH = 3
 
 
@@ -127,7 +125,7 @@ def find_chat_decisions(reading: Reading) -> list[FoundDecision]:
     for one in settled_of(reading):
         sure = probability(HEAD, features(reading, one))
         told = _told(reading, one)
-        if told is None or sure < (THRESHOLD if one.agreed else ALONE_THRESHOLD):
+        if told is None or sure < THRESHOLD:
             continue
         sentence, before = told
         line = reading.lines[one.content.line]

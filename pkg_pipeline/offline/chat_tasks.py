@@ -115,8 +115,10 @@ def _was_asked(reading: Reading, line: Line) -> bool:
 def _asked_before(reading: Reading, duty: Duty) -> Sentence | None:
     """What a promise of few words answers, said by another just before."""
     told = duty.told
-    if duty.request is not None or len(told.sentence.terms) > BARE_TERMS:
+    if len(told.sentence.terms) > BARE_TERMS:
         return None
+    if duty.request is not None:
+        return duty.request.sentence if told.is_promise else None
     for earlier in reversed(reading.lines[max(0, told.line.index - 2) : told.line.index]):
         if earlier.speaker.entity_id != told.line.speaker.entity_id and not earlier.is_data:
             said = [s for s in earlier.sentences if s.terms]

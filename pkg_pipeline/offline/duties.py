@@ -72,6 +72,8 @@ class Cue:
     kinds: frozenset[str]
     asides: frozenset[str]
     giver: Giver
+    chance: float = 0.0
+    """Log-odds that its line says a task."""
 
     @property
     def sentence(self) -> Sentence:
@@ -100,8 +102,16 @@ class Duty:
 
     @property
     def told(self) -> Cue:
-        """The cue that says most."""
-        return max(self.cues, key=lambda cue: (min(len(cue.sentence.terms), 6), cue.is_promise, -cue.line.index))
+        """The cue that says most, of those whose line is no less likely a task."""
+        return max(
+            self.cues,
+            key=lambda cue: (
+                min(round(cue.chance), 0),
+                min(len(cue.sentence.terms), 6),
+                cue.is_promise,
+                -cue.line.index,
+            ),
+        )
 
 
 def cues_of(reading: Reading) -> list[Cue]:
@@ -111,10 +121,10 @@ def cues_of(reading: Reading) -> list[Cue]:
     found = _phrased(reading)
     known = {cue.line.index for cue in found}
     found += [
-        _unphrased(line, reading.chances[line.index])
-        for line in reading.lines
+        _unphrased(line, chance)
+        for line, chance in zip(reading.lines, reading.chances, strict=True)
         if line.index not in known and line.sentences and not line.is_data
-        if reading.chances[line.index].task >= CUE_FROM and not _says_done(line)
+        if chance.task >= max(CUE_FROM, chance.decision) and not _says_done(line)
     ]
     return sorted(found, key=lambda cue: (cue.line.index, cue.sentence.place))
 
@@ -127,7 +137,7 @@ def _unphrased(line: Line, chance: LineChance) -> Cue:
     sentence = max(line.sentences, key=lambda s: (min(len(s.terms), RICH_TERMS), -s.place))
     said = frozenset(asides(sentence.text, sentence.language))
     giver: Giver = "speaker" if chance.speaker >= 0 else "addressee"
-    return Cue(line, Weighed(sentence, 0.0, ()), frozenset({"no phrase"}), said, giver)
+    return Cue(line, Weighed(sentence, 0.0, ()), frozenset({"no phrase"}), said, giver, chance.task)
 
 
 def _phrased(reading: Reading) -> list[Cue]:
@@ -141,7 +151,8 @@ def _phrased(reading: Reading) -> list[Cue]:
             continue
         kinds = frozenset(CLASS_OF[signal.name] for signal in weighed.signals if signal.name in CLASS_OF)
         said = frozenset(asides(sentence.text, sentence.language))
-        found.append(Cue(line, weighed, kinds, said, _giver(reading, line, weighed, kinds)))
+        chance = reading.chances[line.index].task
+        found.append(Cue(line, weighed, kinds, said, _giver(reading, line, weighed, kinds), chance))
     return found
 
 

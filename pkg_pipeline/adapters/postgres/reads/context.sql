@@ -301,7 +301,7 @@ memberships AS (
 ),
 -- B19: who they are to me is heard from the newest words in dialogs, unless a profile tells it
 said AS (
-    SELECT m.text, m.is_outgoing, m.sent_at FROM (
+    SELECT m.text, m.is_outgoing AS is_self, m.sent_at AS at FROM (
         SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind = 'direct'
         WHERE w.entity_id = %(entity)s AND NOT EXISTS (SELECT FROM profile) ORDER BY c.id LIMIT 20
     ) AS d CROSS JOIN LATERAL (
@@ -352,7 +352,7 @@ SELECT json_build_object(
                         (SELECT max(sent_at) FROM hot)) AS last_contact
         FROM entities e LEFT JOIN organizations o ON o.id = e.organization_id
         WHERE e.id = %(entity)s) AS x),
-    'said', (SELECT json_agg(json_build_array(text, is_outgoing, sent_at)) FROM said),
+    'said', (SELECT json_agg(said) FROM said),
     'groups', (SELECT json_agg(title ORDER BY title) FROM (
         SELECT c.title FROM chat_members w
         JOIN eligible_chats e ON e.id = w.chat_id AND e.kind <> 'direct'

@@ -62,7 +62,7 @@ def context_rows(found: Mapping[str, Any]) -> ContextRows | None:
 def _signals(found: Mapping[str, Any]) -> Signals:
     return Signals(
         name=found["entity"]["name"],
-        said=[Utterance(text, mine, datetime.fromisoformat(at)) for text, mine, at in found["said"] or ()],
+        said=[Utterance(**one | {"at": datetime.fromisoformat(one["at"])}) for one in found["said"] or ()],
         groups=found["groups"] or (),
         facts=[fact["value"] for fact in found["facts"] or ()],
         organizations=(found["entity"]["organization"], found["my_organization"]),
