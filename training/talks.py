@@ -84,7 +84,7 @@ def _talk(head: str, said: list[str], language: Language) -> Talk:
             external_id=f"m{number}",
             sender=people[who],
             sent_at=begun + timedelta(minutes=number - 1),
-            text="" if (file := _FILE.fullmatch(text)) else text,
+            text=f"[file {file['name']}]" if (file := _FILE.fullmatch(text)) else text,
             importance_score=score.value,
             importance_reason=score.reason,
             attachments=(Attachment(file["name"] or None, file["type"]),) if file else (),

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from pkg_pipeline.memory.items.records import ShownItem
+from pkg_pipeline.memory.message.attachments import described
 from pkg_pipeline.memory.message.importance import score_many
 from pkg_pipeline.memory.records import Attachment, Language, Person, SourceMessage, SummaryInput
 from training import talks
@@ -184,21 +185,24 @@ def _talks(name: str, language: Language, chat: Row, people: dict[str, Person]) 
 def _talk(
     key: str, language: Language, rows: list[Row], people: dict[str, Person], participants: tuple[Person, ...]
 ) -> SummaryInput:
-    scores = score_many([row["text"] for row in rows])
+    files = [
+        tuple(Attachment(file.get("name"), file.get("type"), file.get("size")) for file in row.get("attachments", ()))
+        for row in rows
+    ]
+    texts = [row["text"] or described(attached) for row, attached in zip(rows, files, strict=True)]
+    scores = score_many(texts)
     messages = tuple(
         SourceMessage(
             number=number,
             external_id=row["id"],
             sender=people[row["from"]],
             sent_at=datetime.fromisoformat(row["at"]),
-            text=row["text"],
+            text=text,
             importance_score=score.value,
             importance_reason=score.reason,
-            attachments=tuple(
-                Attachment(file.get("name"), file.get("type"), file.get("size")) for file in row.get("attachments", ())
-            ),
+            attachments=attached,
         )
-        for number, (row, score) in enumerate(zip(rows, scores, strict=True), 1)
+        for number, (row, text, attached, score) in enumerate(zip(rows, texts, files, scores, strict=True), 1)
     )
     return SummaryInput(
         interaction_id=uuid5(NAMESPACE_URL, key),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pkg_pipeline.memory.gate.instructions import ordering_numbers
+from pkg_pipeline.memory.message.attachments import is_wordless
 from pkg_pipeline.memory.records import Language, Person, SourceMessage, SummaryInput
 from pkg_pipeline.offline.phrases import phrases
 
@@ -100,7 +101,10 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message with its sentences; ``is_data``: gives orders (B15), never repeated."""
+    """One message with its sentences; ``is_data``: gives orders (B15), never repeated.
+
+    ``placeholder``: the text of a message that only stands for its files; ``message`` has none then.
+    """
 
     index: int
     message: SourceMessage
@@ -108,6 +112,7 @@ class Line:
     sentences: tuple[Sentence, ...]
     day: date
     is_data: bool
+    placeholder: str = ""
 
     @property
     def speaker(self) -> Person:
@@ -231,14 +236,17 @@ def read(source: SummaryInput) -> Reading:
     zone = _zone(source.timezone)
     lines: list[Line] = []
     ordering = ordering_numbers([replace(m, text=m.text[:MAX_MESSAGE_CHARS]) for m in source.messages])
-    for index, message in enumerate(source.messages):
+    for index, stored in enumerate(source.messages):
+        placeholder = stored.text if is_wordless(stored.text, stored.attachments) else ""
+        message = replace(stored, text="") if placeholder else stored
         language = language_of(message.text[:2000], source.language)
         is_data = message.number in ordering
         sentences = tuple(
             Sentence(index, place, text, language, terms_of(text, language), count_words(text))
             for place, text in enumerate(_pieces(message.text, language))
         )
-        lines.append(Line(index, message, language, sentences, message.sent_at.astimezone(zone).date(), is_data))
+        day = message.sent_at.astimezone(zone).date()
+        lines.append(Line(index, message, language, sentences, day, is_data, placeholder))
     return Reading(source, tuple(lines))
 
 

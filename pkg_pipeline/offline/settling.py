@@ -21,12 +21,12 @@ RENEWED_PROBABILITY = 0.9
 
 
 def quote_of(said: Heard, item: Open | None = None) -> str:
-    """The sentence that says it, of those that speak of ``item`` if any does; the file's name where a message has no
-    words.
+    """The sentence that says it, of those that speak of ``item`` if any does; what stands for the file where a message
+    has no words.
     """
     sentences = [one.text for one in said.line.sentences]
     if not sentences:
-        return next((one.name for one in said.line.message.attachments if one.name), "")[:QUOTE_CHARS]
+        return said.line.placeholder[:QUOTE_CHARS]
     told = [text for text in sentences if not is_question(text)] or sentences
     wanted = frozenset[str]() if item is None else item.matter.roots
 

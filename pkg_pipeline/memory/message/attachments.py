@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -10,6 +11,7 @@ from pkg_pipeline.memory.records import Attachment
 KEY: Final = "attachments"
 """In a message's metadata."""
 
+_PLACEHOLDER: Final = re.compile(r"\s*(?:\[[^\[\]\n]+\]\s*)*")
 MOST: Final = 50
 MOST_NAME_CHARS: Final = 255
 _FIELDS: Final = (("name", str, "a text"), ("type", str, "a text"), ("size", int, "a number of bytes"))
@@ -54,6 +56,11 @@ def from_json(stored: Sequence[Mapping[str, Any]] | None) -> tuple[Attachment, .
 def described(attachments: Sequence[Attachment]) -> str:
     """What stands for the words of a message that has none: ``[photo]``, ``[file contract.pdf]``."""
     return " ".join(f"[{_word(one)}]" for one in attachments)
+
+
+def is_wordless(text: str, attachments: Sequence[Attachment]) -> bool:
+    """Whether a text only stands for the files that came with it (``described``, or as an export has it)."""
+    return bool(attachments) and _PLACEHOLDER.fullmatch(text) is not None
 
 
 def _word(one: Attachment) -> str:
