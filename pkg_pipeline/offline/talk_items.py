@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput
+from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, ReadingInput, ShownItem
 from pkg_pipeline.memory.text.normalise import comparable
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.chat_decisions import find_chat_decisions
@@ -32,21 +33,46 @@ def read_talks(source: ReadingInput, embed: Embed) -> Answer:
     changes: list[AnswerChange] = []
     facts: list[AnswerFact] = []
     for reading in map(read, source.talks):
-        decisions, actions = found_in(reading, embed)
-        linked = link(reading, source.shown, actions, decisions)
-        items += _items(reading, actions, decisions, linked)
-        changes += [_change(change) for change in linked.changes]
+        of_talk = items_of(prepared(reading, embed), source.shown)
+        items += of_talk.items
+        changes += of_talk.changes
         facts += [_fact(reading, found) for found in find_facts(reading)]
     return Answer(items=items, changes=changes, facts=facts)
 
 
+def items_of(reading: Reading, shown: Sequence[ShownItem]) -> Answer:
+    """New items of a talk ``prepared``, and what it says of the items shown; without facts."""
+    decisions, actions = found(reading)
+    linked = link(reading, shown, actions, decisions)
+    return Answer(
+        items=_items(reading, actions, decisions, linked),
+        changes=[_change(change) for change in linked.changes],
+        facts=[],
+    )
+
+
 def found_in(reading: Reading, embed: Embed) -> tuple[list[FoundDecision], list[FoundAction]]:
-    """What a talk holds: chats are read by who answers whom, meetings and newsletters by scores of sentences."""
-    is_chat = not (reading.is_meeting or reading.is_bulletin)
-    reading = judged(reading, embed) if is_chat else reading
+    """What a talk holds."""
+    return found(prepared(reading, embed))
+
+
+def prepared(reading: Reading, embed: Embed) -> Reading:
+    """A talk with what the head of lines says, where it is read by that: a chat."""
+    return judged(reading, embed) if _is_chat(reading) else reading
+
+
+def found(reading: Reading) -> tuple[list[FoundDecision], list[FoundAction]]:
+    """What a talk ``prepared`` holds: chats are read by who answers whom, meetings and newsletters by scores of
+    sentences.
+    """
+    is_chat = _is_chat(reading)
     decisions = find_chat_decisions(reading) if is_chat else find_decisions(reading)
-    settled = [found.sentence for found in decisions]
+    settled = [one.sentence for one in decisions]
     return decisions, find_chat_tasks(reading, settled) if is_chat else find_actions(reading, settled)
+
+
+def _is_chat(reading: Reading) -> bool:
+    return not (reading.is_meeting or reading.is_bulletin)
 
 
 def _items(

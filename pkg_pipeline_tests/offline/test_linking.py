@@ -102,6 +102,14 @@ def test_a_file_that_fits_keeps_the_promise() -> None:
     assert [c.ref for c in changes] == ["a1"]
 
 
+@pytest.mark.parametrize("placeholder", ["[file contract_signed.pdf]", "[file, 90 kB]"])
+def test_what_stands_for_a_file_is_no_words_and_is_what_is_quoted(placeholder: str) -> None:
+    source = told(("Anna", placeholder))
+    sent = replace(source.messages[0], attachments=(Attachment("contract_signed.pdf", "application/pdf", 90_000),))
+    changes = linked(replace(source, messages=(sent,)), *OPEN["en"]).changes
+    assert [(c.ref, c.to, c.quote) for c in changes] == [("a1", "done", placeholder)]
+
+
 @pytest.mark.parametrize(
     ("said", "language", "ref"),
     [

@@ -1,0 +1,147 @@
+"""Whole accounts read as a user's are, talk after talk, by heads that did not see them: what every item came to.
+
+Nothing is stored: readings pass the gate and are folded in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cache, cached_property
+from unittest.mock import patch
+from uuid import UUID
+
+from pkg_pipeline.memory.items.batches import reading_input
+from pkg_pipeline.memory.items.gate import check_reading
+from pkg_pipeline.memory.items.matching import settle
+from pkg_pipeline.memory.items.records import Item, ItemStatus, ShownItem
+from pkg_pipeline.memory.items.shown import Known, choose
+from pkg_pipeline.memory.items.states import ReadTalk, resolve
+from pkg_pipeline.memory.records import SummaryInput
+from pkg_pipeline.offline import heads
+from pkg_pipeline.offline.reading import Reading
+from pkg_pipeline.offline.talk_items import items_of
+from pkg_pipeline.prompts import conversation_reading as prompt
+from training import lines
+from training.conversations import FOLDS, fold_of, labelled
+from training.fit import HEADS, fit_of, fitted
+from training.worlds import World
+
+SPOKEN = frozenset({"opened", "renewed"})
+GONE_DUE, GONE_SAID = timedelta(days=30), timedelta(days=60)
+"""As ``item_status()`` of the database has it: what was due, or (undated) said, longer ago is lapsed."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A talk with what the head of lines says that did not see it, and the part that is left out with it."""
+
+    reading: Reading
+    fold: int
+
+
+@cache
+def prepared() -> Mapping[UUID, Prepared]:
+    """By interaction."""
+    return {
+        talk.source.interaction_id: Prepared(reading, fold_of(talk))
+        for talk, reading in zip(labelled(), lines.left_out(), strict=True)
+    }
+
+
+@cache
+def _weights(fold: int) -> Mapping[str, Mapping[str, float]]:
+    """Of tasks and decisions, fitted without a part."""
+    fits = {head: fit_of(head) for head in HEADS}
+    return {head: fitted([one for one in fit.examples if one.fold != fold], fit.prior) for head, fit in fits.items()}
+
+
+@contextmanager
+def without(fold: int) -> Iterator[None]:
+    """Tasks and decisions are found by weights that did not see a part."""
+    assert 0 <= fold < FOLDS, f"{fold} is no part"
+    with patch.object(heads, "weights_of", _weights(fold).__getitem__):
+        yield
+
+
+@dataclass(frozen=True)
+class Account:
+    """A world with the readings of all its talks, in order."""
+
+    world: World
+    readings: tuple[ReadTalk, ...]
+
+    @cached_property
+    def said_at(self) -> dict[str, datetime]:
+        """When each message was sent."""
+        return {one.external_id: one.sent_at for talk in self.world.talks for one in talk.messages}
+
+    def items_at(self, moment: datetime) -> dict[UUID, Item]:
+        """Every item with its history up to a moment."""
+        return resolve(one for one in self.readings if one.ended_at <= moment)
+
+
+def status_of(item: Item, now: datetime) -> ItemStatus:
+    state = item.now
+    is_gone = item.kind == "action_item" and state.status == "open" and has_lapsed(state.due_date, state.at, now)
+    return "lapsed" if is_gone else state.status
+
+
+def has_lapsed(due: date | None, said_at: datetime, now: datetime) -> bool:
+    if due is None:
+        return said_at < now - GONE_SAID
+    return due < now.date() - GONE_DUE and said_at < now - GONE_DUE
+
+
+def spoken_of(item: Item) -> frozenset[str]:
+    """The messages that make it an item, or renew it."""
+    return frozenset(key for state in item.states if state.event in SPOKEN for key in state.message_ids)
+
+
+def read_account(world: World) -> Account:
+    readings: list[ReadTalk] = []
+    people: dict[UUID, frozenset[UUID]] = {}
+    items: dict[UUID, Item] = {}
+    for talk in sorted(world.talks, key=lambda one: (one.ended_at, one.interaction_id)):
+        others = frozenset(one.entity_id for one in talk.others)
+        near = [item for item in items.values() if people[item.id] & others]
+        shown = choose((_known(world, item, people[item.id]) for item in near), talk.ended_at)
+        reading = _read(talk, shown)
+        readings.append(reading)
+        for item in reading.reading.items:
+            owner = frozenset({item.owner_entity_id} if item.owner_entity_id else ())
+            people.setdefault(item.id, others | owner)
+        items = resolve(readings)
+    return Account(world, tuple(readings))
+
+
+def _read(talk: SummaryInput, shown: tuple[ShownItem, ...]) -> ReadTalk:
+    known = prepared()[talk.interaction_id]
+    source = reading_input([talk], shown)
+    with without(known.fold):
+        answer = items_of(known.reading, source.shown)
+    gated = check_reading(prompt.to_candidate(prompt.parse(answer.model_dump_json())), source)
+    reading, _ = settle(gated.readings[0], shown)
+    return ReadTalk(reading, talk.ended_at)
+
+
+def _known(world: World, item: Item, people: frozenset[UUID]) -> Known:
+    now, first = item.now, item.states[0]
+    shown = ShownItem(
+        ref="",
+        id=item.id,
+        kind=item.kind,
+        status=now.status,
+        text=now.text,
+        owner=now.owner,
+        owner_name=item.owner_name,
+        due_date=now.due_date,
+        said_at=max(state.at for state in item.states if state.event in SPOKEN),
+        quote=first.quote,
+        person_ids=tuple(sorted(people)),
+        owner_entity_id=item.owner_entity_id,
+        said="\n".join(world.text_of[key] for key in first.message_ids),
+    )
+    return Known(shown, now.at, item.importance)
