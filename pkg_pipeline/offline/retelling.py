@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,8 @@ from pkg_pipeline.offline.weighing import is_question, plain
 
 DESCRIPTION_WORDS = 60
 DESCRIPTION_CHARS = 300
+WHOLE_WORDS = 25
+"""Of a message that is told whole where one of its sentences decides."""
 _QUOTING = re.compile(r"[\"“”«»]")
 
 
@@ -245,9 +247,15 @@ def described(sentence: Sentence, reading: Reading, before: Sentence | None = No
 
 
 def decided(sentence: Sentence, reading: Reading, before: Sentence | None = None) -> str:
-    """A decision in words, as said; who said it stands behind it, since a decision has no owner."""
+    """A decision in words, as said; who said it stands behind it, since a decision has no owner. A short message is
+    told whole: what is fixed may stand beside the words that fix it.
+    """
+    line = reading.lines[sentence.line]
+    whole = " ".join(one.text for one in line.sentences)
+    if len(line.sentences) > 1 and count_words(whole) <= WHOLE_WORDS:
+        sentence = replace(sentence, text=whole)
     told = described(sentence, reading, before)
-    speaker = first_name(reading.lines[sentence.line].speaker, reading)
+    speaker = first_name(line.speaker, reading)
     if told.startswith(speaker):
         return told
     by = f" ({speaker})"

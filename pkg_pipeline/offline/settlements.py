@@ -14,9 +14,10 @@ from pkg_pipeline.offline.answers import asides
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.decisions import judged
 from pkg_pipeline.offline.found import roots_of
+from pkg_pipeline.offline.matters import sums_of
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
-from pkg_pipeline.offline.weighing import asks_for_facts, is_question, weigh_decision
+from pkg_pipeline.offline.weighing import asks_for_facts, has_money, is_question, weigh_decision
 
 LOOK_BACK = 4
 """Lines before an agreement in which the proposal is looked for."""
@@ -222,6 +223,8 @@ def _same_matter(a: Settled, b: Settled) -> bool:
         return False
     if set(a.lines) & set(b.lines):
         return True
+    if has_money(a.content.text) and has_money(b.content.text) and sums_of(a.content.text) & sums_of(b.content.text):
+        return True  # "350 000 ₽ for all of it" - "agreed, 350 thousand"
     first, second = roots_of(a.content.terms), roots_of(b.content.terms)
     return len(first & second) >= max(1.0, 0.5 * min(len(first), len(second)))
 

@@ -45,9 +45,10 @@ class ItemBuilder:
         withheld: bool = False,
         message_ids: Sequence[str] = (),
         replaces: uuid.UUID | None = None,
+        probability: float = 1.0,
     ) -> uuid.UUID:
         """In force since the interaction's end; ``replaces``: the decision that it supersedes."""
-        given = {"kind": "decision", "importance": importance, "is_withheld": withheld}
+        given = {"kind": "decision", "importance": importance, "is_withheld": withheld, "probability": probability}
         made = self._item(interaction, text, about, message_ids=list(message_ids), **given)
         if replaces is not None:
             at = self._ended_at(interaction)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -19,7 +19,7 @@ TIERS: tuple[Tier, ...] = ("permanent", "hot", "warm", "cold", "relevant")
 
 ItemKind = Literal["fact", "decision", "action_item", "message", "summary", "profile", "milestone"]
 Reason = Literal["budget", "limit", "withheld", "shortened", "more"]
-Mark = Literal["unsummarised", "stale", "shortened", "overdue", "doubted", "perhaps_done", "lapsed"]
+Mark = Literal["unsummarised", "stale", "shortened", "overdue", "perhaps", "doubted", "perhaps_done", "lapsed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,10 @@ class Former(NamedTuple):
     at: datetime
 
 
+SURE_FROM: Final = 0.85
+"""What was found less probably is told with a "perhaps", and is never overdue."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownItem:
     """A decision in force or an action item that is not settled, as it stood then (B16, B17).
@@ -106,6 +110,11 @@ class KnownItem:
     is_decided: bool = False
     is_doubted: bool = False
     found_with: float = 1.0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it surely was one, or a person said so."""
+        return self.is_decided or self.found_with >= SURE_FROM
 
 
 @dataclass(frozen=True, slots=True)

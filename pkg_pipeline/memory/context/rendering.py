@@ -206,8 +206,10 @@ class LineRenderer:
         if item.former is not None:
             made = self.day(self.local(item.former.at).date())
             former = self.bracket(self.words.former.format(text=one_line(item.former.text).rstrip(" .。"), date=made))
-        text = f"{self.words.decided}{self.bracket(decided)}{self.words.colon}{one_line(item.text)}{former}"
-        return Line(section, "decision", str(item.id), text, item.first_at, item.message_ids, place, headings)
+        marks: tuple[Mark, ...] = () if item.is_sure else ("perhaps",)
+        note = "" if item.is_sure else self.words.perhaps
+        text = f"{self.words.decided}{self.bracket(decided, note)}{self.words.colon}{one_line(item.text)}{former}"
+        return Line(section, "decision", str(item.id), text, item.first_at, item.message_ids, place, headings, marks)
 
     def action(self, item: KnownItem, *, order: int) -> Line:
         """An action item that is not settled (P3, B16): who owes it, since when, until when; overdue only if surely
@@ -223,9 +225,10 @@ class LineRenderer:
         elif item.status == "lapsed":
             marks = ("lapsed",)
             due, section = words.was_due, "lapsed"
-        elif item.is_doubted:
-            marks = ("doubted",)
-            due, note = (words.was_due if item.due_date and item.due_date < today else due), words.doubted
+        elif item.is_doubted or not item.is_sure:
+            marks = ("doubted",) if item.is_doubted else ("perhaps",)
+            note = words.doubted if item.is_doubted else words.perhaps
+            due = words.was_due if item.due_date and item.due_date < today else due
         elif item.due_date is not None and item.due_date < today:
             marks = ("overdue",)
             due = words.overdue
@@ -233,7 +236,7 @@ class LineRenderer:
         since = words.since.format(date=self.day(self.local(item.first_at).date()))
         text = f"{title}{self.bracket(self._owner(item), since, until, note)}{words.colon}{one_line(item.text)}{said}"
         headings = self.under(section, words.open_items if section == "open" else words.lapsed)
-        place = (item.is_doubted + 2.0 * (item.status == "perhaps_done"), order)
+        place = (item.is_doubted + 2.0 * (item.status == "perhaps_done") + 0.5 * ("perhaps" in marks), order)
         return Line(section, "action_item", str(item.id), text, item.at, item.message_ids, place, headings, marks)
 
     def _owner(self, item: KnownItem) -> str:

@@ -20,8 +20,6 @@ PERHAPS_DAYS = 60
 """Something perhaps done is asked after for so long; then it is taken for done."""
 
 MOST_LAPSED = 5
-SURELY_PROMISED = 0.85
-"""What lapsed is told from this probability on, or if it was important."""
 
 
 def tier_lines(
@@ -165,7 +163,7 @@ def _cold(
 
 def _was_sure(item: KnownItem) -> bool:
     """Whether something that lapsed was surely to be done, or matters."""
-    return item.found_with >= SURELY_PROMISED or item.importance == "high"
+    return item.is_sure or item.importance == "high"
 
 
 def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], list[Line]]:

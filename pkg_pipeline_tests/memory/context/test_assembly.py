@@ -30,7 +30,6 @@ from pkg_pipeline.memory.context.records import (
     Unsummarised,
 )
 from pkg_pipeline.memory.context.rendering import LineRenderer
-from pkg_pipeline.memory.context.tiers import SURELY_PROMISED
 from pkg_pipeline.memory.languages import LANGUAGES
 from pkg_pipeline.memory.records import ContextChat, Language
 from pkg_pipeline.memory.text.lines import bullet, fit, one_line
@@ -197,7 +196,7 @@ def test_no_memory_overruns_any_budget_and_the_sums_are_exact(rows: ContextRows,
 
 
 def was_doubted(item: KnownItem) -> bool:
-    return item.status == "lapsed" and item.found_with < SURELY_PROMISED and item.importance != "high"
+    return item.status == "lapsed" and not item.is_sure and item.importance != "high"
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -68,6 +68,23 @@ def test_overdue_is_reckoned_in_the_readers_time_zone(memory: Remembered) -> Non
     assert items(memory.ask(zone="UTC"), "cold")[0]["marks"] == []
 
 
+def test_what_was_not_surely_said_is_told_with_a_perhaps_after_the_rest_and_never_overdue(memory: Remembered) -> None:
+    talk = summarised(memory, 20, "talk")
+    due = date(2026, 3, 1)
+    doubted = memory.build.action(talk, "Bring the tent", about=["Anna"], due=due, probability=0.84)
+    memory.build.action(talk, "Call", about=["Anna"], probability=0.85)
+    memory.build.decision(talk, "We sleep in the barn", about=["Anna"], importance="high", probability=0.6)
+    answer = memory.ask()
+    assert tier(answer, "permanent") == ["Decided (23 February 2026, perhaps): We sleep in the barn"]
+    assert tier(answer, "cold") == [
+        "To do (Anna, since 23 February 2026): Call",
+        "To do (Anna, since 23 February 2026, was due 1 March 2026, perhaps): Bring the tent",
+    ]
+    assert [one["marks"] for one in items(answer, "cold")] == [[], ["perhaps"]]
+    memory.build.state(doubted, "edited", NOW - days(2), due_date=due)
+    assert items(memory.ask(), "cold")[0]["marks"] == ["overdue"], "a person said that it is one"
+
+
 @pytest.mark.parametrize("event", ["done", "cancelled", "closed"])
 def test_what_was_settled_is_no_line(memory: Remembered, event: str) -> None:
     item = memory.build.action(summarised(memory, 20, "talk"), "File the form", about=["Anna"], due=date(2026, 3, 1))
