@@ -14,7 +14,7 @@ from pkg_pipeline_tests.stages.archive.archive_rig import JANUARY, OLD_ENOUGH, A
 from pkg_pipeline_tests.stages.ingest.import_rig import NOW, line
 
 DAYS = 30.0
-SECRET = "the code is 7261"
+SECRET = "the code is q7261z"
 PARTS = [{"type": "text", "text": SECRET}]
 
 
@@ -42,7 +42,7 @@ def holding(rig: ArchiveRig) -> set[str]:
     """The tables that hold the words."""
     found = set[str]()
     for (table,) in rig.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'pkg'"):
-        if rig.value(f"SELECT count(*) FROM {table} AS t WHERE position('7261' IN t::text) > 0"):
+        if rig.value(f"SELECT count(*) FROM {table} AS t WHERE position('q7261z' IN t::text) > 0"):
             found.add("archived_messages" if table.startswith("archived") else table)
     return found
 
@@ -50,7 +50,7 @@ def holding(rig: ArchiveRig) -> set[str]:
 def filled(rig: ArchiveRig, *, is_archived: bool) -> None:
     """A message in two versions, the second deleted at NOW."""
     rig.load([said(1, "hello"), secret(edited_at=None), said(3, "good night")], exported_at=NOW - timedelta(days=9))
-    edited = {**secret(), "text": f"{SECRET}, or 7261 3", "edited_at": (NOW - timedelta(days=8)).isoformat()}
+    edited = {**secret(), "text": f"{SECRET}, or q7261z 3", "edited_at": (NOW - timedelta(days=8)).isoformat()}
     rig.load([edited], exported_at=NOW - timedelta(days=7))
     if is_archived:
         rig.summarise()
@@ -87,15 +87,15 @@ def test_no_export_brings_them_back(rig: ArchiveRig, is_archived: bool) -> None:
     rig.now = NOW + timedelta(days=DAYS)
     blank(rig)
     before = rig.logical()
-    edited = {**secret(), "text": f"{SECRET}, or 7261 3", "edited_at": (NOW - timedelta(days=8)).isoformat()}
-    unseen = {**secret(), "text": "or 7261 4", "edited_at": (NOW - timedelta(days=6)).isoformat()}
+    edited = {**secret(), "text": f"{SECRET}, or q7261z 3", "edited_at": (NOW - timedelta(days=8)).isoformat()}
+    unseen = {**secret(), "text": "or q7261z 4", "edited_at": (NOW - timedelta(days=6)).isoformat()}
     for again in ([secret()], [edited], [{**edited, "deleted": True}], [edited, {**edited, "deleted": True}]):
         report = rig.take(again, exported_at=rig.now)
         assert (report.counts.unchanged, report.counts.updated) == (len(again), 0)
         assert rig.logical() == before
     rig.take([unseen], exported_at=rig.now)
     assert holding(rig) == set(), "a version that nobody had seen comes without its words"
-    other = {**edited, "text": "another 7261", "deleted": True, "edited_at": (NOW - timedelta(days=1)).isoformat()}
+    other = {**edited, "text": "another q7261z", "deleted": True, "edited_at": (NOW - timedelta(days=1)).isoformat()}
     rig.take([other], exported_at=rig.now)
     assert blank(rig) == 1
     assert holding(rig) == set()
