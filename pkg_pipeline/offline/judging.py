@@ -15,7 +15,9 @@ from pkg_pipeline.offline.evidence import Heard, features, fit, rivals_of
 from pkg_pipeline.offline.matters import Open, Weights
 
 SURE = CERTAIN_FROM
-"""From here on a promise counts as kept. Below it stays open: in worlds left out, every second such guess is wrong."""
+"""From here on a promise counts as kept."""
+PERHAPS = 0.5
+"""From here on a promise was perhaps kept, and is no longer shown as open: every second such guess is right."""
 RENEWED = 0.3
 """From here on an item counts as promised again."""
 CANCELLED = 0.3

@@ -10,7 +10,7 @@ from pkg_pipeline.memory.items.records import CandidateChange, CandidateEnd, Sho
 from pkg_pipeline.offline.actions import FoundAction
 from pkg_pipeline.offline.decisions import FoundDecision
 from pkg_pipeline.offline.evidence import heard
-from pkg_pipeline.offline.judging import SURE, Judged, cancellations, closings, meet, renewals
+from pkg_pipeline.offline.judging import PERHAPS, SURE, Judged, cancellations, closings, meet, renewals
 from pkg_pipeline.offline.matters import Open, Weights, matter_of, roots_of_names, roots_of_text, shown_matter
 from pkg_pipeline.offline.reading import Reading
 from pkg_pipeline.offline.same_matter import may_be_same, same_tasks
@@ -45,7 +45,7 @@ def link(
     since = [-1] * len(tasks) + [max(one.lines[:1] or (one.sentence.line,)) for one in found]
     talk = heard(reading, names)
     met = meet(items, since, talk)
-    kept, renewed = closings(met), {i: one for i, one in renewals(met).items() if i < len(tasks)}
+    kept, renewed = closings(met, least=PERHAPS), {i: one for i, one in renewals(met).items() if i < len(tasks)}
     given_up = cancellations(met)
     scale = Weights(item.matter for item in items)
     repeated = same_tasks(items[: len(tasks)], items[len(tasks) :], found)
@@ -90,11 +90,11 @@ def _closed(ref: str, item: Open, kept: Judged | None, reading: Reading) -> Cand
 
 
 def _end(item: Open, kept: Judged, reading: Reading) -> CandidateEnd | None:
-    """That an item was kept, if it is sure and the quoted words say so."""
+    """That an item was kept, if the quoted words say so; perhaps kept, if that is not sure."""
     message, quote = kept.said.line.message, quote_of(kept.said, item)
-    if kept.probability < SURE or not says_done([message], quote, reading.source.messages, item.text):
-        return None
-    return CandidateEnd("done", quote, (message.number,), round(kept.probability, 2))
+    is_sure = kept.probability >= SURE and says_done([message], quote, reading.source.messages, item.text)
+    state = "done" if is_sure else "perhaps_done"
+    return CandidateEnd(state, quote, (message.number,), round(kept.probability, 2))
 
 
 def _shown(reading: Reading, item: ShownItem, names: frozenset[str]) -> Open:
