@@ -1,9 +1,9 @@
 """How right the list of open items is on accounts left out: ``python -m training.open_lists [-v]``.
 
 Every account is read as a user's is, by heads that did not see it. At its end, and every ``STEP`` before, what the list
-shows as open is compared with what the labels leave open; what a label leaves open beyond the time after which nothing
-is expected any more counts as lapsed. Closings and superseded decisions are those at the end. ``-v``: what is wrong,
-by class, with how often it was shown.
+shows as open is compared with what the labels leave open; what a label leaves open long after it was due or said
+(``FORGOTTEN``, not the list's own rule) counts as lapsed. Closings and superseded decisions are those at the end.
+``-v``: what is wrong, by class, with how often it was shown.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from itertools import product
 from pkg_pipeline.memory.items.records import Item, ItemStatus
 from training import accounts
 from training.closing import Score
-from training.whole_accounts import Account, has_lapsed, read_account, spoken_of, status_of
+from training.whole_accounts import Account, is_past, read_account, spoken_of, status_of
 from training.worlds import Label
 
 STEP = timedelta(days=14)
+FORGOTTEN = timedelta(days=30), timedelta(days=60)
 AFTER = timedelta(hours=1)
 """After the last talk of an account its end is looked at."""
 MEASURES = ("open at the end", "open every two weeks", "tasks", "closed of all", "closed of found", "superseded")
@@ -89,7 +90,8 @@ def _status(account: Account, label: Label, now: datetime) -> tuple[ItemStatus, 
     if later is not None and so_far(later.messages):
         return "superseded", said
     due = next((day for _, day in reversed(renewed) if day is not None), label.due)
-    is_gone = label.kind == "action_item" and has_lapsed(due, max(account.said_at[key] for key in said), now)
+    last = max(account.said_at[key] for key in said)
+    is_gone = label.kind == "action_item" and is_past(due, last, now, since_due=FORGOTTEN[0], since_said=FORGOTTEN[1])
     return "lapsed" if is_gone else "open", said
 
 

@@ -30,7 +30,7 @@ from training.fit import HEADS, fit_of, fitted
 from training.worlds import World
 
 SPOKEN = frozenset({"opened", "renewed"})
-GONE_DUE, GONE_SAID = timedelta(days=30), timedelta(days=60)
+LAPSED = timedelta(days=14), timedelta(days=30)
 """As ``item_status()`` of the database has it: what was due, or (undated) said, longer ago is lapsed."""
 
 
@@ -85,14 +85,19 @@ class Account:
 
 def status_of(item: Item, now: datetime) -> ItemStatus:
     state = item.now
-    is_gone = item.kind == "action_item" and state.status == "open" and has_lapsed(state.due_date, state.at, now)
+    is_gone = (
+        item.kind == "action_item"
+        and state.status == "open"
+        and is_past(state.due_date, state.at, now, since_due=LAPSED[0], since_said=LAPSED[1])
+    )
     return "lapsed" if is_gone else state.status
 
 
-def has_lapsed(due: date | None, said_at: datetime, now: datetime) -> bool:
+def is_past(due: date | None, said_at: datetime, now: datetime, *, since_due: timedelta, since_said: timedelta) -> bool:
+    """Whether a task was due, or without a day said, longer ago than given."""
     if due is None:
-        return said_at < now - GONE_SAID
-    return due < now.date() - GONE_DUE and said_at < now - GONE_DUE
+        return said_at < now - since_said
+    return due < now.date() - since_due and said_at < now - since_due
 
 
 def spoken_of(item: Item) -> frozenset[str]:

@@ -248,12 +248,12 @@ def test_revision_0012_goes_down_and_up_and_an_open_item_lapses_with_the_days(da
     migrate.upgrade(database_url)
     assert migrate.current(database_url) == migrate.head()
     cases = [
-        ("action_item", "open", "2026-03-01", "2026-02-01Z", "open"),  # 30 days over, no more
-        ("action_item", "open", "2026-02-28", "2026-02-01Z", "lapsed"),
-        ("action_item", "open", "2026-02-28", "2026-03-20Z", "open"),  # spoken of within 30 days
-        ("action_item", "open", None, "2026-03-01Z", "open"),
-        ("action_item", "open", None, "2026-01-30Z", "open"),  # sixty days, no more
-        ("action_item", "open", None, "2026-01-29Z", "lapsed"),
+        ("action_item", "open", "2026-03-17", "2026-02-01Z", "open"),  # two weeks over, no more
+        ("action_item", "open", "2026-03-16", "2026-02-01Z", "lapsed"),
+        ("action_item", "open", "2026-02-28", "2026-03-20Z", "open"),  # spoken of within two weeks
+        ("action_item", "open", None, "2026-03-15Z", "open"),
+        ("action_item", "open", None, "2026-03-01Z", "open"),  # thirty days, no more
+        ("action_item", "open", None, "2026-02-28Z", "lapsed"),
         ("action_item", "perhaps_done", "2025-01-01", "2025-01-01Z", "perhaps_done"),
         ("action_item", "done", "2025-01-01", "2025-01-01Z", "done"),
         ("decision", "open", None, "2020-01-01Z", "open"),  # in force, however old
@@ -326,6 +326,18 @@ def test_revision_0016_goes_down_to_where_all_with_enough_messages_are_summarise
     migrate.upgrade(database_url)
     with engine.connect(database_url) as connection:
         assert connection.execute("SELECT least_summarised()").fetchone() == (0,)
+
+
+def test_revision_0017_goes_down_to_where_what_is_open_lapses_later(database_url: str) -> None:
+    asked = "SELECT item_status('action_item', 'open', NULL, '2026-02-01Z', '2026-03-15Z'::timestamptz, '2026-03-15')"
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked).fetchone() == ("lapsed",)
+    migrate.downgrade(database_url, "0016")
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked).fetchone() == ("open",)
+    migrate.upgrade(database_url)
+    with engine.connect(database_url) as connection:
+        assert connection.execute(asked).fetchone() == ("lapsed",)
 
 
 def test_every_revision_has_a_test_that_names_it() -> None:
