@@ -30,7 +30,7 @@ from training.fit import HEADS, fit_of, fitted
 from training.worlds import World
 
 SPOKEN = frozenset({"opened", "renewed"})
-LAPSED = timedelta(days=14), timedelta(days=30)
+LAPSED = timedelta(days=14), timedelta(days=42)
 """As ``item_status()`` of the database has it: what was due, or (undated) said, longer ago is lapsed."""
 
 

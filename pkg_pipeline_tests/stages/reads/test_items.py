@@ -64,7 +64,7 @@ def stored(build: MemoryBuilder) -> dict[str, UUID]:
         ("over longer", (), {"due": on(-12), "at": ago(25), "owner": "self"}),
         ("due today", (), {"due": on(0), "at": ago(3)}),
         ("lapsed by its day", (), {"due": on(-15), "at": ago(20)}),
-        ("lapsed without a day", (), {"at": ago(31)}),
+        ("lapsed without a day", (), {"at": ago(43)}),
         ("kept", (done,), {"due": on(-5), "at": ago(20)}),
         ("perhaps kept", (perhaps,), {"due": on(-6), "at": ago(20)}),
         ("put off", (renewed,), {"due": on(-3), "at": ago(10)}),

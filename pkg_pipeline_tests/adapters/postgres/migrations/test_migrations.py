@@ -252,8 +252,8 @@ def test_revision_0012_goes_down_and_up_and_an_open_item_lapses_with_the_days(da
         ("action_item", "open", "2026-03-16", "2026-02-01Z", "lapsed"),
         ("action_item", "open", "2026-02-28", "2026-03-20Z", "open"),  # spoken of within two weeks
         ("action_item", "open", None, "2026-03-15Z", "open"),
-        ("action_item", "open", None, "2026-03-01Z", "open"),  # thirty days, no more
-        ("action_item", "open", None, "2026-02-28Z", "lapsed"),
+        ("action_item", "open", None, "2026-02-17Z", "open"),  # six weeks, no more
+        ("action_item", "open", None, "2026-02-16Z", "lapsed"),
         ("action_item", "perhaps_done", "2025-01-01", "2025-01-01Z", "perhaps_done"),
         ("action_item", "done", "2025-01-01", "2025-01-01Z", "done"),
         ("decision", "open", None, "2020-01-01Z", "open"),  # in force, however old
@@ -329,7 +329,7 @@ def test_revision_0016_goes_down_to_where_all_with_enough_messages_are_summarise
 
 
 def test_revision_0017_goes_down_to_where_what_is_open_lapses_later(database_url: str) -> None:
-    asked = "SELECT item_status('action_item', 'open', NULL, '2026-02-01Z', '2026-03-15Z'::timestamptz, '2026-03-15')"
+    asked = "SELECT item_status('action_item', 'open', NULL, '2026-01-20Z', '2026-03-15Z'::timestamptz, '2026-03-15')"
     with engine.connect(database_url) as connection:
         assert connection.execute(asked).fetchone() == ("lapsed",)
     migrate.downgrade(database_url, "0016")

@@ -1,11 +1,11 @@
--- What was due two weeks ago, or said a month ago, and was not spoken of since, is expected by nobody any more (B16).
+-- What was due two weeks ago, or said six weeks ago, and was not spoken of since, is expected by nobody any more (B16).
 
 CREATE OR REPLACE FUNCTION item_status(kind text, status text, due_date date, last_at timestamptz, now timestamptz, today date)
     RETURNS text LANGUAGE sql IMMUTABLE
     RETURN CASE
         WHEN kind = 'action_item' AND status = 'open'
              AND (due_date < today - 14 AND last_at < now - interval '14 days'
-                  OR due_date IS NULL AND last_at < now - interval '30 days')
+                  OR due_date IS NULL AND last_at < now - interval '42 days')
         THEN 'lapsed' ELSE status END;
 COMMENT ON FUNCTION item_status IS
-    'B16: an open action item is lapsed 14 days after it was due, without a day 30 days after it was last spoken of.';
+    'B16: an open action item is lapsed 14 days after it was due, without a day 42 days after it was last spoken of.';
