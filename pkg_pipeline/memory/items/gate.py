@@ -222,11 +222,15 @@ class _Gate:
     def _told(self, text: str, evidence: Evidence, part: str) -> str | None:
         """An item's text if it is true to its messages, else their own words on its matter, or None without any."""
         fault = self._fault(text, evidence, ())
-        if fault is None:
+        testimony = self._testimony(evidence, ())
+        unshown = testimony.unshown(text) if fault is None else fault
+        if unshown is None:
             return " ".join(text.split())
         is_short = len(text) <= LONGEST_TEXT
-        said = as_said(text, evidence.quote, self._testimony(evidence, ()), self.checker) if is_short else None
-        return self.log.note(part, *fault) if said is None else self.log.note(part, *fault.told_as_said()) or said
+        said = as_said(text, evidence.quote, testimony, self.checker) if is_short else None
+        if said is None:
+            return " ".join(text.split()) if fault is None else self.log.note(part, *fault)
+        return self.log.note(part, *unshown.told_as_said()) or said
 
     def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...]) -> Fault | None:
         """Why a text may not be kept, with the word at fault (B9, B15, B18)."""
