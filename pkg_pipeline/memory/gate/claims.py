@@ -50,7 +50,7 @@ def is_borne_out(claim: Claim, clause: str, spoken: Sentences, names: Iterable[s
         has_file = any(message.attachments for message in spoken.messages)
         return (
             not matter
-            or has_file
+            or (has_file and not any(_is_against(one, spoken) for one in matter))
             or any(_is_done(one, spoken) or _says(content(clause) - frozenset(names), one.text) for one in matter)
         )
     is_so = _is_settled if has("settled", clause) else _is_done

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from pkg_pipeline.memory.gate.nearest import is_question
 from pkg_pipeline.memory.gate.number_words import folded
-from pkg_pipeline.memory.gate.polarity import whole
+from pkg_pipeline.memory.gate.polarity import polarity, whole
 from pkg_pipeline.memory.languages import folders, table
 from pkg_pipeline.memory.records import SourceMessage
 from pkg_pipeline.memory.text.normalise import word_count
@@ -43,6 +43,13 @@ def refuses(message: SourceMessage) -> bool:
     return has("refusal", first) and not has("agrees", first) and not is_question(first)
 
 
+def says_no(message: SourceMessage) -> bool:
+    """Whether a message begins, after thanks, with a no to what was asked: a refusal or a denial."""
+    first = next((part for part in parts_of(message.text) if not has("received", part)), "")
+    is_denied = polarity(first).denies and not has("agrees", first) and not is_question(first)
+    return refuses(message) or is_denied
+
+
 def agrees(message: SourceMessage) -> bool:
     """Whether a message agrees to something: by its words, or by a short answer that neither asks nor refuses."""
     parts = parts_of(message.text)
@@ -50,7 +57,8 @@ def agrees(message: SourceMessage) -> bool:
         return False
     if any(has("agrees", part) and not _is_doubtful(part) for part in parts):
         return True
-    return word_count(message.text) <= SHORT_ANSWER and not any(map(_is_doubtful, parts))
+    is_no = any(_is_doubtful(part) or polarity(part).denies for part in parts)
+    return word_count(message.text) <= SHORT_ANSWER and not is_no
 
 
 def _is_doubtful(part: str) -> bool:

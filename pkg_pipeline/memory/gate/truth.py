@@ -13,7 +13,7 @@ from pkg_pipeline.memory.gate.agents import Scene
 from pkg_pipeline.memory.gate.binding import misbound, outdated, unsure
 from pkg_pipeline.memory.gate.calendar import EXACT, SaidDays, blanked, follows_due, mentions, said_days, unsaid_day
 from pkg_pipeline.memory.gate.claims import claim_of, denies, is_borne_out
-from pkg_pipeline.memory.gate.duty import has, refuses
+from pkg_pipeline.memory.gate.duty import has, says_no
 from pkg_pipeline.memory.gate.nearest import Sentences, Spoken, clauses_of, is_question
 from pkg_pipeline.memory.gate.number_words import folded
 from pkg_pipeline.memory.gate.people import Known as KnownPeople
@@ -224,7 +224,7 @@ class Testimony:
             said = [*(spoken.text for spoken in near), *answers] or self._words_of_refuser(clause)
             is_denied = whole and polarity(clause).denies and self._is_denied(near)
             word = turned_round(clause, said, "") if said and not is_denied else None
-            is_told = claim == "done" or has("plans", clause) or has("receives", text) or is_question(text)
+            is_told = claim == "done" or has("supposed", clause) or has("receives", text) or is_question(text)
             word = word or (clause[:20] if not is_told and self._was_refused(clause, near) else None)
             if word is not None:
                 break
@@ -250,7 +250,7 @@ class Testimony:
             return False
         return all(
             spoken.is_question
-            and any(refuses(answer) or is_weighed_answer(answer) for answer in self.spoken.answers(spoken)[:1])
+            and any(says_no(answer) or is_weighed_answer(answer) for answer in self.spoken.answers(spoken)[:1])
             for spoken in near
         )
 
