@@ -22,10 +22,13 @@ from training import accounts, worlds
 from training.told_worlds import Row, worlds_of
 
 FOLDER = Path(__file__).with_name("people")
+MEMBERS = FOLDER / "members.toml"
 TYPED_CHATS = worlds.FOLDER / "types.toml"
 ZONE = ZoneInfo("UTC")
 """Accounts are told in local time."""
 FIRST_WEEKS = timedelta(days=28)
+GROUP_SHARE = 1.5
+"""How much all who speak in a group count together, beside one person of a dialog."""
 EARLY_SHARE = 0.5
 """How much a person after the first weeks counts beside one at the end."""
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -46,10 +49,8 @@ class Labelled:
     vector: Floats
     is_early: bool
     is_asked: bool
-
-    @property
-    def share(self) -> float:
-        return EARLY_SHARE if self.is_early else 1.0
+    is_met_in_groups: bool
+    share: float
 
     @property
     def is_for_judging(self) -> bool:
@@ -63,15 +64,22 @@ def people() -> tuple[Labelled, ...]:
     rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt"))}
     told = [(world, row) for path in rows for world, row in rows[path].items()]
     asked = [one for world, row in told for one in _of_account(world, row)]
-    return (*asked, *_of_worlds(), *(one for path in sorted(FOLDER.glob("*.txt")) for one in _of_short(path)))
+    met = [one for world, row in told for one in _of_groups(world, row)]
+    dialogs = [one for path in sorted(FOLDER.glob("??.txt")) for one in _of_short(path)]
+    groups = [one for path in sorted(FOLDER.glob("??_groups.txt")) for one in _of_short_group(path)]
+    return (*asked, *met, *_of_worlds(), *dialogs, *groups)
 
 
-def _labelled(world: str, kind: str, signals: Signals, *, is_early: bool = False, is_asked: bool = False) -> Labelled:
+def _labelled(
+    world: str, kind: str, signals: Signals, *, is_early: bool = False, is_asked: bool = False, share: float = 1.0
+) -> Labelled:
     if kind not in get_args(RelationshipType):
         raise ValueError(f"{world}: {signals.name}: {kind}")
     heard = relationship.hearing(signals, ZONE)
     vector = pooled(signals, _MODEL.embed)
-    return Labelled(signals.name, world, world[:2], kind, heard, vector, is_early, is_asked)  # type: ignore[arg-type]
+    share *= EARLY_SHARE if is_early else 1.0
+    met = signals.is_met_in_groups
+    return Labelled(signals.name, world, world[:2], kind, heard, vector, is_early, is_asked, met, share)  # type: ignore[arg-type]
 
 
 def _of_account(world: str, row: Row) -> Iterator[Labelled]:
@@ -84,6 +92,22 @@ def _of_account(world: str, row: Row) -> Iterator[Labelled]:
         yield _labelled(world, kind, whole, is_asked=True)
         if len(early) < len(whole.said):
             yield _labelled(world, kind, Signals(name, early, whole.groups), is_early=True, is_asked=True)
+
+
+def _of_groups(world: str, row: Row) -> Iterator[Labelled]:
+    """Everybody labelled in a group, as if we met only there."""
+    others = tomllib.loads(MEMBERS.read_text("utf-8")).get(world, {})
+    kinds = {**row["types"], **others}
+    for chat in row["chats"]:
+        said = [one for one in chat["messages"] if len(one["text"].strip()) > 0]
+        names = {one["from"] for one in said} & kinds.keys()
+        for name in sorted(names) if chat["kind"] == "group" else ():
+            heard = tuple(
+                Utterance(one["text"][:MOST_CHARS], one["from"] != name, datetime.fromisoformat(one["at"]))
+                for one in said[-MOST_MESSAGES:]
+            )
+            signals = Signals(name, heard, (chat["title"].lstrip("#"),), is_met_in_groups=True)
+            yield _labelled(world, kinds[name], signals, is_asked=True, share=GROUP_SHARE / len(names))
 
 
 def signals_of(row: Row, name: str) -> Signals:
@@ -122,17 +146,42 @@ def _of_worlds() -> Iterator[Labelled]:
             yield _labelled(world, kind, Signals(title, _said(rows[world], title, me)))
 
 
+def _begun(when: str) -> datetime:
+    weekday, clock = when.split()
+    hour, minute = map(int, clock.split(":"))
+    return MONDAY + timedelta(days=WEEKDAYS.index(weekday), hours=hour, minutes=minute)
+
+
 def _of_short(path: Path) -> Iterator[Labelled]:
     """The dialogs of one file; each is a world of its own."""
     blocks = path.read_text("utf-8").split("@ ")[1:]
     for number, block in enumerate(blocks):
         head, *lines = block.strip().splitlines()
         kind, name, when = (part.strip() for part in head.split(" | "))
-        weekday, clock = when.split()
-        hour, minute = map(int, clock.split(":"))
-        begun = MONDAY + timedelta(days=WEEKDAYS.index(weekday), hours=hour, minutes=minute)
+        begun = _begun(when)
         said = tuple(
             Utterance(line.removeprefix("> "), line.startswith("> "), begun + timedelta(minutes=place))
             for place, line in enumerate(lines)
         )
         yield _labelled(f"{path.stem}_{number}", kind, Signals(name, said))
+
+
+def _of_short_group(path: Path) -> Iterator[Labelled]:
+    """The groups of one file: each of those who speak in it is met only there."""
+    for number, block in enumerate(path.read_text("utf-8").split("@ ")[1:]):
+        head, *lines = block.strip().splitlines()
+        kinds, title, when = (part.strip() for part in head.split(" | "))
+        usual, *rest = kinds.split(", ")
+        other = dict(reversed(one.split(" ", 1)) for one in rest)
+        told = [("", line[2:]) if line.startswith("> ") else tuple(line.split(": ", 1)) for line in lines]
+        begun = _begun(when)
+        names = sorted({who for who, _ in told if who})
+        if missing := other.keys() - set(names):
+            raise ValueError(f"{path.name}: {title}: {missing}")
+        for name in names:
+            said = tuple(
+                Utterance(text, who != name, begun + timedelta(minutes=place)) for place, (who, text) in enumerate(told)
+            )
+            signals = Signals(name, said, (title,), is_met_in_groups=True)
+            kind = other.get(name, usual)
+            yield _labelled(f"{path.stem}_{number}", kind, signals, share=GROUP_SHARE / len(names))

@@ -15,13 +15,17 @@ from training.labelled_people import Labelled
 HEAD = Path(relationship_vectors.__file__).with_name("relationship.npz")
 RIDGE = 1e-4
 STEPS = 300
+SMALLEST = 1e-9
+"""Directions of a smaller share of the largest are none."""
 
 
 def fit_head(examples: Sequence[Labelled]) -> Floats:
     """Weights by place of the pooled vector and type: accelerated gradient steps in the space of the examples."""
     x = np.array([one.vector for one in examples])
-    left, scale, right = np.linalg.svd(x, full_matrices=False)
-    x = left * scale
+    squares, left = np.linalg.eigh(x @ x.T)
+    kept = squares > squares[-1] * SMALLEST
+    back = x.T @ (left[:, kept] / np.sqrt(squares[kept]))
+    x = left[:, kept] * np.sqrt(squares[kept])
     share = np.array([one.share for one in examples])
     share /= share.sum()
     wanted = np.eye(len(TYPES))[[TYPES.index(one.type) for one in examples]]
@@ -33,7 +37,7 @@ def fit_head(examples: Sequence[Labelled]) -> Floats:
         after, faster = ahead - slope / steepest, (1 + (1 + 4 * pace * pace) ** 0.5) / 2
         ahead = after + (pace - 1) / faster * (after - now)
         now, pace = after, faster
-    return right.T @ now
+    return back @ now
 
 
 def softmax(odds: Floats) -> Floats:

@@ -20,7 +20,7 @@ import numpy as np
 
 from pkg_pipeline.memory.profile import relationship, relationship_vectors
 from pkg_pipeline.memory.profile.records import RelationshipType
-from pkg_pipeline.memory.profile.relationship import ROLES, SURE, Features
+from pkg_pipeline.memory.profile.relationship import ROLES, SURE, SURE_IN_GROUPS, Features
 from pkg_pipeline.memory.profile.relationship_vectors import TYPES, Floats, centred
 from training import relationship_head
 from training.labelled_people import Labelled, people
@@ -37,6 +37,7 @@ HEAD_LINES = "# Weights of what somebody is to me, in log-odds, fitted by `make 
 TRUST, USUAL = 3.0, 0.5
 """Of what a phrase tells before it was heard: so many people, this share of them rightly."""
 MANNERS = frozenset({"formal", "informal"})
+GROUPS_OF_PEOPLE = ("whole", "early", "in groups")
 VECTORS = "vectors"
 """The feature of what the head over vectors tells."""
 
@@ -202,10 +203,19 @@ def left_out(examples: Sequence[Labelled]) -> list[Call]:
     return told
 
 
-def score(told: Sequence[Call], sure: float = SURE, *, by_words: bool = False) -> Score:
-    """Of those said from a probability of ``sure`` on."""
-    pairs = [(one.one.type, (one.word_kind, one.word_chance) if by_words else (one.kind, one.chance)) for one in told]
-    said = [(label, kind if chance >= sure else "unknown") for label, (kind, chance) in pairs]
+def asked(told: Sequence[Call], name: str) -> list[Call]:
+    """Those of dialogs at their end (``whole``) or after the first weeks (``early``), or those met ``in groups``."""
+    found = {"whole": (False, False), "early": (True, False), "in groups": (False, True)}[name]
+    return [one for one in told if (one.one.is_early, one.one.is_met_in_groups) == found]
+
+
+def score(told: Sequence[Call], sure: float | None = None, *, by_words: bool = False) -> Score:
+    """Of those said from a probability of ``sure`` on, or as the product does."""
+    said: list[tuple[str, str]] = []
+    for one, kind, chance, word_kind, word_chance in told:
+        least = sure or (SURE_IN_GROUPS if one.is_met_in_groups else SURE)
+        kind, chance = (word_kind, word_chance) if by_words else (kind, chance)
+        said.append((one.type, kind if chance >= least else "unknown"))
     right = sum(label == kind for label, kind in said)
     return Score(len(said), right, sum(kind not in (label, "unknown") for label, kind in said))
 
@@ -233,17 +243,20 @@ def main() -> None:
     given = parser.parse_args()
     examples = people()
     told = left_out(examples)
-    for is_early in (False, True):
-        some = [one for one in told if one.one.is_early is is_early]
-        print("early" if is_early else "whole", dict(Counter(one.one.type for one in some)))
+    for name in GROUPS_OF_PEOPLE:
+        some = asked(told, name)
+        print(name, dict(Counter(one.one.type for one in some)))
         for name, part in _parts(some).items():
             print(f"  {name}:", score(part), "by words", score(part, by_words=True))
     for sure in (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8):
-        some = [one for one in told if not one.one.is_early]
+        some = asked(told, "whole")
         print(sure, score(some, sure), "by words", score(some, sure, by_words=True))
     for one in told if given.misses else ():
         if one.kind != one.one.type and not one.one.is_early and not one.one.is_for_judging:
-            print(f"  {one.one.world} {one.one.name}: {one.one.type}, called {one.kind} ({one.chance})")
+            print(
+                "  in groups" if one.one.is_met_in_groups else "",
+                f"  {one.one.world} {one.one.name}: {one.one.type}, called {one.kind} ({one.chance})",
+            )
     if not given.score:
         write(fit(examples, priors()), list({one.world for one in examples if one.is_asked}))
 

@@ -42,8 +42,9 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What tells who somebody is to me. ``said``: the newest messages of both in dialogs, in any order; ``groups``:
-    titles of groups in common; ``facts``: values of what is known of them; ``organizations``: theirs and mine.
+    """What tells who somebody is to me. ``said``: the newest messages of both in dialogs, in any order, or where we only
+    meet in groups those of everybody there (``is_self``: anybody else's); ``groups``: titles of groups in common;
+    ``facts``: values of what is known of them; ``organizations``: theirs and mine.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Signals:
     groups: Sequence[str] = ()
     facts: Sequence[str] = ()
     organizations: tuple[str | None, str | None] = (None, None)
+    is_met_in_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,11 @@ BEGINNING: Final = 8
 
 UNKNOWN: Final[RelationshipType] = "unknown"
 
-SURE: Final = 0.7
+SURE: Final = 0.65
 """From this probability on a type is said."""
+
+SURE_IN_GROUPS: Final = 0.75
+"""The same of whom we only meet in groups."""
 
 MOST_MESSAGES: Final = 150
 MOST_CHARS: Final = 200
@@ -50,6 +53,7 @@ ROLES: Final[Mapping[str, tuple[str, str]]] = {
     "neighbour": ("neighbour", "neighbour"),
 }
 """The part of the other and mine."""
+_MUTUAL = frozenset(theirs for theirs, mine in ROLES.values() if theirs == mine)
 
 _OFFICE_HOURS = range(9, 18)
 _HONORIFIC = re.compile(
@@ -100,7 +104,8 @@ def guess(signals: Signals, zone: ZoneInfo, embed: Embed | None = None) -> Guess
         told = replace(told, vectors=log_odds(pooled(signals, embed)))
     found = probabilities(features(told, known["phrases"]), known["with_vectors" if told.vectors else "weights"])
     best = max(TYPES, key=lambda one: found[one])  # the first of equals
-    return Guess(best, found[best]) if found[best] >= SURE else Guess(UNKNOWN, round(1 - found[best], 2))
+    sure = SURE_IN_GROUPS if signals.is_met_in_groups else SURE
+    return Guess(best, found[best]) if found[best] >= sure else Guess(UNKNOWN, round(1 - found[best], 2))
 
 
 def probabilities(given: Mapping[RelationshipType, Features], of: Weights) -> dict[RelationshipType, float]:
@@ -124,6 +129,8 @@ def weights() -> Mapping[str, Any]:
 def hearing(signals: Signals, zone: ZoneInfo) -> Hearing:
     mine, theirs = ([one.text for one in signals.said if one.is_self is side] for side in (True, False))
     counted = _counted(theirs), _counted(mine)
+    if signals.is_met_in_groups:
+        counted = counted[0], _mutual(counted[1])
     return Hearing(
         *counted,
         name=_of_name(signals.name),
@@ -173,6 +180,7 @@ def _whole(signals: Signals, counted: Sequence[Mapping[Heard, int]], zone: ZoneI
         "honorific": float(_HONORIFIC.search(signals.name) is not None),
         "together": float(bool(theirs) and theirs == mine),
         "elsewhere": float(bool(theirs) and bool(mine) and theirs != mine),
+        "met": float(signals.is_met_in_groups),
     }
 
 
@@ -188,6 +196,11 @@ def _strengths(said: Mapping[Heard, int], phrases: Weights) -> dict[str, float]:
 def _counted(texts: Sequence[str]) -> Counter[Heard]:
     """Messages by what they tell of."""
     return Counter(one for text in texts for one in heard(text))
+
+
+def _mutual(others: Counter[Heard]) -> Counter[Heard]:
+    """What others say in a group tells only of what all there are to one another."""
+    return Counter({heard: count for heard, count in others.items() if heard[0] in _MUTUAL})
 
 
 def _of_name(name: str) -> frozenset[str]:

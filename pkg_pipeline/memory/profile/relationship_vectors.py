@@ -26,16 +26,19 @@ DECIMALS = 1
 
 
 def pooled(signals: Signals, embed: Embed) -> Floats:
-    """One vector of a person: 1, means over what each side says, the same of the beginning, and the name's."""
+    """One vector of a person: 1, means over what each side says, the same of the beginning, and the name's, or that of
+    the groups where we only meet there.
+    """
+    name = " ".join(signals.groups) if signals.is_met_in_groups else signals.name
     said = sorted((one for one in signals.said if one.text.strip()), key=lambda one: one.at)
-    texts = list(dict.fromkeys([*(one.text for one in said), signals.name]))
+    texts = list(dict.fromkeys([*(one.text for one in said), name]))
     known = dict(zip(texts, embed(texts).astype(np.float64), strict=True))
     parts = [
         share * _mean(known, [one for one in some if one.is_self is side])
         for share, some in ((1.0, said), (BEGINNING_SHARE, said[:BEGINNING]))
         for side in (False, True)
     ]
-    return np.concatenate([np.ones(1), *parts, NAME_SHARE * known[signals.name]])
+    return np.concatenate([np.ones(1), *parts, NAME_SHARE * known[name]])
 
 
 def _mean(known: Mapping[str, Floats], said: Sequence[Utterance]) -> Floats:

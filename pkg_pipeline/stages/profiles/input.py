@@ -79,6 +79,7 @@ def prepared_from(
             groups=material.groups,
             facts=material.facts,
             organizations=(entity.organization, material.self_person and material.self_person.organization),
+            is_met_in_groups=material.is_met_in_groups,
         ),
     )
     return Prepared(

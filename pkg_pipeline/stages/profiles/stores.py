@@ -88,6 +88,7 @@ class Material:
     facts: tuple[str, ...]
     said: tuple[Utterance, ...]
     groups: tuple[str, ...]
+    is_met_in_groups: bool = False
 
 
 @dataclass(frozen=True, slots=True)

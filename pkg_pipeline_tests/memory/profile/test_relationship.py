@@ -20,13 +20,14 @@ from training.labelled_people import Labelled, people
 START = datetime(2026, 3, 2, 19, 0, tzinfo=UTC)
 UTC_ZONE = ZoneInfo("UTC")
 
-Figure = tuple[bool, bool, float, float]
+Figure = tuple[str, bool, float, float]
 FIGURES: list[Figure] = [
-    # is_early, by_words, least right, most wrong
-    (False, False, 0.46, 0.10),
-    (True, False, 0.38, 0.13),
-    (False, True, 0.37, 0.08),
-    (True, True, 0.22, 0.07),
+    # who, by_words, least right, most wrong
+    ("whole", False, 0.50, 0.10),
+    ("early", False, 0.43, 0.12),
+    ("whole", True, 0.37, 0.10),
+    ("early", True, 0.24, 0.08),
+    ("in groups", False, 0.19, 0.14),
 ]
 
 
@@ -42,13 +43,12 @@ def left_out() -> tuple[relationships.Call, ...]:
     return tuple(relationships.left_out(labelled()))
 
 
-@pytest.mark.parametrize(("is_early", "by_words", "least", "most"), FIGURES)
+@pytest.mark.parametrize(("who", "by_words", "least", "most"), FIGURES)
 def test_people_of_worlds_left_out_are_called_rightly_or_not_at_all(
-    is_early: bool, by_words: bool, least: float, most: float
+    who: str, by_words: bool, least: float, most: float
 ) -> None:
-    some = [one for one in left_out() if one.one.is_early is is_early]
-    found = relationships.score(some, by_words=by_words)
-    assert found.asked >= 60
+    found = relationships.score(relationships.asked(left_out(), who), by_words=by_words)
+    assert found.asked >= 50
     assert found.accuracy >= least, found
     assert found.error <= most, found
 
@@ -105,6 +105,19 @@ def test_vectors_make_a_landlord_of_whoever_rents_out() -> None:
     lines = ["Your rent is due on Friday", "> Sending it tonight. The tap in the kitchen drips", "I'll send a plumber"]
     found = guess(Signals("Mrs Fenwick", talk(*lines)), UTC_ZONE, OfflineEmbedder().embed)
     assert found.type == "landlord"
+
+
+def test_whom_we_only_meet_in_a_group_is_what_the_group_is() -> None:
+    said = [
+        *talk("the lift is stuck again", "has anybody rung the managing agent?", "and who parked across the driveway"),
+        *talk(
+            "> I rang them, tomorrow at nine",
+            "> bin day is Thursday this week",
+            "> a parcel for no 4 is in the hallway",
+        ),
+    ]
+    signals = Signals("Pam", said, groups=["Elm Court residents"], is_met_in_groups=True)
+    assert guess(signals, UTC_ZONE, OfflineEmbedder().embed).type == "neighbour"
 
 
 def test_nothing_said_is_unknown() -> None:

@@ -60,6 +60,18 @@ def test_a_decision_makes_a_short_talk_meaningful(rig: ProfileRig) -> None:
     assert material(rig, "Anna").at_end.last_meaningful_at is None
 
 
+def test_whom_we_only_meet_in_groups_is_heard_there(rig: ProfileRig) -> None:
+    speak(rig, "team", 0, ["Anna", "Me", "Bob"] * 2, chat_kind="group", chat_title="The workshop")
+    speak(rig, "bob", 1, ["Bob", "Me", "Bob"])
+    rig.settle()
+    anna, bob = material(rig, "Anna"), material(rig, "Bob")
+    assert (anna.is_met_in_groups, anna.groups) == (True, ("The workshop",))
+    assert [one.text.split()[-1] for one in anna.said if not one.is_self] == ["Anna."] * 2
+    assert {one.text.split()[-1] for one in anna.said if one.is_self} == {"Me.", "Bob."}
+    assert not bob.is_met_in_groups
+    assert len(bob.said) == 3
+
+
 def test_the_newest_summarised_talk_has_a_meaningful_contact_of_its_own(rig: ProfileRig) -> None:
     """What was meaningful in the week itself belongs to the row, not to what the words are made of."""
     rig.meet("Anna", [0], DEAL)

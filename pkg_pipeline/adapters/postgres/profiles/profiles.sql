@@ -58,6 +58,17 @@ WITH told AS NOT MATERIALIZED (
 )
 SELECT left(content, %(chars)s) AS text, is_outgoing AS is_self, sent_at AS at FROM heard ORDER BY sent_at DESC, id DESC
 
+-- name: overheard
+-- B19: the newest words in groups in common, where there is no dialog; is_self: anybody else's.
+SELECT left(m.content, %(chars)s) AS text, m.sender_entity_id IS DISTINCT FROM %(entity)s AS is_self, m.sent_at AS at
+FROM (SELECT c.id FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind <> 'direct'
+      WHERE w.entity_id = %(entity)s ORDER BY c.id LIMIT 10) AS g
+CROSS JOIN LATERAL (
+    SELECT id, content, sender_entity_id, sent_at FROM live_texts
+    WHERE chat_id = g.id AND sent_at <= %(until)s ORDER BY sent_at DESC, id DESC LIMIT %(limit)s
+) m
+ORDER BY m.sent_at DESC, m.id DESC LIMIT %(limit)s
+
 -- name: groups
 -- B19: titles of groups in common.
 SELECT t.title FROM chat_members w JOIN eligible_chats c ON c.id = w.chat_id AND c.kind <> 'direct'

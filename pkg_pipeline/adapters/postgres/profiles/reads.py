@@ -65,6 +65,8 @@ class PostgresProfileReads:
                 meaningful = _meaningful(connection, given, newest)
             by_then = talks[talks["ended_at"] <= newest]
             at_newest = aggregation.extent(by_then, meaningful, max(by_then["day"]))
+            said = SQL.rows(connection, "said", Utterance, **given, until=newest, **HEARD)
+            overheard = [] if said else SQL.rows(connection, "overheard", Utterance, **given, until=newest, **HEARD)
             return Material(
                 self_person=me,
                 at_end=at_end,
@@ -73,8 +75,9 @@ class PostgresProfileReads:
                 decisions=tuple(SQL.rows(connection, "decisions", MadeDecision, **given)),
                 open_items=tuple(SQL.rows(connection, "open_items", OpenItem, **given)),
                 facts=tuple(SQL.values(connection, "facts", **given, limit=ITEMS_IN_PROMPT)),
-                said=tuple(SQL.rows(connection, "said", Utterance, **given, until=newest, **HEARD)),
+                said=tuple(said or overheard),
                 groups=tuple(SQL.values(connection, "groups", **given)),
+                is_met_in_groups=bool(overheard),
             )
 
     def texts(self, summary_ids: Sequence[UUID]) -> Mapping[UUID, tuple[str, str | None]]:
