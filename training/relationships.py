@@ -20,7 +20,7 @@ import numpy as np
 
 from pkg_pipeline.memory.profile import relationship, relationship_vectors
 from pkg_pipeline.memory.profile.records import RelationshipType
-from pkg_pipeline.memory.profile.relationship import ROLES, SURE, SURE_IN_GROUPS, Features
+from pkg_pipeline.memory.profile.relationship import ROLES, Features, sure
 from pkg_pipeline.memory.profile.relationship_vectors import TYPES, Floats, centred
 from training import relationship_head
 from training.labelled_people import Labelled, people
@@ -209,11 +209,11 @@ def asked(told: Sequence[Call], name: str) -> list[Call]:
     return [one for one in told if (one.one.is_early, one.one.is_met_in_groups) == found]
 
 
-def score(told: Sequence[Call], sure: float | None = None, *, by_words: bool = False) -> Score:
-    """Of those said from a probability of ``sure`` on, or as the product does."""
+def score(told: Sequence[Call], from_: float | None = None, *, by_words: bool = False) -> Score:
+    """Of those said from a probability of ``from_`` on, or as the product says them."""
     said: list[tuple[str, str]] = []
     for one, kind, chance, word_kind, word_chance in told:
-        least = sure or (SURE_IN_GROUPS if one.is_met_in_groups else SURE)
+        least = from_ or sure(by_words=by_words, is_met_in_groups=one.is_met_in_groups)
         kind, chance = (word_kind, word_chance) if by_words else (kind, chance)
         said.append((one.type, kind if chance >= least else "unknown"))
     right = sum(label == kind for label, kind in said)
@@ -248,9 +248,9 @@ def main() -> None:
         print(name, dict(Counter(one.one.type for one in some)))
         for name, part in _parts(some).items():
             print(f"  {name}:", score(part), "by words", score(part, by_words=True))
-    for sure in (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8):
+    for least in (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8):
         some = asked(told, "whole")
-        print(sure, score(some, sure), "by words", score(some, sure, by_words=True))
+        print(least, score(some, least), "by words", score(some, least, by_words=True))
     for one in told if given.misses else ():
         if one.kind != one.one.type and not one.one.is_early and not one.one.is_for_judging:
             print(

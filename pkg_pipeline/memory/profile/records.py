@@ -42,8 +42,8 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What tells who somebody is to me. ``said``: the newest messages of both in dialogs, in any order, or where we only
-    meet in groups those of everybody there (``is_self``: anybody else's); ``groups``: titles of groups in common;
+    """What tells who somebody is to me. ``said``: the newest messages of both in dialogs, in any order, or those of
+    everybody in groups if we only meet there (``is_self``: anybody else's); ``groups``: titles of groups in common;
     ``facts``: values of what is known of them; ``organizations``: theirs and mine.
     """
 

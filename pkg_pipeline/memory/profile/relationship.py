@@ -28,11 +28,8 @@ BEGINNING: Final = 8
 
 UNKNOWN: Final[RelationshipType] = "unknown"
 
-SURE: Final = 0.65
-"""From this probability on a type is said."""
-
-SURE_IN_GROUPS: Final = 0.75
-"""The same of whom we only meet in groups."""
+SURE, SURE_BY_WORDS, SURE_IN_GROUPS = 0.65, 0.7, 0.75
+"""From this probability on a type is said; without vectors; of whom we only meet in groups."""
 
 MOST_MESSAGES: Final = 150
 MOST_CHARS: Final = 200
@@ -104,8 +101,14 @@ def guess(signals: Signals, zone: ZoneInfo, embed: Embed | None = None) -> Guess
         told = replace(told, vectors=log_odds(pooled(signals, embed)))
     found = probabilities(features(told, known["phrases"]), known["with_vectors" if told.vectors else "weights"])
     best = max(TYPES, key=lambda one: found[one])  # the first of equals
-    sure = SURE_IN_GROUPS if signals.is_met_in_groups else SURE
-    return Guess(best, found[best]) if found[best] >= sure else Guess(UNKNOWN, round(1 - found[best], 2))
+    least = sure(by_words=not told.vectors, is_met_in_groups=signals.is_met_in_groups)
+    return Guess(best, found[best]) if found[best] >= least else Guess(UNKNOWN, round(1 - found[best], 2))
+
+
+def sure(*, by_words: bool, is_met_in_groups: bool) -> float:
+    if is_met_in_groups:
+        return SURE_IN_GROUPS
+    return SURE_BY_WORDS if by_words else SURE
 
 
 def probabilities(given: Mapping[RelationshipType, Features], of: Weights) -> dict[RelationshipType, float]:
