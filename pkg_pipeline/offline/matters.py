@@ -28,7 +28,12 @@ _KINDS_BY_ENDING: Mapping[str, str] = {
     "sheet": "xls xlsx csv ods numbers tsv pdf zip",
     "recording": "mp4 mov avi mkv webm mp3 wav ogg m4a flac aac opus video audio voice zip",
 }
-_NUMBER = re.compile(r"\d+(?:[ .,\u00a0]\d{3})*(?:[.,]\d+)?\s?(?:тыс\w*|т\.?р|k\b|к\b|万)?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"\d{1,2}(?:,\d\d)+,\d{3}(?!\d)|\d+(?:[ .,\u00a0]\d{3}(?!\d))*(?:[.,]\d+)?\s?(?:тыс\w*|т\.?р|k\b|к\b|万)?",
+    re.IGNORECASE,
+)
+_GROUPS = re.compile(r"[ \u00a0]|[.,](?=(?:\d\d,)*\d{3}(?!\d))")
+"""What stands between thousands, in India also between tens of thousands."""
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _LATIN_OF = str.maketrans(
     dict(
@@ -95,7 +100,7 @@ def sums_of(text: str) -> frozenset[int]:
         digits = re.match(r"[\d .,\u00a0]*\d", m.group())
         if digits is None:
             continue
-        plain = re.sub(r"[ ,\u00a0]|\.(?=\d{3}\b)", "", digits.group())
+        plain = _GROUPS.sub("", digits.group()).replace(",", ".")
         try:
             value = float(plain)
         except ValueError:

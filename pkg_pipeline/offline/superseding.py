@@ -25,12 +25,17 @@ SHARED_WEIGHT = 2.0
 CHANGED_WEIGHT = 1.0
 NAMED_WEIGHT = 1.0
 ALONE_WEIGHT = 0.5
-"""Weights of a shared subject, of words of change, of the old terms named again, of no other decision on such terms."""
+PRICE_WEIGHT = 2.0
+"""Weights of a shared subject, of words of change, of the old terms named again, of no other decision on such terms, of
+the only price near the new one.
+"""
 NEAR = 3
 """Lines before a decision that may say what it is about."""
 LEAST_SUM = 20
 COMPARABLE = 2.5
 """A sum takes another's place if neither is so many times the other."""
+NEAR_PRICE = 4 / 3
+"""A single sum is the next price of what had a single sum within this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +149,17 @@ def _repeats(new: _New, old: _Standing, scale: Weights) -> bool:
     )
 
 
+def _is_next_price(new: Terms, old: Terms) -> bool:
+    """Whether each fixes one sum, the new one another and not far off."""
+    if len(new.sums) != 1 or len(old.sums) != 1 or new.sums == old.sums:
+        return False
+    return 1 / NEAR_PRICE <= max(new.sums) / max(old.sums) <= NEAR_PRICE
+
+
 def _score(new: _New, old: _Standing, standing: Sequence[_Standing], scale: Weights) -> float:
-    is_told = new.says_change or scale.alike(new.matter.roots, old.matter.roots) >= ALIKE
+    prices = [one for one in standing if _is_next_price(new.terms, one.terms)]
+    is_price = prices == [old]
+    is_told = is_price or new.says_change or scale.alike(new.matter.roots, old.matter.roots) >= ALIKE
     if not is_told or not new.terms.differ_from(old.terms, new.day):
         return 0.0
     rivals = [one for one in standing if one is not old and new.terms.differ_from(one.terms, new.day)]
@@ -154,4 +168,5 @@ def _score(new: _New, old: _Standing, standing: Sequence[_Standing], scale: Weig
         + CHANGED_WEIGHT * new.says_change
         + NAMED_WEIGHT * new.named.name(old.terms)
         + ALONE_WEIGHT * (not rivals)
+        + PRICE_WEIGHT * is_price
     )

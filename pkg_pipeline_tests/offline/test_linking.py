@@ -14,6 +14,7 @@ from pkg_pipeline.memory.records import Attachment, Language, SummaryInput
 from pkg_pipeline.offline.actions import find_actions
 from pkg_pipeline.offline.decisions import find_decisions
 from pkg_pipeline.offline.linking import Linked, link
+from pkg_pipeline.offline.matters import sums_of
 from pkg_pipeline.offline.reading import read
 from pkg_pipeline_tests.offline.chats import MONDAY, chat
 
@@ -147,6 +148,38 @@ def test_a_later_price_supersedes_the_earlier_one() -> None:
         shown("d2", "We meet at the office on Mondays", owner="both"),
     )
     assert set(linked(source, *standing).replaces.values()) == {"d1"}
+
+
+@pytest.mark.parametrize(
+    ("standing", "replaced"),
+    [
+        (("Deal, 640 a month",), {"d1"}),
+        (("Deal, 640 a month", "Fine, 650 for the boat"), set[str]()),  # which of the two nobody says
+        (("Deal, 200 a month",), set[str]()),  # too far off to be the next price
+        (("Deal, 640 a month and 50 for water",), set[str]()),
+    ],
+)
+def test_the_only_price_near_a_new_one_is_superseded(standing: tuple[str, ...], replaced: set[str]) -> None:
+    source = told(("Anna", "How about 670 for another year?"), ("Me", "Deal, 670 it is"))
+    items = [shown(f"d{n}", text, owner="both") for n, text in enumerate(standing, 1)]
+    assert set(linked(source, *items).replaces.values()) == replaced
+
+
+@pytest.mark.parametrize(
+    ("text", "sums"),
+    [
+        ("2,420 a month", {2420}),
+        ("9,4 млн", set[int]()),
+        ("12,50 in all", {12}),
+        ("158 000 руб", {158_000}),
+        ("1,58,000", {158_000}),
+        ("15.900", {15_900}),
+        ("350 тыс", {350_000}),
+        ("5万", {50_000}),
+    ],
+)
+def test_a_comma_stands_between_thousands_or_before_a_fraction(text: str, sums: set[int]) -> None:
+    assert sums_of(text) == sums
 
 
 def test_nothing_shown_nothing_linked() -> None:
