@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pkg_pipeline.offline.answers import AnswerLine, answer_to, aside, asides, burst_after
-from pkg_pipeline.offline.found import roots_of
+from pkg_pipeline.offline.found import roots_beside_dates
 from pkg_pipeline.offline.phrases import Giver, phrases
 from pkg_pipeline.offline.reading import Line, LineChance, Reading, Sentence, vocative
 from pkg_pipeline.offline.weighing import Weighed, asks_for_facts, is_question, weigh_action
@@ -90,7 +90,7 @@ class Duty:
 
     cues: list[Cue]
     answer: AnswerLine | None = None
-    roots: set[str] = field(default_factory=set[str])
+    roots: frozenset[str] = frozenset()
 
     @property
     def request(self) -> Cue | None:
@@ -168,7 +168,7 @@ def duties_of(reading: Reading) -> list[Duty]:
     """Cues of one duty together: a request with the promise that answers it, and what is said twice."""
     duties: list[Duty] = []
     for cue in cues_of(reading):
-        roots = roots_of(cue.sentence.terms)
+        roots = roots_beside_dates(cue.sentence)
         duty = next((d for d in reversed(duties[-8:]) if _belongs(reading, cue, roots, d)), None)
         if duty is None:
             duty = Duty([])
@@ -182,7 +182,7 @@ def duties_of(reading: Reading) -> list[Duty]:
     return duties
 
 
-def _belongs(reading: Reading, cue: Cue, roots: set[str], duty: Duty) -> bool:
+def _belongs(reading: Reading, cue: Cue, roots: frozenset[str], duty: Duty) -> bool:
     """Whether a cue speaks of the duty: its answer, or said again by the same person."""
     last = duty.cues[-1]
     gap, shared = cue.line.index - last.line.index, roots & duty.roots

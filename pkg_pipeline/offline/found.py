@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Literal
 
 from pkg_pipeline.memory.records import Owner, Person
-from pkg_pipeline.offline.reading import Sentence
+from pkg_pipeline.offline.dates import find_dates
+from pkg_pipeline.offline.reading import Sentence, terms_of
 
 ROOT_LETTERS = 5
+ANY_DAY = date(2024, 1, 1)
+"""Where a date stands in a text does not depend on the day."""
 Importance = Literal["high", "medium", "low"]
 
 
@@ -55,3 +59,14 @@ class FoundDecision:
 def roots_of(terms: Iterable[str]) -> set[str]:
     """Terms by their first letters, so that a noun matches the verb made from it ("заказ", "заказала")."""
     return {term[:ROOT_LETTERS] for term in terms}
+
+
+@lru_cache(maxsize=2048)
+def roots_beside_dates(sentence: Sentence) -> frozenset[str]:
+    """What a sentence is about: two promises of one month are not of one matter."""
+    text, ends = sentence.text, 0
+    kept: list[str] = []
+    for found in find_dates(text, sentence.language, ANY_DAY):
+        kept.append(text[ends : found.start])
+        ends = found.end
+    return frozenset(roots_of(terms_of(" ".join([*kept, text[ends:]]), sentence.language) if kept else sentence.terms))
