@@ -12,7 +12,7 @@ from pkg_pipeline.memory.context.records import BlockRules, ContextRows, KnownIt
 from pkg_pipeline.memory.context.relevance import CountMany, relevant_lines
 from pkg_pipeline.memory.context.rendering import Line, LineRenderer, talk_place
 from pkg_pipeline.memory.records import Tier
-from pkg_pipeline.memory.text.lines import bullet, one_line
+from pkg_pipeline.memory.text.lines import bullet
 
 IMPORTANCE_ORDER = {"high": 0, "medium": 1, "low": 2}
 
@@ -180,10 +180,11 @@ def _milestones(rows: ContextRows, renderer: LineRenderer) -> tuple[list[Line], 
 
 def _repeats(decision: KnownItem, item: KnownItem) -> bool:
     """Whether a decision has the words of an open item; at most who said them stands behind."""
-    mine, its = _bare(decision.text), _bare(item.text)
-    rest = mine[len(its) :].lstrip(" .…。!！")
-    return bool(its) and mine.startswith(its) and (not rest or rest.startswith("("))
+    said, its = decision.text.rstrip(), _bare(item.text)
+    by = said.rfind(" (") if said.endswith(")") else len(said)
+    return bool(its) and its in (_bare(said), _bare(said[:by]))
 
 
 def _bare(text: str) -> str:
-    return one_line(text).casefold().rstrip(" .…。")
+    """Its letters and digits: the same words may be told with other marks between them."""
+    return "".join(filter(str.isalnum, text.casefold()))
