@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pkg_pipeline.offline.answers import AnswerLine, answer_to, aside, asides, burst_after
-from pkg_pipeline.offline.found import roots_beside_dates
+from pkg_pipeline.offline.found import roots_and_days
 from pkg_pipeline.offline.phrases import Giver, phrases
 from pkg_pipeline.offline.reading import Line, LineChance, Reading, Sentence, vocative
 from pkg_pipeline.offline.weighing import Weighed, asks_for_facts, is_question, weigh_action
@@ -168,7 +168,7 @@ def duties_of(reading: Reading) -> list[Duty]:
     """Cues of one duty together: a request with the promise that answers it, and what is said twice."""
     duties: list[Duty] = []
     for cue in cues_of(reading):
-        roots = roots_beside_dates(cue.sentence)
+        roots = roots_and_days(cue.sentence)
         duty = next((d for d in reversed(duties[-8:]) if _belongs(reading, cue, roots, d)), None)
         if duty is None:
             duty = Duty([])

@@ -14,7 +14,7 @@ from pkg_pipeline.offline.reading import Sentence, terms_of
 
 ROOT_LETTERS = 5
 ANY_DAY = date(2024, 1, 1)
-"""Where a date stands in a text does not depend on the day."""
+"""What dates are reckoned from where only their being the same matters."""
 Importance = Literal["high", "medium", "low"]
 
 
@@ -62,11 +62,15 @@ def roots_of(terms: Iterable[str]) -> set[str]:
 
 
 @lru_cache(maxsize=2048)
-def roots_beside_dates(sentence: Sentence) -> frozenset[str]:
-    """What a sentence is about: two promises of one month are not of one matter."""
+def roots_and_days(sentence: Sentence) -> frozenset[str]:
+    """What a sentence is about, a date as its day: two promises of one month are not of one matter."""
     text, ends = sentence.text, 0
     kept: list[str] = []
+    days: set[str] = set()
     for found in find_dates(text, sentence.language, ANY_DAY):
         kept.append(text[ends : found.start])
         ends = found.end
-    return frozenset(roots_of(terms_of(" ".join([*kept, text[ends:]]), sentence.language) if kept else sentence.terms))
+        days.add(found.day.isoformat())
+    if not days:
+        return frozenset(roots_of(sentence.terms))
+    return frozenset(days | roots_of(terms_of(" ".join([*kept, text[ends:]]), sentence.language)))

@@ -13,7 +13,7 @@ from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.answers import asides
 from pkg_pipeline.offline.dates import find_dates
 from pkg_pipeline.offline.decisions import judged
-from pkg_pipeline.offline.found import roots_beside_dates
+from pkg_pipeline.offline.found import roots_and_days
 from pkg_pipeline.offline.matters import sums_of
 from pkg_pipeline.offline.phrases import mark, phrases
 from pkg_pipeline.offline.reading import Line, Reading, Sentence
@@ -225,7 +225,7 @@ def _same_matter(a: Settled, b: Settled) -> bool:
         return True
     if has_money(a.content.text) and has_money(b.content.text) and sums_of(a.content.text) & sums_of(b.content.text):
         return True  # "350 000 ₽ for all of it" - "agreed, 350 thousand"
-    first, second = roots_beside_dates(a.content), roots_beside_dates(b.content)
+    first, second = roots_and_days(a.content), roots_and_days(b.content)
     return len(first & second) >= max(1.0, 0.5 * min(len(first), len(second)))
 
 

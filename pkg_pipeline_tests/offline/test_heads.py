@@ -18,7 +18,7 @@ SAME = 0.03
 THRESHOLDS = {chat_tasks.HEAD: chat_tasks.THRESHOLD, chat_decisions.HEAD: chat_decisions.THRESHOLD}
 LEFT_OUT = {chat_tasks.HEAD: (0.71, 0.66), chat_decisions.HEAD: (0.75, 0.60)}
 LABELLED_CHATS = {
-    "action_items": {"ru": 0.75, "en": 0.71, "zh": 0.67},
+    "action_items": {"ru": 0.75, "en": 0.70, "zh": 0.67},
     "decisions": {"ru": 0.66, "en": 0.56, "zh": 0.70},
 }
 """F on chats that nothing was fitted to, just below what was reached."""
