@@ -119,7 +119,8 @@ def test_answers_written_by_hand_are_shown_as_true_as_they_are(name: str, databa
         server.script = desk
         found = read(who, database_url, server.url, tmp_path)
     assert desk.unanswered == []
-    assert (desk.served["reading"], desk.served["profile"]) == (len(who.readings), 1)
+    assert len(who.readings) <= desk.served["reading"] <= 2 * len(who.readings)
+    assert desk.served["profile"] == 1
     assert desk.served["summary"] >= len(who.summaries)
     labels, floors = labels_of(who.chats), who.floors
     judged, label_of = judge(found.items, labels), truths(found, labels)

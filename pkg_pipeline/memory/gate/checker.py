@@ -64,12 +64,18 @@ class DropLog:
     entries: list[Quarantined] = field(default_factory=list[Quarantined])
     hints: list[str] = field(default_factory=list[str])
     """The same with the offending words, for a second prompt only."""
+    mendable: list[str] = field(default_factory=list[str])
+    """Those of them that another answer may mend."""
 
-    def note(self, part: str, reason: str, word: str = "") -> None:
-        """Records a removal or correction; returns None, so that ``return log.note(…)`` drops an item."""
+    def note(self, part: str, reason: str, word: str = "", *, may_mend: bool = False) -> None:
+        """Records a removal or correction; returns None, so that ``return log.note(…)`` drops an item.
+
+        ``may_mend``: something is lost that another answer could tell rightly.
+        """
         self.entries.append(Quarantined(part, reason))
         shown = "".join(one for one in word if one.isalnum() or one in " .,:-'%")[:HINT_CHARS]
         self.hints.append(f"{part} {reason}" + (f": {shown}" if shown else ""))
+        self.mendable += self.hints[-1:] if may_mend else []
 
 
 @dataclass(frozen=True, slots=True)

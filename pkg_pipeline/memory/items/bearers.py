@@ -50,9 +50,10 @@ class Bearers:
         """Who owns the item; None, with the reason in the log, where that cannot be."""
         named = self._named_owner(item)
         if isinstance(named, str):
-            return self.log.note(part, named, item.owner_name or item.owner)
+            return self.log.note(part, named, item.owner_name or item.owner, may_mend=True)
         if item.kind == "action_item" and self._is_of_another(named, item.text):
-            return self.log.note(part, "its owner is not who promises or is asked", item.owner_name or item.owner)
+            reason = "its owner is not who promises or is asked"
+            return self.log.note(part, reason, item.owner_name or item.owner, may_mend=True)
         return named
 
     def _named_owner(self, item: CandidateItem) -> Owner | str:

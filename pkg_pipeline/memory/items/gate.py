@@ -108,7 +108,7 @@ class _Gate:
             )
             for talk in self.source.talks
         )
-        return GatedReading(readings, tuple(self.log.entries), tuple(self.log.hints))
+        return GatedReading(readings, tuple(self.log.entries), tuple(self.log.hints), tuple(self.log.mendable))
 
     def item(self, item: CandidateItem, part: str) -> None:
         """P17, B16: an item of the talk of the message that it quotes."""
@@ -155,7 +155,7 @@ class _Gate:
         """B16: what the talks say of a shown item."""
         shown = self.shown.get(change.ref)
         if shown is None:
-            return self.log.note(part, "names no shown item", change.ref)
+            return self.log.note(part, "names no shown item", change.ref, may_mend=True)
         found = self._evidence(change.numbers, change.quote, part)
         if found is None:
             return None
@@ -166,7 +166,7 @@ class _Gate:
         if reason is None and change.to in ("done", "perhaps_done"):
             reason = of_another(shown, evidence, quoted, self.source)
         if reason is not None:
-            return self.log.note(part, reason)
+            return self.log.note(part, reason, may_mend=True)
         due = due_of(change.due_date, evidence, part, self.checker, self.log) if change.to == "renewed" else None
         text = None
         if change.to == "renewed" and change.text is not None and change.text.strip():
@@ -206,7 +206,7 @@ class _Gate:
         """The cited messages with the quoted one of them."""
         found = self.checker.evidence(tuple(numbers), quote)
         if isinstance(found, str):
-            return self.log.note(part, found)
+            return self.log.note(part, found, may_mend=True)
         quoted = next(m for m in found.messages if self.checker.folded(m).find(quote) is not None)
         return found, quoted
 
@@ -229,7 +229,7 @@ class _Gate:
         is_short = len(text) <= LONGEST_TEXT
         said = as_said(text, evidence.quote, testimony, self.checker) if is_short else None
         if said is None:
-            return " ".join(text.split()) if fault is None else self.log.note(part, *fault)
+            return " ".join(text.split()) if fault is None else self.log.note(part, *fault, may_mend=True)
         return self.log.note(part, *unshown.told_as_said()) or said
 
     def _fault(self, text: str, evidence: Evidence, also: tuple[str, ...]) -> Fault | None:
@@ -273,7 +273,7 @@ class _Gate:
             return self.log.note(part, "is not said after the item")
         later = replace(evidence, messages=tuple(m for m in evidence.messages if m.number > quoted.number))
         if (reason := unproven(end.state, later, item.text, self.source.messages)) is not None:
-            return self.log.note(part, reason)
+            return self.log.note(part, reason, may_mend=True)
         talk = self.talk_of[last.number]
         change = ItemChange(
             item_id=_NO_ID,

@@ -205,12 +205,19 @@ class TalkReading:
 class GatedReading:
     """A reading for every talk, in order, and what was taken out, by its place and without words of the answer.
 
-    ``hints``: the same with the offending words, for a second prompt only: never for logs or metadata.
+    ``hints``: the same with the offending words, for a second prompt only: never for logs or metadata. ``mendable``:
+    those of what was lost and another answer might tell rightly.
     """
 
     readings: tuple[TalkReading, ...]
     dropped: tuple[Quarantined, ...] = ()
     hints: tuple[str, ...] = field(default=(), repr=False)
+    mendable: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def size(self) -> int:
+        """How much it tells."""
+        return sum(len(one.items) + len(one.changes) + len(one.facts) for one in self.readings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,18 @@ from pkg_pipeline.memory.gate.records import Gated
 from pkg_pipeline.memory.items.batches import carried_on, circle_of, joined, reading_input
 from pkg_pipeline.memory.items.gate import check_reading
 from pkg_pipeline.memory.items.matching import settle
-from pkg_pipeline.memory.items.records import ReadingInput, ShownItem, TalkReading
+from pkg_pipeline.memory.items.records import GatedReading, ReadingInput, ShownItem, TalkReading
 from pkg_pipeline.memory.items.shown import shown_hash
 from pkg_pipeline.memory.records import Quarantined, SummaryInput
 from pkg_pipeline.memory.summary.splitting import halves, part_of, split_messages
 from pkg_pipeline.prompts import conversation_reading as prompt
 from pkg_pipeline.stages.items.report import ItemsReport
 from pkg_pipeline.stages.items.stores import Due, DueTalk, Pass, ReadingRow, Saved
-from pkg_pipeline.stages.llm.answer_validation import Question, failure_of, retry_ladder
+from pkg_pipeline.stages.llm.answer_validation import MOST_TOLD, NotPublishable, Question, failure_of, retry_ladder
 from pkg_pipeline.stages.llm.ask import WORST_TOKENIZER, Asking, Tally
 from pkg_pipeline.stages.llm.leased_work import WorkRules
-from pkg_pipeline.stages.ports import LlmTask, Subject
+from pkg_pipeline.stages.llm.run import OutOfBudget
+from pkg_pipeline.stages.ports import LlmTask, LlmTooLong, LlmUnavailable, Subject
 
 if TYPE_CHECKING:
     from pkg_pipeline.adapters.postgres.items.store import ItemWork, PostgresItemStore
@@ -39,12 +40,12 @@ Readings = tuple[TalkReading, ...]
 Answered = tuple[Readings, tuple[Quarantined, ...]]
 
 
-def _check(text: str, source: ReadingInput) -> Gated[Readings]:
+def _check(text: str, source: ReadingInput) -> Gated[GatedReading]:
     gated = check_reading(prompt.to_candidate(prompt.parse(text)), source)
-    return Gated(gated.readings, gated.dropped, None)
+    return Gated(gated, gated.dropped, None, gated.hints)
 
 
-READING: Final[Question[ReadingInput, Readings]] = Question(TASK, prompt, _check)
+READING: Final[Question[ReadingInput, GatedReading]] = Question(TASK, prompt, _check)
 
 
 class TalkReader:
@@ -94,9 +95,21 @@ class TalkReader:
         return retry_ladder(lambda problem: self._ask(source, problem), smaller=in_halves)
 
     def _ask(self, source: ReadingInput, problem: str | None) -> Answered:
+        """What an answer tells; once more, told the faults, where a paid one lost something that it may mend (B18)."""
+        best = self._once(source, problem)
+        if problem is None and best.mendable and self._asking.llm.is_paid:
+            try:
+                again = self._once(source, "; ".join(best.mendable[:MOST_TOLD]))
+            except (NotPublishable, LlmTooLong, LlmUnavailable, OutOfBudget):
+                again = best
+            best = max(best, again, key=lambda one: one.size)
+        return best.readings, best.dropped
+
+    def _once(self, source: ReadingInput, problem: str | None) -> GatedReading:
         subject, *also = (Subject("interaction", talk.interaction_id) for talk in source.talks)
         asking, tally = self._asking, self._tally
-        return READING.ask(source, subject=subject, also=tuple(also), asking=asking, tally=tally, problem=problem)
+        content, _ = READING.ask(source, subject=subject, also=tuple(also), asking=asking, tally=tally, problem=problem)
+        return content
 
     def _windows(self, due: DueTalk, talk: SummaryInput) -> Iterator[SummaryInput]:
         """The talk whole if it fits, else window after window."""
