@@ -23,6 +23,7 @@ from pkg_pipeline.cli.terminal import (
     without_controls,
 )
 from pkg_pipeline.memory.items.records import ItemKind, ItemOwner, ItemStatus
+from pkg_pipeline.memory.items.states import SURE_FROM
 from pkg_pipeline.stages.items.deciding import ItemEdit
 from pkg_pipeline.stages.reads.items import (
     SHORT_ID,
@@ -160,9 +161,10 @@ def _print_items(screen: Console, found: Sequence[dict[str, Any]], following: st
 
 
 def _status(one: dict[str, Any]) -> str:
-    if one["overdue"]:
-        return "[red]overdue[/red]"
-    return one["status"].replace("_", " ") + (" (yours)" if one["decided_by"] == "person" else "")
+    status = "[red]overdue[/red]" if one["overdue"] else one["status"].replace("_", " ")
+    if one["decided_by"] == "person":
+        return status if one["overdue"] else status + " (yours)"
+    return status + (", perhaps" if one["status"] == "open" and one["probability"] < SURE_FROM else "")
 
 
 def _print_item(screen: Console, one: dict[str, Any]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pkg_pipeline.memory.items.records import Importance, ItemOwner, ItemStatus
+from pkg_pipeline.memory.items.states import SURE_FROM
 from pkg_pipeline.memory.profile.records import Frequency, RelationshipType, Signals
 from pkg_pipeline.memory.recall.records import Ranked
 from pkg_pipeline.memory.records import ContextChat, EntityType, Language, Tier
@@ -76,10 +77,6 @@ class Former(NamedTuple):
 
     text: str
     at: datetime
-
-
-SURE_FROM: Final = 0.85
-"""What was found less probably is told with a "perhaps", and is never overdue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ from pkg_pipeline.memory.items.records import (
 CERTAIN_FROM = 0.75
 """What is less probable than this was perhaps kept, and is not shown as settled."""
 
+SURE_FROM = 0.85
+"""What was found with less is told with a "perhaps", and is never overdue in a context."""
 UNSETTLED = frozenset({"open", "perhaps_done"})
 
 TalkKey = tuple[datetime, UUID]
