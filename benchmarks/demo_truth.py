@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 from pkg_pipeline.adapters.server import embedded
 from pkg_pipeline.demo import account
+from pkg_pipeline.memory.items.states import SURE_FROM
 from pkg_pipeline.settings import Settings
 from pkg_pipeline.stages.ports import Billing
 from pkg_pipeline.stages.reads.items import ItemFilter, list_items
@@ -34,11 +35,13 @@ CHAT_LANGUAGES = {chat.external_id: chat.language for chat in account.load_chats
 ROWS_AT_ONCE = 100
 MEASURES = {
     "open list": "open action items shown as open",
+    "open, surely": "those of them that are shown without a perhaps",
     "closings": "kept promises closed, of all that were kept",
     "closings of found": "kept promises closed, of those that were found",
     "perhaps": "kept promises closed or perhaps kept",
     "tasks": "action items found, whatever became of them",
     "decisions": "decisions found",
+    "decisions, surely": "those of them that are shown without a perhaps",
     "superseded": "decisions that no longer hold, marked so",
 }
 
@@ -162,11 +165,17 @@ def _judge_shown(judged: Judged, item: Row, label: Row | None) -> None:
     if label is not None and not label["sure"]:
         return
     is_right = label is not None
+    is_sure = item["decided_by"] == "person" or item["probability"] >= SURE_FROM
     judged.count("tasks" if kind == "action_item" else "decisions", language, right=is_right, shown=1)
+    if kind == "decision" and is_sure:
+        judged.count("decisions, surely", language, right=is_right, shown=1)
     if kind == "action_item" and (label is None or label.get("status_sure", True)):
         truth = None if label is None else label["status"]
         if status == "open":
-            _shown(judged, "open list", item, truth, truth == "open" and label["kind"] == kind if label else False)
+            is_open = truth == "open" and label is not None and label["kind"] == kind
+            _shown(judged, "open list", item, truth, is_open)
+            if is_sure:
+                judged.count("open, surely", language, right=is_open, shown=1)
         elif label is not None and status in ("done", "perhaps_done"):
             kept = truth in ("done", "perhaps_done")
             if status == "done":
@@ -191,12 +200,14 @@ def _judge_label(judged: Judged, label: Row, item: Row | None) -> None:
         return
     judged.count("tasks" if kind == "action_item" else "decisions", language, labelled=1)
     if kind == "decision":
+        judged.count("decisions, surely", language, labelled=1)
         judged.count("superseded", language, labelled=label["status"] == "superseded")
     if kind == "decision" or not label.get("status_sure", True):
         return
     shown = "not found" if item is None else item["status"]
     if label["status"] == "open":
         judged.count("open list", language, labelled=1)
+        judged.count("open, surely", language, labelled=1)
         if shown != "open":
             judged.wrong.append(f"open list: - {label['messages'][0]} {label['text']!r}: {shown}")
     elif label["status"] == "done":
