@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pkg_pipeline.memory.gate.duty import agrees, has, parts_of
@@ -40,7 +40,7 @@ def claim_of(clause: str) -> Claim | None:
 
 
 def is_borne_out(claim: Claim, clause: str, spoken: Sentences, names: Iterable[str]) -> bool:
-    """Whether the talk's sentences on the matter of a clause let it claim this; also if none is on it."""
+    """Whether the talk's sentences on the matter of a clause let it claim this; without any, all but a denial."""
     matter = spoken.on_matter(clause, names)
     if claim == "settled":
         is_counted = any(one.startswith("#") for one in meant(clause))
@@ -53,9 +53,16 @@ def is_borne_out(claim: Claim, clause: str, spoken: Sentences, names: Iterable[s
             or (has_file and not any(_is_against(one, spoken) for one in matter))
             or any(_is_done(one, spoken) or _says(content(clause) - frozenset(names), one.text) for one in matter)
         )
-    is_so = _is_settled if has("settled", clause) else _is_done
-    last = [one for one in matter if is_so(one, spoken) or _is_against(one, spoken)][-1:]
-    return all(_is_against(one, spoken) for one in last)
+    return _is_undone(matter, spoken, is_settling=has("settled", clause))
+
+
+def _is_undone(matter: Sequence[Spoken], spoken: Sentences, *, is_settling: bool) -> bool:
+    """Whether the last word on a matter is against it, or leaves it open, and none tells it as done."""
+    if is_settling:
+        return bool(matter) and not all(_is_settled(one, spoken) for one in matter[-1:])
+    told = [one for one in matter if _is_done(one, spoken) or _is_against(one, spoken)]
+    plainly = [one for one in told if tells_done(one.text) and not _is_against(one, spoken)]
+    return bool(told) and not plainly and _is_against(told[-1], spoken)
 
 
 def _says(wanted: frozenset[str], text: str) -> bool:

@@ -122,18 +122,23 @@ def says_cancelled(messages: Sequence[SourceMessage], quote: str = "", matter: s
 
 
 def gives_up(sentence: str, wanted: frozenset[str] = frozenset()) -> bool:
-    """Whether a sentence gives something up, or denies one of the meanings that were ``wanted``."""
+    """Whether a sentence gives something up, or denies what was ``wanted`` or something of it."""
     if is_question(sentence) or has("delayed", sentence):
         return False
     if has("cancel", sentence):
         return True
     said = polarity(sentence)
-    return not has("not_done", sentence) and (said.refuses or bool(said.denied & wanted and not tells_done(sentence)))
+    if has("not_done", sentence):
+        return False
+    is_denied = said.denied & wanted or (said.denies and not said.waits and content(sentence) & wanted)
+    return said.refuses or bool(is_denied and not tells_done(sentence))
 
 
 def may_renew(quote: str) -> bool:
-    """Whether words may renew something: they do not only tell that it was done."""
-    return not tells_done(quote) or any(map(is_open, parts_of(quote))) or has("ask", quote)
+    """Whether words may renew something: they neither give it up nor only tell that it was done, or they move it."""
+    if gives_up(quote) and not has("moves", quote):
+        return False
+    return not tells_done(quote) or any(map(is_open, parts_of(quote))) or has("ask", quote) or has("moves", quote)
 
 
 def settles(messages: Sequence[SourceMessage], quote: str, talk: Sequence[SourceMessage] = ()) -> str | None:
