@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pkg_pipeline.memory.message.attachments import is_placeholder
 from pkg_pipeline.offline.answers import AnswerLine, answer_to, aside, asides, burst_after
 from pkg_pipeline.offline.found import roots_and_days
-from pkg_pipeline.offline.phrases import Giver, phrases
+from pkg_pipeline.offline.phrases import Giver, mark, phrases
 from pkg_pipeline.offline.reading import Line, LineChance, Reading, Sentence, vocative
 from pkg_pipeline.offline.weighing import Weighed, asks_for_facts, is_question, weigh_action
 
@@ -126,7 +127,13 @@ def cues_of(reading: Reading) -> list[Cue]:
         if line.index not in known and line.sentences and not line.is_data
         if chance.task >= max(CUE_FROM, chance.decision) and not _says_done(line)
     ]
-    return sorted(found, key=lambda cue: (cue.line.index, cue.sentence.place))
+    kept = (cue for cue in found if not _is_nobodys(cue.sentence))
+    return sorted(kept, key=lambda cue: (cue.line.index, cue.sentence.place))
+
+
+def _is_nobodys(sentence: Sentence) -> bool:
+    """Whether a sentence promises no deed: a condition and what would come of it, or what stands for a file."""
+    return mark("only_if").search(sentence.text) is not None or is_placeholder(sentence.text)
 
 
 def _says_done(line: Line) -> bool:

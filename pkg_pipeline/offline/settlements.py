@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from pkg_pipeline.memory.message.attachments import is_placeholder
 from pkg_pipeline.memory.records import Person
 from pkg_pipeline.offline.answers import asides
 from pkg_pipeline.offline.dates import find_dates
@@ -93,7 +94,8 @@ def settled_of(reading: Reading) -> list[Settled]:
                     Settled(scored.sentence, scored.lines, scored.proposed_by, agreed, kind, score=scored.score)
                 )
     found += _by_head(reading, {line for one in found for line in one.lines})
-    return _merged([replace(one, sure=reading.chances[one.content.line].decision) for one in found])
+    said = (one for one in found if not is_placeholder(one.content.text))
+    return _merged([replace(one, sure=reading.chances[one.content.line].decision) for one in said])
 
 
 def _by_head(reading: Reading, known: set[int]) -> list[Settled]:

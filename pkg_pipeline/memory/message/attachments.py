@@ -60,7 +60,12 @@ def described(attachments: Sequence[Attachment]) -> str:
 
 def is_wordless(text: str, attachments: Sequence[Attachment]) -> bool:
     """Whether a text only stands for the files that came with it (``described``, or as an export has it)."""
-    return bool(attachments) and _PLACEHOLDER.fullmatch(text) is not None
+    return bool(attachments) and is_placeholder(text)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether nobody wrote a text: it stands for a file, a contact, a place, as exports put it in brackets."""
+    return _PLACEHOLDER.fullmatch(text) is not None
 
 
 def _word(one: Attachment) -> str:
