@@ -32,6 +32,7 @@ QUICK: dict[str, list[str]] = {
     "extraction_quality": [],
     "gate_truth": [],
     "facts_truth": [],
+    "judged_accounts": [],
     "demo_truth": [],
     "prompts": [],
     "embedding": ["--texts", "1000"],

@@ -63,7 +63,7 @@ def people() -> tuple[Labelled, ...]:
     """Of every account, in the order of names, then those that are only fitted to."""
     rows = {path: worlds_of(path) for path in sorted(accounts.FOLDER.glob("*.txt"))}
     told = [(world, row) for path in rows for world, row in rows[path].items()]
-    asked = [one for world, row in told for one in _of_account(world, row)]
+    asked = [one for world, row in told for one in of_account(world, row)]
     met = [one for world, row in told for one in _of_groups(world, row)]
     dialogs = [one for path in sorted(FOLDER.glob("??.txt")) for one in _of_short(path)]
     groups = [one for path in sorted(FOLDER.glob("??_groups.txt")) for one in _of_short_group(path)]
@@ -82,7 +82,8 @@ def _labelled(
     return Labelled(signals.name, world, world[:2], kind, heard, vector, is_early, is_asked, met, share)  # type: ignore[arg-type]
 
 
-def _of_account(world: str, row: Row) -> Iterator[Labelled]:
+def of_account(world: str, row: Row) -> Iterator[Labelled]:
+    """Everybody with a type who speaks in a dialog, at the end and after the first weeks."""
     for name, kind in row["types"].items():
         whole = signals_of(row, name)
         if not whole.said:

@@ -1,11 +1,12 @@
-"""Whole accounts read as a user's are, talk after talk, by heads that did not see them: what every item came to.
+"""Whole accounts read as a user's are, talk after talk, by heads that did not see them (or as packaged): what every
+item came to.
 
 Nothing is stored: readings pass the gate and are folded in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -16,7 +17,7 @@ from uuid import UUID
 from pkg_pipeline.memory.items.batches import reading_input
 from pkg_pipeline.memory.items.gate import check_reading
 from pkg_pipeline.memory.items.matching import settle
-from pkg_pipeline.memory.items.records import Item, ItemStatus, ShownItem
+from pkg_pipeline.memory.items.records import Item, ItemStatus, ReadingInput, ShownItem
 from pkg_pipeline.memory.items.shown import Known, choose
 from pkg_pipeline.memory.items.states import ReadTalk, resolve
 from pkg_pipeline.memory.records import SummaryInput
@@ -105,7 +106,17 @@ def spoken_of(item: Item) -> frozenset[str]:
     return frozenset(key for state in item.states if state.event in SPOKEN for key in state.message_ids)
 
 
-def read_account(world: World) -> Account:
+Reader = Callable[[ReadingInput], prompt.Answer]
+
+
+def read_left_out(source: ReadingInput) -> prompt.Answer:
+    """One talk of the training data by heads that did not see it."""
+    known = prepared()[source.talks[0].interaction_id]
+    with without(known.fold):
+        return items_of(known.reading, source.shown)
+
+
+def read_account(world: World, reader: Reader = read_left_out) -> Account:
     readings: list[ReadTalk] = []
     people: dict[UUID, frozenset[UUID]] = {}
     items: dict[UUID, Item] = {}
@@ -113,7 +124,7 @@ def read_account(world: World) -> Account:
         others = frozenset(one.entity_id for one in talk.others)
         near = [item for item in items.values() if people[item.id] & others]
         shown = choose((_known(world, item, people[item.id]) for item in near), talk.ended_at)
-        reading = _read(talk, shown)
+        reading = _read(talk, shown, reader)
         readings.append(reading)
         for item in reading.reading.items:
             owner = frozenset({item.owner_entity_id} if item.owner_entity_id else ())
@@ -122,11 +133,9 @@ def read_account(world: World) -> Account:
     return Account(world, tuple(readings))
 
 
-def _read(talk: SummaryInput, shown: tuple[ShownItem, ...]) -> ReadTalk:
-    known = prepared()[talk.interaction_id]
+def _read(talk: SummaryInput, shown: tuple[ShownItem, ...], reader: Reader) -> ReadTalk:
     source = reading_input([talk], shown)
-    with without(known.fold):
-        answer = items_of(known.reading, source.shown)
+    answer = reader(source)
     gated = check_reading(prompt.to_candidate(prompt.parse(answer.model_dump_json())), source)
     reading, _ = settle(gated.readings[0], shown)
     return ReadTalk(reading, talk.ended_at)
