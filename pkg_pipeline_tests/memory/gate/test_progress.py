@@ -1,0 +1,69 @@
+"""What gives up, moves or says no (B16, B18)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from pkg_pipeline.memory.gate.duty import agrees, says_no
+from pkg_pipeline.memory.gate.progress import gives_up, may_renew
+from pkg_pipeline.memory.gate.wording import content
+from pkg_pipeline.memory.records import Person, SourceMessage
+
+ANNA = Person(UUID(int=1), "Anna", False)
+
+
+def said(text: str) -> SourceMessage:
+    return SourceMessage(1, "m1", ANNA, datetime(2026, 3, 2, 10, tzinfo=UTC), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Спасибо, но в среду никак", True),
+        ("Нет, не смогу", True),
+        ("Хорошо, приду", False),
+        ("No, sorry", True),
+        ("Thanks, but I can't on Monday", True),
+        ("Sure, no problem", False),
+        ("没问题", False),
+    ],
+)
+def test_a_no_after_thanks_is_a_no_and_agrees_to_nothing(text: str, expected: bool) -> None:
+    assert says_no(said(text)) is expected
+    assert agrees(said(text)) is not expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "matter", "expected"),
+    [
+        ("We found another caterer", "Send the menu", True),
+        ("The piano is not leaving the hall", "Move the piano", True),
+        ("Пианино в фургон не влезает", "Перевезти пианино", True),
+        ("Смысла нет", "Купить зонт", True),
+        ("Смету так и не прислали", "Прислать смету", False),
+        ("I haven't moved the piano yet", "Move the piano", False),
+        ("找了别家", "订蛋糕", True),
+    ],
+)
+def test_giving_up_is_told_by_its_words_or_by_denying_something_of_the_matter(
+    sentence: str, matter: str, expected: bool
+) -> None:
+    assert gives_up(sentence, content(matter)) is expected
+
+
+@pytest.mark.parametrize(
+    ("quote", "expected"),
+    [
+        ("推到下周三了", True),
+        ("已经寄出了", False),
+        ("Moved to next Tuesday", True),
+        ("It's cancelled", False),
+        ("Перенесли на пятницу", True),
+        ("Отменили совсем", False),
+    ],
+)
+def test_what_is_moved_may_be_renewed_and_what_is_over_may_not(quote: str, expected: bool) -> None:
+    assert may_renew(quote) is expected
