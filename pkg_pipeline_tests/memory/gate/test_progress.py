@@ -29,6 +29,10 @@ def said(text: str) -> SourceMessage:
         ("Thanks, but I can't on Monday", True),
         ("Sure, no problem", False),
         ("没问题", False),
+        ("不行，周三我没空", True),
+        ("谢谢，不可以", True),
+        ("行，周三", False),
+        ("不错，就周三", False),
     ],
 )
 def test_a_no_after_thanks_is_a_no_and_agrees_to_nothing(text: str, expected: bool) -> None:
