@@ -221,7 +221,7 @@ def group_messages(draft: WindowDraft) -> None:
         shown += len(group.pieces)
         history += 0 if group.is_live else len(group.pieces)
         group.is_recent = group.is_live or shown <= draft.rules.full_recent_count
-        if history > draft.rules.most_messages:
+        if history > draft.rules.most_messages and (group.is_folded or draft.rules.limits_unfolded):
             group.state = "over"
 
 

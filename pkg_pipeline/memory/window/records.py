@@ -80,7 +80,9 @@ class WindowHistory:
 
 @dataclass(frozen=True, slots=True)
 class WindowRules:
-    """L5, L6. ``most_messages``: history messages before the live turn (T2, W1), ``limit_reason`` its name.
+    """L5, L6. ``most_messages``: history messages before the live turn, ``limit_reason`` its name. By the sliding
+    window's ``context_size`` (W1) of all; else only folded ones beyond it are left out, since nothing stands for the
+    others (T2).
 
     ``opening``: put before a first assistant message where the form asks for a user's (Anthropic).
     """
@@ -91,6 +93,10 @@ class WindowRules:
     most_messages: int = 100
     limit_reason: WindowReason = "raw_history_limit"
     opening: str = ""
+
+    @property
+    def limits_unfolded(self) -> bool:
+        return self.limit_reason == "context_size"
 
 
 @dataclass(frozen=True, slots=True)

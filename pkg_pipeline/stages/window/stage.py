@@ -46,7 +46,7 @@ MODEL_WINDOW_TOKENS = 200_000
 """Smallest model window in the price table; used where neither settings nor request name one (L9)."""
 
 MOST_LIVE_MESSAGES = 2_000
-"""Read instead of the history limit if an agent's turn begins before it."""
+"""Read instead of the history limit if an agent's turn begins before it, or what no fold covers yet (T2)."""
 
 MOST_QUERY_CHARS = 400
 """Only the beginning of a longer text is used as query."""
@@ -56,6 +56,9 @@ SPARE_MESSAGES = 10
 
 RECALLED_PIECES = 5
 SHOWN_TOPICS = 20
+LIMITS = ("budget", "raw_history_limit", "context_size")
+"""Reasons for leaving out a message that could be sent."""
+
 NOT_FOLDED = "the last fold failed and is tried again: the summary is an older one, what came since is unfolded"
 
 
@@ -164,10 +167,17 @@ def _rows(parts: WindowParts, request: WindowRequest) -> WindowRows:
     rows = parts.store.read_window(query)
     if rows is None:
         raise SessionUnknown(f"no session {request.session_id}")
-    roles = {message.role for message in rows.messages}
-    if len(rows.messages) >= query.history_limit and roles - {None, "system"} and "user" not in roles:
+    if _begins_before(rows, query.history_limit):
         rows = parts.store.read_window(replace(query, history_limit=MOST_LIVE_MESSAGES)) or rows
     return replace(rows, messages=_without_spare(rows.messages, settings.full_recent_count))
+
+
+def _begins_before(rows: WindowRows, history_limit: int) -> bool:
+    """Whether more must be read: the live turn of an agent, or unfolded messages that may be shown (T2)."""
+    if rows.policy != "sliding" and rows.messages_since_hwm > history_limit:
+        return True
+    roles = {message.role for message in rows.messages}
+    return len(rows.messages) >= history_limit and bool(roles - {None, "system"}) and "user" not in roles
 
 
 def _without_spare(messages: tuple[WindowMessage, ...], recent_count: int) -> tuple[WindowMessage, ...]:
@@ -273,6 +283,7 @@ def _answer(
     warnings: tuple[str, ...],
 ) -> WindowResult:
     summaries = rows.folds if rows.running else rows.folds[len(rows.folds) - made.summaries :]
+    left_out = (*made.left_out, *_unread(rows, strategy))
     return WindowResult(
         receipt_id=None if parts.served is None else uuid4(),
         session=rows.chat_key,
@@ -282,12 +293,19 @@ def _answer(
         window=made,
         messages=in_form(made.messages, request.form),
         hypothetical_tokens=rows.token_count,
-        left_out=bounded((*made.left_out, *_unread(rows, strategy))),
+        left_out=bounded(left_out),
         topics=rows.topics[: made.topics],
         summaries=tuple(fold.id for fold in summaries) if made.has_summary else (),
         recalled=tuple(piece.id for piece in recalled[: made.recalled]),
-        warnings=warnings,
+        warnings=(*warnings, *_hole(rows, left_out)),
     )
+
+
+def _hole(rows: WindowRows, left_out: Sequence[WindowLeftOut]) -> tuple[str, ...]:
+    """Says how many messages are missing that no summary stands for (T2)."""
+    unfolded = {None, *(message.key for message in rows.messages if not message.is_folded)}
+    lost = [one for one in left_out if one.kind == "message" and one.reason in LIMITS and one.id in unfolded]
+    return (f"messages left out that no summary stands for yet: {sum(one.count for one in lost)}",) if lost else ()
 
 
 def _unread(rows: WindowRows, strategy: Strategy) -> list[WindowLeftOut]:

@@ -96,6 +96,8 @@ def test_what_fits_is_served_as_it_is(history: WindowHistory, rules: WindowRules
     assert window is not None
     reasons = {one.reason for one in window.left_out}
     assert reasons <= {"call without result", "result without call", "empty", "raw_history_limit"}
+    too_many = {one.id for one in window.left_out if one.reason == "raw_history_limit"}
+    assert not too_many & {message.key for message in history.messages if not message.is_folded}
     sendable = {message.key: message for message in paired(history.messages).messages if message is not None}
     for one in window.messages:
         if one.key is not None:

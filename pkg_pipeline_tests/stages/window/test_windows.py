@@ -12,7 +12,7 @@ import pytest
 from pkg_pipeline.memory.window.records import LiveTurnTooLong
 from pkg_pipeline.stages.ports import EmbedderUnavailable
 from pkg_pipeline.stages.reads.stores import BadRequest, StoreUnavailable
-from pkg_pipeline.stages.window.stage import SessionUnknown, WindowRequest, window
+from pkg_pipeline.stages.window.stage import NOT_FOLDED, SessionUnknown, WindowRequest, window
 from pkg_pipeline_tests.stages.sessions.session_rig import said, turns
 from pkg_pipeline_tests.stages.window.window_rig import SETTINGS, Recall, WindowRig, piece, shown
 
@@ -160,10 +160,11 @@ def test_recall_that_fails_stops_no_window(rig: WindowRig, error: Exception) -> 
 def test_too_many_messages_are_named_and_a_long_live_turn_is_found(rig: WindowRig) -> None:
     rig.append(*turns(range(20)))
     limits = replace(SETTINGS, raw_history_limit=5, max_messages_per_thread=5)
-    found = rig.window(settings=limits, strategy="rolling")
-    assert shown(found) == [str(number) for number in range(15, 20)]
-    assert sum(one.count for one in found.left_out) == 15
-    assert {one.reason for one in found.left_out} == {"raw_history_limit"}
+    found = rig.window(settings=replace(limits, context_window=20), strategy="rolling")
+    assert shown(found) == [str(number) for number in range(14, 20)], "three words each"
+    assert sum(one.count for one in found.left_out) == 14
+    assert {one.reason for one in found.left_out} == {"budget"}
+    assert found.warnings == ("messages left out that no summary stands for yet: 14",)
     agent = [said(f"t{number}", role="assistant", parts=[
         {"type": "tool_use", "id": f"c{number}", "name": "look", "input": {}}]) if number % 2 == 0 else
         said(f"t{number}", role="tool", parts=[
@@ -176,6 +177,31 @@ def test_too_many_messages_are_named_and_a_long_live_turn_is_found(rig: WindowRi
     assert [query.history_limit for query in rig.windows.asked] == [5, 2_000]
 
 
+@pytest.mark.parametrize("has_failed", [False, True], ids=["no fold yet", "the model is down"])
+@pytest.mark.parametrize("number", [180, 450])
+def test_nothing_unfolded_is_left_out_while_it_fits(rig: WindowRig, number: int, has_failed: bool) -> None:
+    """T2: 80 of 180 messages were dropped by a limit of 100, and no summary stood for them."""
+    rig.append(*turns(range(number)))
+    rig.settle(last_error="overloaded" if has_failed else None)
+    found = rig.window(strategy="rolling")
+    assert shown(found) == [str(one) for one in range(number)]
+    assert found.left_out == ()
+    assert found.warnings == ((NOT_FOLDED,) if has_failed else ())
+    found = rig.window(strategy="rolling", model_window=300)
+    assert shown(found) == [str(one) for one in range(number - 100, number)], "three words each"
+    assert sum(one.count for one in found.left_out) == number - 100
+    assert f"messages left out that no summary stands for yet: {number - 100}" in found.warnings
+
+
+def test_more_unfolded_messages_than_are_read_are_named(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pkg_pipeline.stages.window.stage.MOST_LIVE_MESSAGES", 110)
+    rig.append(*turns(range(120)))
+    found = rig.window(settings=replace(SETTINGS, max_messages_per_thread=100), strategy="rolling")
+    assert shown(found) == [str(one) for one in range(10, 120)]
+    assert [(one.id, one.reason, one.count) for one in found.left_out] == [(None, "raw_history_limit", 10)]
+    assert found.warnings == ("messages left out that no summary stands for yet: 10",)
+
+
 def test_a_sliding_session_shows_at_most_its_context(rig: WindowRig) -> None:
     """W1: of history before the live turn."""
     rig.append(*turns(range(21)))
@@ -184,6 +210,7 @@ def test_a_sliding_session_shows_at_most_its_context(rig: WindowRig) -> None:
     assert shown(found) == [str(number) for number in range(14, 21)]
     assert {one.reason for one in found.left_out} == {"context_size"}
     assert len(found.left_out) == 14
+    assert found.warnings == ("messages left out that no summary stands for yet: 14",)
 
 
 def test_texts_in_the_archive_are_read_there(rig: WindowRig) -> None:

@@ -47,8 +47,9 @@ def folded(memory: Memory, up_to: str) -> UUID:
     asked(
         memory,
         "UPDATE conversation_sessions SET running_summary = 'They talked.', hwm_message_id ="
-        " (SELECT id FROM messages WHERE external_id = %s) WHERE id = %s",
+        " (SELECT id FROM messages WHERE external_id = %s), messages_since_hwm = message_count - %s - 1 WHERE id = %s",
         up_to,
+        int(up_to),
         session,
     )
     return session
