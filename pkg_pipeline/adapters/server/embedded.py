@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from pkg_pipeline.adapters.server import postmaster
 from pkg_pipeline.adapters.server import state as server_state
-from pkg_pipeline.adapters.server.postmaster import ServerFailed, binary
+from pkg_pipeline.adapters.server.postmaster import LOG_SEGMENT_BYTES, ServerFailed, binary
 
 __all__ = [
     "FILES_BESIDE",
@@ -41,8 +41,6 @@ FILES_BESIDE = (".lock", ".starting", ".keep", ".part")
 
 
 NO_SPACE = os.strerror(errno.ENOSPC)
-LOG_SEGMENT_BYTES = 16 << 20
-"""WAL segment size; with less free space the server does not start."""
 
 RECHECK_SECONDS = 2.0
 _USES: list[tuple[Path, int]] = []

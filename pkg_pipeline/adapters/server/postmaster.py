@@ -5,6 +5,7 @@ paths with spaces, takes any living process for the server and stops recovery af
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import pwd
@@ -33,6 +34,12 @@ LONGEST_SOCKET_FOLDER = 80
 
 START_SECONDS = 300.0
 """Recovery of a large database takes minutes."""
+
+LOOK_SECONDS = 5.0
+"""``pg_ctl`` waits no longer at a stretch: it does not notice a server that stands still."""
+
+LOG_SEGMENT_BYTES = 16 << 20
+"""WAL segment size; with less free space the server does not start."""
 
 STOP_SECONDS = 60.0
 """After it the server is stopped at once, which costs a recovery and no data."""
@@ -114,14 +121,22 @@ def launch(folder: Path) -> None:
         if time.monotonic() > deadline:
             raise ServerFailed(f"it is still starting or recovering; see {folder / 'log'}")
         if now == "gone":
-            _launch_once(folder, seconds=deadline - time.monotonic())
+            _launch_once(folder)
+            _give_up_without_space(folder)
         elif standstill.is_reached():
             end(folder, mode="immediate")
         else:
             time.sleep(POLL_SECONDS)
 
 
-def _launch_once(folder: Path, *, seconds: float) -> None:
+def _give_up_without_space(folder: Path) -> None:
+    """End a server that still cannot start for want of space: it may crash and recover in circles, or stand still."""
+    if state(folder) != "ready" and shutil.disk_usage(folder).free < LOG_SEGMENT_BYTES:
+        end(folder, mode="immediate")
+        raise ServerFailed(os.strerror(errno.ENOSPC))
+
+
+def _launch_once(folder: Path) -> None:
     _let_server_in(folder)
     _forget_the_dead(folder)
     log = folder / "log"
@@ -134,7 +149,7 @@ def _launch_once(folder: Path, *, seconds: float) -> None:
         # pg_ctl hands its own -D and -l to a shell within double quotes; so the folder comes by environment and
         # options, the log by a relative name
         _run(
-            [str(binary("pg_ctl")), "start", "-w", "-t", str(int(seconds) + 1), "-l", "log", "-o", options],
+            [str(binary("pg_ctl")), "start", "-w", "-t", str(int(LOOK_SECONDS)), "-l", "log", "-o", options],
             cwd=folder,
             environment={"PGDATA": str(folder)},
         )

@@ -72,6 +72,26 @@ def test_without_space_a_start_is_one_line_that_says_so(disk: SmallDisk, folder:
     assert rows(embedded.start(folder)) == committed
 
 
+def test_without_space_a_server_that_never_gets_ready_is_given_up(
+    disk: SmallDisk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postmaster, "LOOK_SECONDS", 1.0)
+    with embedded.running(folder):
+        pass
+    (folder / "standby.signal").touch()  # it would recover for ever
+    with (folder / "postgresql.conf").open("a") as configuration:
+        configuration.write("hot_standby = off\n")
+    disk.fill(leaving=MEGABYTE)
+    began = time.monotonic()
+    with pytest.raises(EmbeddedError, match="is full"):
+        embedded.start(folder)
+    assert time.monotonic() - began < SOON
+    assert servers(folder) == []
+    (folder / "standby.signal").unlink()
+    disk.empty()
+    embedded.start(folder)
+
+
 def test_a_server_that_was_shut_down_while_it_recovered_is_started_anew(
     disk: SmallDisk, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
